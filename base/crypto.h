@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The little cryptography that protocols ask for, on OpenSSL.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stddef.h>
+
+enum { SHA256_SIZE = 32, SHA256_TEXT_SIZE = 65 };
+
+void crypto_sha256(const void *bytes, size_t size, unsigned char out[SHA256_SIZE]);
+
+/* In lower-case hexadecimal. */
+void crypto_sha256_text(const void *bytes, size_t size, char out[SHA256_TEXT_SIZE]);
+
+/* RFC 4648, section 5, without padding. */
+void crypto_add_base64url(struct text *out, const void *bytes, size_t size);
+
+/* RFC 4648, section 4, padded.  Decoding skips line breaks; anything else foreign is
+   ERROR_INVALID. */
+void crypto_add_base64(struct text *out, const void *bytes, size_t size);
+struct text *crypto_decode_base64(const char *chars, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* RSASSA-PKCS1-v1_5 with SHA-256 by a PEM private key; appends the raw signature to `out`. */
+int crypto_sign_rs256(const char *key_pem, const void *bytes, size_t size, struct text *out,
+                      struct error *err) __attribute__((warn_unused_result));

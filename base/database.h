@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * SQLite as a journal wants it: one connection, exclusive, WAL, one fsync a commit.  Exclusive
+ * locking is not a preference: with a second connection the WAL-reset bug of SQLite before 3.51.3
+ * can lose committed pages.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+struct database;
+
+/* Opens or makes the file, checks application id and quick_check, and brings the schema to
+   `version` by running migrations[i] (SQL) for each i from the stored version on, each in one
+   transaction with its version number.  A newer file is ERROR_CORRUPT, a held one ERROR_CONFLICT.
+   path ":memory:" is a database in memory. */
+struct database *database_open(const char *path, int32_t application_id,
+                               const char *const *migrations, int version, struct error *err)
+    __attribute__((warn_unused_result));
+void database_close(struct database *database);
+
+/* BEGIN IMMEDIATE, COMMIT, ROLLBACK.  A failed commit is ERROR_UNKNOWN_OUTCOME: nothing may be
+   built on it. */
+int database_begin(struct database *database, struct error *err)
+    __attribute__((warn_unused_result));
+int database_commit(struct database *database, struct error *err)
+    __attribute__((warn_unused_result));
+void database_rollback(struct database *database);
+
+/* A prepared statement, kept and reused by its text (which must be a literal); reset and unbound.
+   Aborts when the SQL is wrong. */
+sqlite3_stmt *database_statement(struct database *database, const char *sql);
+
+/* Steps once: 1 a row, 0 done, -1 error (a broken constraint is ERROR_CONFLICT). */
+int database_step(struct database *database, sqlite3_stmt *statement, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Rows changed by the last statement. */
+int64_t database_changes(const struct database *database);
+int64_t database_last_row(const struct database *database);
+
+static inline void owned_database(struct database **database)
+{
+    database_close(*database);
+}

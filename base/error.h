@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Errors are values that live on the caller's stack: a kind, which says what the caller may do
+ * about it, and one sentence for people.  There is nothing to free.
+ *
+ * A function that can fail returns int (0 or -1) or a pointer (NULL on failure), takes
+ * `struct error *err` last, and leaves its other outputs untouched on failure.  The leaf writes
+ * the sentence, each layer may prefix it once with error_context(), and whoever decides not to
+ * pass it on logs it, once.
+ *
+ *     if (file_read(path, limit, &bytes, err) < 0)
+ *         return error_context(err, "schedule of window %s", name);
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum error_kind {
+    ERROR_NONE,
+    ERROR_TRANSIENT,       /* did not happen; try again after a backoff */
+    ERROR_THROTTLED,       /* did not happen; wait err->retry_after_ms */
+    ERROR_NO_CAPACITY,     /* did not happen; the cloud has no machine now: plan again */
+    ERROR_UNKNOWN_OUTCOME, /* may have happened: look before you repeat it */
+    ERROR_NOT_FOUND,       /* the object is not there */
+    ERROR_CONFLICT,        /* somebody changed it first, or it exists already: read again */
+    ERROR_DENIED,          /* refused by permission, policy or quota: a person must act */
+    ERROR_INVALID,         /* the input is wrong: correct it */
+    ERROR_CORRUPT,         /* stored data or an answer does not make sense */
+    ERROR_BUG,             /* our own mistake */
+    ERROR_KIND_COUNT,
+};
+
+enum { ERROR_TEXT_SIZE = 512 };
+
+struct error {
+    enum error_kind kind;
+    int64_t retry_after_ms; /* how long to wait at least; 0 where nothing was said */
+    char text[ERROR_TEXT_SIZE];
+};
+
+/* Sets kind and sentence.  err may be NULL.  Keeps errno.  A text that is cut ends in "+".
+   Always -1, so that `return error_set(...)` is one line. */
+int error_set(struct error *err, enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* As error_set(), with ": " and the text of errno at the end. */
+int error_errno(struct error *err, enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "CONTEXT: " in front of the sentence; the kind stays.  Always -1. */
+int error_context(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The kind in lower case with underscores: "unknown_outcome".  Never NULL. */
+const char *error_kind_name(enum error_kind kind);
+
+/* The kind that error_kind_name() calls so; ERROR_BUG for a name it never gave. */
+enum error_kind error_kind_of_name(const char *name);

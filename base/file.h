@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole files: read with a limit, written so that a crash leaves the old or the new one.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The whole file; more than `limit` bytes is ERROR_INVALID, no such file ERROR_NOT_FOUND. */
+struct text *file_read(const char *path, size_t limit, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* As file_read(); a gzip file, told by its first bytes, is unpacked (limit: unpacked bytes). */
+struct text *file_read_unpacked(const char *path, size_t limit, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Writes beside, fsyncs, renames over, fsyncs the folder. */
+int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* mkdir -p. */
+int file_make_folder(const char *path, mode_t mode, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The names in a folder that end in `ending`, sorted by byte; free with file_list_free(). */
+struct file_list {
+    char **names;
+    size_t count;
+};
+int file_list(const char *folder, const char *ending, struct file_list *ret_list, struct error *err)
+    __attribute__((warn_unused_result));
+void file_list_free(struct file_list *list);
+
+bool file_exists(const char *path);
+
+/* `path` if absolute, else below the folder that holds `beside`; the caller frees it. */
+char *file_beside(const char *beside, const char *path) __attribute__((warn_unused_result));
+
+/* An exclusive lock on a file (made when missing), held until closed or the process ends.
+   ERROR_CONFLICT when another process holds it.  Returns the descriptor or -1. */
+int file_lock(const char *path, struct error *err) __attribute__((warn_unused_result));

@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The event loop: time and timers.  Two implementations: loop_libevent (the service) and
+ * loop_virtual (simulation: time jumps to the next timer).  Single thread; nothing here may be
+ * called from another one.
+ *
+ * loop_now() is fixed during one turn, so everything that happens in a turn happens at one time.
+ * Nothing in the product reads a clock in any other way.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/timestamp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+struct timer;
+struct event_base;
+
+typedef void (*timer_fn)(void *context);
+
+/* The loop of the service.  SIGPIPE is ignored. */
+struct loop *loop_libevent_new(struct error *err) __attribute__((warn_unused_result));
+
+/* A loop whose clock starts at `start` and jumps.  Two timers due at the same millisecond run in
+   the order in which they were set. */
+struct loop *loop_virtual_new(struct wall_time start)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+void loop_free(struct loop *loop);
+
+int64_t loop_now(const struct loop *loop);           /* monotonic milliseconds, from any origin */
+struct wall_time loop_wall(const struct loop *loop); /* the wall clock at loop_now() */
+
+/* Runs until loop_stop().  The virtual loop also returns when no timer is left. */
+void loop_run(struct loop *loop);
+
+/* Runs the virtual loop until its clock shows `until` (or loop_stop()): every timer due up to and
+   including that moment has run.  On libevent: runs for as long in real time. */
+void loop_run_until(struct loop *loop, int64_t until_ms);
+
+/* Ends loop_run() after the present turn. */
+void loop_stop(struct loop *loop);
+
+/* A timer at rest.  The context must outlive it. */
+struct timer *timer_new(struct loop *loop, timer_fn fire, void *context)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Fires once, in delay_ms from loop_now() (0: in the next turn, never in this call); replaces an
+   earlier setting. */
+void timer_set(struct timer *timer, int64_t delay_ms);
+
+/* As timer_set(), but keeps an earlier setting that is due sooner. */
+void timer_set_sooner(struct timer *timer, int64_t delay_ms);
+
+void timer_stop(struct timer *timer);
+bool timer_is_set(const struct timer *timer);
+
+/* NULL is legal, and so is freeing a timer from inside its own function. */
+void timer_free(struct timer *timer);
+
+/* The libevent base behind a loop_libevent, for http_curl and http_server; NULL on a virtual
+   loop. */
+struct event_base *loop_event_base(const struct loop *loop);
+
+/* Calls fire(context) in a turn of its own when SIGINT or SIGTERM arrives.  libevent only. */
+void loop_on_terminate(struct loop *loop, timer_fn fire, void *context);
+
+static inline void owned_loop(struct loop **loop)
+{
+    loop_free(*loop);
+}

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line as a static tree: parsing, help, and (from the same table) completion and
+ * manual pages later.  Options may stand before or after arguments; `--name value`, `--name=value`,
+ * `-n value`; `--` ends them.  A mistake is answered with what was wrong, the nearest name and the
+ * command to ask for help; its exit code is 64.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum exit_code {
+    EXIT_DONE = 0, /* done, or nothing to do */
+    EXIT_ERROR = 1,
+    EXIT_DIFFERENT = 2,  /* differences, or a degraded state */
+    EXIT_REFUSED = 3,    /* by policy: freeze, floor, budget, stale plan */
+    EXIT_INFEASIBLE = 4, /* targets cannot be met within the reservation */
+    EXIT_PARTIAL = 5,    /* started, not finished in time */
+    EXIT_USAGE = 64,
+    EXIT_TRY_AGAIN = 75, /* a lock is held */
+    EXIT_INTERRUPTED = 130,
+};
+
+enum command_mode { COMMAND_READS, COMMAND_WRITES };
+
+struct command_option {
+    const char *name;     /* without the dashes */
+    char letter;          /* 0: none */
+    const char *argument; /* what stands in for the value in the help; NULL: a flag */
+    const char *help;
+    bool may_repeat;
+};
+
+struct command_call;
+
+struct command {
+    const char *name;
+    const char *summary;   /* one line, no full stop */
+    const char *arguments; /* for the usage line: "[CLUSTER]", ""; NULL as "" */
+    int argument_min;
+    int argument_max; /* -1: any number */
+    enum command_mode mode;
+    const struct command_option *options;
+    size_t option_count;
+    const char *examples;                  /* lines, two at least */
+    const char *text;                      /* what else the help says; may be NULL */
+    int (*run)(struct command_call *call); /* returns an exit code */
+    const struct command *children;
+    size_t child_count;
+};
+
+/* Parses, runs and returns the exit code.  `common` are options that every command takes. */
+int command_main(const struct command *root, const struct command_option *common,
+                 size_t common_count, int argc, char **argv);
+
+/* What was given.  The strings are argv's. */
+const char *call_text(const struct command_call *call, const char *option); /* NULL: not given */
+const char *call_text_or(const struct command_call *call, const char *option,
+                         const char *otherwise);
+bool call_flag(const struct command_call *call, const char *option);
+size_t call_repeat(const struct command_call *call, const char *option);
+const char *call_text_at(const struct command_call *call, const char *option, size_t at);
+size_t call_argument_count(const struct command_call *call);
+const char *call_argument(const struct command_call *call, size_t at); /* NULL: not given */
+const struct command *call_command(const struct command_call *call);
+
+/* Typed options: leave *ret untouched when not given; an error names the option. */
+int call_int(const struct command_call *call, const char *option, int64_t min, int64_t max,
+             int64_t *ret, struct error *err) __attribute__((warn_unused_result));
+int call_double(const struct command_call *call, const char *option, double min, double max,
+                double *ret, struct error *err) __attribute__((warn_unused_result));
+int call_duration(const struct command_call *call, const char *option, int64_t *ret_ms,
+                  struct error *err) __attribute__((warn_unused_result));
+
+/* Prints "sluice COMMAND: sentence" on standard error and returns code. */
+int call_fail(const struct command_call *call, int code, const struct error *err);
+int call_usage_error(const struct command_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The help of one command as text, as --help prints it. */
+void command_help(const struct command *root, const struct command *command,
+                  const struct command_option *common, size_t common_count, struct text *out);

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One table binds the keys of a YAML mapping to the fields of a struct: type, default, limits and
+ * the sentence that the documentation prints.  Unknown keys, absent required keys and wrong types
+ * are errors with file, line and key.
+ *
+ *     static const struct setting drain_settings[] = {
+ *         { "deadline", SETTING_DURATION, offsetof(struct drain, deadline_ms), "10m",
+ *           MINUTE_MS, DAY_MS, "how long pods may take to leave" },
+ *     };
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/yaml.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum setting_type {
+    SETTING_TEXT,     /* char *, owned by the struct: free with settings_clear() */
+    SETTING_INT,      /* int64_t, within [min, max] */
+    SETTING_DOUBLE,   /* double, within [min, max] */
+    SETTING_BOOL,     /* bool */
+    SETTING_DURATION, /* int64_t milliseconds, within [min, max] */
+    SETTING_NODE,     /* const struct yaml_node *, any kind; for what the caller reads itself */
+};
+
+struct setting {
+    const char *key;
+    enum setting_type type;
+    size_t offset;
+    const char *otherwise; /* default as text; NULL: required; "" with TEXT or NODE: may be absent
+                              and the field is NULL then */
+    int64_t min;
+    int64_t max; /* min == max == 0: no limits */
+    const char *help;
+};
+
+/* Fills object from the mapping, defaults first.  On failure object is as settings_clear() leaves
+   it. */
+int settings_read(const struct yaml_node *mapping, const struct setting *table, size_t count,
+                  void *object, struct error *err) __attribute__((warn_unused_result));
+
+/* Fills object with the defaults alone; required fields stay empty. */
+void settings_default(const struct setting *table, size_t count, void *object);
+
+/* Frees the texts. */
+void settings_clear(const struct setting *table, size_t count, void *object);
+
+/* Appends one row a setting as Markdown: key, type, default, help. */
+void settings_document(const struct setting *table, size_t count, struct text *out);

@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice.yaml: what there is (clusters, reservations, pools), what it serves (queues, workloads),
+ * when (windows), and how to behave (notice, drain, guard).  Read whole and checked whole; nothing
+ * is used of a file that has a mistake in it.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/settings.h"
+#include "windows/window.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cluster_role { ROLE_PRODUCTION, ROLE_RESEARCH };
+
+struct config_cluster {
+    char *name;
+    char *role_name;
+    enum cluster_role role;
+    char *kubeconfig; /* path, made absolute against the file's folder */
+    char *context;    /* NULL: the kubeconfig's current one */
+    int64_t weight;   /* research: share of what production leaves */
+};
+
+struct config_reservation {
+    char *name;
+    char *machine; /* type, as schedules call it */
+    char *region;
+    char *zone;
+    int64_t gpus_per_node;
+    int64_t nodes;
+    size_t zone_index; /* of `zone` among the zones of its machine and region, sorted by name */
+};
+
+struct config_provider {
+    char *name;
+    char *kind;
+    char *endpoint;    /* NULL: the cloud's own */
+    char *credentials; /* absolute path; NULL: the metadata server */
+    char *metadata;
+};
+
+struct config_pool {
+    char *name;
+    char *cluster_name;
+    char *reservation_name;
+    char *provider_name;
+    char *project;
+    char *group;
+    int64_t static_nodes; /* of this pool's nodes, how many are not ephemeral: the floor */
+    int64_t node_max;     /* the pool never grows over this; 0: the reservation's size */
+    const struct config_cluster *cluster;
+    const struct config_reservation *reservation;
+    const struct config_provider *provider;
+};
+
+struct config_queue {
+    char *name;
+    int64_t wait_target_ms;
+    double percentile;  /* 98 */
+    int64_t service_ms; /* mean time that one worker takes for one request */
+    double service_cv;  /* standard deviation over mean; 1: exponential */
+    double scale_up;    /* arrivals are multiplied by this before sizing */
+};
+
+struct config_workload {
+    char *name; /* of the Deployment too */
+    char *queue_name;
+    char *namespace;
+    int64_t gpus; /* per replica */
+    const struct yaml_node *clusters_node;
+    const struct config_queue *queue;
+    struct config_share {
+        const struct config_cluster *cluster;
+        int64_t weight;
+        int64_t replica_min;
+    } * shares; /* one per production cluster that runs it */
+    size_t share_count;
+};
+
+struct config_drain {
+    int64_t notice_ms;   /* between the announcement and the cordon */
+    int64_t deadline_ms; /* from the cordon until the last pod is forced */
+    int64_t settle_ms;   /* after the cordon, before the node may count as empty */
+};
+
+struct config_guard {
+    int64_t in_flight;             /* transfers at once, in all */
+    int64_t in_flight_per_cluster; /* of those that leave one cluster */
+    int64_t fresh_ms;              /* older knowledge frees no node */
+    int64_t attempts;              /* at creating the machine, before it is given back */
+};
+
+struct config_lead {
+    int64_t prior_p50_ms; /* believed until the journal has enough transfers to learn from */
+    int64_t prior_p95_ms;
+};
+
+struct config {
+    char *path;
+    struct yaml_document *document;
+    struct window_set *windows;
+    char *time_zone;
+    char *schedules;       /* folder, absolute */
+    char *journal;         /* path, absolute; ":memory:" is kept */
+    char *socket;          /* path, absolute */
+    char *ephemeral_label; /* "key=value": only nodes that carry it are ever moved */
+    int64_t poll_ms;       /* how often pools are listed */
+    int64_t repack_nodes;  /* spare nodes a cluster, for pods that do not pack perfectly */
+    struct config_drain drain;
+    struct config_guard guard;
+    struct config_lead lead;
+    struct config_cluster *clusters;
+    size_t cluster_count;
+    struct config_reservation *reservations;
+    size_t reservation_count;
+    struct config_provider *providers;
+    size_t provider_count;
+    struct config_pool *pools;
+    size_t pool_count;
+    struct config_queue *queues;
+    size_t queue_count;
+    struct config_workload *workloads;
+    size_t workload_count;
+};
+
+/* Reads and checks the file.  Paths in it are relative to its folder. */
+struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
+void config_free(struct config *config);
+
+/* Where the file is: the option, else $SLUICE_CONFIG, else ./sluice.yaml upward to the root of the
+   git checkout, else $XDG_CONFIG_HOME/sluice/config.yaml, else /etc/sluice/config.yaml.  The caller
+   frees it; ERROR_NOT_FOUND lists where was looked. */
+char *config_find(const char *option, struct error *err) __attribute__((warn_unused_result));
+
+const struct config_cluster *config_cluster(const struct config *config, const char *name);
+const struct config_pool *config_pool(const struct config *config, const char *name);
+
+/* Key, type, default and meaning of every setting, as Markdown. */
+void config_document(struct text *out);
+
+static inline void owned_config(struct config **config)
+{
+    config_free(*config);
+}

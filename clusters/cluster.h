@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One Kubernetes cluster: its snapshot, kept by list and watch, and the verbs that change it.
+ *
+ * A verb is exactly one HTTP exchange.  `done` is called once, in a later turn of the loop, with
+ * the decoded body or an error whose kind says what the caller may do:
+ *
+ *   evict      OK, or ERROR_NOT_FOUND / ERROR_CONFLICT (that pod is gone), ERROR_THROTTLED with
+ *              retry_after_ms: a budget says no (text names it) or the server is busy (see
+ *              cluster_is_budget()), ERROR_DENIED (permission, or a budget that can never allow
+ * it), ERROR_TRANSIENT, ERROR_UNKNOWN_OUTCOME delete     OK also when the answer says it was gone
+ * already patch      ERROR_CONFLICT: read again read       ERROR_TRANSIENT also where the outcome
+ * of the exchange is unknown
+ *
+ * A 2xx whose body is a Status with status Failure is a failure; the code in the body counts.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/world.h"
+#include "clusters/snapshot.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cluster;
+
+struct cluster_settings {
+    const char *name;
+    const char *kubeconfig; /* path */
+    const char *context;    /* NULL: the file's current one */
+};
+
+/* Reads the kubeconfig; nothing is sent yet. */
+struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
+                             struct error *err) __attribute__((warn_unused_result));
+void cluster_close(struct cluster *cluster);
+
+/* Begins to list and watch nodes and pods, for ever, with backoff; `news` is called in a turn of
+   the loop after the snapshot changed. */
+typedef void (*cluster_news_fn)(void *context);
+void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context);
+
+const char *cluster_name(const struct cluster *cluster);
+const struct snapshot *cluster_snapshot(const struct cluster *cluster);
+
+/* The last failure of list or watch, "" when all is well; and how many failed in a row. */
+const char *cluster_trouble(const struct cluster *cluster);
+
+/* Exactly one of body and err is not NULL; body is borrowed. */
+typedef void (*cluster_done_fn)(void *context, const json_t *body, const struct error *err);
+
+void cluster_patch_node(struct cluster *cluster, const char *name, const json_t *merge_patch,
+                        cluster_done_fn done, void *context);
+
+/* Eviction API, with a UID precondition; the pod's own grace period. */
+void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
+                       const char *uid, cluster_done_fn done, void *context);
+
+/* Adds condition DisruptionTarget to the pod's status, as eviction would have. */
+void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,
+                      const char *uid, const char *message, cluster_done_fn done, void *context);
+
+/* DELETE with UID precondition.  grace_s 0 removes the object at once: only after the machine is
+   proven gone. */
+void cluster_delete_pod(struct cluster *cluster, const char *namespace, const char *name,
+                        const char *uid, int64_t grace_s, cluster_done_fn done, void *context);
+void cluster_delete_node(struct cluster *cluster, const char *name, const char *uid,
+                         cluster_done_fn done, void *context);
+
+/* Direct reads, not from the watch: for what decides something irreversible. */
+void cluster_read_node(struct cluster *cluster, const char *name, cluster_done_fn done,
+                       void *context);
+/* One page of at most 500 pods bound to the node, from a quorum read; body is the PodList. */
+void cluster_read_pods(struct cluster *cluster, const char *node_name, const char *continue_token,
+                       cluster_done_fn done, void *context);
+
+/* The scale subresource of a Deployment. */
+void cluster_read_scale(struct cluster *cluster, const char *namespace, const char *deployment,
+                        cluster_done_fn done, void *context);
+void cluster_write_scale(struct cluster *cluster, const char *namespace, const char *deployment,
+                         int64_t replicas, cluster_done_fn done, void *context);
+
+/* Whether an ERROR_THROTTLED of cluster_evict_pod() came from a disruption budget (and not from an
+   overloaded server). */
+bool cluster_is_budget(const struct error *err);
+
+static inline void owned_cluster(struct cluster **cluster)
+{
+    cluster_close(*cluster);
+}

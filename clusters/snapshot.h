@@ -1,0 +1,101 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What one cluster looked like: nodes and pods, and how old that knowledge is.  The watch keeps
+ * it current; readers hold nothing across turns of the loop, because the next event may replace
+ * what a pointer points to.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/timestamp.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct node {
+    char *name;
+    char *uid;
+    char *resource_version;
+    char *provider_id; /* spec.providerID; "" while unknown */
+    bool is_unschedulable;
+    bool is_ready;   /* condition Ready is True */
+    bool is_leaving; /* metadata.deletionTimestamp is set */
+    int gpus;        /* status.allocatable of the GPU resource */
+    struct wall_time created;
+    json_t *labels; /* objects, never NULL */
+    json_t *annotations;
+    json_t *taints; /* array of {key, value, effect, ...} as the server wrote it */
+};
+
+enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
+
+enum pod_class {
+    POD_CLASS_MIRROR,    /* the kubelet's own: never touched, never in the way */
+    POD_CLASS_DAEMON,    /* of a DaemonSet: comes straight back, never in the way */
+    POD_CLASS_FINISHED,  /* succeeded or failed: not in the way */
+    POD_CLASS_WORK,      /* has an owner that will make it again */
+    POD_CLASS_UNMANAGED, /* nobody will make it again */
+};
+
+struct pod {
+    char *namespace;
+    char *name;
+    char *uid;
+    char *node_name;  /* "" while not bound */
+    char *owner_kind; /* of the controlling owner; "" without one */
+    char *owner_name;
+    enum pod_phase phase;
+    bool is_mirror;
+    bool is_ready; /* condition Ready is True */
+    bool has_finalizers;
+    struct wall_time created;
+    struct wall_time started;  /* status.startTime; 0: not yet */
+    struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
+    int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
+    int gpus;                  /* requested by its containers */
+    json_t *labels;
+};
+
+struct snapshot {
+    struct map *nodes;     /* by name -> struct node */
+    struct map *pods;      /* by UID -> struct pod */
+    bool is_known;         /* both lists have been read at least once */
+    int64_t nodes_seen_ms; /* loop time at which the nodes were last known to be current: an
+                              event, a bookmark or a list */
+    int64_t pods_seen_ms;
+};
+
+/* Decode one API object.  The GPU resource is nvidia.com/gpu.  NULL and ERROR_CORRUPT, with the
+   object's path, when a member that must be there is not. */
+struct node *node_decode(const json_t *object, struct error *err)
+    __attribute__((warn_unused_result));
+struct pod *pod_decode(const json_t *object, struct error *err) __attribute__((warn_unused_result));
+void node_free(struct node *node);
+void pod_free(struct pod *pod);
+
+enum pod_class pod_class_of(const struct pod *pod);
+
+/* Whether this pod must leave before its node may be deleted. */
+bool pod_must_leave(const struct pod *pod);
+
+/* The text of a label or annotation, or NULL. */
+const char *node_label(const struct node *node, const char *key);
+const char *node_annotation(const struct node *node, const char *key);
+const char *pod_label(const struct pod *pod, const char *key);
+bool node_has_taint(const struct node *node, const char *key);
+
+/* A change of one node, as one merge patch: its resourceVersion is in it, so the server refuses it
+   when the node changed since (spec.taints is a list without merge key: the patch replaces it). */
+struct node_change {
+    enum { NODE_KEEP, NODE_CORDON, NODE_UNCORDON } cordon;
+    const char *taint_key; /* set or removed; NULL: taints stay */
+    const char *taint_value;
+    const char *taint_effect;  /* NULL: the taint of that key is removed */
+    const json_t *annotations; /* key -> text, or null to remove; NULL: they stay */
+    const json_t *labels;      /* likewise */
+};
+json_t *node_change_patch(const struct node *node, const struct node_change *change)
+    __attribute__((returns_nonnull, warn_unused_result));

@@ -1,0 +1,121 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A cloud account that owns machines in pools.  A verb is exactly one HTTP exchange (fetching a
+ * token may come before it).  A pool is a zonal group: one machine type in one zone.
+ *
+ * The clouds answer in two steps: a mutation is accepted, and much later the machine exists or is
+ * gone.  No verb waits for that.  The caller lists the pool and believes only the list:
+ * an instance is gone when a complete list does not hold it, and it runs when the list says so.
+ *
+ * Kinds of error, besides the usual ones: ERROR_NO_CAPACITY (stock-out, reservation full),
+ * ERROR_DENIED (quota, permission), ERROR_CONFLICT (another operation is in progress, or the name
+ * exists), ERROR_UNKNOWN_OUTCOME (the mutation may have arrived: list before asking again).
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/world.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INSTANCE_NAME_SIZE = 64 };
+
+enum instance_state {
+    INSTANCE_CREATING,
+    INSTANCE_RUNNING,
+    INSTANCE_DELETING,
+    INSTANCE_OTHER, /* stopped, suspended, being repaired: exists, and cannot be used */
+    INSTANCE_STATE_COUNT,
+};
+
+struct instance {
+    char name[INSTANCE_NAME_SIZE];
+    char id[32]; /* the cloud's own number; "" until the machine exists */
+    enum instance_state state;
+    struct error trouble; /* why the last attempt to create it failed; ERROR_NONE: it did not.
+                             The cloud may still be trying. */
+};
+
+struct instance_page {
+    const struct instance *items; /* borrowed, valid during the call */
+    size_t count;
+    const char *next; /* token of the next page; NULL: this was the last */
+};
+
+struct pool_address {
+    const char *project; /* account, subscription */
+    const char *zone;
+    const char *group; /* managed instance group, scaling group */
+};
+
+struct provider;
+
+/* Exactly one of page and err is not NULL. */
+typedef void (*provider_list_fn)(void *context, const struct instance_page *page,
+                                 const struct error *err);
+
+/* err NULL: accepted.  `operation` names it at the cloud, for people; "" where it has none. */
+typedef void (*provider_done_fn)(void *context, const char *operation, const struct error *err);
+
+struct provider_settings {
+    const char *kind;        /* "gcp" */
+    const char *endpoint;    /* overrides the public URL; NULL: the cloud's own */
+    const char *credentials; /* path of a key file; NULL: the metadata server */
+    const char *metadata;    /* overrides the metadata server's URL; NULL: its own */
+};
+
+/* One implementation a file; the table is at its bottom.  Embeds struct provider first. */
+struct provider_verbs {
+    const char *kind;
+    const char *node_id_prefix; /* of spec.providerID: "gce://" */
+    struct provider *(*open)(struct world *world, const struct provider_settings *settings,
+                             struct error *err);
+    void (*close)(struct provider *provider);
+
+    /* One page (up to 500) of the pool's instances. */
+    void (*list)(struct provider *provider, const struct pool_address *pool, const char *page,
+                 provider_list_fn done, void *context);
+
+    /* Deletes exactly this instance and shrinks the pool by one, in one step.  Repeating it for an
+       instance that is leaving or gone is harmless.  request_id: a UUID, the same for a repeat. */
+    void (*remove)(struct provider *provider, const struct pool_address *pool, const char *instance,
+                   const char *request_id, provider_done_fn done, void *context);
+
+    /* Grows the pool by one instance of this name.  ERROR_CONFLICT: it exists; adopt it. */
+    void (*create)(struct provider *provider, const struct pool_address *pool, const char *instance,
+                   const char *request_id, provider_done_fn done, void *context);
+
+    /* spec.providerID of the instance's Node: fills `out`, false when it does not fit. */
+    bool (*node_id)(const struct pool_address *pool, const char *instance, char *out, size_t size);
+};
+
+struct provider {
+    const struct provider_verbs *verbs;
+};
+
+/* By kind; ERROR_INVALID names the kinds that there are. */
+struct provider *provider_open(struct world *world, const struct provider_settings *settings,
+                               struct error *err) __attribute__((warn_unused_result));
+void provider_close(struct provider *provider);
+
+void provider_list(struct provider *provider, const struct pool_address *pool, const char *page,
+                   provider_list_fn done, void *context);
+void provider_remove(struct provider *provider, const struct pool_address *pool,
+                     const char *instance, const char *request_id, provider_done_fn done,
+                     void *context);
+void provider_create(struct provider *provider, const struct pool_address *pool,
+                     const char *instance, const char *request_id, provider_done_fn done,
+                     void *context);
+bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
+                      const char *instance, char *out, size_t size);
+
+/* "creating", "running", "deleting", "other". */
+const char *instance_state_name(enum instance_state state);
+
+static inline void owned_provider(struct provider **provider)
+{
+    provider_close(*provider);
+}

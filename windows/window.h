@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Windows: named, recurring stretches of the week in one time zone.  Every minute belongs to
+ * exactly one.  A window may be carved out of another (`within`), which then covers the rest; two
+ * windows that overlap without that are an error.
+ *
+ * A window begins on each of its days at `from` and ends at `to`, on the next day when `to` is not
+ * later than `from`: the night that begins on Friday at 20:00 ends on Saturday at 08:00 and is a
+ * weekday night.  Times are those of the clock on the wall: 08:30 stays 08:30 when daylight saving
+ * begins; that night has an hour less.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/time_zone.h"
+#include "base/yaml.h"
+
+#include <stddef.h>
+
+enum { WINDOW_MINUTES = 7 * 24 * 60 };
+
+struct window {
+    char *name;
+    unsigned days;   /* bit 0 Monday .. bit 6 Sunday: the days on which it begins */
+    int from_minute; /* of the day, 0..1439 */
+    int to_minute;   /* 1..1440; <= from_minute: on the next day */
+    int within;      /* index of the window it is carved out of; -1: none */
+    int depth;       /* 0, or one more than that of `within` */
+};
+
+struct window_set {
+    struct time_zone *zone;
+    struct window *items;
+    size_t count;
+    unsigned char
+        at_minute[WINDOW_MINUTES]; /* index by minute of the local week from Monday 00:00 */
+};
+
+/* From the `windows:` mapping; NULL gives the default five (weekday-day 08:00-20:00, weekday-peak
+   08:30-12:30 within it, weekday-night, weekend-day 08:00-20:00, weekend-night).  Takes the zone on
+   success.  Errors (gap, overlap, cycle, unknown `within`, a carve-out that leaves its parent, more
+   than 64 windows) name file, line and window. */
+struct window_set *window_set_read(const struct yaml_node *windows, struct time_zone *zone,
+                                   struct error *err) __attribute__((warn_unused_result));
+void window_set_free(struct window_set *set);
+
+/* The window in force.  Never NULL. */
+const struct window *window_at(const struct window_set *set, struct wall_time wall);
+
+/* By name, or NULL. */
+const struct window *window_find(const struct window_set *set, const char *name);
+
+/* The first moment after `wall` at which another window is in force; never (0) when one window
+   covers all. */
+struct wall_time window_next_change(const struct window_set *set, struct wall_time wall);
+
+/* The last moment at or before `wall` at which the window in force began. */
+struct wall_time window_began(const struct window_set *set, struct wall_time wall);
+
+static inline void owned_window_set(struct window_set **set)
+{
+    window_set_free(*set);
+}

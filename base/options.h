@@ -45,18 +45,17 @@ struct command {
     int argument_min;
     int argument_max; /* -1: any number */
     enum command_mode mode;
-    const struct command_option *options;
-    size_t option_count;
+    const struct command_option *options; /* ends with an empty entry; NULL: none */
     const char *examples;                  /* lines, two at least */
     const char *text;                      /* what else the help says; may be NULL */
     int (*run)(struct command_call *call); /* returns an exit code */
-    const struct command *children;
-    size_t child_count;
+    const struct command *children; /* ends with an empty entry; NULL: none */
 };
 
-/* Parses, runs and returns the exit code.  `common` are options that every command takes. */
-int command_main(const struct command *root, const struct command_option *common,
-                 size_t common_count, int argc, char **argv);
+/* Parses, runs and returns the exit code.  `common` are options that every command takes (ends
+   with an empty entry).  --help and `help COMMAND` are built in. */
+int command_main(const struct command *root, const struct command_option *common, int argc,
+                 char **argv);
 
 /* What was given.  The strings are argv's. */
 const char *call_text(const struct command_call *call, const char *option); /* NULL: not given */
@@ -84,4 +83,4 @@ int call_usage_error(const struct command_call *call, const char *format, ...)
 
 /* The help of one command as text, as --help prints it. */
 void command_help(const struct command *root, const struct command *command,
-                  const struct command_option *common, size_t common_count, struct text *out);
+                  const struct command_option *common, struct text *out);

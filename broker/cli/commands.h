@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What each cmd_*.c gives to THE command table in commands.c: its options, its examples, its
+ * function.  Options that every command takes: --config FILE, -o/--output table|json, --help.
+ */
+#pragma once
+
+#include "base/options.h"
+
+extern const struct command sluice_commands; /* the root of the tree */
+extern const struct command_option sluice_common_options[];
+
+/* cmd_wait.c, cmd_replay.c, cmd_allocate.c, cmd_windows.c, cmd_validate.c */
+extern const struct command_option wait_options[], replay_options[], allocate_options[],
+    windows_options[], validate_options[];
+extern const char wait_examples[], replay_examples[], allocate_examples[], windows_examples[],
+    validate_examples[];
+int cmd_wait(struct command_call *call);
+int cmd_replay(struct command_call *call);
+int cmd_allocate(struct command_call *call);
+int cmd_windows(struct command_call *call);
+int cmd_validate(struct command_call *call);
+
+/* cmd_serve.c, cmd_status.c, cmd_transfers.c, cmd_plan.c, cmd_reclaim.c, cmd_freeze.c */
+extern const struct command_option serve_options[], status_options[], transfers_options[],
+    plan_options[], apply_options[], reclaim_options[], freeze_options[], unfreeze_options[];
+extern const char serve_examples[], status_examples[], transfers_examples[], plan_examples[],
+    apply_examples[], reclaim_examples[], freeze_examples[], unfreeze_examples[];
+int cmd_serve(struct command_call *call);
+int cmd_status(struct command_call *call);
+int cmd_transfers(struct command_call *call);
+int cmd_plan(struct command_call *call);
+int cmd_apply(struct command_call *call);
+int cmd_reclaim(struct command_call *call);
+int cmd_freeze(struct command_call *call);
+int cmd_unfreeze(struct command_call *call);
+
+/* cmd_demo.c, cmd_version.c */
+extern const struct command_option demo_options[], version_options[];
+extern const char demo_examples[], version_examples[];
+int cmd_demo(struct command_call *call);
+int cmd_version(struct command_call *call);

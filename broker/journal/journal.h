@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The journal: what the broker promised.  Three things live in it:
+ *
+ *   records  (kind, id) -> JSON value with a revision; a write names the revision that it replaces
+ *   claims   a name that one holder has: two live transfers can never both claim a node, because
+ *            the store itself refuses the second claim
+ *   events   an append-only story for people and for audit, each chained to the one before
+ *
+ * All writes are batches, and a batch happens whole or not at all.  Every batch carries the epoch
+ * that journal_begin_epoch() gave; a write of an older epoch is refused.  Implementations: SQLite
+ * (the service), memory (simulation); one test suite holds for all.
+ *
+ *     struct journal_batch *batch = journal_batch_new(epoch);
+ *     journal_put(batch, "transfer", id, rev, value);
+ *     journal_claim(batch, "node/4f1c", id);
+ *     if (journal_commit(journal, &batch, err) < 0) ...
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/timestamp.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct journal;
+struct journal_batch;
+
+/* Opens or makes the database; ERROR_CONFLICT when another process has it. */
+struct journal *journal_sqlite_open(const char *path, struct error *err)
+    __attribute__((warn_unused_result));
+
+struct journal *journal_memory_new(void) __attribute__((returns_nonnull, warn_unused_result));
+
+void journal_close(struct journal *journal);
+
+/* Begins a new epoch: a service that starts on a journal calls it once; what an earlier one still
+   tries to write is refused from then on (ERROR_DENIED). */
+int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Reads.  value is borrowed during the call of fn.  fn returns 0 to go on and -1 to stop. */
+typedef int (*journal_record_fn)(void *context, const char *id, uint64_t rev, const json_t *value,
+                                 struct error *err);
+int journal_each(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
+                 struct error *err) __attribute__((warn_unused_result));
+
+/* The last `count` events, oldest first: an array of {seq, at, hash, event}. */
+json_t *journal_events(struct journal *journal, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Recomputes the chain; ERROR_CORRUPT names the first event that does not fit. */
+int journal_verify(struct journal *journal, struct error *err) __attribute__((warn_unused_result));
+
+/* Building a batch.  Values are referenced, not copied: do not change them afterwards. */
+struct journal_batch *journal_batch_new(uint64_t epoch)
+    __attribute__((returns_nonnull, warn_unused_result));
+void journal_batch_free(struct journal_batch *batch);
+
+/* rev: the revision that it replaces, 0 when the record must not exist yet.  The new revision is
+   rev + 1. */
+void journal_put(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev,
+                 json_t *value);
+void journal_remove(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev);
+
+/* Claiming a name that another holder has fails the batch with ERROR_CONFLICT; claiming it again
+   for the same holder is fine.  Releasing what the holder does not have is fine too. */
+void journal_claim(struct journal_batch *batch, const char *name, const char *holder);
+void journal_release(struct journal_batch *batch, const char *name, const char *holder);
+
+void journal_event(struct journal_batch *batch, struct wall_time at, json_t *event);
+
+/* Writes and frees the batch (in any case; *batch is NULL afterwards).  Errors: ERROR_CONFLICT
+   (revision or claim), ERROR_DENIED (epoch), ERROR_UNKNOWN_OUTCOME (the store failed while
+   committing: nothing may be built on it), others: not written. */
+int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Tests: called before each commit; returning -1 fails it, as a dead disk or a dead process
+   would. */
+typedef int (*journal_gate_fn)(void *context);
+void journal_set_gate(struct journal *journal, journal_gate_fn gate, void *context);
+
+static inline void owned_journal_batch(struct journal_batch **batch)
+{
+    journal_batch_free(*batch);
+}

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What an implementation of the journal gives, and the batch as it sees it.  Private to this
+ * folder.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/crypto.h"
+#include "broker/journal/journal.h"
+
+#include <stdbool.h>
+
+enum journal_operation {
+    JOURNAL_PUT,
+    JOURNAL_REMOVE,
+    JOURNAL_CLAIM,
+    JOURNAL_RELEASE,
+    JOURNAL_EVENT
+};
+
+struct journal_entry {
+    enum journal_operation operation;
+    char *name; /* record: kind; claim: its name */
+    char *id;   /* record: id; claim: holder */
+    uint64_t rev;
+    struct wall_time at;
+    json_t *value; /* record or event */
+};
+
+struct journal_batch {
+    uint64_t epoch;
+    ARRAY(struct journal_entry) entries;
+};
+
+struct journal_verbs {
+    int (*commit)(struct journal *journal, const struct journal_batch *batch, struct error *err);
+    int (*begin_epoch)(struct journal *journal, uint64_t *ret_epoch, struct error *err);
+    int (*each)(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
+                struct error *err);
+    json_t *(*events)(struct journal *journal, size_t count, struct error *err);
+    void (*close)(struct journal *journal);
+};
+
+/* Embedded as the first member of an implementation. */
+struct journal {
+    const struct journal_verbs *verbs;
+    journal_gate_fn gate;
+    void *gate_context;
+};
+
+/* hash = SHA-256(hash before || compact JSON of the event), in hexadecimal. */
+void journal_chain(const char *before, const char *event_text, char out[SHA256_TEXT_SIZE]);
+
+/* The hash before the first event. */
+extern const char journal_chain_start[];

@@ -8,6 +8,7 @@
  *
  * The *_need_* functions fail when the member is absent or null; the *_find_* functions leave the
  * output untouched then.  A member of the wrong type is an error for both: nothing is ever guessed.
+ * Every error here is ERROR_CORRUPT.
  */
 #pragma once
 

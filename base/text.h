@@ -13,6 +13,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* The limit of a text whose size follows from what is already bounded. */
+#define TEXT_UNBOUNDED (SIZE_MAX / 4)
 
 struct text {
     char *chars;   /* never NULL after text_new() */

@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Errors as values: the sentence is written into the caller's struct, cut with a visible mark.
+ */
+#include "base/error.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[ERROR_KIND_COUNT] = {
+    [ERROR_NONE] = "none",
+    [ERROR_TRANSIENT] = "transient",
+    [ERROR_THROTTLED] = "throttled",
+    [ERROR_NO_CAPACITY] = "no_capacity",
+    [ERROR_UNKNOWN_OUTCOME] = "unknown_outcome",
+    [ERROR_NOT_FOUND] = "not_found",
+    [ERROR_CONFLICT] = "conflict",
+    [ERROR_DENIED] = "denied",
+    [ERROR_INVALID] = "invalid",
+    [ERROR_CORRUPT] = "corrupt",
+    [ERROR_BUG] = "bug",
+};
+
+/* Formats at out[at], and marks the end when `out` was too small.  Returns the new length. */
+static size_t add_formatted(char out[ERROR_TEXT_SIZE], size_t at, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+static size_t add_formatted(char out[ERROR_TEXT_SIZE], size_t at, const char *format, va_list args)
+{
+    size_t room = ERROR_TEXT_SIZE - at;
+    int wanted = vsnprintf(out + at, room, format, args);
+
+    if (wanted >= 0 && (size_t)wanted < room)
+        return at + (size_t)wanted;
+    out[ERROR_TEXT_SIZE - 2] = '+';
+    out[ERROR_TEXT_SIZE - 1] = '\0';
+    return ERROR_TEXT_SIZE - 1;
+}
+
+static size_t add_chars(char out[ERROR_TEXT_SIZE], size_t at, const char *chars)
+{
+    if (text_copy(out + at, ERROR_TEXT_SIZE - at, chars))
+        return at + strlen(chars);
+    out[ERROR_TEXT_SIZE - 2] = '+';
+    return ERROR_TEXT_SIZE - 1;
+}
+
+int error_set(struct error *err, enum error_kind kind, const char *format, ...)
+{
+    int kept = errno;
+    char text[ERROR_TEXT_SIZE]; /* the arguments may point into err->text */
+    va_list args;
+
+    if (err == NULL)
+        return -1;
+    va_start(args, format);
+    add_formatted(text, 0, format, args);
+    va_end(args);
+    err->kind = kind;
+    err->retry_after_ms = 0;
+    text_copy(err->text, sizeof err->text, text);
+    errno = kept;
+    return -1;
+}
+
+int error_errno(struct error *err, enum error_kind kind, const char *format, ...)
+{
+    int kept = errno;
+    char text[ERROR_TEXT_SIZE];
+    char buffer[128];
+    size_t length;
+    va_list args;
+
+    if (err == NULL)
+        return -1;
+    va_start(args, format);
+    length = add_formatted(text, 0, format, args);
+    va_end(args);
+    length = add_chars(text, length, ": ");
+    add_chars(text, length, strerror_r(kept, buffer, sizeof buffer));
+    err->kind = kind;
+    err->retry_after_ms = 0;
+    text_copy(err->text, sizeof err->text, text);
+    errno = kept;
+    return -1;
+}
+
+int error_context(struct error *err, const char *format, ...)
+{
+    int kept = errno;
+    char text[ERROR_TEXT_SIZE];
+    size_t length;
+    va_list args;
+
+    if (err == NULL)
+        return -1;
+    va_start(args, format);
+    length = add_formatted(text, 0, format, args);
+    va_end(args);
+    length = add_chars(text, length, ": ");
+    add_chars(text, length, err->text);
+    text_copy(err->text, sizeof err->text, text);
+    errno = kept;
+    return -1;
+}
+
+const char *error_kind_name(enum error_kind kind)
+{
+    if ((unsigned)kind >= ERROR_KIND_COUNT)
+        return "bug";
+    return kind_names[kind];
+}
+
+enum error_kind error_kind_of_name(const char *name)
+{
+    for (unsigned kind = 0; kind < ERROR_KIND_COUNT; kind++)
+        if (text_equal(kind_names[kind], name))
+            return (enum error_kind)kind;
+    return ERROR_BUG;
+}

@@ -1,0 +1,261 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Checked reading of JSON on jansson.  All typed readers go through read_member(), which walks the
+ * path and writes the one form of error.
+ */
+#include "base/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static json_t *parse(const char *bytes, size_t size, const char *source, size_t flags,
+                     struct error *err)
+{
+    json_error_t problem;
+    json_t *json = json_loadb(bytes, size, flags | JSON_DECODE_ANY, &problem);
+
+    if (json == NULL)
+        error_set(err, ERROR_CORRUPT, "%s:%d:%d: %s", source, problem.line, problem.column,
+                  problem.text);
+    return json;
+}
+
+json_t *json_parse(const char *bytes, size_t size, const char *source, struct error *err)
+{
+    return parse(bytes, size, source, JSON_REJECT_DUPLICATES, err);
+}
+
+json_t *json_parse_foreign(const char *bytes, size_t size, const char *source, struct error *err)
+{
+    return parse(bytes, size, source, 0, err);
+}
+
+static const char *type_phrase(json_type type)
+{
+    switch (type) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+        return "an integer";
+    case JSON_REAL:
+        return "a fractional number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "a boolean";
+    case JSON_NULL:
+        return "null";
+    }
+    return "nothing";
+}
+
+/* The value at a path or NULL.  *ret_blocked is where the path meets something that is neither an
+   object nor absent: the value found there and how much of the path names it. */
+struct blocked {
+    const json_t *value;
+    size_t length;
+};
+
+static json_t *walk(const json_t *root, const char *path, struct blocked *ret_blocked)
+{
+    const json_t *at = root;
+    const char *key = path;
+
+    for (;;) {
+        size_t length = strcspn(key, "/");
+        json_t *value;
+
+        if (at == NULL || json_is_null(at))
+            return NULL;
+        if (!json_is_object(at)) {
+            *ret_blocked = (struct blocked){ at, key > path ? (size_t)(key - path) - 1 : 0 };
+            return NULL;
+        }
+        value = json_object_getn(at, key, length);
+        if (key[length] == '\0')
+            return json_is_null(value) ? NULL : value;
+        at = value;
+        key += length + 1;
+    }
+}
+
+json_t *json_at(const json_t *root, const char *path)
+{
+    struct blocked blocked;
+
+    return walk(root, path, &blocked);
+}
+
+static int wrong_type(const char *path, size_t length, const char *wanted, const json_t *found,
+                      struct error *err)
+{
+    return error_set(err, ERROR_CORRUPT, "%.*s%sexpected %s, found %s", (int)length, path,
+                     length ? ": " : "", wanted, type_phrase(json_typeof(found)));
+}
+
+/* 1: found and of the type; 0: absent (only when it may be); -1: error. */
+static int read_member(const json_t *root, const char *path, json_type type, bool is_needed,
+                       json_t **ret, struct error *err)
+{
+    struct blocked blocked = { 0 };
+    json_t *value = walk(root, path, &blocked);
+    bool is_boolean = type == JSON_TRUE;
+
+    if (blocked.value)
+        return wrong_type(path, blocked.length, "an object", blocked.value, err);
+    if (value == NULL && is_needed)
+        return error_set(err, ERROR_CORRUPT, "%s: missing, expected %s", path, type_phrase(type));
+    if (value == NULL)
+        return 0;
+    if (is_boolean ? !json_is_boolean(value) : json_typeof(value) != type)
+        return wrong_type(path, strlen(path), type_phrase(type), value, err);
+    *ret = value;
+    return 1;
+}
+
+static int read_text(const json_t *root, const char *path, bool is_needed, const char **ret,
+                     struct error *err)
+{
+    json_t *value;
+    int found = read_member(root, path, JSON_STRING, is_needed, &value, err);
+
+    if (found > 0)
+        *ret = json_string_value(value);
+    return found < 0 ? -1 : 0;
+}
+
+static int read_int(const json_t *root, const char *path, bool is_needed, int64_t *ret,
+                    struct error *err)
+{
+    json_t *value;
+    int found = read_member(root, path, JSON_INTEGER, is_needed, &value, err);
+
+    if (found > 0)
+        *ret = json_integer_value(value);
+    return found < 0 ? -1 : 0;
+}
+
+static int read_bool(const json_t *root, const char *path, bool is_needed, bool *ret,
+                     struct error *err)
+{
+    json_t *value;
+    int found = read_member(root, path, JSON_TRUE, is_needed, &value, err);
+
+    if (found > 0)
+        *ret = json_is_true(value);
+    return found < 0 ? -1 : 0;
+}
+
+static int read_container(const json_t *root, const char *path, json_type type, bool is_needed,
+                          json_t **ret, struct error *err)
+{
+    return read_member(root, path, type, is_needed, ret, err) < 0 ? -1 : 0;
+}
+
+int json_need_text(const json_t *root, const char *path, const char **ret, struct error *err)
+{
+    return read_text(root, path, true, ret, err);
+}
+
+int json_need_int(const json_t *root, const char *path, int64_t *ret, struct error *err)
+{
+    return read_int(root, path, true, ret, err);
+}
+
+int json_need_bool(const json_t *root, const char *path, bool *ret, struct error *err)
+{
+    return read_bool(root, path, true, ret, err);
+}
+
+int json_need_object(const json_t *root, const char *path, json_t **ret, struct error *err)
+{
+    return read_container(root, path, JSON_OBJECT, true, ret, err);
+}
+
+int json_need_array(const json_t *root, const char *path, json_t **ret, struct error *err)
+{
+    return read_container(root, path, JSON_ARRAY, true, ret, err);
+}
+
+int json_find_text(const json_t *root, const char *path, const char **ret, struct error *err)
+{
+    return read_text(root, path, false, ret, err);
+}
+
+int json_find_int(const json_t *root, const char *path, int64_t *ret, struct error *err)
+{
+    return read_int(root, path, false, ret, err);
+}
+
+int json_find_bool(const json_t *root, const char *path, bool *ret, struct error *err)
+{
+    return read_bool(root, path, false, ret, err);
+}
+
+int json_find_object(const json_t *root, const char *path, json_t **ret, struct error *err)
+{
+    return read_container(root, path, JSON_OBJECT, false, ret, err);
+}
+
+int json_find_array(const json_t *root, const char *path, json_t **ret, struct error *err)
+{
+    return read_container(root, path, JSON_ARRAY, false, ret, err);
+}
+
+const char *json_text_or(const json_t *root, const char *path, const char *otherwise)
+{
+    const json_t *value = json_at(root, path);
+
+    return json_is_string(value) ? json_string_value(value) : otherwise;
+}
+
+int64_t json_int_or(const json_t *root, const char *path, int64_t otherwise)
+{
+    const json_t *value = json_at(root, path);
+
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+bool json_bool_or(const json_t *root, const char *path, bool otherwise)
+{
+    const json_t *value = json_at(root, path);
+
+    return json_is_boolean(value) ? json_is_true(value) : otherwise;
+}
+
+char *json_print(const json_t *json)
+{
+    char *chars = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    require(chars);
+    return chars;
+}
+
+char *json_print_pretty(const json_t *json)
+{
+    owned(chars) char *chars = json_dumps(json, JSON_INDENT(2) | JSON_ENCODE_ANY);
+
+    require(chars);
+    return text_format("%s\n", chars);
+}
+
+json_t *json_make(const char *format, ...)
+{
+    json_error_t problem;
+    json_t *json;
+    va_list args;
+
+    va_start(args, format);
+    json = json_vpack_ex(&problem, 0, format, args);
+    va_end(args);
+    if (json == NULL) {
+        fprintf(stderr, "sluice: json_make(\"%s\"): %s\n", format, problem.text);
+        require_failed("json_make()", __FILE__, __LINE__);
+    }
+    return json;
+}

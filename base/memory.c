@@ -1,0 +1,83 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Allocation that cannot fail, and the assertion that is always on.  The only file that calls the
+ * C library's allocator.
+ */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void require_failed(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "sluice: bug: %s:%d: %s does not hold\n", file, line, condition);
+    abort();
+}
+
+static _Noreturn void out_of_memory(void)
+{
+    fputs("sluice: out of memory\n", stderr);
+    abort();
+}
+
+static size_t product(size_t count, size_t size)
+{
+    size_t total;
+
+    if (__builtin_mul_overflow(count, size, &total) || total > PTRDIFF_MAX)
+        out_of_memory();
+    return total ? total : 1;
+}
+
+void *mem_new_array(size_t count, size_t size)
+{
+    void *block = calloc(1, product(count, size));
+
+    if (block == NULL)
+        out_of_memory();
+    return block;
+}
+
+void *mem_new(size_t size)
+{
+    return mem_new_array(1, size);
+}
+
+void *mem_resize(void *block, size_t count, size_t size)
+{
+    void *resized = realloc(block, product(count, size));
+
+    if (resized == NULL)
+        out_of_memory();
+    return resized;
+}
+
+char *mem_copy_chars(const char *chars)
+{
+    size_t size;
+
+    if (chars == NULL)
+        return NULL;
+    size = strlen(chars) + 1;
+    return memcpy(mem_resize(NULL, size, 1), chars, size);
+}
+
+void mem_free(void *block)
+{
+    free(block);
+}
+
+/* jansson sets every byte that it asks for, so its blocks need no zeroes. */
+static void *new_for_jansson(size_t size)
+{
+    return mem_resize(NULL, size, 1);
+}
+
+void mem_setup(void)
+{
+    json_set_alloc_funcs(new_for_jansson, mem_free);
+    json_object_seed(0); /* 0: seeded by the system */
+}

@@ -1,0 +1,186 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Growable text with a bound, and the small questions about strings that the C library answers
+ * badly: exact numbers, equality with NULL, copying that says when it cut.
+ */
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SIZE = 64 };
+
+struct text *text_new(size_t limit)
+{
+    struct text *text = mem_new(sizeof *text);
+
+    text->limit = limit < TEXT_UNBOUNDED ? limit : TEXT_UNBOUNDED;
+    text->size = FIRST_SIZE;
+    text->chars = mem_new(text->size);
+    return text;
+}
+
+void text_free(struct text *text)
+{
+    if (text == NULL)
+        return;
+    mem_free(text->chars);
+    mem_free(text);
+}
+
+/* Makes room for `length` more characters and the terminator. */
+static void make_room(struct text *text, size_t length)
+{
+    size_t wanted = text->length + length + 1;
+
+    if (wanted <= text->size)
+        return;
+    text->size = wanted < text->size * 2 ? text->size * 2 : wanted;
+    text->chars = mem_resize(text->chars, text->size, 1);
+}
+
+/* How many of `length` characters still fit; remembers when that is not all of them. */
+static size_t within_limit(struct text *text, size_t length)
+{
+    size_t room = text->limit - text->length;
+
+    if (length <= room)
+        return length;
+    text->is_cut = true;
+    return room;
+}
+
+static void add_arguments(struct text *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static void add_arguments(struct text *text, const char *format, va_list args)
+{
+    va_list again;
+    size_t length;
+    int wanted;
+
+    va_copy(again, args);
+    wanted = vsnprintf(text->chars + text->length, text->size - text->length, format, args);
+    require(wanted >= 0);
+    length = within_limit(text, (size_t)wanted);
+    if (text->length + (size_t)wanted >= text->size) {
+        make_room(text, length);
+        vsnprintf(text->chars + text->length, length + 1, format, again);
+    }
+    va_end(again);
+    text->length += length;
+    text->chars[text->length] = '\0';
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_arguments(text, format, args);
+    va_end(args);
+}
+
+void text_add_bytes(struct text *text, const void *bytes, size_t size)
+{
+    size_t length = within_limit(text, size);
+
+    make_room(text, length);
+    if (length > 0)
+        memcpy(text->chars + text->length, bytes, length);
+    text->length += length;
+    text->chars[text->length] = '\0';
+}
+
+void text_drop(struct text *text, size_t length)
+{
+    require(length <= text->length);
+    text->length -= length;
+    memmove(text->chars, text->chars + length, text->length + 1);
+}
+
+void text_reset(struct text *text)
+{
+    text->length = 0;
+    text->chars[0] = '\0';
+    text->is_cut = false;
+}
+
+char *text_take(struct text *text)
+{
+    char *chars = text->chars;
+
+    mem_free(text);
+    return chars;
+}
+
+char *text_format(const char *format, ...)
+{
+    struct text *text = text_new(TEXT_UNBOUNDED);
+    va_list args;
+
+    va_start(args, format);
+    add_arguments(text, format, args);
+    va_end(args);
+    return text_take(text);
+}
+
+bool text_copy(char *out, size_t size, const char *chars)
+{
+    size_t length = strlen(chars);
+    bool fits = length < size;
+
+    require(size > 0);
+    if (!fits)
+        length = size - 1;
+    memcpy(out, chars, length);
+    out[length] = '\0';
+    return fits;
+}
+
+bool text_equal(const char *left, const char *right)
+{
+    if (left == NULL || right == NULL)
+        return left == right;
+    return strcmp(left, right) == 0;
+}
+
+bool text_starts_with(const char *chars, const char *start)
+{
+    return strncmp(chars, start, strlen(start)) == 0;
+}
+
+bool text_to_int(const char *chars, long long min, long long max, long long *ret_value)
+{
+    const char *digits = chars + (*chars == '-');
+    long long value;
+
+    if (*digits == '\0' || digits[strspn(digits, "0123456789")] != '\0')
+        return false;
+    errno = 0;
+    value = strtoll(chars, NULL, 10);
+    if (errno != 0 || value < min || value > max)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+bool text_to_double(const char *chars, double *ret_value)
+{
+    char *end;
+    double value;
+
+    /* strtod() alone would also take spaces, hexadecimal, "inf" and "nan" */
+    if (*chars == '\0' || chars[strspn(chars, "0123456789.eE+-")] != '\0' || *chars == '+')
+        return false;
+    value = strtod(chars, &end);
+    if (end == chars || *end != '\0' || !isfinite(value))
+        return false;
+    *ret_value = value;
+    return true;
+}

@@ -1,0 +1,311 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Clusters by watch, pools by listing in turn.  See fleet.h.
+ */
+#include "broker/fleet/fleet.h"
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { REFRESH_MS = 3 * SECOND_MS }; /* between two lists of one pool, at least */
+
+/* A pool and the list of it that may be on its way. */
+struct listing {
+    struct fleet_pool pool;
+    struct fleet *fleet;
+    struct provider *provider; /* borrowed */
+    struct timer *timer;
+    struct map *incoming; /* pages of the list under way; NULL: none is */
+    int64_t asked_ms;
+};
+
+struct fleet {
+    struct world *world;
+    const struct config *config;
+    struct cluster **clusters;   /* as config->clusters */
+    struct provider **providers; /* as config->providers */
+    struct listing *listings;    /* as config->pools */
+    cluster_news_fn news;
+    void *news_context;
+};
+
+static void list_next(struct listing *listing, const char *page);
+
+static struct listing *listing_of(const struct fleet *fleet, const struct config_pool *config)
+{
+    return &fleet->listings[config - fleet->config->pools];
+}
+
+static void begin_list(void *context)
+{
+    struct listing *listing = context;
+
+    if (listing->incoming)
+        return;
+    listing->incoming = map_new(mem_free);
+    listing->asked_ms = loop_now(listing->fleet->world->loop);
+    list_next(listing, NULL);
+}
+
+static void list_failed(struct listing *listing, const struct error *err)
+{
+    if (listing->pool.trouble.kind == ERROR_NONE)
+        log_warn("pool_list_failed", FIELD_TEXT("pool", listing->pool.config->name),
+                 FIELD_TEXT("text", err->text));
+    listing->pool.trouble = *err;
+    map_free(steal(&listing->incoming));
+}
+
+static void list_complete(struct listing *listing)
+{
+    map_free(listing->pool.instances);
+    listing->pool.instances = steal(&listing->incoming);
+    listing->pool.is_known = true;
+    listing->pool.began_ms = listing->asked_ms;
+    listing->pool.trouble = (struct error){ 0 };
+}
+
+static void list_answered(void *context, const struct instance_page *page, const struct error *err)
+{
+    struct listing *listing = context;
+    const struct fleet *fleet = listing->fleet;
+
+    if (page) {
+        for (size_t i = 0; i < page->count; i++) {
+            struct instance *instance = mem_new(sizeof *instance);
+
+            *instance = page->items[i];
+            map_set(listing->incoming, instance->name, instance);
+        }
+        if (page->next)
+            return list_next(listing, page->next);
+        list_complete(listing);
+    } else {
+        list_failed(listing, err);
+    }
+    timer_set(listing->timer, err && err->retry_after_ms > fleet->config->poll_ms
+                                  ? err->retry_after_ms
+                                  : fleet->config->poll_ms);
+    fleet->news(fleet->news_context);
+}
+
+static void list_next(struct listing *listing, const char *page)
+{
+    struct pool_address address = fleet_address(listing->pool.config);
+
+    provider_list(listing->provider, &address, page, list_answered, listing);
+}
+
+static int open_clusters(struct fleet *fleet, struct error *err)
+{
+    const struct config *config = fleet->config;
+
+    fleet->clusters = mem_new_array(config->cluster_count, sizeof(struct cluster *));
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        struct cluster_settings settings = {
+            .name = config->clusters[i].name,
+            .kubeconfig = config->clusters[i].kubeconfig,
+            .context = config->clusters[i].context,
+        };
+
+        fleet->clusters[i] = cluster_open(fleet->world, &settings, err);
+        if (!fleet->clusters[i])
+            return error_context(err, "cluster %s", settings.name);
+    }
+    return 0;
+}
+
+static int open_providers(struct fleet *fleet, struct error *err)
+{
+    const struct config *config = fleet->config;
+
+    fleet->providers = mem_new_array(config->provider_count, sizeof(struct provider *));
+    for (size_t i = 0; i < config->provider_count; i++) {
+        struct provider_settings settings = {
+            .kind = config->providers[i].kind,
+            .endpoint = config->providers[i].endpoint,
+            .credentials = config->providers[i].credentials,
+            .metadata = config->providers[i].metadata,
+        };
+
+        fleet->providers[i] = provider_open(fleet->world, &settings, err);
+        if (!fleet->providers[i])
+            return error_context(err, "provider %s", config->providers[i].name);
+    }
+    return 0;
+}
+
+static void open_listings(struct fleet *fleet)
+{
+    const struct config *config = fleet->config;
+
+    fleet->listings = mem_new_array(config->pool_count, sizeof(struct listing));
+    for (size_t i = 0; i < config->pool_count; i++) {
+        struct listing *listing = &fleet->listings[i];
+
+        listing->fleet = fleet;
+        listing->pool.config = &config->pools[i];
+        listing->pool.instances = map_new(mem_free);
+        listing->provider = fleet->providers[config->pools[i].provider - config->providers];
+        listing->timer = timer_new(fleet->world->loop, begin_list, listing);
+    }
+}
+
+struct fleet *fleet_open(struct world *world, const struct config *config, struct error *err)
+{
+    owned(fleet) struct fleet *fleet = mem_new(sizeof *fleet);
+
+    fleet->world = world;
+    fleet->config = config;
+    if (open_clusters(fleet, err) < 0 || open_providers(fleet, err) < 0)
+        return NULL;
+    open_listings(fleet);
+    return steal(&fleet);
+}
+
+void fleet_close(struct fleet *fleet)
+{
+    if (!fleet)
+        return;
+    for (size_t i = 0; fleet->clusters && i < fleet->config->cluster_count; i++)
+        cluster_close(fleet->clusters[i]);
+    for (size_t i = 0; fleet->providers && i < fleet->config->provider_count; i++)
+        provider_close(fleet->providers[i]);
+    for (size_t i = 0; fleet->listings && i < fleet->config->pool_count; i++) {
+        timer_free(fleet->listings[i].timer);
+        map_free(fleet->listings[i].incoming);
+        map_free(fleet->listings[i].pool.instances);
+    }
+    mem_free(fleet->clusters);
+    mem_free(fleet->providers);
+    mem_free(fleet->listings);
+    mem_free(fleet);
+}
+
+void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context)
+{
+    fleet->news = news;
+    fleet->news_context = context;
+    for (size_t i = 0; i < fleet->config->cluster_count; i++)
+        cluster_watch(fleet->clusters[i], news, context);
+    for (size_t i = 0; i < fleet->config->pool_count; i++)
+        timer_set(fleet->listings[i].timer, 0);
+}
+
+struct cluster *fleet_cluster(const struct fleet *fleet, const struct config_cluster *config)
+{
+    return fleet->clusters[config - fleet->config->clusters];
+}
+
+const struct snapshot *fleet_snapshot(const struct fleet *fleet,
+                                      const struct config_cluster *config)
+{
+    return cluster_snapshot(fleet_cluster(fleet, config));
+}
+
+const struct fleet_pool *fleet_pool(const struct fleet *fleet, const struct config_pool *config)
+{
+    return &listing_of(fleet, config)->pool;
+}
+
+struct provider *fleet_provider(const struct fleet *fleet, const struct config_pool *config)
+{
+    return listing_of(fleet, config)->provider;
+}
+
+struct pool_address fleet_address(const struct config_pool *config)
+{
+    return (struct pool_address){
+        .project = config->project,
+        .zone = config->reservation->zone,
+        .group = config->group,
+    };
+}
+
+void fleet_refresh(struct fleet *fleet, const struct config_pool *config)
+{
+    struct listing *listing = listing_of(fleet, config);
+    int64_t since_ms = loop_now(fleet->world->loop) - listing->asked_ms;
+
+    if (!listing->incoming)
+        timer_set_sooner(listing->timer, since_ms >= REFRESH_MS ? 0 : REFRESH_MS - since_ms);
+}
+
+enum presence fleet_instance(const struct fleet *fleet, const struct config_pool *config,
+                             const char *name, int64_t since_ms,
+                             const struct instance **ret_instance)
+{
+    const struct fleet_pool *pool = fleet_pool(fleet, config);
+    const struct instance *instance;
+
+    if (!pool->is_known || pool->began_ms <= since_ms)
+        return PRESENCE_UNKNOWN;
+    instance = map_get(pool->instances, name);
+    if (ret_instance)
+        *ret_instance = instance;
+    return instance ? PRESENCE_YES : PRESENCE_NO;
+}
+
+const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
+                                 const char *instance)
+{
+    const struct snapshot *snapshot = fleet_snapshot(fleet, config->cluster);
+    struct pool_address address = fleet_address(config);
+    char id[512];
+    const struct node *node;
+    void *value;
+
+    if (!provider_node_id(fleet_provider(fleet, config), &address, instance, id, sizeof id))
+        return NULL;
+
+    /* Most clouds name the Node after the machine; the provider ID decides in any case. */
+    node = map_get(snapshot->nodes, instance);
+    if (node && text_equal(node->provider_id, id))
+        return node;
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
+        node = value;
+        if (text_equal(node->provider_id, id))
+            return node;
+    }
+    return NULL;
+}
+
+bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config, int64_t fresh_ms,
+                    struct error *err)
+{
+    const struct snapshot *snapshot = fleet_snapshot(fleet, config->cluster);
+    const struct fleet_pool *pool = fleet_pool(fleet, config);
+    int64_t oldest_ms = loop_now(fleet->world->loop) - fresh_ms;
+
+    if (!snapshot->is_known || snapshot->nodes_seen_ms < oldest_ms ||
+        snapshot->pods_seen_ms < oldest_ms) {
+        error_set(err, ERROR_DENIED, "cluster %s was last seen too long ago: %s",
+                  config->cluster->name, cluster_trouble(fleet_cluster(fleet, config->cluster)));
+        return false;
+    }
+    if (!pool->is_known || pool->began_ms < oldest_ms) {
+        error_set(err, ERROR_DENIED, "pool %s was last listed too long ago: %s", config->name,
+                  pool->trouble.text);
+        return false;
+    }
+    return true;
+}
+
+bool fleet_is_ephemeral(const struct config *config, const struct node *node)
+{
+    const char *equals = strchr(config->ephemeral_label, '=');
+    char key[256];
+    size_t length = (size_t)(equals - config->ephemeral_label);
+
+    if (length >= sizeof key)
+        return false;
+    memcpy(key, config->ephemeral_label, length);
+    key[length] = '\0';
+    return text_equal(node_label(node, key), equals + 1);
+}

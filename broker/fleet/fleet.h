@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What we know: every cluster's snapshot and every pool's list of machines, each with its age.  The
+ * cloud's list says which machines exist, the cluster's snapshot says what they are used for; a
+ * machine and its Node are one when the Node's provider ID says so, never by name.
+ *
+ * An observation has three values.  Unknown is never absent: a list that failed, or is older than
+ * the question, says nothing.
+ */
+#pragma once
+
+#include "base/world.h"
+#include "broker/fleet/config.h"
+#include "clusters/cluster.h"
+#include "providers/provider.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fleet;
+
+enum presence { PRESENCE_UNKNOWN, PRESENCE_YES, PRESENCE_NO };
+
+/* A pool as the cloud last listed it. */
+struct fleet_pool {
+    const struct config_pool *config;
+    struct map *instances; /* name -> struct instance; the last complete list */
+    bool is_known;         /* one complete list has been read */
+    int64_t began_ms;      /* when the request for the last complete list was sent: what it says
+                              is at least as new as this */
+    struct error trouble;  /* of the last attempt; ERROR_NONE: it went well */
+};
+
+/* Opens all clusters and providers; nothing is sent yet. */
+struct fleet *fleet_open(struct world *world, const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+void fleet_close(struct fleet *fleet);
+
+/* Begins to watch and to list.  `news` is called in a turn of the loop after something changed. */
+void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context);
+
+struct cluster *fleet_cluster(const struct fleet *fleet, const struct config_cluster *config);
+const struct snapshot *fleet_snapshot(const struct fleet *fleet,
+                                      const struct config_cluster *config);
+const struct fleet_pool *fleet_pool(const struct fleet *fleet, const struct config_pool *config);
+struct provider *fleet_provider(const struct fleet *fleet, const struct config_pool *config);
+struct pool_address fleet_address(const struct config_pool *config);
+
+/* Asks for a new list of the pool within a few seconds, if none is on its way. */
+void fleet_refresh(struct fleet *fleet, const struct config_pool *config);
+
+/* Whether the machine exists, by a complete list that was asked for after `since_ms` (loop time).
+ *ret_instance, when it does, is borrowed until the next turn; may be NULL. */
+enum presence fleet_instance(const struct fleet *fleet, const struct config_pool *config,
+                             const char *name, int64_t since_ms,
+                             const struct instance **ret_instance);
+
+/* The Node of a machine, found by provider ID; NULL: none in the snapshot. */
+const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
+                                 const char *instance);
+
+/* Whether both the cluster and the pool are known and not older than fresh_ms; otherwise false and
+   a sentence that says what is stale. */
+bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config, int64_t fresh_ms,
+                    struct error *err);
+
+/* Whether the node carries the label that makes it movable. */
+bool fleet_is_ephemeral(const struct config *config, const struct node *node);
+
+static inline void owned_fleet(struct fleet **fleet)
+{
+    fleet_close(*fleet);
+}

@@ -309,3 +309,8 @@ bool fleet_is_ephemeral(const struct config *config, const struct node *node)
     key[length] = '\0';
     return text_equal(node_label(node, key), equals + 1);
 }
+
+struct world *fleet_world(const struct fleet *fleet)
+{
+    return fleet->world;
+}

@@ -38,6 +38,8 @@ struct fleet *fleet_open(struct world *world, const struct config *config, struc
     __attribute__((warn_unused_result));
 void fleet_close(struct fleet *fleet);
 
+struct world *fleet_world(const struct fleet *fleet);
+
 /* Begins to watch and to list.  `news` is called in a turn of the loop after something changed. */
 void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context);
 

@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Floors, caps, freshness, freezes.  See guard.h.
+ */
+#include "broker/fleet/guard.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+
+void freeze_clear(struct freeze *freeze)
+{
+    mem_free(freeze->cluster);
+    mem_free(freeze->reason);
+    mem_free(freeze->by);
+}
+
+void guard_clear(struct guard *guard)
+{
+    for (size_t i = 0; i < guard->freezes.count; i++)
+        freeze_clear(&guard->freezes.items[i]);
+    array_clear(&guard->freezes);
+}
+
+const struct freeze *guard_freeze(const struct guard *guard, const char *cluster,
+                                  struct wall_time now)
+{
+    for (size_t i = 0; i < guard->freezes.count; i++) {
+        const struct freeze *freeze = &guard->freezes.items[i];
+
+        if (freeze->until.ms > now.ms &&
+            (freeze->cluster[0] == '\0' || text_equal(freeze->cluster, cluster)))
+            return freeze;
+    }
+    return NULL;
+}
+
+int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,
+                        bool is_emergency, struct error *err)
+{
+    const struct freeze *freeze = guard_freeze(guard, cluster->name,
+                                               loop_wall(fleet_world(guard->fleet)->loop));
+    char until[WALL_TEXT_SIZE];
+
+    if (!freeze || is_emergency)
+        return 0;
+    return error_set(err, ERROR_DENIED, "%s is frozen until %s: %s", cluster->name,
+                     wall_format(freeze->until, until), freeze->reason);
+}
+
+static int check_node(const struct guard *guard, const struct config_pool *source,
+                      const struct node *node, struct error *err)
+{
+    if (!fleet_is_ephemeral(guard->config, node))
+        return error_set(err, ERROR_DENIED, "node %s does not carry %s: it is static", node->name,
+                         guard->config->ephemeral_label);
+    if (node->is_leaving)
+        return error_set(err, ERROR_DENIED, "node %s is being deleted already", node->name);
+    if (!fleet_is_fresh(guard->fleet, source, guard->config->guard.fresh_ms, err))
+        return -1;
+    return 0;
+}
+
+static int check_caps(const struct guard *guard, const struct config_pool *source,
+                      const struct guard_load *load, struct error *err)
+{
+    const struct config_guard *limits = &guard->config->guard;
+
+    if (load->in_flight >= limits->in_flight)
+        return error_set(err, ERROR_DENIED,
+                         "%" PRId64 " transfers are under way and guard.in_flight is %" PRId64,
+                         load->in_flight, limits->in_flight);
+    if (load->in_flight_of_cluster >= limits->in_flight_per_cluster)
+        return error_set(err, ERROR_DENIED,
+                         "%" PRId64 " nodes are leaving %s and guard.in_flight_per_cluster is "
+                         "%" PRId64,
+                         load->in_flight_of_cluster, source->cluster->name,
+                         limits->in_flight_per_cluster);
+    return 0;
+}
+
+int guard_allows_transfer(const struct guard *guard, const struct config_pool *source,
+                          const struct config_pool *target, const struct node *node,
+                          const struct guard_load *load, bool is_emergency, struct error *err)
+{
+    if (source == target || source->reservation != target->reservation)
+        return error_set(err, ERROR_DENIED, "%s and %s do not share a reservation", source->name,
+                         target->name);
+    if (check_node(guard, source, node, err) < 0)
+        return -1;
+    if (load->nodes_left <= source->static_nodes)
+        return error_set(err, ERROR_DENIED, "pool %s is at its static floor of %" PRId64,
+                         source->name, source->static_nodes);
+    if (guard_allows_effect(guard, source->cluster, is_emergency, err) < 0 ||
+        guard_allows_effect(guard, target->cluster, is_emergency, err) < 0)
+        return -1;
+    return is_emergency ? 0 : check_caps(guard, source, load, err);
+}

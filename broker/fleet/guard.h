@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The guard: what is never done, whoever asks.  It stands in front of each new transfer and again
+ * in front of each effect, below the API, and knows no plan: it sees only one wish and the facts.
+ *
+ * A freeze stops voluntary work on a cluster (or on all) until a time; an emergency passes, and so
+ * does a transfer beyond its point of no return, because stopping there helps nobody.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "broker/fleet/fleet.h"
+
+#include <stdbool.h>
+
+struct freeze {
+    char *cluster; /* "" for all */
+    char *reason;
+    char *by;               /* who asked */
+    struct wall_time until; /* ends by itself */
+    uint64_t rev;
+};
+
+struct guard {
+    const struct config *config;
+    struct fleet *fleet;
+    ARRAY(struct freeze) freezes;
+};
+
+/* How many transfers are under way, for the caps. */
+struct guard_load {
+    int64_t in_flight;            /* live transfers in all */
+    int64_t in_flight_of_cluster; /* of those that leave the source's cluster */
+    int64_t nodes_left; /* that the source pool keeps when all live transfers are through */
+};
+
+/* Whether a new transfer of this node may begin now.  -1 with ERROR_DENIED and the reason. */
+int guard_allows_transfer(const struct guard *guard, const struct config_pool *source,
+                          const struct config_pool *target, const struct node *node,
+                          const struct guard_load *load, bool is_emergency, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether a voluntary effect on this cluster may be sent now. */
+int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,
+                        bool is_emergency, struct error *err) __attribute__((warn_unused_result));
+
+/* The freeze that holds for this cluster now, or NULL. */
+const struct freeze *guard_freeze(const struct guard *guard, const char *cluster,
+                                  struct wall_time now);
+
+void guard_clear(struct guard *guard);
+void freeze_clear(struct freeze *freeze);

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a kind of loop has to bring.  Private to the loops: an implementation embeds struct loop as
+ * its first member; loop.c keeps the timers and hands everything else on.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "base/timers.h"
+
+#define LOOP_FOREVER INT64_MAX
+
+struct loop_verbs {
+    int64_t (*now)(const struct loop *loop);
+    struct wall_time (*wall)(const struct loop *loop);
+    void (*run)(struct loop *loop, int64_t until_ms); /* until then or until is_stopped */
+    void (*free)(struct loop *loop);
+    struct event_base *(*event_base)(const struct loop *loop);
+    void (*on_terminate)(struct loop *loop, timer_fn fire, void *context);
+};
+
+struct loop {
+    const struct loop_verbs *verbs;
+    struct timers timers;
+    bool is_stopped;
+};
+
+/* Puts the timer to rest, then calls it; it may free itself. */
+void loop_fire(struct loop *loop, struct timer *timer);

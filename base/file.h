@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 /* The whole file; more than `limit` bytes is ERROR_INVALID, no such file ERROR_NOT_FOUND. */
 struct text *file_read(const char *path, size_t limit, struct error *err)
@@ -28,7 +29,8 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
 int file_make_folder(const char *path, mode_t mode, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The names in a folder that end in `ending`, sorted by byte; free with file_list_free(). */
+/* The names in a folder that end in `ending`, sorted by byte, without those that begin with a dot;
+   free with file_list_free(). */
 struct file_list {
     char **names;
     size_t count;
@@ -45,3 +47,10 @@ char *file_beside(const char *beside, const char *path) __attribute__((warn_unus
 /* An exclusive lock on a file (made when missing), held until closed or the process ends.
    ERROR_CONFLICT when another process holds it.  Returns the descriptor or -1. */
 int file_lock(const char *path, struct error *err) __attribute__((warn_unused_result));
+
+/* A descriptor; negative: none. */
+static inline void owned_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}

@@ -19,6 +19,7 @@ enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING };
 struct yaml_node {
     enum yaml_kind kind;
     int line;                   /* 1-based */
+    const char *source;         /* the name given to yaml_parse() */
     bool is_quoted;             /* a quoted scalar is always text */
     const char *key;            /* of this entry in its mapping; NULL elsewhere */
     const char *text;           /* scalar */
@@ -33,7 +34,9 @@ struct yaml_document *yaml_parse(const char *bytes, size_t size, const char *sou
                                  struct error *err) __attribute__((warn_unused_result));
 struct yaml_document *yaml_read(const char *path, struct error *err)
     __attribute__((warn_unused_result));
-void yaml_free(struct yaml_document *document);
+
+/* (yaml_free is a name that libyaml exports.) */
+void yaml_document_free(struct yaml_document *document);
 
 const struct yaml_node *yaml_root(const struct yaml_document *document);
 const char *yaml_source(const struct yaml_document *document);
@@ -63,5 +66,5 @@ int yaml_expect(const struct yaml_node *node, enum yaml_kind kind, struct error 
 
 static inline void owned_yaml_document(struct yaml_document **document)
 {
-    yaml_free(*document);
+    yaml_document_free(*document);
 }

@@ -1,0 +1,273 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole files.  What the caller may do about a failure follows from errno in one place,
+ * fail_file().
+ */
+#include "base/file.h"
+
+#include "base/array.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { CHUNK_SIZE = 64 * 1024 };
+
+static void owned_folder(DIR **folder)
+{
+    if (*folder)
+        closedir(*folder);
+}
+
+static int fail_file(const char *path, const char *act, struct error *err)
+{
+    enum error_kind kind = ERROR_TRANSIENT;
+
+    if (errno == ENOENT || errno == ENOTDIR)
+        kind = ERROR_NOT_FOUND;
+    else if (errno == EACCES || errno == EPERM || errno == EROFS)
+        kind = ERROR_DENIED;
+    else if (errno == EISDIR || errno == ENAMETOOLONG || errno == ELOOP || errno == EEXIST)
+        kind = ERROR_INVALID;
+    return error_errno(err, kind, "%s: cannot %s", path, act);
+}
+
+static int fail_size(const char *path, size_t limit, struct error *err)
+{
+    return error_set(err, ERROR_INVALID, "%s: larger than %zu bytes", path, limit);
+}
+
+static int open_to_read(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? fail_file(path, "open", err) : fd;
+}
+
+struct text *file_read(const char *path, size_t limit, struct error *err)
+{
+    owned(text) struct text *content = text_new(limit);
+    owned(fd) int fd = open_to_read(path, err);
+    char chunk[CHUNK_SIZE];
+
+    if (fd < 0)
+        return NULL;
+    for (;;) {
+        ssize_t got = read(fd, chunk, sizeof chunk);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            fail_file(path, "read", err);
+            return NULL;
+        }
+        if (got == 0)
+            return steal(&content);
+        text_add_bytes(content, chunk, (size_t)got);
+        if (content->is_cut) {
+            fail_size(path, limit, err);
+            return NULL;
+        }
+    }
+}
+
+/* All of an open gzip stream; zlib hands a file that is not gzip through as it is. */
+static int unpack(gzFile stream, const char *path, struct text *content, struct error *err)
+{
+    char chunk[CHUNK_SIZE];
+    int code;
+
+    for (;;) {
+        int got = gzread(stream, chunk, sizeof chunk);
+
+        if (got > 0)
+            text_add_bytes(content, chunk, (size_t)got);
+        if (content->is_cut)
+            return fail_size(path, content->limit, err);
+        if (got <= 0)
+            break;
+    }
+    gzerror(stream, &code);
+    if (code == Z_ERRNO)
+        return fail_file(path, "read", err);
+    if (code != Z_OK && code != Z_STREAM_END)
+        return error_set(err, ERROR_CORRUPT, "%s: the gzip data is damaged or cut short", path);
+    return 0;
+}
+
+struct text *file_read_unpacked(const char *path, size_t limit, struct error *err)
+{
+    owned(text) struct text *content = text_new(limit);
+    owned(fd) int fd = open_to_read(path, err);
+    gzFile stream;
+    int result;
+
+    if (fd < 0)
+        return NULL;
+    stream = gzdopen(fd, "rb");
+    require(stream);
+    fd = -1; /* the stream's from here on */
+    result = unpack(stream, path, content, err);
+    gzclose_r(stream);
+    return result < 0 ? NULL : steal(&content);
+}
+
+static int write_all(int fd, const char *path, const char *bytes, size_t size, struct error *err)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return fail_file(path, "write", err);
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Without this a rename may be lost at a power failure although the file itself was synced. */
+static int sync_folder_of(const char *path, struct error *err)
+{
+    owned(chars) char *folder = file_beside(path, ".");
+    owned(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return fail_file(folder, "sync", err);
+    return 0;
+}
+
+static int fill(int fd, const char *path, const void *bytes, size_t size, struct error *err)
+{
+    if (write_all(fd, path, bytes, size, err) < 0)
+        return -1;
+    return fsync(fd) < 0 ? fail_file(path, "sync", err) : 0;
+}
+
+static int put_in_place(const char *temporary, const char *path, struct error *err)
+{
+    return rename(temporary, path) < 0 ? fail_file(path, "replace", err) : 0;
+}
+
+int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
+{
+    owned(chars) char *temporary = text_format("%s.tmp-XXXXXX", path);
+    owned(fd) int fd = mkostemp(temporary, O_CLOEXEC);
+
+    if (fd < 0)
+        return fail_file(path, "write", err);
+    if ((fchmod(fd, mode) < 0 && fail_file(path, "set the mode of", err) < 0) ||
+        fill(fd, path, bytes, size, err) < 0 || put_in_place(temporary, path, err) < 0) {
+        unlink(temporary);
+        return -1;
+    }
+    return sync_folder_of(path, err);
+}
+
+static int make_one_folder(const char *path, mode_t mode, struct error *err)
+{
+    struct stat status;
+
+    if (mkdir(path, mode) == 0)
+        return 0;
+    if (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return 0;
+    return fail_file(path, "make the folder", err);
+}
+
+int file_make_folder(const char *path, mode_t mode, struct error *err)
+{
+    owned(chars) char *part = mem_copy_chars(path);
+
+    for (char *at = part + 1; *part && *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        if (make_one_folder(part, mode, err) < 0)
+            return -1;
+        *at = '/';
+    }
+    return make_one_folder(path, mode, err);
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name);
+
+    return length >= strlen(ending) && text_equal(name + length - strlen(ending), ending);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+int file_list(const char *folder, const char *ending, struct file_list *ret_list, struct error *err)
+{
+    owned(folder) DIR *stream = opendir(folder);
+    ARRAY(char *) found = { 0 };
+    const struct dirent *entry;
+
+    if (stream == NULL)
+        return fail_file(folder, "list", err);
+    while ((errno = 0, entry = readdir(stream)) != NULL)
+        if (entry->d_name[0] != '.' && ends_with(entry->d_name, ending))
+            *array_add(&found) = mem_copy_chars(entry->d_name);
+    if (errno != 0) {
+        file_list_free(&(struct file_list){ found.items, found.count });
+        return fail_file(folder, "list", err);
+    }
+    if (found.count > 0)
+        qsort(found.items, found.count, sizeof *found.items, compare_names);
+    *ret_list = (struct file_list){ found.items, found.count };
+    return 0;
+}
+
+void file_list_free(struct file_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        mem_free(list->names[i]);
+    mem_free(list->names);
+    *list = (struct file_list){ 0 };
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+char *file_beside(const char *beside, const char *path)
+{
+    const char *slash = strrchr(beside, '/');
+
+    if (*path == '/' || slash == NULL)
+        return mem_copy_chars(path);
+    return text_format("%.*s%s", (int)(slash + 1 - beside), beside, path);
+}
+
+int file_lock(const char *path, struct error *err)
+{
+    owned(fd) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int locked;
+
+    if (fd < 0)
+        return fail_file(path, "open", err);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EWOULDBLOCK)
+            return error_set(err, ERROR_CONFLICT, "%s: held by another process", path);
+        return fail_file(path, "lock", err);
+    }
+    locked = fd;
+    fd = -1;
+    return locked;
+}

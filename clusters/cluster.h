@@ -6,12 +6,14 @@
  * A verb is exactly one HTTP exchange.  `done` is called once, in a later turn of the loop, with
  * the decoded body or an error whose kind says what the caller may do:
  *
- *   evict      OK, or ERROR_NOT_FOUND / ERROR_CONFLICT (that pod is gone), ERROR_THROTTLED with
- *              retry_after_ms: a budget says no (text names it) or the server is busy (see
- *              cluster_is_budget()), ERROR_DENIED (permission, or a budget that can never allow
- * it), ERROR_TRANSIENT, ERROR_UNKNOWN_OUTCOME delete     OK also when the answer says it was gone
- * already patch      ERROR_CONFLICT: read again read       ERROR_TRANSIENT also where the outcome
- * of the exchange is unknown
+ *   evict      OK, or ERROR_NOT_FOUND / ERROR_CONFLICT (that pod is gone); ERROR_THROTTLED with
+ *              retry_after_ms: a budget or a webhook says no (the text names it) or the server is
+ *              busy (see cluster_is_budget()); ERROR_DENIED (permission, or budgets that can
+ *              never allow it); ERROR_TRANSIENT; ERROR_UNKNOWN_OUTCOME
+ *   delete     OK also when the answer says it was gone already, body is that answer's then
+ *   patch      ERROR_CONFLICT: read again
+ *   read       ERROR_TRANSIENT also where the outcome of the exchange is unknown; ERROR_CONFLICT
+ *              for a continue token that is too old: begin the list anew
  *
  * A 2xx whose body is a Status with status Failure is a failure; the code in the body counts.
  */

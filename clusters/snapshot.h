@@ -60,11 +60,13 @@ struct pod {
 };
 
 struct snapshot {
-    struct map *nodes;     /* by name -> struct node */
-    struct map *pods;      /* by UID -> struct pod */
-    bool is_known;         /* both lists have been read at least once */
-    int64_t nodes_seen_ms; /* loop time at which the nodes were last known to be current: an
-                              event, a bookmark or a list */
+    struct map *nodes;      /* by name -> struct node */
+    struct map *pods;       /* by UID -> struct pod */
+    struct map *unreadable; /* "nodes/NAME" or "pods/UID" -> why: objects that exist but could not
+                               be decoded.  Not absent: what was known before stays in the maps */
+    bool is_known;          /* both lists have been read at least once */
+    int64_t nodes_seen_ms;  /* loop time at which the nodes were last known to be current: an
+                               event, a bookmark or a list */
     int64_t pods_seen_ms;
 };
 

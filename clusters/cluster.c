@@ -1,0 +1,118 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A cluster: its session, its snapshot and the two watches that feed it.
+ */
+#include "clusters/cluster.h"
+
+#include "base/text.h"
+#include "clusters/cluster_session.h"
+#include "clusters/kube_config.h"
+#include "clusters/kube_watch.h"
+
+struct cluster {
+    struct world *world;
+    char *name;
+    struct kube_session *session;
+    struct snapshot snapshot;
+    struct kube_watch *nodes;
+    struct kube_watch *pods;
+    struct timer *news_timer; /* many changes of one turn are one piece of news */
+    cluster_news_fn news;
+    void *news_context;
+};
+
+static void free_node(void *node)
+{
+    node_free(node);
+}
+
+static void free_pod(void *pod)
+{
+    pod_free(pod);
+}
+
+static void on_changed(void *context)
+{
+    struct cluster *cluster = context;
+    cluster->snapshot.is_known = kube_watch_is_known(cluster->nodes) &&
+                                 kube_watch_is_known(cluster->pods);
+    timer_set_sooner(cluster->news_timer, 0);
+}
+
+static void on_news(void *context)
+{
+    struct cluster *cluster = context;
+    cluster->news(cluster->news_context);
+}
+
+struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
+                             struct error *err)
+{
+    struct kube_config *config = kube_config_read(settings->kubeconfig, settings->context, err);
+    if (!config) {
+        error_context(err, "cluster %s", settings->name);
+        return NULL;
+    }
+    struct cluster *cluster = mem_new(sizeof *cluster);
+    cluster->world = world;
+    cluster->name = mem_copy_chars(settings->name);
+    cluster->session = kube_session_new(world, cluster->name, config);
+    cluster->snapshot.nodes = map_new(free_node);
+    cluster->snapshot.pods = map_new(free_pod);
+    cluster->snapshot.unreadable = map_new(mem_free);
+    cluster->news_timer = timer_new(world->loop, on_news, cluster);
+
+    struct kube_store nodes = { &cluster->snapshot.nodes, cluster->snapshot.unreadable,
+                                &cluster->snapshot.nodes_seen_ms };
+    struct kube_store pods = { &cluster->snapshot.pods, cluster->snapshot.unreadable,
+                               &cluster->snapshot.pods_seen_ms };
+    cluster->nodes = kube_watch_new(cluster->session, &kube_nodes, &nodes, on_changed, cluster);
+    cluster->pods = kube_watch_new(cluster->session, &kube_pods, &pods, on_changed, cluster);
+    return cluster;
+}
+
+void cluster_close(struct cluster *cluster)
+{
+    if (!cluster)
+        return;
+    kube_watch_free(cluster->nodes);
+    kube_watch_free(cluster->pods);
+    kube_session_free(cluster->session);
+    timer_free(cluster->news_timer);
+    map_free(cluster->snapshot.nodes);
+    map_free(cluster->snapshot.pods);
+    map_free(cluster->snapshot.unreadable);
+    mem_free(cluster->name);
+    mem_free(cluster);
+}
+
+void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context)
+{
+    require(!cluster->news);
+    cluster->news = news;
+    cluster->news_context = context;
+    kube_watch_start(cluster->nodes);
+    kube_watch_start(cluster->pods);
+}
+
+const char *cluster_name(const struct cluster *cluster)
+{
+    return cluster->name;
+}
+
+const struct snapshot *cluster_snapshot(const struct cluster *cluster)
+{
+    return &cluster->snapshot;
+}
+
+const char *cluster_trouble(const struct cluster *cluster)
+{
+    const char *trouble = kube_watch_trouble(cluster->nodes);
+    return trouble[0] != '\0' ? trouble : kube_watch_trouble(cluster->pods);
+}
+
+struct kube_session *cluster_session(const struct cluster *cluster)
+{
+    return cluster->session;
+}

@@ -1,0 +1,12 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside clusters/ only: the session behind a cluster, for its verbs.
+ */
+#pragma once
+
+#include "clusters/cluster.h"
+#include "clusters/kube_session.h"
+
+struct kube_session *cluster_session(const struct cluster *cluster)
+    __attribute__((returns_nonnull));

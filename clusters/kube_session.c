@@ -1,0 +1,314 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests to one API server.  The token file is read again after half a minute at most: bound
+ * tokens are replaced about once an hour, well before they end.
+ */
+#include "clusters/kube_session.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "clusters/kube_config.h"
+#include "clusters/kube_error.h"
+
+#include <string.h>
+
+enum {
+    TOKEN_AGE_MS = 30 * SECOND_MS,
+    TOKEN_SIZE_LIMIT = 64 * 1024,
+    ANSWER_LIMIT = 64 * 1024 * 1024,
+};
+
+struct kube_session {
+    struct world *world;
+    const char *name;
+    struct kube_config *config;
+    char *token; /* what the token file held at token_read_ms */
+    int64_t token_read_ms;
+    struct kube_exchange *first; /* all in flight */
+};
+
+struct kube_exchange {
+    struct kube_session *session;
+    struct kube_exchange *previous;
+    struct kube_exchange *next;
+    enum kube_verb verb;
+    enum http_priority priority;
+    char *url;
+    char *content_type;
+    char *body;
+    char *label; /* "PATCH /api/v1/nodes/a" for errors */
+    char *used_token;
+    int64_t timeout_ms;
+    http_chunk_fn on_chunk;
+    kube_done_fn done;
+    void *context;
+    struct http_exchange *http; /* NULL: never sent, `late` brings the failure */
+    struct timer *late;
+    struct error failure;
+    bool has_asked_again;
+};
+
+static void exchange_free(struct kube_exchange *exchange)
+{
+    struct kube_session *session = exchange->session;
+    if (exchange->previous)
+        exchange->previous->next = exchange->next;
+    else
+        session->first = exchange->next;
+    if (exchange->next)
+        exchange->next->previous = exchange->previous;
+
+    if (exchange->used_token)
+        explicit_bzero(exchange->used_token, strlen(exchange->used_token));
+    timer_free(exchange->late);
+    mem_free(exchange->url);
+    mem_free(exchange->content_type);
+    mem_free(exchange->body);
+    mem_free(exchange->label);
+    mem_free(exchange->used_token);
+    mem_free(exchange);
+}
+
+/* Frees first: `done` may close the whole cluster. */
+static void finish(struct kube_exchange *exchange, const json_t *body, const struct error *err)
+{
+    kube_done_fn done = exchange->done;
+    void *context = exchange->context;
+    exchange_free(exchange);
+    done(context, body, err);
+}
+
+static void finish_failed(struct kube_exchange *exchange, struct error *err)
+{
+    error_context(err, "cluster %s: %s", exchange->session->name, exchange->label);
+    finish(exchange, NULL, err);
+}
+
+static void on_late(void *context)
+{
+    struct kube_exchange *exchange = context;
+    struct error failure = exchange->failure;
+    finish_failed(exchange, &failure);
+}
+
+/* The token to use now, borrowed; NULL when the user has none. */
+static int session_token(struct kube_session *session, const char **ret_token, struct error *err)
+{
+    *ret_token = session->config->token;
+    if (!session->config->token_file)
+        return 0;
+
+    int64_t now = loop_now(session->world->loop);
+    if (!session->token || now - session->token_read_ms >= TOKEN_AGE_MS) {
+        owned(text) struct text *file = file_read(session->config->token_file, TOKEN_SIZE_LIMIT,
+                                                  err);
+        if (!file) {
+            if (err)
+                err->kind = ERROR_TRANSIENT;
+            return error_context(err, "token");
+        }
+        while (file->length > 0 && strchr(" \t\r\n", file->chars[file->length - 1]))
+            file->chars[--file->length] = '\0';
+        if (file->length == 0 || strpbrk(file->chars, "\r\n"))
+            return error_set(err, ERROR_TRANSIENT, "token: %s holds no token",
+                             session->config->token_file);
+        mem_free(session->token);
+        session->token = mem_copy_chars(file->chars);
+        session->token_read_ms = now;
+    }
+    *ret_token = session->token;
+    return 0;
+}
+
+static bool is_mutation(enum kube_verb verb)
+{
+    return verb == KUBE_PATCH || verb == KUBE_EVICT || verb == KUBE_DELETE;
+}
+
+static enum http_method method_of(enum kube_verb verb)
+{
+    switch (verb) {
+    case KUBE_PATCH:
+        return HTTP_PATCH;
+    case KUBE_EVICT:
+        return HTTP_POST;
+    case KUBE_DELETE:
+        return HTTP_DELETE;
+    case KUBE_READ:
+    case KUBE_WATCH:
+        break;
+    }
+    return HTTP_GET;
+}
+
+static void submit(struct kube_exchange *exchange);
+
+/* Whether the 401 was worth a second try with a newer token. */
+static bool ask_again(struct kube_exchange *exchange)
+{
+    struct kube_session *session = exchange->session;
+    if (exchange->has_asked_again || !session->config->token_file)
+        return false;
+
+    const char *token = NULL;
+    session->token_read_ms = INT64_MIN / 2;
+    if (session_token(session, &token, NULL) < 0 || text_equal(token, exchange->used_token))
+        return false;
+    exchange->has_asked_again = true;
+    submit(exchange);
+    return true;
+}
+
+static void on_transport_failure(struct kube_exchange *exchange, const struct error *err)
+{
+    struct error failure = *err;
+    if (is_mutation(exchange->verb)) {
+        if (failure.kind == ERROR_CORRUPT)
+            failure.kind = ERROR_UNKNOWN_OUTCOME;
+    } else if (failure.kind == ERROR_UNKNOWN_OUTCOME) {
+        failure.kind = ERROR_TRANSIENT;
+    }
+    finish_failed(exchange, &failure);
+}
+
+static void on_answer(void *context, const struct http_answer *answer, const struct error *err)
+{
+    struct kube_exchange *exchange = context;
+    exchange->http = NULL;
+    if (err) {
+        on_transport_failure(exchange, err);
+        return;
+    }
+    if (answer->status == 401 && ask_again(exchange))
+        return;
+    if (exchange->verb == KUBE_WATCH && answer->status == 200) {
+        finish(exchange, NULL, NULL);
+        return;
+    }
+    struct error why = { 0 };
+    owned(json) json_t *body = json_parse_foreign(answer->body, answer->body_size, "answer", NULL);
+    struct kube_answer meaning = {
+        .status = answer->status,
+        .body = body,
+        .text = answer->body,
+        .retry_after_ms = answer->retry_after_ms,
+        .is_mutation = is_mutation(exchange->verb),
+        .is_eviction = exchange->verb == KUBE_EVICT,
+    };
+    if ((exchange->verb == KUBE_DELETE && kube_error_is_gone(&meaning)) ||
+        kube_error_of_answer(&meaning, &why) == 0)
+        finish(exchange, body, NULL);
+    else
+        finish_failed(exchange, &why);
+}
+
+static void submit(struct kube_exchange *exchange)
+{
+    struct kube_session *session = exchange->session;
+    struct http_header headers[4];
+    size_t count = 0;
+    headers[count++] = (struct http_header){ "Accept", "application/json" };
+    headers[count++] = (struct http_header){ "User-Agent", "sluice/" SLUICE_VERSION };
+    if (exchange->body)
+        headers[count++] = (struct http_header){ "Content-Type", exchange->content_type };
+
+    const char *token = NULL;
+    if (session_token(session, &token, &exchange->failure) < 0) {
+        exchange->late = timer_new(session->world->loop, on_late, exchange);
+        timer_set(exchange->late, 0);
+        return;
+    }
+    owned(chars) char *bearer = token ? text_format("Bearer %s", token) : NULL;
+    if (token) {
+        headers[count++] = (struct http_header){ "Authorization", bearer };
+        mem_free(exchange->used_token);
+        exchange->used_token = mem_copy_chars(token);
+    }
+    struct http_request request = {
+        .method = method_of(exchange->verb),
+        .priority = exchange->priority,
+        .url = exchange->url,
+        .headers = headers,
+        .header_count = count,
+        .body = exchange->body,
+        .body_size = exchange->body ? strlen(exchange->body) : 0,
+        .tls = &session->config->tls,
+        .is_mutation = is_mutation(exchange->verb),
+        .timeout_ms = exchange->timeout_ms,
+        .answer_limit = ANSWER_LIMIT,
+        .on_chunk = exchange->on_chunk,
+    };
+    exchange->http = http_send(session->world->http, &request, on_answer, exchange);
+    if (bearer)
+        explicit_bzero(bearer, strlen(bearer));
+}
+
+struct kube_exchange *kube_send(struct kube_session *session, const struct kube_call *call,
+                                kube_done_fn done, void *context)
+{
+    struct kube_exchange *exchange = mem_new(sizeof *exchange);
+    const char *query = strchr(call->target, '?');
+    int path_length = query ? (int)(query - call->target) : (int)strlen(call->target);
+
+    exchange->session = session;
+    exchange->verb = call->verb;
+    exchange->priority = call->priority;
+    exchange->url = text_format("%s%s", session->config->server, call->target);
+    exchange->label = text_format("%s %.*s", http_method_name(method_of(call->verb)), path_length,
+                                  call->target);
+    exchange->content_type = mem_copy_chars(call->content_type ?: "application/json");
+    exchange->body = call->body ? json_print(call->body) : NULL;
+    exchange->timeout_ms = call->timeout_ms;
+    exchange->on_chunk = call->on_chunk;
+    exchange->done = done;
+    exchange->context = context;
+    exchange->next = session->first;
+    if (session->first)
+        session->first->previous = exchange;
+    session->first = exchange;
+    submit(exchange);
+    return exchange;
+}
+
+void kube_cancel(struct kube_exchange *exchange)
+{
+    if (!exchange)
+        return;
+    http_cancel(exchange->session->world->http, exchange->http);
+    exchange_free(exchange);
+}
+
+struct kube_session *kube_session_new(struct world *world, const char *name,
+                                      struct kube_config *config)
+{
+    struct kube_session *session = mem_new(sizeof *session);
+    session->world = world;
+    session->name = name;
+    session->config = config;
+    return session;
+}
+
+void kube_session_free(struct kube_session *session)
+{
+    if (!session)
+        return;
+    while (session->first)
+        kube_cancel(session->first);
+    if (session->token)
+        explicit_bzero(session->token, strlen(session->token));
+    mem_free(session->token);
+    kube_config_free(session->config);
+    mem_free(session);
+}
+
+struct world *kube_world(const struct kube_session *session)
+{
+    return session->world;
+}
+
+const char *kube_name(const struct kube_session *session)
+{
+    return session->name;
+}

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The one place that speaks to an API server: it joins the URL, adds the headers, and turns what
+ * comes back into a JSON body or an error.  A 401 makes it read the token file again and, if that
+ * holds another token, ask once more: an unauthenticated request was not carried out.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/http.h"
+#include "base/world.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kube_config;
+struct kube_session;
+struct kube_exchange;
+
+enum kube_verb {
+    KUBE_READ,
+    KUBE_WATCH, /* on_chunk gets the body */
+    KUBE_PATCH,
+    KUBE_EVICT,
+    KUBE_DELETE, /* "it is gone" is a success */
+};
+
+struct kube_call {
+    enum kube_verb verb;
+    enum http_priority priority;
+    const char *target;       /* "/api/v1/nodes?limit=500" */
+    const char *content_type; /* of the body; NULL: application/json */
+    const json_t *body;       /* NULL: none */
+    int64_t timeout_ms;
+    http_chunk_fn on_chunk;
+};
+
+/* Exactly one of body and err is not NULL, but for KUBE_WATCH, which may end with neither.  body is
+   borrowed.  ERROR_CONFLICT of a read is 410: begin the list anew. */
+typedef void (*kube_done_fn)(void *context, const json_t *body, const struct error *err);
+
+/* Takes config.  The name is for error texts and must outlive the session. */
+struct kube_session *kube_session_new(struct world *world, const char *name,
+                                      struct kube_config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Ends what is in flight; their `done` is not called. */
+void kube_session_free(struct kube_session *session);
+
+/* done is called once, in a later turn; the handle is valid until then. */
+struct kube_exchange *kube_send(struct kube_session *session, const struct kube_call *call,
+                                kube_done_fn done, void *context);
+
+/* Ends an exchange without calling done; NULL is legal. */
+void kube_cancel(struct kube_exchange *exchange);
+
+struct world *kube_world(const struct kube_session *session);
+const char *kube_name(const struct kube_session *session);

@@ -1,0 +1,169 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The verbs of cluster.h as requests.  Each is one exchange; the bodies carry the UID of what was
+ * decided about, so that the server refuses them for an object made anew under the same name.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "clusters/cluster_session.h"
+
+enum {
+    READ_TIMEOUT_MS = 15 * SECOND_MS,
+    LIST_TIMEOUT_MS = 60 * SECOND_MS,
+    CHANGE_TIMEOUT_MS = 30 * SECOND_MS, /* an eviction may stand 10 s in the server */
+};
+
+static const char MERGE_PATCH[] = "application/merge-patch+json";
+static const char STRATEGIC_PATCH[] = "application/strategic-merge-patch+json";
+
+static void send_change(struct cluster *cluster, const struct kube_call *call, cluster_done_fn done,
+                        void *context)
+{
+    struct kube_call whole = *call;
+    whole.timeout_ms = CHANGE_TIMEOUT_MS;
+    kube_send(cluster_session(cluster), &whole, done, context);
+}
+
+static void send_read(struct cluster *cluster, const char *target, int64_t timeout_ms,
+                      cluster_done_fn done, void *context)
+{
+    struct kube_call call = {
+        .verb = KUBE_READ,
+        .priority = HTTP_POLL,
+        .target = target,
+        .timeout_ms = timeout_ms,
+    };
+    kube_send(cluster_session(cluster), &call, done, context);
+}
+
+void cluster_patch_node(struct cluster *cluster, const char *name, const json_t *merge_patch,
+                        cluster_done_fn done, void *context)
+{
+    owned(chars) char *target = url_format("/api/v1/nodes/%s", name);
+    struct kube_call call = {
+        .verb = KUBE_PATCH,
+        .priority = HTTP_RECLAIM,
+        .target = target,
+        .content_type = MERGE_PATCH,
+        .body = merge_patch,
+    };
+    send_change(cluster, &call, done, context);
+}
+
+void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
+                       const char *uid, cluster_done_fn done, void *context)
+{
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/eviction", namespace,
+                                           name);
+    owned(json)
+        json_t *body = json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion", "policy/v1",
+                                 "kind", "Eviction", "metadata", "name", name, "namespace",
+                                 namespace, "deleteOptions", "preconditions", "uid", uid);
+    struct kube_call call = {
+        .verb = KUBE_EVICT,
+        .priority = HTTP_DRAIN,
+        .target = target,
+        .body = body,
+    };
+    send_change(cluster, &call, done, context);
+}
+
+void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,
+                      const char *uid, const char *message, cluster_done_fn done, void *context)
+{
+    char now[WALL_TEXT_SIZE];
+    struct wall_time wall = loop_wall(kube_world(cluster_session(cluster))->loop);
+    wall.ms -= wall.ms % SECOND_MS; /* the API's times have whole seconds */
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/status", namespace, name);
+    owned(json)
+        json_t *body = json_make("{s:{s:s}, s:{s:[{s:s, s:s, s:s, s:s, s:s}]}}", "metadata", "uid",
+                                 uid, "status", "conditions", "type", "DisruptionTarget", "status",
+                                 "True", "reason", "DeletionByCapacityBroker", "message", message,
+                                 "lastTransitionTime", wall_format(wall, now));
+    struct kube_call call = {
+        .verb = KUBE_PATCH,
+        .priority = HTTP_DRAIN,
+        .target = target,
+        .content_type = STRATEGIC_PATCH,
+        .body = body,
+    };
+    send_change(cluster, &call, done, context);
+}
+
+static json_t *delete_options(const char *uid)
+{
+    return json_make("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
+                     "preconditions", "uid", uid, "propagationPolicy", "Background");
+}
+
+void cluster_delete_pod(struct cluster *cluster, const char *namespace, const char *name,
+                        const char *uid, int64_t grace_s, cluster_done_fn done, void *context)
+{
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s", namespace, name);
+    owned(json) json_t *body = delete_options(uid);
+    json_object_set_new(body, "gracePeriodSeconds", json_integer(grace_s));
+    struct kube_call call = {
+        .verb = KUBE_DELETE,
+        .priority = HTTP_DRAIN,
+        .target = target,
+        .body = body,
+    };
+    send_change(cluster, &call, done, context);
+}
+
+void cluster_delete_node(struct cluster *cluster, const char *name, const char *uid,
+                         cluster_done_fn done, void *context)
+{
+    owned(chars) char *target = url_format("/api/v1/nodes/%s", name);
+    owned(json) json_t *body = delete_options(uid);
+    struct kube_call call = {
+        .verb = KUBE_DELETE,
+        .priority = HTTP_RECLAIM,
+        .target = target,
+        .body = body,
+    };
+    send_change(cluster, &call, done, context);
+}
+
+void cluster_read_node(struct cluster *cluster, const char *name, cluster_done_fn done,
+                       void *context)
+{
+    owned(chars) char *target = url_format("/api/v1/nodes/%s", name);
+    send_read(cluster, target, READ_TIMEOUT_MS, done, context);
+}
+
+void cluster_read_pods(struct cluster *cluster, const char *node_name, const char *continue_token,
+                       cluster_done_fn done, void *context)
+{
+    owned(chars) char *selector = text_format("spec.nodeName=%s", node_name);
+    owned(chars) char *first = url_format("/api/v1/pods?fieldSelector=%s&limit=500", selector);
+    owned(chars) char *rest = continue_token ? url_format("&continue=%s", continue_token) : NULL;
+    owned(chars) char *target = text_format("%s%s", first, rest ?: "");
+    send_read(cluster, target, LIST_TIMEOUT_MS, done, context);
+}
+
+void cluster_read_scale(struct cluster *cluster, const char *namespace, const char *deployment,
+                        cluster_done_fn done, void *context)
+{
+    owned(chars) char *target = url_format("/apis/apps/v1/namespaces/%s/deployments/%s/scale",
+                                           namespace, deployment);
+    send_read(cluster, target, READ_TIMEOUT_MS, done, context);
+}
+
+void cluster_write_scale(struct cluster *cluster, const char *namespace, const char *deployment,
+                         int64_t replicas, cluster_done_fn done, void *context)
+{
+    owned(chars) char *target = url_format("/apis/apps/v1/namespaces/%s/deployments/%s/scale",
+                                           namespace, deployment);
+    owned(json) json_t *body = json_make("{s:{s:I}}", "spec", "replicas", (json_int_t)replicas);
+    struct kube_call call = {
+        .verb = KUBE_PATCH,
+        .priority = HTTP_RECLAIM,
+        .target = target,
+        .content_type = MERGE_PATCH,
+        .body = body,
+    };
+    send_change(cluster, &call, done, context);
+}

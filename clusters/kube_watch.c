@@ -1,0 +1,429 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * List, watch, and what to do when either breaks:
+ *
+ *   list fails, or 410 on a page   -> back off, list from the start
+ *   watch ends by itself           -> watch again from the last resourceVersion
+ *   watch fails or falls silent    -> back off, watch again from there
+ *   410, or a frame we cannot read -> back off, list from the start
+ */
+#include "clusters/kube_watch.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "clusters/kube_frames.h"
+#include "clusters/snapshot.h"
+
+#include <string.h>
+
+enum {
+    PAGE_LIMIT = 10000, /* pages of one list: a server that never ends is an error */
+    LIST_TIMEOUT_MS = 60 * SECOND_MS,
+    WATCH_TIMEOUT_MS = 330 * SECOND_MS, /* the server ends it after 290 s */
+    SILENCE_MS = 120 * SECOND_MS,       /* bookmarks come about every minute */
+    BACKOFF_LEAST_MS = SECOND_MS,
+    BACKOFF_MOST_MS = 30 * SECOND_MS,
+    SHORT_WATCH_MS = 5 * SECOND_MS,
+};
+
+struct kube_watch {
+    struct kube_session *session;
+    const struct kube_kind *kind;
+    struct kube_store store;
+    timer_fn changed;
+    void *context;
+
+    struct kube_exchange *exchange; /* the one in flight */
+    struct timer *next;             /* starts the next list page or watch */
+    struct timer *silence;
+    struct kube_frames *frames;
+
+    struct map *listed; /* the list being read; NULL while watching */
+    struct map *listed_unreadable;
+    char *continue_token; /* of its next page; NULL: the first */
+    int64_t list_began_ms;
+    int pages;
+
+    char *resource_version; /* where to watch from; NULL: list first */
+    int64_t watch_began_ms;
+    bool has_news; /* a frame came in this watch */
+    bool is_known;
+    int failures;
+    char trouble[ERROR_TEXT_SIZE + 64];
+};
+
+static void *decode_node(const json_t *object, struct error *err)
+{
+    return node_decode(object, err);
+}
+
+static void *decode_pod(const json_t *object, struct error *err)
+{
+    return pod_decode(object, err);
+}
+
+static void free_node(void *node)
+{
+    node_free(node);
+}
+
+static void free_pod(void *pod)
+{
+    pod_free(pod);
+}
+
+const struct kube_kind kube_nodes = { "nodes", "/api/v1/nodes", "metadata/name", decode_node,
+                                      free_node };
+const struct kube_kind kube_pods = { "pods", "/api/v1/pods", "metadata/uid", decode_pod, free_pod };
+
+static struct loop *loop_of(const struct kube_watch *watch)
+{
+    return kube_world(watch->session)->loop;
+}
+
+static void set_text(char **text, const char *chars)
+{
+    char *copy = mem_copy_chars(chars);
+    mem_free(*text);
+    *text = copy;
+}
+
+static void drop_list(struct kube_watch *watch)
+{
+    map_free(watch->listed);
+    map_free(watch->listed_unreadable);
+    watch->listed = NULL;
+    watch->listed_unreadable = NULL;
+    set_text(&watch->continue_token, NULL);
+    watch->pages = 0;
+}
+
+static void all_is_well(struct kube_watch *watch)
+{
+    watch->failures = 0;
+    watch->trouble[0] = '\0';
+}
+
+/* Waits 1 s to 30 s, doubling, with jitter, and at least as long as the server asked for. */
+static void back_off(struct kube_watch *watch, const struct error *err)
+{
+    int64_t most_ms = BACKOFF_MOST_MS;
+    if (watch->failures < 4)
+        most_ms = (int64_t)2 * BACKOFF_LEAST_MS << watch->failures;
+    int64_t delay_ms = (int64_t)random_between(kube_world(watch->session)->random,
+                                               (double)most_ms / 2, (double)most_ms);
+    if (delay_ms < err->retry_after_ms)
+        delay_ms = err->retry_after_ms;
+
+    watch->failures++;
+    owned(chars) char *trouble = text_format("%s, %d in a row: %s", watch->kind->name,
+                                             watch->failures, err->text);
+    text_copy(watch->trouble, sizeof watch->trouble, trouble);
+    if (watch->failures == 1)
+        log_warn("watch_failed", FIELD_TEXT("cluster", kube_name(watch->session)),
+                 FIELD_TEXT("resource", watch->kind->name), FIELD_TEXT("text", err->text));
+    timer_stop(watch->silence);
+    timer_set(watch->next, delay_ms);
+    watch->changed(watch->context);
+}
+
+static void list_again(struct kube_watch *watch, const struct error *err)
+{
+    drop_list(watch);
+    set_text(&watch->resource_version, NULL);
+    back_off(watch, err);
+}
+
+static const char *key_of(const struct kube_watch *watch, const json_t *object)
+{
+    return json_text_or(object, watch->kind->key_path, "?");
+}
+
+static char *unreadable_key(const struct kube_watch *watch, const char *key)
+{
+    return text_format("%s/%s", watch->kind->name, key);
+}
+
+/* Decodes into the map; what cannot be decoded is remembered as being there, and logged once. */
+static void store_object(struct kube_watch *watch, struct map *objects, struct map *unreadable,
+                         const json_t *object)
+{
+    struct error err = { 0 };
+    const char *key = key_of(watch, object);
+    owned(chars) char *mark = unreadable_key(watch, key);
+    void *decoded = watch->kind->decode(object, &err);
+    if (decoded) {
+        map_set(objects, key, decoded);
+        map_remove(unreadable, mark);
+        return;
+    }
+    if (!map_get(watch->store.unreadable, mark) && !map_get(unreadable, mark))
+        log_warn("object_unreadable", FIELD_TEXT("cluster", kube_name(watch->session)),
+                 FIELD_TEXT("text", err.text));
+    map_set(unreadable, mark, mem_copy_chars(err.text));
+}
+
+/* Objects of the new list that could not be decoded stay as they were known before. */
+static void keep_unreadable(struct kube_watch *watch, size_t start_length)
+{
+    const char *mark = NULL;
+    for (size_t at = 0; map_next(watch->listed_unreadable, &at, &mark, NULL);) {
+        void *known = map_take(*watch->store.objects, mark + start_length);
+        if (known)
+            map_set(watch->listed, mark + start_length, known);
+    }
+}
+
+/* The list is whole: it becomes the map, and what it does not hold has vanished. */
+static void take_list(struct kube_watch *watch, const char *resource_version)
+{
+    const char *key = NULL;
+    void *value = NULL;
+    owned(chars) char *start = unreadable_key(watch, "");
+    for (size_t at = 0; map_next(watch->store.unreadable, &at, &key, NULL);) {
+        if (text_starts_with(key, start))
+            map_remove(watch->store.unreadable, key);
+    }
+    for (size_t at = 0; map_next(watch->listed_unreadable, &at, &key, &value);)
+        map_set(watch->store.unreadable, key, mem_copy_chars(value));
+    keep_unreadable(watch, strlen(start));
+
+    map_free(*watch->store.objects);
+    *watch->store.objects = steal(&watch->listed);
+    *watch->store.seen_ms = watch->list_began_ms;
+    set_text(&watch->resource_version, resource_version);
+    drop_list(watch);
+    all_is_well(watch);
+    watch->is_known = true;
+    timer_set(watch->next, 0);
+    watch->changed(watch->context);
+}
+
+static int read_page(struct kube_watch *watch, const json_t *body, const char **ret_version,
+                     const char **ret_continue, struct error *err)
+{
+    json_t *items = NULL;
+    *ret_continue = "";
+    if (json_need_array(body, "items", &items, err) < 0 ||
+        json_need_text(body, "metadata/resourceVersion", ret_version, err) < 0 ||
+        json_find_text(body, "metadata/continue", ret_continue, err) < 0)
+        return -1;
+    if ((*ret_version)[0] == '\0')
+        return error_set(err, ERROR_CORRUPT, "metadata/resourceVersion is empty");
+    if (++watch->pages > PAGE_LIMIT)
+        return error_set(err, ERROR_CORRUPT, "the list has more than %d pages", PAGE_LIMIT);
+    if (watch->continue_token && text_equal(*ret_continue, watch->continue_token))
+        return error_set(err, ERROR_CORRUPT, "the list repeats a page");
+
+    size_t at = 0;
+    const json_t *item = NULL;
+    json_array_foreach(items, at, item)
+        store_object(watch, watch->listed, watch->listed_unreadable, item);
+    return 0;
+}
+
+static void on_page(void *context, const json_t *body, const struct error *err)
+{
+    struct kube_watch *watch = context;
+    const char *version = NULL;
+    const char *token = NULL;
+    struct error why = { 0 };
+    watch->exchange = NULL;
+    if (err) {
+        list_again(watch, err);
+        return;
+    }
+    if (read_page(watch, body, &version, &token, &why) < 0) {
+        error_context(&why, "list of %s", watch->kind->name);
+        list_again(watch, &why);
+        return;
+    }
+    if (token[0] == '\0') {
+        take_list(watch, version);
+        return;
+    }
+    set_text(&watch->continue_token, token);
+    timer_set(watch->next, 0);
+}
+
+static void ask_page(struct kube_watch *watch)
+{
+    if (!watch->listed) {
+        watch->listed = map_new(watch->kind->free);
+        watch->listed_unreadable = map_new(mem_free);
+        watch->list_began_ms = loop_now(loop_of(watch));
+    }
+    owned(chars) char *rest = watch->continue_token
+                                  ? url_format("&continue=%s", watch->continue_token)
+                                  : NULL;
+    owned(chars) char *target = text_format("%s?limit=500%s", watch->kind->path, rest ?: "");
+    struct kube_call call = {
+        .verb = KUBE_READ,
+        .priority = HTTP_INVENTORY,
+        .target = target,
+        .timeout_ms = LIST_TIMEOUT_MS,
+    };
+    watch->exchange = kube_send(watch->session, &call, on_page, watch);
+}
+
+/* The stream cannot be used any more. */
+static void break_off(struct kube_watch *watch, bool is_list_needed, const struct error *err)
+{
+    kube_cancel(steal(&watch->exchange));
+    kube_frames_reset(watch->frames);
+    if (is_list_needed)
+        list_again(watch, err);
+    else
+        back_off(watch, err);
+}
+
+static void on_silence(void *context)
+{
+    struct kube_watch *watch = context;
+    struct error err = { 0 };
+    error_set(&err, ERROR_TRANSIENT, "no event and no bookmark for %d s", SILENCE_MS / SECOND_MS);
+    break_off(watch, false, &err);
+}
+
+static int apply_event(struct kube_watch *watch, const struct kube_event *event, struct error *err)
+{
+    const char *version = NULL;
+    if (json_need_text(event->object, "metadata/resourceVersion", &version, err) < 0)
+        return -1;
+
+    struct map *objects = *watch->store.objects;
+    if (event->type == KUBE_EVENT_DELETED) {
+        const char *key = key_of(watch, event->object);
+        owned(chars) char *mark = unreadable_key(watch, key);
+        map_remove(objects, key);
+        map_remove(watch->store.unreadable, mark);
+    } else if (event->type == KUBE_EVENT_SET) {
+        store_object(watch, objects, watch->store.unreadable, event->object);
+    }
+    set_text(&watch->resource_version, version);
+    *watch->store.seen_ms = loop_now(loop_of(watch));
+    watch->has_news = true;
+    all_is_well(watch);
+    return 0;
+}
+
+static void on_piece(void *context, const char *bytes, size_t size)
+{
+    struct kube_watch *watch = context;
+    struct error err = { 0 };
+    timer_set(watch->silence, SILENCE_MS);
+    kube_frames_add(watch->frames, bytes, size);
+
+    int count = 0;
+    for (;; count++) {
+        owned(kube_event) struct kube_event event = { 0 };
+        int found = kube_frames_next(watch->frames, &event, &err);
+        if (found == 0)
+            break;
+        if (found < 0 || apply_event(watch, &event, &err) < 0) {
+            error_context(&err, "watch of %s", watch->kind->name);
+            break_off(watch, true, &err);
+            return;
+        }
+    }
+    if (count > 0)
+        watch->changed(watch->context);
+}
+
+static void on_watch_end(void *context, const json_t *body, const struct error *err)
+{
+    struct kube_watch *watch = context;
+    struct error why = { 0 };
+    (void)body;
+    watch->exchange = NULL;
+    kube_frames_reset(watch->frames);
+    timer_stop(watch->silence);
+    if (err && err->kind == ERROR_CONFLICT) { /* 410: too old */
+        list_again(watch, err);
+        return;
+    }
+    if (err) {
+        back_off(watch, err);
+        return;
+    }
+    if (!watch->has_news && loop_now(loop_of(watch)) - watch->watch_began_ms < SHORT_WATCH_MS) {
+        error_set(&why, ERROR_TRANSIENT, "the server ended the watch at once");
+        back_off(watch, &why);
+        return;
+    }
+    timer_set(watch->next, 0);
+}
+
+static void ask_watch(struct kube_watch *watch)
+{
+    owned(chars) char *version = url_format("%s", watch->resource_version);
+    owned(chars) char *target = text_format(
+        "%s?watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=290",
+        watch->kind->path, version);
+    struct kube_call call = {
+        .verb = KUBE_WATCH,
+        .priority = HTTP_INVENTORY,
+        .target = target,
+        .timeout_ms = WATCH_TIMEOUT_MS,
+        .on_chunk = on_piece,
+    };
+    watch->watch_began_ms = loop_now(loop_of(watch));
+    watch->has_news = false;
+    timer_set(watch->silence, SILENCE_MS);
+    watch->exchange = kube_send(watch->session, &call, on_watch_end, watch);
+}
+
+static void on_next(void *context)
+{
+    struct kube_watch *watch = context;
+    if (watch->resource_version)
+        ask_watch(watch);
+    else
+        ask_page(watch);
+}
+
+struct kube_watch *kube_watch_new(struct kube_session *session, const struct kube_kind *kind,
+                                  const struct kube_store *store, timer_fn changed, void *context)
+{
+    struct kube_watch *watch = mem_new(sizeof *watch);
+    watch->session = session;
+    watch->kind = kind;
+    watch->store = *store;
+    watch->changed = changed;
+    watch->context = context;
+    watch->frames = kube_frames_new();
+    watch->next = timer_new(loop_of(watch), on_next, watch);
+    watch->silence = timer_new(loop_of(watch), on_silence, watch);
+    return watch;
+}
+
+void kube_watch_free(struct kube_watch *watch)
+{
+    if (!watch)
+        return;
+    kube_cancel(watch->exchange);
+    drop_list(watch);
+    timer_free(watch->next);
+    timer_free(watch->silence);
+    kube_frames_free(watch->frames);
+    mem_free(watch->resource_version);
+    mem_free(watch);
+}
+
+void kube_watch_start(struct kube_watch *watch)
+{
+    timer_set(watch->next, 0);
+}
+
+bool kube_watch_is_known(const struct kube_watch *watch)
+{
+    return watch->is_known;
+}
+
+const char *kube_watch_trouble(const struct kube_watch *watch)
+{
+    return watch->trouble;
+}

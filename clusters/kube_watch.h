@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Keeps one map of objects equal to one collection of the API: a list in pages, then a watch from
+ * where the list stood, for ever.  A new list replaces the map, and only a complete list makes an
+ * object vanish.  An object that cannot be decoded is not absent: it is put into `unreadable`, and
+ * what was known of it before stays.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "base/map.h"
+#include "clusters/kube_session.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a collection is made of. */
+struct kube_kind {
+    const char *name;     /* "nodes" */
+    const char *path;     /* "/api/v1/nodes" */
+    const char *key_path; /* of the map's key in an object: "metadata/name" */
+    void *(*decode)(const json_t *object, struct error *err);
+    map_free_fn free;
+};
+extern const struct kube_kind kube_nodes;
+extern const struct kube_kind kube_pods;
+
+/* Where the watch keeps what it learns; all owned by the snapshot. */
+struct kube_store {
+    struct map **objects; /* replaced as a whole by each list */
+    struct map *unreadable;
+    int64_t *seen_ms;
+};
+
+struct kube_watch;
+
+/* `changed` is called within the turn in which something was learned or went wrong. */
+struct kube_watch *kube_watch_new(struct kube_session *session, const struct kube_kind *kind,
+                                  const struct kube_store *store, timer_fn changed, void *context)
+    __attribute__((returns_nonnull, warn_unused_result));
+void kube_watch_free(struct kube_watch *watch);
+
+void kube_watch_start(struct kube_watch *watch);
+
+bool kube_watch_is_known(const struct kube_watch *watch); /* a complete list was read */
+
+/* The last failure and how many there were in a row; "" when all is well. */
+const char *kube_watch_trouble(const struct kube_watch *watch);

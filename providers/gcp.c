@@ -1,0 +1,392 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The verbs on a managed instance group.  A call waits for a token, is sent once, and is sent a
+ * second time only after a 401, which means that it was not carried out.
+ */
+#include "providers/gcp.h"
+
+#include "base/array.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "providers/gcp_errors.h"
+#include "providers/gcp_token.h"
+
+#include <string.h>
+
+enum { CALL_TIMEOUT_MS = 30 * SECOND_MS, ANSWER_LIMIT = 16 * 1024 * 1024 };
+
+static const char PUBLIC_ENDPOINT[] = "https://compute.googleapis.com";
+
+struct gcp {
+    struct provider provider;
+    struct world *world;
+    struct gcp_token *token;
+    char *base; /* ".../compute/v1" */
+    struct gcp_call *first;
+};
+
+struct gcp_call {
+    struct gcp_waiter waiter; /* first */
+    struct gcp *gcp;
+    struct gcp_call *previous;
+    struct gcp_call *next;
+    char *url;
+    char *body; /* "" for none */
+    char *label;
+    char *used_token;
+    bool is_mutation;
+    bool has_asked_again;
+    struct http_exchange *exchange;
+    struct timer *late; /* brings a failure from before anything was sent */
+    struct error failure;
+    provider_list_fn listed; /* one of the two */
+    provider_done_fn done;
+    void *context;
+};
+
+static void call_free(struct gcp_call *call)
+{
+    struct gcp *gcp = call->gcp;
+    if (call->previous)
+        call->previous->next = call->next;
+    else
+        gcp->first = call->next;
+    if (call->next)
+        call->next->previous = call->previous;
+
+    gcp_token_forget(gcp->token, &call->waiter);
+    http_cancel(gcp->world->http, call->exchange);
+    timer_free(call->late);
+    if (call->used_token)
+        explicit_bzero(call->used_token, strlen(call->used_token));
+    mem_free(call->used_token);
+    mem_free(call->url);
+    mem_free(call->body);
+    mem_free(call->label);
+    mem_free(call);
+}
+
+/* Frees first: the caller may close the provider. */
+static void finish(struct gcp_call *call, const struct instance_page *page, const char *operation,
+                   const struct error *err)
+{
+    provider_list_fn listed = call->listed;
+    provider_done_fn done = call->done;
+    void *context = call->context;
+    call_free(call);
+    if (listed)
+        listed(context, page, err);
+    else
+        done(context, operation, err);
+}
+
+static void finish_failed(struct gcp_call *call, struct error *err)
+{
+    error_context(err, "gcp: %s", call->label);
+    finish(call, NULL, "", err);
+}
+
+static void on_late(void *context)
+{
+    struct gcp_call *call = context;
+    struct error failure = call->failure;
+    finish_failed(call, &failure);
+}
+
+static enum instance_state state_of(const char *action, const char *status)
+{
+    if (text_equal(action, "DELETING"))
+        return INSTANCE_DELETING;
+    if (text_equal(action, "CREATING") || text_equal(action, "CREATING_WITHOUT_RETRIES"))
+        return INSTANCE_CREATING;
+    if (!text_equal(action, "NONE") && !text_equal(action, "VERIFYING"))
+        return INSTANCE_OTHER;
+    if (text_equal(status, "RUNNING"))
+        return INSTANCE_RUNNING;
+    bool is_coming = status[0] == '\0' || text_equal(status, "PROVISIONING") ||
+                     text_equal(status, "STAGING");
+    return is_coming ? INSTANCE_CREATING : INSTANCE_OTHER;
+}
+
+/* An error of an attempt counts only while the machine has not come up since. */
+static bool is_past_staging(const char *status)
+{
+    return status[0] != '\0' && !text_equal(status, "PROVISIONING") &&
+           !text_equal(status, "STAGING");
+}
+
+static int read_instance(const json_t *item, struct instance *ret_instance, struct error *err)
+{
+    const char *action = NULL;
+    const char *status = "";
+    const char *name = NULL;
+    const char *url = NULL;
+    const char *id = "";
+    if (json_need_text(item, "currentAction", &action, err) < 0 ||
+        json_find_text(item, "instanceStatus", &status, err) < 0 ||
+        json_find_text(item, "name", &name, err) < 0 ||
+        json_find_text(item, "instance", &url, err) < 0 || json_find_text(item, "id", &id, err) < 0)
+        return -1;
+
+    if (!name && url)
+        name = strrchr(url, '/') ? strrchr(url, '/') + 1 : url;
+    if (!name || name[0] == '\0')
+        return error_set(err, ERROR_CORRUPT, "an instance without a name");
+    if (!text_copy(ret_instance->name, sizeof ret_instance->name, name) ||
+        !text_copy(ret_instance->id, sizeof ret_instance->id, id))
+        return error_set(err, ERROR_CORRUPT, "name or id of %.80s is too long", name);
+
+    ret_instance->state = state_of(action, status);
+    if (!is_past_staging(status))
+        gcp_error_of_attempt(item, &ret_instance->trouble);
+    return 0;
+}
+
+static void finish_list(struct gcp_call *call, const json_t *body)
+{
+    ARRAY(struct instance) instances = { 0 };
+    struct error err = { 0 };
+    json_t *items = NULL;
+    const char *next = NULL;
+    int result = json_find_array(body, "managedInstances", &items, &err);
+    if (result == 0)
+        result = json_find_text(body, "nextPageToken", &next, &err);
+
+    /* An empty group is written as {}: anything else without the list is no list. */
+    size_t known = (items ? 1U : 0U) + (next ? 1U : 0U);
+    if (result == 0 && !items && json_object_size(body) != known)
+        result = error_set(&err, ERROR_CORRUPT, "managedInstances: is missing");
+
+    size_t at = 0;
+    const json_t *item = NULL;
+    json_array_foreach(items, at, item)
+    {
+        if (result == 0)
+            result = read_instance(item, array_add(&instances), &err);
+    }
+    struct instance_page page = {
+        .items = instances.items,
+        .count = instances.count,
+        .next = next && next[0] != '\0' ? next : NULL,
+    };
+    if (result == 0)
+        finish(call, &page, "", NULL);
+    else
+        finish_failed(call, &err);
+    array_clear(&instances);
+}
+
+static void finish_mutation(struct gcp_call *call, const json_t *body)
+{
+    struct error err = { 0 };
+    const char *operation = NULL;
+    if (json_need_text(body, "name", &operation, &err) < 0) {
+        err.kind = ERROR_UNKNOWN_OUTCOME;
+        finish_failed(call, &err);
+        return;
+    }
+    finish(call, NULL, operation, NULL);
+}
+
+static void on_transport_failure(struct gcp_call *call, const struct error *err)
+{
+    struct error failure = *err;
+    if (call->is_mutation) {
+        if (failure.kind == ERROR_CORRUPT)
+            failure.kind = ERROR_UNKNOWN_OUTCOME;
+    } else if (failure.kind == ERROR_UNKNOWN_OUTCOME) {
+        failure.kind = ERROR_TRANSIENT;
+    }
+    finish_failed(call, &failure);
+}
+
+/* Brings call->failure in a turn of its own: whoever calls this may be inside the token's queue,
+   which must outlive the call, and the caller may close the provider. */
+static void finish_later(struct gcp_call *call)
+{
+    call->late = timer_new(call->gcp->world->loop, on_late, call);
+    timer_set(call->late, 0);
+}
+
+static void ask_token(struct gcp_call *call)
+{
+    if (gcp_token_ask(call->gcp->token, &call->waiter, &call->failure) < 0)
+        finish_later(call);
+}
+
+static void on_answer(void *context, const struct http_answer *answer, const struct error *err)
+{
+    struct gcp_call *call = context;
+    call->exchange = NULL;
+    if (err) {
+        on_transport_failure(call, err);
+        return;
+    }
+    if (answer->status == 401 && !call->has_asked_again) {
+        call->has_asked_again = true;
+        gcp_token_reject(call->gcp->token, call->used_token);
+        ask_token(call);
+        return;
+    }
+    struct error why = { 0 };
+    owned(json) json_t *body = json_parse_foreign(answer->body, answer->body_size, "answer", NULL);
+    struct gcp_answer meaning = {
+        .status = answer->status,
+        .body = body,
+        .text = answer->body,
+        .retry_after_ms = answer->retry_after_ms,
+        .is_mutation = call->is_mutation,
+    };
+    if (gcp_error_of_answer(&meaning, &why) < 0)
+        finish_failed(call, &why);
+    else if (call->listed)
+        finish_list(call, body);
+    else
+        finish_mutation(call, body);
+}
+
+static void on_token(struct gcp_waiter *waiter, const char *token, const struct error *err)
+{
+    struct gcp_call *call = (struct gcp_call *)waiter;
+    if (err) {
+        call->failure = *err;
+        finish_later(call);
+        return;
+    }
+    mem_free(call->used_token);
+    call->used_token = mem_copy_chars(token);
+    owned(chars) char *bearer = text_format("Bearer %s", token);
+    struct http_header headers[] = {
+        { "Authorization", bearer },
+        { "Accept", "application/json" },
+        { "User-Agent", "sluice/" SLUICE_VERSION },
+        { "Content-Type", "application/json" },
+    };
+    size_t body_size = strlen(call->body);
+    struct http_request request = {
+        .method = HTTP_POST,
+        .priority = call->is_mutation ? HTTP_RECLAIM : HTTP_POLL,
+        .url = call->url,
+        .headers = headers,
+        .header_count = body_size > 0 ? COUNT_OF(headers) : COUNT_OF(headers) - 1,
+        .body = call->body,
+        .body_size = body_size,
+        .is_mutation = call->is_mutation,
+        .timeout_ms = CALL_TIMEOUT_MS,
+        .answer_limit = ANSWER_LIMIT,
+    };
+    call->exchange = http_send(call->gcp->world->http, &request, on_answer, call);
+    explicit_bzero(bearer, strlen(bearer));
+}
+
+/* A call of a verb of the group; it takes what follows the verb in the URL. */
+static struct gcp_call *call_new(struct gcp *gcp, const struct pool_address *pool, const char *verb,
+                                 const char *query)
+{
+    struct gcp_call *call = mem_new(sizeof *call);
+    owned(chars) char *group = url_format("/projects/%s/zones/%s/instanceGroupManagers/%s",
+                                          pool->project, pool->zone, pool->group);
+    call->waiter.ready = on_token;
+    call->gcp = gcp;
+    call->url = text_format("%s%s/%s%s", gcp->base, group, verb, query);
+    call->label = text_format("%s of %s in %s", verb, pool->group, pool->zone);
+    call->next = gcp->first;
+    if (gcp->first)
+        gcp->first->previous = call;
+    gcp->first = call;
+    return call;
+}
+
+static void gcp_list(struct provider *provider, const struct pool_address *pool, const char *page,
+                     provider_list_fn done, void *context)
+{
+    owned(chars) char *rest = page ? url_format("&pageToken=%s", page) : mem_copy_chars("");
+    owned(chars) char *query = text_format("?maxResults=500%s", rest);
+    struct gcp_call *call = call_new((struct gcp *)provider, pool, "listManagedInstances", query);
+    call->body = mem_copy_chars("");
+    call->listed = done;
+    call->context = context;
+    ask_token(call);
+}
+
+static void mutate(struct gcp_call *call, json_t *body, provider_done_fn done, void *context)
+{
+    call->body = json_print(body);
+    json_decref(body);
+    call->is_mutation = true;
+    call->done = done;
+    call->context = context;
+    ask_token(call);
+}
+
+static void gcp_remove(struct provider *provider, const struct pool_address *pool,
+                       const char *instance, const char *request_id, provider_done_fn done,
+                       void *context)
+{
+    owned(chars) char *query = url_format("?requestId=%s", request_id);
+    owned(chars) char *partial = text_format("zones/%s/instances/%s", pool->zone, instance);
+    struct gcp_call *call = call_new((struct gcp *)provider, pool, "deleteInstances", query);
+    mutate(call,
+           json_make("{s:[s], s:b}", "instances", partial, "skipInstancesOnValidationError", 1),
+           done, context);
+}
+
+static void gcp_create(struct provider *provider, const struct pool_address *pool,
+                       const char *instance, const char *request_id, provider_done_fn done,
+                       void *context)
+{
+    owned(chars) char *query = url_format("?requestId=%s", request_id);
+    struct gcp_call *call = call_new((struct gcp *)provider, pool, "createInstances", query);
+    mutate(call, json_make("{s:[{s:s}]}", "instances", "name", instance), done, context);
+}
+
+static bool gcp_node_id(const struct pool_address *pool, const char *instance, char *out,
+                        size_t size)
+{
+    owned(chars) char *id = text_format("%s%s/%s/%s", gcp_verbs.node_id_prefix, pool->project,
+                                        pool->zone, instance);
+    return text_copy(out, size, id);
+}
+
+static void gcp_close(struct provider *provider)
+{
+    struct gcp *gcp = (struct gcp *)provider;
+    while (gcp->first)
+        call_free(gcp->first);
+    gcp_token_free(gcp->token);
+    mem_free(gcp->base);
+    mem_free(gcp);
+}
+
+static struct provider *gcp_open(struct world *world, const struct provider_settings *settings,
+                                 struct error *err)
+{
+    struct gcp_token *token = gcp_token_new(world, settings, err);
+    if (!token) {
+        error_context(err, "gcp");
+        return NULL;
+    }
+    struct gcp *gcp = mem_new(sizeof *gcp);
+    gcp->provider.verbs = &gcp_verbs;
+    gcp->world = world;
+    gcp->token = token;
+    const char *endpoint = settings->endpoint ?: PUBLIC_ENDPOINT;
+    size_t length = strlen(endpoint);
+    while (length > 0 && endpoint[length - 1] == '/')
+        length--;
+    gcp->base = text_format("%.*s/compute/v1", (int)length, endpoint);
+    return &gcp->provider;
+}
+
+const struct provider_verbs gcp_verbs = {
+    .kind = "gcp",
+    .node_id_prefix = "gce://",
+    .open = gcp_open,
+    .close = gcp_close,
+    .list = gcp_list,
+    .remove = gcp_remove,
+    .create = gcp_create,
+    .node_id = gcp_node_id,
+};

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Access tokens of Google: from a service account's key (a signed assertion is exchanged) or from
+ * the metadata server.  One fetch at a time; whoever asks meanwhile waits for it, up to a limit.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/world.h"
+#include "providers/provider.h"
+
+#include <stdbool.h>
+
+struct gcp_token;
+
+/* Embedded in whatever waits. */
+struct gcp_waiter {
+    struct gcp_waiter *next;
+    /* token is borrowed and valid during the call; err says why there is none.  Must not free the
+       struct gcp_token. */
+    void (*ready)(struct gcp_waiter *waiter, const char *token, const struct error *err);
+};
+
+/* Reads the key file; nothing is sent yet. */
+struct gcp_token *gcp_token_new(struct world *world, const struct provider_settings *settings,
+                                struct error *err) __attribute__((warn_unused_result));
+void gcp_token_free(struct gcp_token *token);
+
+/* ready is called once, in a later turn.  ERROR_TRANSIENT when too many wait. */
+int gcp_token_ask(struct gcp_token *token, struct gcp_waiter *waiter, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The waiter does not wait any more (legal when it does not). */
+void gcp_token_forget(struct gcp_token *token, struct gcp_waiter *waiter);
+
+/* The cloud refused this token: the next one who asks gets a new one. */
+void gcp_token_reject(struct gcp_token *token, const char *refused);

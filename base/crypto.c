@@ -1,0 +1,174 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Hashing and signing on OpenSSL's EVP interface; the encodings by hand, where EVP would add line
+ * breaks and accept too much.
+ */
+#include "base/crypto.h"
+
+#include "base/memory.h"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <string.h>
+
+static void owned_bio(BIO **bio)
+{
+    BIO_free(*bio);
+}
+
+static void owned_pkey(EVP_PKEY **key)
+{
+    EVP_PKEY_free(*key);
+}
+
+static void owned_digest(EVP_MD_CTX **digest)
+{
+    EVP_MD_CTX_free(*digest);
+}
+
+void crypto_sha256(const void *bytes, size_t size, unsigned char out[SHA256_SIZE])
+{
+    require(EVP_Digest(bytes, size, out, NULL, EVP_sha256(), NULL));
+}
+
+void crypto_sha256_text(const void *bytes, size_t size, char out[SHA256_TEXT_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char hash[SHA256_SIZE];
+
+    crypto_sha256(bytes, size, hash);
+    for (size_t i = 0; i < SHA256_SIZE; i++) {
+        out[2 * i] = digits[hash[i] >> 4];
+        out[2 * i + 1] = digits[hash[i] & 15];
+    }
+    out[SHA256_TEXT_SIZE - 1] = '\0';
+}
+
+static const char base64_digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64url_digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* Three bytes become four digits; one or two left over become two or three. */
+static void add_digits(struct text *out, const unsigned char *bytes, size_t size,
+                       const char *digits, bool is_padded)
+{
+    for (size_t i = 0; i < size; i += 3) {
+        size_t taken = size - i < 3 ? size - i : 3;
+        uint32_t bits = (uint32_t)bytes[i] << 16;
+        char group[] = "====";
+
+        if (taken > 1)
+            bits |= (uint32_t)bytes[i + 1] << 8;
+        if (taken > 2)
+            bits |= bytes[i + 2];
+        for (size_t j = 0; j <= taken; j++)
+            group[j] = digits[bits >> (18 - 6 * j) & 63];
+        text_add_bytes(out, group, is_padded ? 4 : taken + 1);
+    }
+}
+
+void crypto_add_base64(struct text *out, const void *bytes, size_t size)
+{
+    add_digits(out, bytes, size, base64_digits, true);
+}
+
+void crypto_add_base64url(struct text *out, const void *bytes, size_t size)
+{
+    add_digits(out, bytes, size, base64url_digits, false);
+}
+
+/* Appends what four digits stand for; false when they are no digits, or when padding or unused
+   bits are not as an encoder writes them. */
+static bool add_group(struct text *out, const char group[4])
+{
+    size_t padding = group[3] != '=' ? 0 : group[2] != '=' ? 1 : 2;
+    unsigned char bytes[3];
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < 4 - padding; i++) {
+        const char *digit = memchr(base64_digits, group[i], 64);
+
+        if (digit == NULL)
+            return false;
+        bits |= (uint32_t)(digit - base64_digits) << (18 - 6 * i);
+    }
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(bits >> (16 - 8 * i));
+    text_add_bytes(out, bytes, 3 - padding);
+    return padding == 0 || (bits & (padding == 1 ? 0xffu : 0xffffu)) == 0;
+}
+
+struct text *crypto_decode_base64(const char *chars, struct error *err)
+{
+    owned(text) struct text *out = text_new(strlen(chars));
+    bool is_valid = true;
+    bool is_ended = false;
+    char group[4];
+    size_t count = 0;
+
+    for (; *chars && is_valid; chars++) {
+        if (*chars == '\n' || *chars == '\r')
+            continue;
+        is_valid = !is_ended;
+        group[count++] = *chars;
+        if (count < sizeof group)
+            continue;
+        is_valid = is_valid && add_group(out, group);
+        is_ended = group[3] == '=';
+        count = 0;
+    }
+    if (!is_valid || count != 0) {
+        error_set(err, ERROR_INVALID, "not valid base64");
+        return NULL;
+    }
+    return steal(&out);
+}
+
+/* Without this OpenSSL would ask for the password of an encrypted key on the terminal. */
+static int no_password(char *out, int size, int is_writing, void *context)
+{
+    (void)out, (void)size, (void)is_writing, (void)context;
+    return -1;
+}
+
+static EVP_PKEY *read_key(const char *pem, struct error *err)
+{
+    owned(bio) BIO *bio = BIO_new_mem_buf(pem, -1);
+    owned(pkey) EVP_PKEY *key = NULL;
+
+    require(bio);
+    key = PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL);
+    ERR_clear_error();
+    if (key == NULL)
+        error_set(err, ERROR_INVALID, "the private key is not readable (unencrypted PEM expected)");
+    else if (!EVP_PKEY_is_a(key, "RSA"))
+        error_set(err, ERROR_INVALID, "the private key is not an RSA key");
+    else
+        return steal(&key);
+    return NULL;
+}
+
+int crypto_sign_rs256(const char *key_pem, const void *bytes, size_t size, struct text *out,
+                      struct error *err)
+{
+    owned(pkey) EVP_PKEY *key = read_key(key_pem, err);
+    owned(digest) EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    owned(chars) char *signature = NULL;
+    size_t length = 0;
+
+    if (key == NULL)
+        return -1;
+    require(digest);
+    length = (size_t)EVP_PKEY_get_size(key);
+    signature = mem_new(length);
+    if (EVP_DigestSignInit(digest, NULL, EVP_sha256(), NULL, key) != 1 ||
+        EVP_DigestSign(digest, (unsigned char *)signature, &length, bytes, size) != 1) {
+        ERR_clear_error();
+        return error_set(err, ERROR_INVALID, "the private key cannot sign");
+    }
+    text_add_bytes(out, signature, length);
+    return 0;
+}

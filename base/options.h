@@ -45,11 +45,11 @@ struct command {
     int argument_min;
     int argument_max; /* -1: any number */
     enum command_mode mode;
-    const struct command_option *options; /* ends with an empty entry; NULL: none */
+    const struct command_option *options;  /* ends with an empty entry; NULL: none */
     const char *examples;                  /* lines, two at least */
     const char *text;                      /* what else the help says; may be NULL */
     int (*run)(struct command_call *call); /* returns an exit code */
-    const struct command *children; /* ends with an empty entry; NULL: none */
+    const struct command *children;        /* ends with an empty entry; NULL: none */
 };
 
 /* Parses, runs and returns the exit code.  `common` are options that every command takes (ends

@@ -1,0 +1,261 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading sluice.yaml.  config_tables.c says which keys there are, config_check.c what must hold
+ * between them, config_find.c where the file is.  The configuration owns its document: what refers
+ * to nodes of it lives as long.
+ */
+#include "broker/fleet/config.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "broker/fleet/config_tables.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { NAME_LENGTH_MAX = 63 };
+
+/* Names become parts of paths, of labels and of keys in schedules. */
+static bool is_name(const char *name)
+{
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    size_t length = strlen(name);
+
+    return length <= NAME_LENGTH_MAX && strspn(name, LETTERS) > 0 &&
+           strspn(name, LETTERS "._-") == length;
+}
+
+static char **item_name(const struct config_table *table, void *items, size_t at)
+{
+    return (char **)(void *)((char *)items + at * table->item_size + table->name_offset);
+}
+
+static void section_free(enum config_table_id id, void *items, size_t count)
+{
+    const struct config_table *table = &config_tables[id];
+
+    for (size_t i = 0; items && i < count; i++) {
+        mem_free(*item_name(table, items, i));
+        settings_clear(table->settings, table->count, (char *)items + i * table->item_size);
+    }
+    mem_free(items);
+}
+
+/* A text that is there has something in it. */
+static int refuse_empty(const struct yaml_node *mapping, struct error *err)
+{
+    for (size_t i = 0; i < mapping->count; i++) {
+        const struct yaml_node *node = &mapping->children[i];
+
+        if (node->kind == YAML_SCALAR && node->text[0] == '\0')
+            return yaml_error(err, node, "must not be empty");
+    }
+    return 0;
+}
+
+static int entry_read(const struct config_table *table, const struct yaml_node *entry, void *item,
+                      struct error *err)
+{
+    if (!is_name(entry->key))
+        return yaml_error(err, entry,
+                          "a name has up to %d letters, digits, \".\", \"_\" and \"-\", and "
+                          "begins with a letter or digit",
+                          NAME_LENGTH_MAX);
+    if (settings_read(entry, table->settings, table->count, item, err) < 0)
+        return -1;
+    if (refuse_empty(entry, err) < 0) {
+        settings_clear(table->settings, table->count, item);
+        return -1;
+    }
+    return 0;
+}
+
+/* The entries of a named section as an array of its struct; NULL on failure. */
+static void *section_read(enum config_table_id id, const struct yaml_node *section,
+                          size_t *ret_count, struct error *err)
+{
+    const struct config_table *table = &config_tables[id];
+
+    if (yaml_expect(section, YAML_MAPPING, err) < 0)
+        return NULL;
+    if (section->count == 0) {
+        yaml_error(err, section, "is empty, at least one entry is needed");
+        return NULL;
+    }
+    void *items = mem_new_array(section->count, table->item_size);
+
+    for (size_t i = 0; i < section->count; i++) {
+        const struct yaml_node *entry = &section->children[i];
+
+        if (entry_read(table, entry, (char *)items + i * table->item_size, err) < 0) {
+            section_free(id, items, i);
+            return NULL;
+        }
+        *item_name(table, items, i) = mem_copy_chars(entry->key);
+    }
+    *ret_count = section->count;
+    return items;
+}
+
+/* A mapping whose keys all have defaults. */
+static int optional_read(enum config_table_id id, const struct yaml_node *mapping, void *object,
+                         struct error *err)
+{
+    const struct config_table *table = &config_tables[id];
+
+    if (mapping)
+        return settings_read(mapping, table->settings, table->count, object, err);
+    settings_default(table->settings, table->count, object);
+    return 0;
+}
+
+static int read_sections(struct config *config, const struct config_file *file, struct error *err)
+{
+    if (optional_read(CONFIG_DRAIN, file->drain, &config->drain, err) < 0 ||
+        optional_read(CONFIG_GUARD, file->guard, &config->guard, err) < 0 ||
+        optional_read(CONFIG_LEAD, file->lead, &config->lead, err) < 0)
+        return -1;
+
+    config->clusters = section_read(CONFIG_CLUSTERS, file->clusters, &config->cluster_count, err);
+    if (!config->clusters)
+        return -1;
+    config->reservations = section_read(CONFIG_RESERVATIONS, file->reservations,
+                                        &config->reservation_count, err);
+    if (!config->reservations)
+        return -1;
+    config->providers = section_read(CONFIG_PROVIDERS, file->providers, &config->provider_count,
+                                     err);
+    if (!config->providers)
+        return -1;
+    config->pools = section_read(CONFIG_POOLS, file->pools, &config->pool_count, err);
+    if (!config->pools)
+        return -1;
+    config->queues = section_read(CONFIG_QUEUES, file->queues, &config->queue_count, err);
+    if (!config->queues)
+        return -1;
+    config->workloads = section_read(CONFIG_WORKLOADS, file->workloads, &config->workload_count,
+                                     err);
+    return config->workloads ? 0 : -1;
+}
+
+static int read_windows(struct config *config, const struct config_file *file, struct error *err)
+{
+    const struct yaml_node *key = yaml_get(yaml_root(config->document), "time_zone");
+    struct error why = { 0 };
+    owned(time_zone) struct time_zone *zone = time_zone_open(config->time_zone, &why);
+
+    if (!zone)
+        return yaml_error(err, key, "%s", why.text);
+    config->windows = window_set_read(file->windows, zone, err);
+    if (!config->windows)
+        return -1;
+    zone = NULL; /* the set has it now */
+    return 0;
+}
+
+/* Makes *path absolute, against the folder of the file; "~/" is the user's home. */
+static void place(const char *file, char **path)
+{
+    const char *home = getenv("HOME");
+
+    if (!*path)
+        return;
+    char *placed = home && text_starts_with(*path, "~/") ? text_format("%s%s", home, *path + 1)
+                                                         : file_beside(file, *path);
+    mem_free(*path);
+    *path = placed;
+}
+
+static int place_all(struct config *config, struct error *err)
+{
+    char folder[PATH_MAX];
+
+    if (!getcwd(folder, sizeof folder))
+        return error_errno(err, ERROR_INVALID, "the current folder");
+    owned(chars) char *file = config->path[0] == '/' ? mem_copy_chars(config->path)
+                                                     : text_format("%s/%s", folder, config->path);
+    place(file, &config->schedules);
+    place(file, &config->socket);
+    if (!text_equal(config->journal, ":memory:"))
+        place(file, &config->journal);
+    for (size_t i = 0; i < config->cluster_count; i++)
+        place(file, &config->clusters[i].kubeconfig);
+    for (size_t i = 0; i < config->provider_count; i++)
+        place(file, &config->providers[i].credentials);
+
+    size_t socket_max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+    const struct yaml_node *root = yaml_root(config->document);
+    const struct yaml_node *socket = yaml_get(root, "socket");
+
+    if (strlen(config->socket) > socket_max)
+        return yaml_error(err, socket ? socket : root,
+                          "the path of the socket, %s, has more than %zu characters",
+                          config->socket, socket_max);
+    return 0;
+}
+
+struct config *config_read(const char *path, struct error *err)
+{
+    const struct config_table *top = &config_tables[CONFIG_TOP];
+    owned(yaml_document) struct yaml_document *document = yaml_read(path, err);
+    struct config_file file = { 0 };
+
+    if (!document || settings_read(yaml_root(document), top->settings, top->count, &file, err) < 0)
+        return NULL;
+
+    owned(config) struct config *config = mem_new(sizeof *config);
+
+    *config = file.config;
+    config->path = mem_copy_chars(path);
+    config->document = steal(&document);
+    if (refuse_empty(yaml_root(config->document), err) < 0 ||
+        read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||
+        config_check(config, err) < 0 || place_all(config, err) < 0)
+        return NULL;
+    return steal(&config);
+}
+
+void config_free(struct config *config)
+{
+    const struct config_table *top = &config_tables[CONFIG_TOP];
+
+    if (!config)
+        return;
+    for (size_t i = 0; i < config->workload_count; i++)
+        mem_free(config->workloads[i].shares);
+    section_free(CONFIG_WORKLOADS, config->workloads, config->workload_count);
+    section_free(CONFIG_QUEUES, config->queues, config->queue_count);
+    section_free(CONFIG_POOLS, config->pools, config->pool_count);
+    section_free(CONFIG_PROVIDERS, config->providers, config->provider_count);
+    section_free(CONFIG_RESERVATIONS, config->reservations, config->reservation_count);
+    section_free(CONFIG_CLUSTERS, config->clusters, config->cluster_count);
+    window_set_free(config->windows);
+    mem_free(config->path);
+
+    struct config_file file = { .config = *config };
+
+    settings_clear(top->settings, top->count, &file);
+    yaml_document_free(config->document);
+    mem_free(config);
+}
+
+const struct config_cluster *config_cluster(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->cluster_count; i++)
+        if (text_equal(config->clusters[i].name, name))
+            return &config->clusters[i];
+    return NULL;
+}
+
+const struct config_pool *config_pool(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (text_equal(config->pools[i].name, name))
+            return &config->pools[i];
+    return NULL;
+}

@@ -1,0 +1,294 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What must hold between the settings of sluice.yaml: names refer to something, sums fit, and no
+ * two entries mean the same thing.  A mistake here would move nodes to the wrong place, so each is
+ * an error, at the line of the key that is to be corrected.
+ */
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "broker/fleet/config_tables.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Where `key` of entry `at` in a section stands, or the entry itself when the key is absent.
+   Entries of the document and of the configuration have the same order. */
+static const struct yaml_node *place_of(const struct config *config, const char *section, size_t at,
+                                        const char *key)
+{
+    const struct yaml_node *entry = &yaml_get(yaml_root(config->document), section)->children[at];
+    const struct yaml_node *node = yaml_get(entry, key);
+
+    return node ? node : entry;
+}
+
+/* The same for a mapping that may be absent as a whole. */
+static const struct yaml_node *place_below(const struct config *config, const char *mapping,
+                                           const char *key)
+{
+    const struct yaml_node *root = yaml_root(config->document);
+    const struct yaml_node *outer = mapping ? yaml_get(root, mapping) : root;
+    const struct yaml_node *node = outer ? yaml_get(outer, key) : NULL;
+
+    return node ? node : outer ? outer : root;
+}
+
+static bool is_label_part(const char *chars, size_t length)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "._-/";
+
+    return length > 0 && strspn(chars, letters) >= length;
+}
+
+static int check_top(const struct config *config, struct error *err)
+{
+    const char *label = config->ephemeral_label;
+    size_t key_length = strcspn(label, "=");
+
+    if (label[key_length] != '=' || !is_label_part(label, key_length) ||
+        !is_label_part(label + key_length + 1, strlen(label + key_length + 1)))
+        return yaml_error(err, place_below(config, NULL, "ephemeral_label"),
+                          "expected a label as key=value, found \"%s\"", label);
+    if (config->guard.fresh_ms < config->poll_ms)
+        return yaml_error(err, place_below(config, "guard", "fresh"),
+                          "is shorter than poll: knowledge would always be too old");
+    if (config->lead.prior_p95_ms < config->lead.prior_p50_ms)
+        return yaml_error(err, place_below(config, "lead", "prior_p95"),
+                          "is shorter than prior_p50");
+    return 0;
+}
+
+static int check_clusters(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        struct config_cluster *cluster = &config->clusters[i];
+
+        if (text_equal(cluster->role_name, "production"))
+            cluster->role = ROLE_PRODUCTION;
+        else if (text_equal(cluster->role_name, "research"))
+            cluster->role = ROLE_RESEARCH;
+        else
+            return yaml_error(err, place_of(config, "clusters", i, "role"),
+                              "expected production or research, found \"%s\"", cluster->role_name);
+    }
+    return 0;
+}
+
+static bool is_same_region(const struct config_reservation *left,
+                           const struct config_reservation *right)
+{
+    return text_equal(left->machine, right->machine) && text_equal(left->region, right->region);
+}
+
+static int check_reservations(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->reservation_count; i++) {
+        struct config_reservation *reservation = &config->reservations[i];
+
+        reservation->zone_index = 0;
+        for (size_t j = 0; j < config->reservation_count; j++) {
+            const struct config_reservation *other = &config->reservations[j];
+
+            if (j == i || !is_same_region(reservation, other))
+                continue;
+            int order = strcmp(other->zone, reservation->zone);
+            if (order == 0 && j < i)
+                return yaml_error(err, place_of(config, "reservations", i, "zone"),
+                                  "%s holds machine %s in zone %s already", other->name,
+                                  other->machine, other->zone);
+            if (order < 0)
+                reservation->zone_index++;
+        }
+    }
+    return 0;
+}
+
+static int check_url(const struct config *config, size_t at, const char *key, const char *value,
+                     struct error *err)
+{
+    struct error why = { 0 };
+    struct url url;
+
+    if (!value || url_parse(value, &url, &why) == 0)
+        return 0;
+    return yaml_error(err, place_of(config, "providers", at, key), "%s", why.text);
+}
+
+static int check_providers(const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->provider_count; i++)
+        if (check_url(config, i, "endpoint", config->providers[i].endpoint, err) < 0 ||
+            check_url(config, i, "metadata", config->providers[i].metadata, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* The item of a section with that name; NULL and an error at `place` when there is none. */
+static const void *resolve(const struct yaml_node *place, enum config_table_id id,
+                           const void *items, size_t count, const char *name, struct error *err)
+{
+    const struct config_table *table = &config_tables[id];
+    int singular_length = (int)strcspn(table->title, ".") - 1; /* "pools.NAME": "pool" */
+
+    for (size_t i = 0; i < count; i++) {
+        const char *item = (const char *)items + i * table->item_size;
+
+        if (text_equal(*(char *const *)(const void *)(item + table->name_offset), name))
+            return item;
+    }
+    yaml_error(err, place, "there is no %.*s \"%s\"", singular_length, table->title, name);
+    return NULL;
+}
+
+static int resolve_pool(const struct config *config, size_t at, struct config_pool *pool,
+                        struct error *err)
+{
+    pool->cluster = resolve(place_of(config, "pools", at, "cluster"), CONFIG_CLUSTERS,
+                            config->clusters, config->cluster_count, pool->cluster_name, err);
+    if (!pool->cluster)
+        return -1;
+    pool->reservation = resolve(place_of(config, "pools", at, "reservation"), CONFIG_RESERVATIONS,
+                                config->reservations, config->reservation_count,
+                                pool->reservation_name, err);
+    if (!pool->reservation)
+        return -1;
+    pool->provider = resolve(place_of(config, "pools", at, "provider"), CONFIG_PROVIDERS,
+                             config->providers, config->provider_count, pool->provider_name, err);
+    return pool->provider ? 0 : -1;
+}
+
+/* Against the pools before it. */
+static int check_pool_differs(const struct config *config, size_t at, struct error *err)
+{
+    const struct config_pool *pool = &config->pools[at];
+
+    for (size_t i = 0; i < at; i++) {
+        const struct config_pool *other = &config->pools[i];
+
+        if (text_equal(pool->project, other->project) && text_equal(pool->group, other->group) &&
+            text_equal(pool->reservation->zone, other->reservation->zone))
+            return yaml_error(err, place_of(config, "pools", at, "group"),
+                              "%s is this group of project %s in zone %s already", other->name,
+                              other->project, other->reservation->zone);
+        if (pool->cluster == other->cluster && pool->reservation == other->reservation)
+            return yaml_error(err, place_of(config, "pools", at, "reservation"),
+                              "%s is the pool of cluster %s in reservation %s already", other->name,
+                              other->cluster->name, other->reservation->name);
+    }
+    return 0;
+}
+
+/* The floors of the pools up to this one, which share a reservation, have to fit into it. */
+static int check_floor(const struct config *config, size_t at, struct error *err)
+{
+    const struct config_pool *pool = &config->pools[at];
+    int64_t sum = 0;
+
+    if (pool->node_max > 0 && pool->node_max < pool->static_nodes)
+        return yaml_error(err, place_of(config, "pools", at, "node_max"),
+                          "is less than static_nodes, %" PRId64, pool->static_nodes);
+    for (size_t i = 0; i <= at; i++)
+        if (config->pools[i].reservation == pool->reservation)
+            sum += config->pools[i].static_nodes;
+    if (sum > pool->reservation->nodes)
+        return yaml_error(err, place_of(config, "pools", at, "static_nodes"),
+                          "the static nodes in reservation %s are %" PRId64 " so far, and it has "
+                          "%" PRId64 " nodes",
+                          pool->reservation->name, sum, pool->reservation->nodes);
+    return 0;
+}
+
+static int check_pools(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (resolve_pool(config, i, &config->pools[i], err) < 0 ||
+            check_pool_differs(config, i, err) < 0 || check_floor(config, i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int check_queues(const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->queue_count; i++) {
+        if (config->queues[i].percentile >= 100)
+            return yaml_error(err, place_of(config, "queues", i, "percentile"),
+                              "must be less than 100: no capacity makes every request wait less");
+        if (config->queues[i].scale_up <= 0)
+            return yaml_error(err, place_of(config, "queues", i, "scale_up"),
+                              "must be more than 0");
+    }
+    return 0;
+}
+
+/* A replica stands on one node, and nodes are filled without rest. */
+static int check_gpus(const struct config *config, size_t at, const struct yaml_node *share,
+                      const struct config_cluster *cluster, struct error *err)
+{
+    const struct config_workload *workload = &config->workloads[at];
+    bool has_pool = false;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct config_pool *pool = &config->pools[i];
+        int64_t gpus_per_node = pool->reservation->gpus_per_node;
+
+        if (pool->cluster != cluster)
+            continue;
+        has_pool = true;
+        if (gpus_per_node % workload->gpus != 0)
+            return yaml_error(err, place_of(config, "workloads", at, "gpus"),
+                              "%" PRId64 " does not divide the %" PRId64 " GPUs of a node of pool "
+                              "%s",
+                              workload->gpus, gpus_per_node, pool->name);
+    }
+    return has_pool ? 0 : yaml_error(err, share, "the cluster has no pool");
+}
+
+static int read_share(const struct config *config, size_t at, const struct yaml_node *node,
+                      struct config_share *share, struct error *err)
+{
+    const struct config_table *table = &config_tables[CONFIG_SHARES];
+    const struct config_cluster *cluster = resolve(node, CONFIG_CLUSTERS, config->clusters,
+                                                   config->cluster_count, node->key, err);
+
+    if (!cluster)
+        return -1;
+    if (cluster->role != ROLE_PRODUCTION)
+        return yaml_error(err, node, "is a research cluster; workloads run in production");
+    if (settings_read(node, table->settings, table->count, share, err) < 0)
+        return -1;
+    share->cluster = cluster;
+    return check_gpus(config, at, node, cluster, err);
+}
+
+static int check_workloads(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->workload_count; i++) {
+        struct config_workload *workload = &config->workloads[i];
+        const struct yaml_node *shares = workload->clusters_node;
+
+        workload->queue = resolve(place_of(config, "workloads", i, "queue"), CONFIG_QUEUES,
+                                  config->queues, config->queue_count, workload->queue_name, err);
+        if (!workload->queue || yaml_expect(shares, YAML_MAPPING, err) < 0)
+            return -1;
+        if (shares->count == 0)
+            return yaml_error(err, shares, "is empty, at least one cluster is needed");
+        workload->shares = mem_new_array(shares->count, sizeof *workload->shares);
+        workload->share_count = shares->count;
+        for (size_t j = 0; j < shares->count; j++)
+            if (read_share(config, i, &shares->children[j], &workload->shares[j], err) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+int config_check(struct config *config, struct error *err)
+{
+    if (check_top(config, err) < 0 || check_clusters(config, err) < 0 ||
+        check_reservations(config, err) < 0 || check_providers(config, err) < 0 ||
+        check_pools(config, err) < 0 || check_queues(config, err) < 0)
+        return -1;
+    return check_workloads(config, err);
+}

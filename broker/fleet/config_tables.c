@@ -1,0 +1,194 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE settings tables of sluice.yaml, and the documentation that is printed from them.  Limits here
+ * are those of one value alone; what concerns several is in config_check.c.
+ */
+#include "broker/fleet/config_tables.h"
+
+#include "base/timestamp.h"
+
+#define TOP(field) offsetof(struct config_file, config.field)
+#define NODE(field) offsetof(struct config_file, field)
+
+static const struct setting top_settings[] = {
+    { "time_zone", SETTING_TEXT, TOP(time_zone), NULL, 0, 0,
+      "IANA name of the zone in which windows begin and end: America/New_York" },
+    { "windows", SETTING_NODE, NODE(windows), "", 0, 0,
+      "the windows of the week; absent: weekday-day, weekday-peak, weekday-night, weekend-day, "
+      "weekend-night" },
+    { "schedules", SETTING_TEXT, TOP(schedules), "schedules", 0, 0,
+      "folder of the schedule files, one a window" },
+    { "journal", SETTING_TEXT, TOP(journal), "sluice.db", 0, 0,
+      "SQLite file with what was promised and done; `:memory:` forgets it at the end" },
+    { "socket", SETTING_TEXT, TOP(socket), "sluice.sock", 0, 0,
+      "unix socket on which `sluice serve` answers" },
+    { "ephemeral_label", SETTING_TEXT, TOP(ephemeral_label), "sluice.dev/ephemeral=true", 0, 0,
+      "key=value; only nodes that carry it are ever moved" },
+    { "poll", SETTING_DURATION, TOP(poll_ms), "15s", SECOND_MS, HOUR_MS,
+      "how often the instances of each pool are listed" },
+    { "repack_nodes", SETTING_INT, TOP(repack_nodes), "1", 0, 1000,
+      "spare nodes for each production cluster, for pods that do not pack perfectly" },
+    { "drain", SETTING_NODE, NODE(drain), "", 0, 0, "how nodes are emptied" },
+    { "guard", SETTING_NODE, NODE(guard), "", 0, 0, "what holds the broker back" },
+    { "lead", SETTING_NODE, NODE(lead), "", 0, 0, "how long a transfer is believed to take" },
+    { "clusters", SETTING_NODE, NODE(clusters), NULL, 0, 0, "the clusters, by name" },
+    { "reservations", SETTING_NODE, NODE(reservations), NULL, 0, 0,
+      "the capacity that is paid for, by name" },
+    { "providers", SETTING_NODE, NODE(providers), NULL, 0, 0, "the cloud accounts, by name" },
+    { "pools", SETTING_NODE, NODE(pools), NULL, 0, 0, "the node pools, by name" },
+    { "queues", SETTING_NODE, NODE(queues), NULL, 0, 0, "the request queues, by name" },
+    { "workloads", SETTING_NODE, NODE(workloads), NULL, 0, 0,
+      "the Deployments that serve queues, by name" },
+};
+
+static const struct setting drain_settings[] = {
+    { "notice", SETTING_DURATION, offsetof(struct config_drain, notice_ms), "30m", 0,
+      7 * (int64_t)DAY_MS, "from the announcement that a node leaves until its cordon" },
+    { "deadline", SETTING_DURATION, offsetof(struct config_drain, deadline_ms), "10m", 0, DAY_MS,
+      "from the cordon until what is still there is forced" },
+    { "settle", SETTING_DURATION, offsetof(struct config_drain, settle_ms), "5s", 0, HOUR_MS,
+      "after the cordon, before a node may count as empty" },
+};
+
+static const struct setting guard_settings[] = {
+    { "in_flight", SETTING_INT, offsetof(struct config_guard, in_flight), "100", 1, 100000,
+      "transfers at once, in all" },
+    { "in_flight_per_cluster", SETTING_INT, offsetof(struct config_guard, in_flight_per_cluster),
+      "50", 1, 100000, "of those that leave one cluster" },
+    { "fresh", SETTING_DURATION, offsetof(struct config_guard, fresh_ms), "2m", SECOND_MS, HOUR_MS,
+      "knowledge older than this frees no node" },
+    { "attempts", SETTING_INT, offsetof(struct config_guard, attempts), "5", 1, 100,
+      "at creating a machine, before its node is given back to where it came from" },
+};
+
+static const struct setting lead_settings[] = {
+    { "prior_p50", SETTING_DURATION, offsetof(struct config_lead, prior_p50_ms), "30m", SECOND_MS,
+      DAY_MS, "median time of a transfer, until the journal knows better" },
+    { "prior_p95", SETTING_DURATION, offsetof(struct config_lead, prior_p95_ms), "60m", SECOND_MS,
+      DAY_MS, "what 95 of 100 transfers stay under, until the journal knows better" },
+};
+
+static const struct setting cluster_settings[] = {
+    { "role", SETTING_TEXT, offsetof(struct config_cluster, role_name), NULL, 0, 0,
+      "`production` or `research`" },
+    { "kubeconfig", SETTING_TEXT, offsetof(struct config_cluster, kubeconfig), NULL, 0, 0,
+      "path of the kubeconfig file" },
+    { "context", SETTING_TEXT, offsetof(struct config_cluster, context), "", 0, 0,
+      "context in it; absent: its current one" },
+    { "weight", SETTING_INT, offsetof(struct config_cluster, weight), "1", 1, 1000000,
+      "research: share of the nodes that production leaves" },
+};
+
+static const struct setting reservation_settings[] = {
+    { "machine", SETTING_TEXT, offsetof(struct config_reservation, machine), NULL, 0, 0,
+      "machine type: a3-megagpu-8g" },
+    { "region", SETTING_TEXT, offsetof(struct config_reservation, region), NULL, 0, 0,
+      "region, as schedules call it" },
+    { "zone", SETTING_TEXT, offsetof(struct config_reservation, zone), NULL, 0, 0,
+      "the one zone in which its machines are" },
+    { "gpus_per_node", SETTING_INT, offsetof(struct config_reservation, gpus_per_node), NULL, 1,
+      1024, "GPUs of one machine" },
+    { "nodes", SETTING_INT, offsetof(struct config_reservation, nodes), NULL, 1, 100000,
+      "machines that are paid for" },
+};
+
+static const struct setting provider_settings[] = {
+    { "kind", SETTING_TEXT, offsetof(struct config_provider, kind), NULL, 0, 0, "`gcp`" },
+    { "endpoint", SETTING_TEXT, offsetof(struct config_provider, endpoint), "", 0, 0,
+      "URL of the API; absent: the cloud's own" },
+    { "credentials", SETTING_TEXT, offsetof(struct config_provider, credentials), "", 0, 0,
+      "path of a service account's key; absent: the metadata server" },
+    { "metadata", SETTING_TEXT, offsetof(struct config_provider, metadata), "", 0, 0,
+      "URL of the metadata server; absent: the cloud's own" },
+};
+
+static const struct setting pool_settings[] = {
+    { "cluster", SETTING_TEXT, offsetof(struct config_pool, cluster_name), NULL, 0, 0,
+      "the cluster that its nodes join" },
+    { "reservation", SETTING_TEXT, offsetof(struct config_pool, reservation_name), NULL, 0, 0,
+      "the capacity that its nodes come from" },
+    { "provider", SETTING_TEXT, offsetof(struct config_pool, provider_name), NULL, 0, 0,
+      "the account that makes its machines" },
+    { "project", SETTING_TEXT, offsetof(struct config_pool, project), NULL, 0, 0,
+      "project or account at the cloud" },
+    { "group", SETTING_TEXT, offsetof(struct config_pool, group), NULL, 0, 0,
+      "name of the instance group at the cloud" },
+    { "static_nodes", SETTING_INT, offsetof(struct config_pool, static_nodes), "0", 0, 100000,
+      "nodes that never leave: the pool's floor" },
+    { "node_max", SETTING_INT, offsetof(struct config_pool, node_max), "0", 0, 100000,
+      "the pool never grows over this; 0: the reservation's size" },
+};
+
+static const struct setting queue_settings[] = {
+    { "wait_target", SETTING_DURATION, offsetof(struct config_queue, wait_target_ms), NULL, 1,
+      DAY_MS, "how long a request may wait, at the percentile" },
+    { "percentile", SETTING_DOUBLE, offsetof(struct config_queue, percentile), "98", 1, 100,
+      "of 100 requests, how many wait no longer than that" },
+    { "service", SETTING_DURATION, offsetof(struct config_queue, service_ms), NULL, 1, DAY_MS,
+      "mean time that one replica takes for one request" },
+    { "service_cv", SETTING_DOUBLE, offsetof(struct config_queue, service_cv), "1", 0, 100,
+      "standard deviation of that time over its mean; 1: exponential" },
+    { "scale_up", SETTING_DOUBLE, offsetof(struct config_queue, scale_up), "1", 0, 1000,
+      "arrivals are multiplied by this before replicas are counted" },
+};
+
+static const struct setting workload_settings[] = {
+    { "queue", SETTING_TEXT, offsetof(struct config_workload, queue_name), NULL, 0, 0,
+      "the queue that it serves" },
+    { "namespace", SETTING_TEXT, offsetof(struct config_workload, namespace), "default", 0, 0,
+      "namespace of its Deployment in each cluster" },
+    { "gpus", SETTING_INT, offsetof(struct config_workload, gpus), NULL, 1, 1024,
+      "GPUs of one replica; divides gpus_per_node" },
+    { "clusters", SETTING_NODE, offsetof(struct config_workload, clusters_node), NULL, 0, 0,
+      "the production clusters that run it, by name" },
+};
+
+static const struct setting share_settings[] = {
+    { "weight", SETTING_INT, offsetof(struct config_share, weight), "1", 1, 1000000,
+      "this cluster's share of the replicas" },
+    { "replica_min", SETTING_INT, offsetof(struct config_share, replica_min), "0", 0, 100000,
+      "replicas that always run here" },
+};
+
+#define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)
+#define ENTRIES(type) .item_size = sizeof(struct type), .name_offset = offsetof(struct type, name)
+
+const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
+    [CONFIG_TOP] = { "", "Paths are relative to the folder of the file.", TABLE(top_settings) },
+    [CONFIG_DRAIN] = { "drain", "How nodes are emptied.", TABLE(drain_settings) },
+    [CONFIG_GUARD] = { "guard", "What holds the broker back.", TABLE(guard_settings) },
+    [CONFIG_LEAD] = { "lead", "How long a transfer is believed to take, before there is history.",
+                      TABLE(lead_settings) },
+    [CONFIG_CLUSTERS] = { "clusters.NAME", "One Kubernetes cluster.", TABLE(cluster_settings),
+                          ENTRIES(config_cluster) },
+    [CONFIG_RESERVATIONS] = { "reservations.NAME",
+                              "Finite capacity of one machine type in one zone. Nodes move only "
+                              "inside a reservation.",
+                              TABLE(reservation_settings), ENTRIES(config_reservation) },
+    [CONFIG_PROVIDERS] = { "providers.NAME", "One way into a cloud.", TABLE(provider_settings),
+                           ENTRIES(config_provider) },
+    [CONFIG_POOLS] = { "pools.NAME",
+                       "One node group of one cluster in one reservation: what is resized.",
+                       TABLE(pool_settings), ENTRIES(config_pool) },
+    [CONFIG_QUEUES] = { "queues.NAME", "One stream of requests and how long they may wait.",
+                        TABLE(queue_settings), ENTRIES(config_queue) },
+    [CONFIG_WORKLOADS] = { "workloads.NAME", "One Deployment, in each of its clusters.",
+                           TABLE(workload_settings), ENTRIES(config_workload) },
+    [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER", "What of a workload runs in a cluster.",
+                        TABLE(share_settings) },
+};
+
+void config_document(struct text *out)
+{
+    for (size_t i = 0; i < CONFIG_TABLE_COUNT; i++) {
+        const struct config_table *table = &config_tables[i];
+
+        if (table->title[0])
+            text_add(out, "\n## `%s`\n", table->title);
+        else
+            text_add(out, "# sluice.yaml\n");
+        text_add(out, "%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", table->help);
+        settings_document(table->settings, table->count, out);
+    }
+}

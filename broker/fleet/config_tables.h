@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE settings of sluice.yaml: one table for the top level, for each mapping below it, and for the
+ * entries of each named section.  The same tables read the file and write the documentation.
+ * Private to broker/fleet/config*.c.
+ */
+#pragma once
+
+#include "base/settings.h"
+#include "broker/fleet/config.h"
+
+#include <stddef.h>
+
+enum config_table_id {
+    CONFIG_TOP,
+    CONFIG_DRAIN,
+    CONFIG_GUARD,
+    CONFIG_LEAD,
+    CONFIG_CLUSTERS,
+    CONFIG_RESERVATIONS,
+    CONFIG_PROVIDERS,
+    CONFIG_POOLS,
+    CONFIG_QUEUES,
+    CONFIG_WORKLOADS,
+    CONFIG_SHARES,
+    CONFIG_TABLE_COUNT,
+};
+
+/* What the top level is read into: the settings themselves, and the mappings still to be read. */
+struct config_file {
+    struct config config;
+    const struct yaml_node *windows;
+    const struct yaml_node *drain;
+    const struct yaml_node *guard;
+    const struct yaml_node *lead;
+    const struct yaml_node *clusters;
+    const struct yaml_node *reservations;
+    const struct yaml_node *providers;
+    const struct yaml_node *pools;
+    const struct yaml_node *queues;
+    const struct yaml_node *workloads;
+};
+
+struct config_table {
+    const char *title; /* where its keys stand: "pools.NAME" */
+    const char *help;
+    const struct setting *settings;
+    size_t count;
+    size_t item_size;   /* named sections: of one entry's struct, */
+    size_t name_offset; /* and where in it the name is */
+};
+
+extern const struct config_table config_tables[CONFIG_TABLE_COUNT];
+
+/* References, sums and whatever else no single key can get wrong: resolves names to pointers and
+   ranks the zones.  Errors name file, line and key.  config_check.c */
+int config_check(struct config *config, struct error *err) __attribute__((warn_unused_result));

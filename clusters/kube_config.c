@@ -111,8 +111,9 @@ static int read_pem(const struct yaml_node *mapping, const char *key, const char
 
 static bool is_loopback(const char *host)
 {
-    return text_equal(host, "localhost") || text_starts_with(host, "127.") ||
-           text_equal(host, "::1") || text_equal(host, "[::1]");
+    bool is_number = host[strspn(host, "0123456789.")] == '\0';
+    return text_equal(host, "localhost") || text_equal(host, "::1") || text_equal(host, "[::1]") ||
+           (is_number && text_starts_with(host, "127."));
 }
 
 static int read_server(struct kube_config *config, const struct yaml_node *cluster,

@@ -1,0 +1,291 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * API objects -> struct node and struct pod, the classes of pods, and the patch of a node.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "clusters/snapshot.h"
+#include "tests/support/unit.h"
+
+#include <string.h>
+
+static json_t *parse(const char *chars)
+{
+    struct error err = { 0 };
+    json_t *json = json_parse(chars, strlen(chars), "case", &err);
+    if (!json)
+        fail_msg("%s", err.text);
+    return json;
+}
+
+#define NODE_META "\"metadata\":{\"name\":\"n\",\"uid\":\"U\",\"resourceVersion\":\"9\""
+
+static void a_whole_node_is_read(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    owned(json) json_t *object = parse(
+        "{" NODE_META ",\"labels\":{\"pool\":\"a\"},\"annotations\":{\"k/x\":\"y\"},"
+        "\"creationTimestamp\":\"2026-11-17T12:12:05Z\","
+        "\"deletionTimestamp\":\"2026-11-18T00:00:00Z\"},"
+        "\"spec\":{\"providerID\":\"gce://p/z/n\",\"unschedulable\":true,"
+        "\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]},"
+        "\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"8\"},"
+        "\"conditions\":[{\"type\":\"Other\",\"status\":\"False\"},"
+        "{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+    struct node *node = node_decode(object, &err);
+    assert_non_null(node);
+    assert_string_equal(node->name, "n");
+    assert_string_equal(node->uid, "U");
+    assert_string_equal(node->resource_version, "9");
+    assert_string_equal(node->provider_id, "gce://p/z/n");
+    assert_true(node->is_unschedulable);
+    assert_true(node->is_ready);
+    assert_true(node->is_leaving);
+    assert_int_equal(node->gpus, 8);
+    assert_int_equal(node->created.ms, 1794917525000);
+    assert_string_equal(node_label(node, "pool"), "a");
+    assert_string_equal(node_annotation(node, "k/x"), "y");
+    assert_null(node_label(node, "absent"));
+    assert_true(node_has_taint(node, "t"));
+    assert_false(node_has_taint(node, "u"));
+    node_free(node);
+}
+
+static void gpu_quantities_are_read_or_refused(void **state)
+{
+    static const struct {
+        const char *quantity;
+        int want; /* -1: refused */
+    } cases[] = {
+        { "\"8\"", 8 },
+        { "8", 8 },
+        { "\"0\"", 0 },
+        { "\"1k\"", 1000 },
+        { "\"4000m\"", 4 },
+        { "\"4500m\"", -1 },
+        { "\"\"", -1 },
+        { "\"eight\"", -1 },
+        { "-1", -1 },
+        { "\"-1\"", -1 },
+        { "\"99999999999\"", -1 },
+        { "[8]", -1 },
+        { "\"9999999k\"", -1 },
+        { "8.5", -1 },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(
+            "{" NODE_META "},\"status\":{\"allocatable\":{\"nvidia.com/gpu\":%s}}}",
+            cases[i].quantity);
+        owned(json) json_t *object = parse(chars);
+        struct node *node = node_decode(object, &err);
+        if (node ? node->gpus != cases[i].want : cases[i].want != -1)
+            fail_msg("%s: %s", cases[i].quantity, err.text);
+        if (!node)
+            assert_int_equal(err.kind, ERROR_CORRUPT);
+        node_free(node);
+    }
+}
+
+static void a_node_that_lacks_something_is_refused_by_path(void **state)
+{
+    static const struct {
+        const char *object;
+        const char *path;
+    } cases[] = {
+        { "{}", "metadata/name" },
+        { "{\"metadata\":{\"name\":\"n\"}}", "metadata/uid" },
+        { "{\"metadata\":{\"name\":\"\",\"uid\":\"U\"}}", "metadata/name" },
+        { "{\"metadata\":{\"name\":\"n\",\"uid\":\"U\"}}", "metadata/resourceVersion" },
+        { "{" NODE_META ",\"labels\":{\"a\":1}}}", "metadata/labels" },
+        { "{" NODE_META ",\"labels\":[]}}", "metadata/labels" },
+        { "{" NODE_META ",\"creationTimestamp\":\"noon\"}}", "metadata/creationTimestamp" },
+        { "{" NODE_META "},\"spec\":{\"unschedulable\":\"yes\"}}", "spec/unschedulable" },
+        { "{" NODE_META "},\"spec\":{\"taints\":[{}]}}", "spec/taints" },
+        { "{" NODE_META "},\"status\":{\"conditions\":{}}}", "status/conditions" },
+        { "{" NODE_META "},\"status\":{\"allocatable\":7}}", "status/allocatable" },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(json) json_t *object = parse(cases[i].object);
+        assert_null(node_decode(object, &err));
+        assert_int_equal(err.kind, ERROR_CORRUPT);
+        if (!strstr(err.text, cases[i].path) || !strstr(err.text, "nodes/"))
+            fail_msg("%s: %s", cases[i].object, err.text);
+    }
+}
+
+#define POD(meta, rest)                                                                            \
+    "{\"metadata\":{\"namespace\":\"s\",\"name\":\"p\",\"uid\":\"U\"" meta "}" rest "}"
+#define OWNER(kind)                                                                                \
+    ",\"ownerReferences\":[{\"kind\":\"" kind "\",\"name\":\"o\",\"controller\":true}]"
+
+static void pods_fall_into_their_classes(void **state)
+{
+    static const struct {
+        const char *object;
+        enum pod_class class;
+        bool must_leave;
+    } cases[] = {
+        { POD(",\"annotations\":{\"kubernetes.io/config.mirror\":\"x\"}", ""), POD_CLASS_MIRROR,
+          false },
+        { POD(OWNER("Node"), ""), POD_CLASS_MIRROR, false },
+        { POD(OWNER("DaemonSet"), ""), POD_CLASS_DAEMON, false },
+        { POD(OWNER("DaemonSet"), ",\"status\":{\"phase\":\"Failed\"}"), POD_CLASS_DAEMON, false },
+        { POD(OWNER("Job"), ",\"status\":{\"phase\":\"Succeeded\"}"), POD_CLASS_FINISHED, false },
+        { POD("", ",\"status\":{\"phase\":\"Failed\"}"), POD_CLASS_FINISHED, false },
+        { POD(OWNER("ReplicaSet"), ",\"status\":{\"phase\":\"Running\"}"), POD_CLASS_WORK, true },
+        { POD(OWNER("Job"), ",\"status\":{\"phase\":\"Unknown\"}"), POD_CLASS_WORK, true },
+        { POD("", ",\"status\":{\"phase\":\"Pending\"}"), POD_CLASS_UNMANAGED, true },
+        { POD(",\"ownerReferences\":[{\"kind\":\"DaemonSet\",\"name\":\"o\"}]", ""),
+          POD_CLASS_UNMANAGED, true }, /* owned, but by nobody that controls it */
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(json) json_t *object = parse(cases[i].object);
+        struct pod *pod = pod_decode(object, &err);
+        if (!pod)
+            fail_msg("%zu: %s", i, err.text);
+        if (pod_class_of(pod) != cases[i].class || pod_must_leave(pod) != cases[i].must_leave)
+            fail_msg("%s: class %d", cases[i].object, (int)pod_class_of(pod));
+        pod_free(pod);
+    }
+}
+
+static void a_whole_pod_is_read(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    owned(json) json_t *object = parse(
+        POD(OWNER("Job") ",\"finalizers\":[\"batch.kubernetes.io/job-tracking\"],"
+                         "\"creationTimestamp\":\"2026-11-17T12:12:05Z\","
+                         "\"deletionTimestamp\":\"2026-11-17T12:13:05Z\",\"labels\":{\"l\":\"v\"}",
+            ",\"spec\":{\"nodeName\":\"n\",\"terminationGracePeriodSeconds\":0,"
+            "\"containers\":[{\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"2\"}}},"
+            "{\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}},{}]},"
+            "\"status\":{\"phase\":\"Running\",\"startTime\":\"2026-11-17T12:12:06Z\","
+            "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}"));
+    struct pod *pod = pod_decode(object, &err);
+    assert_non_null(pod);
+    assert_string_equal(pod->namespace, "s");
+    assert_string_equal(pod->node_name, "n");
+    assert_string_equal(pod->owner_kind, "Job");
+    assert_string_equal(pod->owner_name, "o");
+    assert_string_equal(pod_label(pod, "l"), "v");
+    assert_int_equal(pod->phase, POD_RUNNING);
+    assert_int_equal(pod->grace_s, 0);
+    assert_int_equal(pod->gpus, 3);
+    assert_true(pod->is_ready);
+    assert_true(pod->has_finalizers);
+    assert_int_equal(pod->started.ms - pod->created.ms, 1000);
+    assert_int_equal(pod->deletion.ms - pod->created.ms, 60000);
+    pod_free(pod);
+}
+
+static void gpus_of_a_pod_are_counted_as_the_scheduler_does(void **state)
+{
+#define GPUS(count) "{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"" count "\"}}}"
+#define SIDECAR(count)                                                                             \
+    "{\"restartPolicy\":\"Always\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"" count "\"}}}"
+    static const struct {
+        const char *spec;
+        int want;
+    } cases[] = {
+        { "{}", 0 },
+        { "{\"containers\":[" GPUS("4") "," GPUS("4") "]}", 8 },
+        { "{\"containers\":[" GPUS("1") "],\"initContainers\":[" GPUS("4") "," GPUS("2") "]}", 4 },
+        { "{\"containers\":[" GPUS("2") "],\"initContainers\":[" SIDECAR("1") "]}", 3 },
+        { "{\"containers\":[" GPUS("1") "],\"initContainers\":[" SIDECAR("1") "," GPUS("4") "]}",
+          5 },
+        { "{\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":true}}}]}", -1 },
+        { "{\"containers\":{}}", -1 },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(POD("", ",\"spec\":%s"), cases[i].spec);
+        owned(json) json_t *object = parse(chars);
+        struct pod *pod = pod_decode(object, &err);
+        if (pod ? pod->gpus != cases[i].want : cases[i].want != -1)
+            fail_msg("%s: %s", cases[i].spec, err.text);
+        pod_free(pod);
+    }
+}
+
+static void defaults_of_a_pod(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    owned(json) json_t *object = parse(POD("", ""));
+    struct pod *pod = pod_decode(object, &err);
+    assert_non_null(pod);
+    assert_int_equal(pod->grace_s, 30);
+    assert_int_equal(pod->phase, POD_PENDING);
+    assert_string_equal(pod->node_name, "");
+    assert_string_equal(pod->owner_kind, "");
+    assert_int_equal(pod->deletion.ms, 0);
+    pod_free(pod);
+
+    owned(json) json_t *odd = parse(POD("", ",\"status\":{\"phase\":\"Dreaming\"}"));
+    assert_null(pod_decode(odd, &err));
+    assert_non_null(strstr(err.text, "pods/s/p"));
+}
+
+static void a_change_is_one_locked_patch(void **state)
+{
+    static const char lock[] = "\"metadata\":{\"uid\":\"U\",\"resourceVersion\":\"9\"";
+    struct error err = { 0 };
+    (void)state;
+    owned(json) json_t *object = parse("{" NODE_META
+                                       "},\"spec\":{\"taints\":[{\"key\":\"other\",\"value\":\"1\","
+                                       "\"effect\":\"NoExecute\",\"timeAdded\":\"t\"},"
+                                       "{\"key\":\"ours\",\"effect\":\"PreferNoSchedule\"}]}}");
+    owned(json) json_t *annotations = json_make("{s:s, s:n}", "a", "1", "b");
+    owned(json) json_t *labels = json_make("{s:s}", "l", "v");
+    struct node *node = node_decode(object, &err);
+    assert_non_null(node);
+    const struct {
+        struct node_change change;
+        const char *want; /* after the lock */
+    } cases[] = {
+        { { .cordon = NODE_KEEP }, "}}" },
+        { { .cordon = NODE_CORDON }, "},\"spec\":{\"unschedulable\":true}}" },
+        { { .cordon = NODE_UNCORDON }, "},\"spec\":{\"unschedulable\":false}}" },
+        { { .annotations = annotations, .labels = labels },
+          ",\"annotations\":{\"a\":\"1\",\"b\":null},\"labels\":{\"l\":\"v\"}}}" },
+        { { .taint_key = "ours", .taint_value = "x", .taint_effect = "NoSchedule" },
+          "},\"spec\":{\"taints\":[{\"key\":\"other\",\"value\":\"1\",\"effect\":\"NoExecute\","
+          "\"timeAdded\":\"t\"},{\"key\":\"ours\",\"value\":\"x\",\"effect\":\"NoSchedule\"}]}}" },
+        { { .cordon = NODE_UNCORDON, .taint_key = "ours" },
+          "},\"spec\":{\"unschedulable\":false,\"taints\":[{\"key\":\"other\",\"value\":\"1\","
+          "\"effect\":\"NoExecute\",\"timeAdded\":\"t\"}]}}" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(json) json_t *patch = node_change_patch(node, &cases[i].change);
+        owned(chars) char *chars = json_print(patch);
+        owned(chars) char *want = text_format("{%s%s", lock, cases[i].want);
+        assert_string_equal(chars, want);
+    }
+    assert_int_equal(json_array_size(node->taints), 2); /* the snapshot itself stays */
+    node_free(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_node_is_read),
+        cmocka_unit_test(gpu_quantities_are_read_or_refused),
+        cmocka_unit_test(a_node_that_lacks_something_is_refused_by_path),
+        cmocka_unit_test(pods_fall_into_their_classes),
+        cmocka_unit_test(a_whole_pod_is_read),
+        cmocka_unit_test(gpus_of_a_pod_are_counted_as_the_scheduler_does),
+        cmocka_unit_test(defaults_of_a_pod),
+        cmocka_unit_test(a_change_is_one_locked_patch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * kubeconfig files: what is read, and every refusal with its sentence.
+ */
+#include "clusters/kube_config.h"
+#include "tests/clusters/cluster_bench.h"
+
+static char folder[] = "/tmp/sluice-config-XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    bench_remove_folder(folder);
+    return 0;
+}
+
+static struct kube_config *read_config(const char *chars, const char *context, struct error *err)
+{
+    owned(chars) char *path = text_format("%s/config", folder);
+    bench_write(folder, "config", chars);
+    return kube_config_read(path, context, err);
+}
+
+#define PEM "-----BEGIN X-----\n"
+#define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0K"
+
+static void a_whole_file_is_read(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    bench_write(folder, "key.pem", PEM "key");
+    bench_write(folder, "cert.pem", PEM "cert");
+    owned(kube_config) struct kube_config *config = read_config(
+        "apiVersion: v1\nkind: Config\npreferences: {}\ncurrent-context: other\n"
+        "contexts:\n- name: other\n  context: {cluster: nowhere, user: nobody}\n"
+        "- name: mine\n  context:\n    cluster: east\n    user: admin\n    namespace: x\n"
+        "clusters:\n- name: west\n  cluster: {server: 'https://west'}\n"
+        "- name: east\n  cluster:\n    server: https://east:6443/k8s/c-1//\n"
+        "    certificate-authority-data: " PEM_BASE64 "\n    tls-server-name: kubernetes\n"
+        "    insecure-skip-tls-verify: false\n"
+        "users:\n- name: admin\n  user:\n    client-certificate: cert.pem\n"
+        "    client-key: key.pem\n    token: secret\n",
+        "mine", &err);
+    if (!config)
+        fail_msg("%s", err.text);
+    assert_string_equal(config->server, "https://east:6443/k8s/c-1");
+    assert_string_equal(config->tls.ca_pem, PEM);
+    assert_string_equal(config->tls.server_name, "kubernetes");
+    assert_string_equal(config->tls.certificate_pem, PEM "cert");
+    assert_string_equal(config->tls.key_pem, PEM "key");
+    assert_string_equal(config->token, "secret");
+    assert_null(config->token_file);
+}
+
+static void the_current_context_counts_and_a_token_file_wins(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    owned(chars) char *want = text_format("%s/token", folder);
+    owned(kube_config) struct kube_config *config = read_config(
+        "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:8001'}}]\n"
+        "users: [{name: u, user: {token: old, tokenFile: token}}]\n",
+        NULL, &err);
+    if (!config)
+        fail_msg("%s", err.text);
+    assert_string_equal(config->server, "http://127.0.0.1:8001");
+    assert_string_equal(config->token_file, want);
+    assert_null(config->token);
+    assert_null(config->tls.ca_pem);
+}
+
+#define HEAD "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+#define CLUSTER(members) HEAD "clusters: [{name: c, cluster: {" members "}}]\n"
+#define USER(members) CLUSTER("server: 'https://c'") "users: [{name: u, user: {" members "}}]\n"
+
+static void what_is_wrong_is_said_with_its_line(void **state)
+{
+    static const struct {
+        const char *config;
+        const char *context;
+        const char *want; /* after "PATH:" */
+    } cases[] = {
+        { "{}\n", NULL, "has no current-context, and none was named" },
+        { "current-context: ''\n", NULL, "has no current-context, and none was named" },
+        { "current-context: a\n", NULL, "there is no list \"contexts\"" },
+        { HEAD, "b", "there is no context \"b\"" },
+        { HEAD, NULL, "there is no list \"clusters\"" },
+        { HEAD "clusters: []\n", NULL, "there is no cluster \"c\"" },
+        { HEAD "clusters: [{name: c}]\n", NULL, "\"c\" has no \"cluster\"" },
+        { CLUSTER("x: y"), NULL, "has no server" },
+        { CLUSTER("server: 'ftp://c'"), NULL, "server: " },
+        { CLUSTER("server: 'https://c/?x'"), NULL, "no query" },
+        { CLUSTER("server: 'http://c'"), NULL, "plain http is allowed to loopback addresses only" },
+        { CLUSTER("server: 'http://127.evil.example'"), NULL,
+          "plain http is allowed to loopback addresses only" },
+        { CLUSTER("server: 'https://c', insecure-skip-tls-verify: true"), NULL,
+          "insecure-skip-tls-verify: refused: give the cluster's certificate-authority" },
+        { CLUSTER("server: 'https://c', proxy-url: 'http://p'"), NULL,
+          "proxy-url: proxies are not supported" },
+        { CLUSTER("server: 'https://c', certificate-authority: absent.pem"), NULL, "absent.pem" },
+        { CLUSTER("server: 'https://c', certificate-authority-data: '%%%'"), NULL,
+          "certificate-authority-data: " },
+        { CLUSTER("server: 'https://c', certificate-authority-data: aGVsbG8="), NULL,
+          "certificate-authority-data: holds no PEM text" },
+        { CLUSTER("server: 'https://c'"), NULL, "there is no list \"users\"" },
+        { CLUSTER("server: 'https://c'") "users: []\n", NULL, "there is no user \"u\"" },
+        { USER("exec: {command: aws}"), NULL, "exec: refused: programs are not run" },
+        { USER("auth-provider: {name: gcp}"), NULL, "auth-provider: refused" },
+        { USER("username: me"), NULL, "username: refused: basic authentication" },
+        { USER("as: root"), NULL, "as: refused: impersonation" },
+        { USER("client-certificate-data: " PEM_BASE64), NULL,
+          "client-certificate and client-key go together" },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(kube_config) struct kube_config *config = read_config(cases[i].config,
+                                                                    cases[i].context, &err);
+        if (config || err.kind != ERROR_INVALID || !strstr(err.text, cases[i].want) ||
+            !strstr(err.text, "/config:"))
+            fail_msg("%s: wanted \"%s\", got \"%s\"", cases[i].config, cases[i].want, err.text);
+    }
+}
+
+static void a_missing_file_is_not_found(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    assert_null(kube_config_read("/nonexistent/kubeconfig", NULL, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_file_is_read),
+        cmocka_unit_test(the_current_context_counts_and_a_token_file_wins),
+        cmocka_unit_test(what_is_wrong_is_said_with_its_line),
+        cmocka_unit_test(a_missing_file_is_not_found),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

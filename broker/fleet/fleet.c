@@ -297,17 +297,23 @@ bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config,
     return true;
 }
 
-bool fleet_is_ephemeral(const struct config *config, const struct node *node)
+json_t *fleet_ephemeral_label(const struct config *config)
 {
     const char *equals = strchr(config->ephemeral_label, '=');
-    char key[256];
-    size_t length = (size_t)(equals - config->ephemeral_label);
+    json_t *label = json_object();
 
-    if (length >= sizeof key)
-        return false;
-    memcpy(key, config->ephemeral_label, length);
-    key[length] = '\0';
-    return text_equal(node_label(node, key), equals + 1);
+    require(equals); /* config_read() saw to it */
+    json_object_setn_new(label, config->ephemeral_label, (size_t)(equals - config->ephemeral_label),
+                         json_string(equals + 1));
+    return label;
+}
+
+bool fleet_is_ephemeral(const struct config *config, const struct node *node)
+{
+    owned(json) json_t *label = fleet_ephemeral_label(config);
+    const char *key = json_object_iter_key(json_object_iter(label));
+
+    return text_equal(node_label(node, key), json_string_value(json_object_get(label, key)));
 }
 
 struct world *fleet_world(const struct fleet *fleet)

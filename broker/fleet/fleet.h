@@ -71,6 +71,10 @@ bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config,
 /* Whether the node carries the label that makes it movable. */
 bool fleet_is_ephemeral(const struct config *config, const struct node *node);
 
+/* That label as an object of one member; the caller frees it. */
+json_t *fleet_ephemeral_label(const struct config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 static inline void owned_fleet(struct fleet **fleet)
 {
     fleet_close(*fleet);

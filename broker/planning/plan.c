@@ -1,0 +1,247 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See plan.h.  One reservation at a time; within it, pools are known by their index in the
+ * configuration.
+ */
+#include "broker/planning/plan.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+
+/* One reservation's books while a plan is made. */
+struct books {
+    const struct plan_input *input;
+    struct plan *plan;
+    const struct config_reservation *reservation;
+    int64_t *gap;  /* per pool: wanted - supply; > 0 lacks, < 0 can spare */
+    size_t *taken; /* per pool: how many of its nodes are given away already */
+};
+
+int64_t plan_wanted(const struct plan_pool *pool)
+{
+    return pool->level > pool->wanted ? pool->level : pool->wanted;
+}
+
+static bool is_production(const struct plan_pool *pool)
+{
+    return pool->config->cluster->role == ROLE_PRODUCTION;
+}
+
+/* Nodes that the pool can still give without falling under its floor. */
+static int64_t spare(const struct books *books, size_t at)
+{
+    const struct plan_pool *pool = &books->input->pools[at];
+    int64_t over_floor = pool->present - (int64_t)books->taken[at] - pool->config->static_nodes;
+    int64_t left = (int64_t)(pool->nodes.count - books->taken[at]);
+    int64_t free_nodes = over_floor < left ? over_floor : left;
+
+    if (is_production(pool) && -books->gap[at] < free_nodes)
+        free_nodes = -books->gap[at];
+    return free_nodes > 0 ? free_nodes : 0;
+}
+
+/* Takes back what was begun and is not wanted any more, newest first. */
+static void withdraw(struct books *books, size_t at, bool is_incoming)
+{
+    const struct plan_pool *pool = &books->input->pools[at];
+    int64_t step = is_incoming ? 1 : -1; /* an incoming node less makes the gap greater */
+
+    for (size_t i = books->input->live_count; i-- > 0 && books->gap[at] * step < 0;) {
+        const struct plan_live *live = &books->input->live[i];
+        const struct config_pool *mine = is_incoming ? live->target : live->source;
+        const struct config_pool *other = is_incoming ? live->source : live->target;
+
+        if (!live->can_withdraw || mine != pool->config)
+            continue;
+        *array_add(&books->plan->withdrawn) = live->id;
+        books->gap[at] += step;
+        books->gap[other - books->input->config->pools] -= step;
+    }
+}
+
+static void give(struct books *books, size_t source, size_t target)
+{
+    const struct plan_pool *giver = &books->input->pools[source];
+    const struct plan_pool *taker = &books->input->pools[target];
+    struct plan_transfer *transfer = array_add(&books->plan->transfers);
+
+    transfer->source = giver->config;
+    transfer->target = taker->config;
+    transfer->node = &giver->nodes.items[books->taken[source]++];
+    transfer->due = taker->due;
+    /* A reclaim is served first: what its level still lacks does not wait for a notice. */
+    transfer->is_emergency = plan_wanted(taker) - books->gap[target] < taker->level;
+    books->gap[target]--;
+    books->gap[source]++;
+}
+
+/* The research pool that is furthest over its share by weight and can give, or furthest under it
+   and can take; SIZE_MAX when there is none. */
+static size_t research_pool(const struct books *books, bool gives)
+{
+    const struct config *config = books->input->config;
+    size_t best = SIZE_MAX;
+    double best_load = 0;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct plan_pool *pool = &books->input->pools[i];
+        int64_t nodes = pool->present + pool->incoming - books->gap[i];
+        int64_t max = pool->config->node_max ?: books->reservation->nodes;
+        double load = (double)nodes / (double)(pool->config->cluster->weight ?: 1);
+
+        if (pool->config->reservation != books->reservation || is_production(pool) ||
+            (gives ? spare(books, i) == 0 : nodes >= max))
+            continue;
+        if (best == SIZE_MAX || (gives ? load > best_load : load < best_load)) {
+            best = i;
+            best_load = load;
+        }
+    }
+    return best;
+}
+
+/* The production pool that lacks most, one with a reclaim before all others; SIZE_MAX: none. */
+static size_t lacking_pool(const struct books *books)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < books->input->config->pool_count; i++) {
+        const struct plan_pool *pool = &books->input->pools[i];
+        bool is_reclaim = pool->level > 0;
+        bool best_is_reclaim = best != SIZE_MAX && books->input->pools[best].level > 0;
+
+        if (pool->config->reservation != books->reservation || !is_production(pool) ||
+            books->gap[i] <= 0)
+            continue;
+        if (best == SIZE_MAX || is_reclaim > best_is_reclaim ||
+            (is_reclaim == best_is_reclaim && books->gap[i] > books->gap[best]))
+            best = i;
+    }
+    return best;
+}
+
+/* The production pool that can spare most; SIZE_MAX: none. */
+static size_t sparing_pool(const struct books *books)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < books->input->config->pool_count; i++) {
+        const struct plan_pool *pool = &books->input->pools[i];
+
+        if (pool->config->reservation != books->reservation || !is_production(pool) ||
+            spare(books, i) == 0)
+            continue;
+        if (best == SIZE_MAX || spare(books, i) > spare(books, best))
+            best = i;
+    }
+    return best;
+}
+
+static void note_lacks(struct books *books)
+{
+    for (size_t i = 0; i < books->input->config->pool_count; i++) {
+        const struct plan_pool *pool = &books->input->pools[i];
+        struct plan *plan = books->plan;
+
+        if (pool->config->reservation != books->reservation || !is_production(pool) ||
+            books->gap[i] <= 0)
+            continue;
+        plan->lacks = mem_resize(plan->lacks, plan->lack_count + 1, sizeof *plan->lacks);
+        plan->lacks[plan->lack_count++] = (struct plan_lack){ pool->config, books->gap[i] };
+    }
+}
+
+static void plan_reservation(struct books *books)
+{
+    const struct config *config = books->input->config;
+    size_t source;
+    size_t target;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct plan_pool *pool = &books->input->pools[i];
+
+        if (pool->config->reservation != books->reservation || !is_production(pool))
+            continue;
+        books->gap[i] = plan_wanted(pool) < 0 ? 0
+                                              : plan_wanted(pool) - pool->present - pool->incoming;
+        withdraw(books, i, false);
+        withdraw(books, i, true);
+    }
+    while ((target = lacking_pool(books)) != SIZE_MAX) {
+        source = sparing_pool(books);
+        if (source == SIZE_MAX)
+            source = research_pool(books, true);
+        if (source == SIZE_MAX)
+            break;
+        give(books, source, target);
+    }
+    while ((source = sparing_pool(books)) != SIZE_MAX &&
+           (target = research_pool(books, false)) != SIZE_MAX)
+        give(books, source, target);
+    note_lacks(books);
+}
+
+/* Emergencies to the front, each half in the order in which it was decided. */
+static void order(struct plan *plan)
+{
+    struct plan ordered = { 0 };
+
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < plan->transfers.count; i++)
+            if (plan->transfers.items[i].is_emergency == (pass == 0))
+                *array_add(&ordered.transfers) = plan->transfers.items[i];
+    mem_free(plan->transfers.items);
+    plan->transfers.items = ordered.transfers.items;
+    plan->transfers.capacity = ordered.transfers.capacity;
+}
+
+static int cheapest_first(const void *left, const void *right)
+{
+    const struct plan_node *a = left;
+    const struct plan_node *b = right;
+
+    if (a->lost_gpu_s != b->lost_gpu_s)
+        return a->lost_gpu_s < b->lost_gpu_s ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+struct plan *plan_make(const struct plan_input *input)
+{
+    const struct config *config = input->config;
+    struct plan *plan = mem_new(sizeof *plan);
+    struct books books = { .input = input, .plan = plan };
+
+    books.gap = mem_new_array(config->pool_count, sizeof *books.gap);
+    books.taken = mem_new_array(config->pool_count, sizeof *books.taken);
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (input->pools[i].nodes.count > 1)
+            qsort(input->pools[i].nodes.items, input->pools[i].nodes.count,
+                  sizeof *input->pools[i].nodes.items, cheapest_first);
+    for (size_t i = 0; i < config->reservation_count; i++) {
+        books.reservation = &config->reservations[i];
+        plan_reservation(&books);
+    }
+    order(plan);
+    mem_free(books.gap);
+    mem_free(books.taken);
+    return plan;
+}
+
+void plan_free(struct plan *plan)
+{
+    if (!plan)
+        return;
+    array_clear(&plan->transfers);
+    array_clear(&plan->withdrawn);
+    mem_free(plan->lacks);
+    mem_free(plan);
+}
+
+void plan_pools_free(struct plan_pool *pools, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        array_clear(&pools[i].nodes);
+    mem_free(pools);
+}

@@ -1,0 +1,84 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The plan: from what is and what is wanted to the transfers that should begin.  Pure: the same
+ * input gives the same plan, and nothing is asked or sent.  What may really begin is the guard's
+ * word, one transfer at a time.
+ *
+ * Within a reservation production pools come first.  What one of them can spare goes to another
+ * that lacks; what is lacking then comes from research, what is spare then goes to research, to the
+ * pools furthest from their share by weight.  Research pools do not trade with each other.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "broker/fleet/config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A node that could be taken. */
+struct plan_node {
+    const char *name;
+    const char *uid;
+    const char *instance;
+    int64_t lost_gpu_s; /* work lost by taking it: GPUs x seconds since the pods started */
+};
+
+/* A live transfer, as far as planning cares. */
+struct plan_live {
+    const char *id;
+    const struct config_pool *source;
+    const struct config_pool *target;
+    bool can_withdraw; /* not cordoned yet, and no emergency */
+};
+
+struct plan_pool {
+    const struct config_pool *config;
+    int64_t present;               /* machines that exist in it and do not leave */
+    int64_t incoming;              /* of live transfers, not among `present` */
+    int64_t wanted;                /* production: the target, -1: left alone; research: not used */
+    int64_t level;                 /* a reclaim's target, 0: none */
+    struct wall_time due;          /* when the wanted number is needed; 0: now */
+    ARRAY(struct plan_node) nodes; /* movable ones */
+};
+
+struct plan_input {
+    const struct config *config;
+    struct plan_pool *pools; /* as config->pools */
+    const struct plan_live *live;
+    size_t live_count;
+};
+
+struct plan_transfer {
+    const struct config_pool *source;
+    const struct config_pool *target;
+    const struct plan_node *node; /* of the input */
+    struct wall_time due;
+    bool is_emergency;
+};
+
+struct plan {
+    ARRAY(struct plan_transfer) transfers; /* emergencies first */
+    ARRAY(const char *) withdrawn;         /* ids of live transfers that are not wanted any more */
+    struct plan_lack {
+        const struct config_pool *pool;
+        int64_t nodes; /* that nobody can give */
+    } * lacks;
+    size_t lack_count;
+};
+
+struct plan *plan_make(const struct plan_input *input)
+    __attribute__((returns_nonnull, warn_unused_result));
+void plan_free(struct plan *plan);
+
+/* What a pool should have: the greater of schedule and reclaim. */
+int64_t plan_wanted(const struct plan_pool *pool);
+
+/* Frees the nodes' arrays of `count` pools and the pools. */
+void plan_pools_free(struct plan_pool *pools, size_t count);
+
+static inline void owned_plan(struct plan **plan)
+{
+    plan_free(*plan);
+}

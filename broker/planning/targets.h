@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How many nodes and replicas are wanted now: the schedule of the window in force, and of every
+ * window that begins before a node asked for now could be ready.  So a pool grows ahead of its
+ * window by the lead time, and shrinks only once no window within that reach needs it.  Pure.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "broker/fleet/config.h"
+#include "windows/schedule.h"
+
+/* The schedules in force: window name -> struct schedule. */
+struct map *targets_book_new(void) __attribute__((returns_nonnull, warn_unused_result));
+
+struct target {
+    int64_t wanted;       /* -1: no schedule names it; it is left alone */
+    int64_t now;          /* what the window in force alone wants */
+    struct wall_time due; /* begin of the first window that wants more than `now`; 0: none */
+    const char *window;   /* the window that decides */
+};
+
+/* Nodes of a production pool, looking `reach_ms` ahead. */
+struct target target_nodes(const struct config *config, const struct map *book,
+                           const struct config_pool *pool, struct wall_time now, int64_t reach_ms);
+
+/* Replicas of a workload in a cluster, likewise. */
+struct target target_replicas(const struct config *config, const struct map *book,
+                              const struct config_workload *workload,
+                              const struct config_cluster *cluster, struct wall_time now,
+                              int64_t reach_ms);

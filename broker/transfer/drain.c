@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Steps drain and force.  A pod may use its own grace period to the full even when a budget holds
+ * it: the last moment for its delete is the move's deadline less that grace.
+ */
+#include "broker/transfer/effect.h"
+#include "broker/transfer/look.h"
+#include "broker/transfer/runner.h"
+
+enum { FORCE_WAIT_MS = 30 * SECOND_MS };
+
+/* What the node still holds, for the verdict and for people. */
+struct rest {
+    int count;
+    int refused;             /* deletes of this step that were not accepted yet */
+    const struct pod *first; /* one of them, to be named */
+    const struct effect *blocker;
+};
+
+static struct wall_time deadline(const struct runner *runner, const struct transfer *transfer)
+{
+    return (struct wall_time){ transfer->cordoned.ms + runner->config->drain.deadline_ms };
+}
+
+/* Seconds of grace that a forced delete may still grant, at least one. */
+static int64_t grace_left_s(const struct pod *pod, int64_t left_ms)
+{
+    int64_t left_s = left_ms / SECOND_MS;
+
+    if (left_s > pod->grace_s)
+        left_s = pod->grace_s;
+    return left_s < 1 ? 1 : left_s;
+}
+
+static const struct effect *delete_pod(struct runner *runner, struct transfer *transfer,
+                                       const struct pod *pod, int64_t left_ms, int64_t seen_ms)
+{
+    struct effect_target target = {
+        .object = pod->uid,
+        .pod = pod,
+        .grace_s = grace_left_s(pod, left_ms),
+    };
+    const struct effect *mark = effect_find(transfer, EFFECT_MARK, pod->uid);
+
+    /* The owner's accounting must see a disruption, not a failure; a delete alone does not say it.
+       One refusal is enough to go on: the mark is a courtesy, the deadline is a promise. */
+    if (!mark || mark->answered_ms == 0)
+        return effect_ask(runner, transfer, EFFECT_MARK, &target, seen_ms);
+    return effect_ask(runner, transfer, EFFECT_DELETE_POD, &target, seen_ms);
+}
+
+static bool is_on_node(const struct pod *pod, const struct transfer *transfer)
+{
+    return text_equal(pod->node_name, transfer->node) && pod_must_leave(pod);
+}
+
+/* Asks each pod to leave: by eviction before its last moment, by deletion after it. */
+static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    int64_t left_ms = deadline(runner, transfer).ms - runner_now(runner).ms;
+    struct rest rest = { 0 };
+    void *value;
+
+    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
+        const struct pod *pod = value;
+        const struct effect *effect;
+        struct effect_target target;
+
+        if (!is_on_node(pod, transfer))
+            continue;
+        rest.count++;
+        rest.first = pod;
+        if (left_ms <= pod->grace_s * SECOND_MS && (pod->deletion.ms == 0 || left_ms <= 0)) {
+            effect = delete_pod(runner, transfer, pod, left_ms, snapshot->pods_seen_ms);
+            rest.refused += effect->kind != EFFECT_DELETE_POD || effect->outcome != ERROR_NONE ||
+                            effect->answered_ms <= transfer->step_began_ms;
+        } else if (pod->deletion.ms == 0) {
+            target = (struct effect_target){ .object = pod->uid, .pod = pod };
+            effect = effect_ask(runner, transfer, EFFECT_EVICT, &target, snapshot->pods_seen_ms);
+        } else {
+            continue;
+        }
+        if (effect->outcome != ERROR_NONE)
+            rest.blocker = effect;
+    }
+    return rest;
+}
+
+static void explain(struct transfer *transfer, const struct rest *rest)
+{
+    if (rest->blocker && rest->blocker->text[0] != '\0')
+        transfer_wait_for(transfer, "%d pods to leave; %s", rest->count, rest->blocker->text);
+    else
+        transfer_wait_for(transfer, "%d pods to leave, %s/%s is one", rest->count,
+                          rest->first->namespace, rest->first->name);
+}
+
+/* The snapshot shows no pod: the server itself must say so, after the scheduler has had time to
+   see the cordon. */
+static bool is_empty(struct runner *runner, struct transfer *transfer)
+{
+    int64_t settled_ms = transfer->cordoned.ms + runner->config->drain.settle_ms;
+    int64_t wait_ms = settled_ms - runner_now(runner).ms;
+    int count = 0;
+
+    transfer_wait_for(transfer, "a direct list of the node's pods");
+    return wait_ms <= 0 && look_at_pods(runner, transfer, transfer->step_began_ms, &count) &&
+           count == 0;
+}
+
+static bool is_seen(struct runner *runner, struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+
+    if (snapshot->is_known)
+        return true;
+    transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
+    return false;
+}
+
+enum verdict step_drain(struct runner *runner, struct transfer *transfer)
+{
+    struct rest rest;
+
+    if (!is_seen(runner, transfer))
+        return STEP_WAIT;
+    if (runner_now(runner).ms >= deadline(runner, transfer).ms)
+        return STEP_DONE;
+    rest = ask_pods_to_leave(runner, transfer);
+    if (rest.count == 0)
+        return is_empty(runner, transfer) ? STEP_DONE : STEP_WAIT;
+    explain(transfer, &rest);
+    return STEP_WAIT;
+}
+
+enum verdict step_force(struct runner *runner, struct transfer *transfer)
+{
+    struct rest rest;
+
+    if (!is_seen(runner, transfer))
+        return STEP_WAIT;
+    rest = ask_pods_to_leave(runner, transfer);
+    if (rest.count == 0)
+        return is_empty(runner, transfer) ? STEP_DONE : STEP_WAIT;
+    explain(transfer, &rest);
+
+    /* Every delete was accepted and its last second has passed: what is left cannot stop by
+       itself (a dead kubelet, a process that hangs).  Only the machine's end will end it. */
+    if (rest.refused == 0 &&
+        loop_now(runner->world->loop) - transfer->step_began_ms >= FORCE_WAIT_MS &&
+        runner_now(runner).ms >= deadline(runner, transfer).ms)
+        return STEP_DONE;
+    return STEP_WAIT;
+}

@@ -1,0 +1,239 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The ledger of effects: when to send, what was promised, what came back.  How each kind is sent
+ * stands in effect_send.c.
+ */
+#include "broker/transfer/effect.h"
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "broker/transfer/effect_send.h"
+#include "broker/transfer/runner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BACKOFF_FIRST_MS = 2 * SECOND_MS,
+    BACKOFF_MAX_MS = 60 * SECOND_MS,
+    DENIED_BACKOFF_MS = 60 * SECOND_MS,
+    BUDGET_BACKOFF_MS = 5 * SECOND_MS,
+    REPEAT_MS = 10 * SECOND_MS, /* an accepted effect whose result does not show */
+};
+
+static const char *const kind_names[EFFECT_KIND_COUNT] = {
+    [EFFECT_ANNOUNCE] = "announce",     [EFFECT_CORDON] = "cordon",
+    [EFFECT_EVICT] = "evict",           [EFFECT_MARK] = "mark",
+    [EFFECT_DELETE_POD] = "delete_pod", [EFFECT_REMOVE] = "remove",
+    [EFFECT_CLEAR_POD] = "clear_pod",   [EFFECT_CLEAR_NODE] = "clear_node",
+    [EFFECT_CREATE] = "create",         [EFFECT_DISCARD] = "discard",
+    [EFFECT_WELCOME] = "welcome",       [EFFECT_RESTORE] = "restore",
+};
+
+const char *effect_kind_name(enum effect_kind kind)
+{
+    return kind_names[kind];
+}
+
+void effect_free(void *effect)
+{
+    mem_free(effect);
+}
+
+static void effect_key(enum effect_kind kind, const char *object, char *out, size_t size)
+{
+    snprintf(out, size, "%s/%s", kind_names[kind], object);
+}
+
+const struct effect *effect_find(const struct transfer *transfer, enum effect_kind kind,
+                                 const char *object)
+{
+    char key[320];
+
+    effect_key(kind, object, key, sizeof key);
+    return map_get(transfer->effects, key);
+}
+
+bool effect_is_open(const struct transfer *transfer, enum effect_kind kind, const char *object,
+                    int64_t seen_ms)
+{
+    const struct effect *effect = effect_find(transfer, kind, object);
+
+    if (!effect || effect->sent_count == 0)
+        return false;
+    return effect->is_in_flight ||
+           (seen_ms <= effect->answered_ms &&
+            (effect->outcome == ERROR_NONE || effect->outcome == ERROR_UNKNOWN_OUTCOME));
+}
+
+/* A UUID that is the same for the same promise: the cloud knows a repeat by it. */
+static void name_request(struct effect *effect)
+{
+    owned(chars) char *promise = text_format("%s/%s/%s/%d", effect->transfer->id,
+                                             kind_names[effect->kind], effect->object,
+                                             effect->generation);
+    char hash[SHA256_TEXT_SIZE];
+
+    crypto_sha256_text(promise, strlen(promise), hash);
+    snprintf(effect->request_id, sizeof effect->request_id, "%.8s-%.4s-4%.3s-8%.3s-%.12s", hash,
+             hash + 8, hash + 13, hash + 17, hash + 20);
+}
+
+static struct effect *find_or_add(struct runner *runner, struct transfer *transfer,
+                                  enum effect_kind kind, const char *object)
+{
+    char key[320];
+    struct effect *effect;
+
+    effect_key(kind, object, key, sizeof key);
+    effect = map_get(transfer->effects, key);
+    if (effect)
+        return effect;
+
+    effect = mem_new(sizeof *effect);
+    effect->runner = runner;
+    effect->transfer = transfer;
+    effect->kind = kind;
+    text_copy(effect->object, sizeof effect->object, object);
+    name_request(effect);
+    map_set(transfer->effects, key, effect);
+    return effect;
+}
+
+/* Intent and answer are one record; `state` says which it is. */
+static int store(struct effect *effect, const char *state, struct error *err)
+{
+    struct runner *runner = effect->runner;
+    const struct transfer *transfer = effect->transfer;
+    struct journal_batch *batch = journal_batch_new(runner->epoch);
+    owned(chars) char *id = text_format("%s/%s/%s", transfer->id, kind_names[effect->kind],
+                                        effect->object);
+    owned(json) json_t *value = json_make(
+        "{ss ss ss ss ss si si ss ss}", "transfer", transfer->id, "kind", kind_names[effect->kind],
+        "object", effect->object, "state", state, "request_id", effect->request_id, "generation",
+        effect->generation, "sent", effect->sent_count, "outcome", error_kind_name(effect->outcome),
+        "text", effect->text);
+
+    /* The answer that comes after the transfer's end has nothing left to tell. */
+    if (transfer->state != TRANSFER_LIVE)
+        journal_remove(batch, "effect", id, effect->rev);
+    else
+        journal_put(batch, "effect", id, effect->rev, value);
+    if (journal_commit(runner->world->journal, &batch, err) < 0) {
+        runner_break(runner, err);
+        return error_context(err, "%s of %s", kind_names[effect->kind], transfer->node);
+    }
+    effect->rev++;
+    return 0;
+}
+
+/* How long to leave it alone after this answer. */
+static int64_t backoff_ms(const struct effect *effect, const struct error *err)
+{
+    int shift = effect->sent_count < 6 ? effect->sent_count : 6;
+    int64_t backoff = (int64_t)BACKOFF_FIRST_MS << shift;
+
+    if (!err)
+        return REPEAT_MS;
+    if (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID)
+        backoff = DENIED_BACKOFF_MS;
+    else if (effect->kind == EFFECT_EVICT && err->kind == ERROR_THROTTLED)
+        backoff = BUDGET_BACKOFF_MS;
+    if (backoff > BACKOFF_MAX_MS)
+        backoff = BACKOFF_MAX_MS;
+    if (err->retry_after_ms > backoff)
+        backoff = err->retry_after_ms;
+    /* Jitter, so that a hundred transfers do not ask in one beat. */
+    return backoff -
+           (int64_t)random_below(effect->runner->world->random, (uint64_t)backoff / 2 + 1);
+}
+
+void effect_answered(struct effect *effect, const struct error *err)
+{
+    struct runner *runner = effect->runner;
+    struct error failed = { 0 };
+
+    effect->is_in_flight = false;
+    effect->answered_ms = loop_now(runner->world->loop);
+    effect->outcome = err ? err->kind : ERROR_NONE;
+    text_copy(effect->text, sizeof effect->text, err ? err->text : "");
+    effect->not_before_ms = effect->answered_ms + backoff_ms(effect, err);
+    if (err && err->kind != ERROR_UNKNOWN_OUTCOME) {
+        effect->generation++;
+        name_request(effect);
+    }
+    if (err)
+        log_debug("effect_refused", FIELD_TEXT("transfer", effect->transfer->id),
+                  FIELD_TEXT("effect", kind_names[effect->kind]),
+                  FIELD_TEXT("object", effect->object), FIELD_TEXT("text", err->text));
+
+    if (!runner->is_broken && store(effect, "answered", &failed) < 0)
+        return;
+    runner_wake(runner);
+}
+
+const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,
+                                enum effect_kind kind, const struct effect_target *target,
+                                int64_t seen_ms)
+{
+    struct effect *effect = find_or_add(runner, transfer, kind, target->object);
+    int64_t now = loop_now(runner->world->loop);
+    struct error err = { 0 };
+
+    if (runner->is_broken || now < effect->not_before_ms ||
+        effect_is_open(transfer, kind, target->object, seen_ms))
+        return effect;
+    require(effect_fits_step(kind, transfer->step));
+    if (effect_stops_at_freeze(kind) &&
+        guard_allows_effect(runner->guard, transfer->source->cluster, transfer->is_emergency,
+                            &err) < 0) {
+        transfer_wait_for(transfer, "%s", err.text);
+        return effect;
+    }
+
+    effect->sent_count++;
+    if (store(effect, "intent", &err) < 0)
+        return effect;
+    effect->is_in_flight = true;
+    effect_send(effect, target);
+    return effect;
+}
+
+static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
+{
+    struct runner *runner = context;
+    const char *transfer_id = json_text_or(value, "transfer", "");
+    const char *kind_name = json_text_or(value, "kind", "");
+    struct effect *effect;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        struct transfer *transfer = runner->transfers.items[i];
+
+        for (int kind = 0; text_equal(transfer->id, transfer_id) && kind < EFFECT_KIND_COUNT;
+             kind++) {
+            if (!text_equal(kind_names[kind], kind_name))
+                continue;
+            effect = find_or_add(runner, transfer, (enum effect_kind)kind,
+                                 json_text_or(value, "object", ""));
+            effect->rev = rev;
+            effect->generation = (int)json_int_or(value, "generation", 0);
+            effect->sent_count = (int)json_int_or(value, "sent", 0);
+            effect->answered_ms = loop_now(runner->world->loop);
+            effect->outcome = text_equal(json_text_or(value, "state", ""), "answered")
+                                  ? error_kind_of_name(json_text_or(value, "outcome", ""))
+                                  : ERROR_UNKNOWN_OUTCOME;
+            text_copy(effect->text, sizeof effect->text, json_text_or(value, "text", ""));
+            name_request(effect);
+            return 0;
+        }
+    }
+    return error_set(err, ERROR_CORRUPT, "effect %s belongs to no transfer of the journal", id);
+}
+
+int effect_load(struct runner *runner, struct error *err)
+{
+    return journal_each(runner->world->journal, "effect", load_one, runner, err);
+}

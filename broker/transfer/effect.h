@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Effects: one HTTP exchange that changes something outside, journaled as an intent before it is
+ * sent and with its answer after.  An intent without an answer, after a crash, is an effect whose
+ * outcome is unknown: the world is looked at first, and then asked again under the same key.
+ *
+ * A step asks for an effect whenever it does not see the effect's result.  Asking is cheap and safe
+ * to repeat: while the exchange is under way, while the backoff runs, and while the step's
+ * observation is older than the last answer, nothing is sent.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "clusters/snapshot.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct runner;
+struct transfer;
+
+enum effect_kind {
+    EFFECT_ANNOUNCE, /* departure on the node */
+    EFFECT_CORDON,
+    EFFECT_EVICT,
+    EFFECT_MARK,       /* DisruptionTarget before a forced delete */
+    EFFECT_DELETE_POD, /* past its own deadline, with what grace is left */
+    EFFECT_REMOVE,     /* the cloud deletes the machine and shrinks the pool */
+    EFFECT_CLEAR_POD,  /* grace 0, the machine is gone */
+    EFFECT_CLEAR_NODE,
+    EFFECT_CREATE,  /* the cloud grows the pool by our machine */
+    EFFECT_DISCARD, /* the cloud deletes a machine of ours that never served */
+    EFFECT_WELCOME, /* start-up taint lifted, labels set */
+    EFFECT_RESTORE, /* undo: cordon and announcement taken back */
+    EFFECT_KIND_COUNT,
+};
+
+struct effect {
+    struct runner *runner;
+    struct transfer *transfer;
+    enum effect_kind kind;
+    char object[254];    /* UID or machine name: the key within the transfer */
+    char request_id[40]; /* UUID, the same until a definite failure */
+    int generation;      /* definite failures so far */
+    int sent_count;
+    bool is_in_flight;
+    enum error_kind outcome; /* of the last answer; ERROR_NONE: it was accepted */
+    char text[256];
+    int64_t answered_ms; /* loop time; 0: never */
+    int64_t not_before_ms;
+    uint64_t rev;
+};
+
+/* What it is done to.  Which members count depends on the kind. */
+struct effect_target {
+    const char *object;        /* the key: UID or machine name */
+    const struct node *node;   /* node effects: from the snapshot */
+    const struct pod *pod;     /* pod effects */
+    int64_t grace_s;           /* EFFECT_DELETE_POD */
+    const json_t *annotations; /* node effects */
+};
+
+/* Asks for the effect and returns it as it stands (never NULL): the caller may look at `outcome`.
+   seen_ms: loop time of the observation that does not show the result yet. */
+const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,
+                                enum effect_kind kind, const struct effect_target *target,
+                                int64_t seen_ms) __attribute__((returns_nonnull));
+
+/* The effect if it was ever asked for, or NULL. */
+const struct effect *effect_find(const struct transfer *transfer, enum effect_kind kind,
+                                 const char *object);
+
+/* Whether the effect's result may still show up later than seen_ms: it is under way, or it was
+   accepted or lost after that observation. */
+bool effect_is_open(const struct transfer *transfer, enum effect_kind kind, const char *object,
+                    int64_t seen_ms);
+
+/* "announce", "cordon", ... */
+const char *effect_kind_name(enum effect_kind kind);
+
+/* Loads the journal's effects into their transfers: intents without an answer become unknown
+   outcomes. */
+int effect_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
+
+void effect_free(void *effect);
+
+/* The taints and annotations that sluice writes. */
+#define SLUICE_TAINT_LEAVING                                                                       \
+    "sluice.dev/leaving"                            /* PreferNoSchedule when announced, NoSchedule \
+                                                       when cordoned; the value is the transfer */
+#define SLUICE_TAINT_STARTING "sluice.dev/starting" /* NoSchedule: not handed over yet */
+#define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
+#define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
+#define SLUICE_NOTE_WAS_CORDONED "sluice.dev/was-unschedulable"

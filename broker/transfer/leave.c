@@ -1,0 +1,177 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Steps announce, hold and cordon, and the way back from them.
+ */
+#include "base/json.h"
+#include "broker/transfer/effect.h"
+#include "broker/transfer/look.h"
+#include "broker/transfer/runner.h"
+
+/* The source node in the snapshot, if it is still the one that was bound at the start. */
+static enum presence find_node(const struct runner *runner, const struct transfer *transfer,
+                               const struct node **ret_node, int64_t *ret_seen_ms)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct node *node = map_get(snapshot->nodes, transfer->node);
+
+    *ret_seen_ms = snapshot->nodes_seen_ms;
+    if (!snapshot->is_known)
+        return PRESENCE_UNKNOWN;
+    if (!node || !text_equal(node->uid, transfer->node_uid))
+        return PRESENCE_NO;
+    *ret_node = node;
+    return PRESENCE_YES;
+}
+
+static bool is_marked(const struct node *node, const struct transfer *transfer)
+{
+    return text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id);
+}
+
+/* Looks for the node; the verdict that follows when it cannot go on. */
+static enum verdict look_for_node(struct runner *runner, struct transfer *transfer,
+                                  const struct node **ret_node, int64_t *ret_seen_ms)
+{
+    switch (find_node(runner, transfer, ret_node, ret_seen_ms)) {
+    case PRESENCE_UNKNOWN:
+        transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
+        return STEP_WAIT;
+    case PRESENCE_NO:
+        transfer_wait_for(transfer, "node %s is not there any more", transfer->node);
+        return STEP_UNDO;
+    case PRESENCE_YES:
+        break;
+    }
+    if (!fleet_is_ephemeral(runner->config, *ret_node)) {
+        transfer_wait_for(transfer, "node %s lost its label %s", transfer->node,
+                          runner->config->ephemeral_label);
+        return STEP_UNDO;
+    }
+    return STEP_DONE;
+}
+
+enum verdict step_announce(struct runner *runner, struct transfer *transfer)
+{
+    const struct node *node = NULL;
+    int64_t seen_ms;
+    enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
+    char departure[WALL_TEXT_SIZE];
+    owned(json) json_t *notes = NULL;
+    struct effect_target target = { .object = transfer->node_uid };
+
+    if (verdict != STEP_DONE)
+        return verdict;
+    if (transfer->is_emergency || is_marked(node, transfer))
+        return STEP_DONE;
+
+    notes = json_make("{ssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
+                      wall_format(transfer->departure, departure));
+    target.node = node;
+    target.annotations = notes;
+    transfer_wait_for(transfer, "the announcement to show on the node");
+    effect_ask(runner, transfer, EFFECT_ANNOUNCE, &target, seen_ms);
+    return STEP_WAIT;
+}
+
+enum verdict step_hold(struct runner *runner, struct transfer *transfer)
+{
+    char departure[WALL_TEXT_SIZE];
+    const struct node *node = NULL;
+    int64_t seen_ms;
+    enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
+
+    if (verdict != STEP_DONE)
+        return verdict;
+    if (transfer->is_emergency || runner_now(runner).ms >= transfer->departure.ms)
+        return STEP_DONE;
+    transfer_wait_for(transfer, "the notice to pass, at %s",
+                      wall_format(transfer->departure, departure));
+    return STEP_WAIT;
+}
+
+/* Pods that are evicted before the whole move is closed land on its next node. */
+static bool move_is_closed(const struct runner *runner, const struct transfer *transfer)
+{
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *other = runner->transfers.items[i];
+
+        if (other != transfer && other->state == TRANSFER_LIVE && !other->is_undoing &&
+            text_equal(other->move, transfer->move) && other->step <= STEP_CORDON &&
+            other->cordoned.ms == 0)
+            return false;
+    }
+    return true;
+}
+
+enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
+{
+    const struct node *node = NULL;
+    int64_t seen_ms;
+    enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
+    char departure[WALL_TEXT_SIZE];
+    owned(json) json_t *notes = NULL;
+    struct effect_target target = { .object = transfer->node_uid };
+    struct error err;
+
+    if (verdict != STEP_DONE)
+        return verdict;
+
+    if (node_annotation(node, SLUICE_NOTE_WAS_CORDONED) && is_marked(node, transfer) &&
+        node->is_unschedulable) {
+        if (transfer->cordoned.ms == 0) {
+            transfer->cordoned = runner_now(runner);
+            if (runner_store(runner, transfer, "cordoned", &err) < 0)
+                return STEP_WAIT;
+        }
+        transfer_wait_for(transfer, "the other nodes of move %s to be cordoned", transfer->move);
+        return move_is_closed(runner, transfer) ? STEP_DONE : STEP_WAIT;
+    }
+
+    notes = json_make("{ssssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
+                      wall_format(transfer->departure, departure), SLUICE_NOTE_WAS_CORDONED,
+                      node->is_unschedulable ? "true" : "false");
+    target.node = node;
+    target.annotations = notes;
+    transfer_wait_for(transfer, "the cordon to show on the node");
+    effect_ask(runner, transfer, EFFECT_CORDON, &target, seen_ms);
+    return STEP_WAIT;
+}
+
+enum verdict undo_node(struct runner *runner, struct transfer *transfer)
+{
+    const struct node *node = NULL;
+    int64_t seen_ms;
+    owned(json) json_t *notes = NULL;
+    struct effect_target target = { .object = transfer->node_uid };
+
+    switch (find_node(runner, transfer, &node, &seen_ms)) {
+    case PRESENCE_UNKNOWN:
+        transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
+        return STEP_WAIT;
+    case PRESENCE_NO:
+        return STEP_DONE;
+    case PRESENCE_YES:
+        break;
+    }
+    /* A patch that is still under way, or whose outcome nobody knows yet, could land later. */
+    if (effect_is_open(transfer, EFFECT_ANNOUNCE, transfer->node_uid, seen_ms) ||
+        effect_is_open(transfer, EFFECT_CORDON, transfer->node_uid, seen_ms)) {
+        transfer_wait_for(transfer, "the outcome of an earlier patch of the node");
+        return STEP_WAIT;
+    }
+    if (!is_marked(node, transfer)) {
+        enum node_look look = look_at_node(runner, transfer, transfer->step_began_ms);
+
+        transfer_wait_for(transfer, "a direct read of the node");
+        return look == NODE_LOOK_UNKNOWN || look == NODE_LOOK_OURS ? STEP_WAIT : STEP_DONE;
+    }
+
+    notes = json_make("{snsnsn}", SLUICE_NOTE_TRANSFER, SLUICE_NOTE_DEPARTURE,
+                      SLUICE_NOTE_WAS_CORDONED);
+    target.node = node;
+    target.annotations = notes;
+    transfer_wait_for(transfer, "the node to be as it was");
+    effect_ask(runner, transfer, EFFECT_RESTORE, &target, seen_ms);
+    return STEP_WAIT;
+}

@@ -1,0 +1,164 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Direct reads, one of each kind under way at most.  See look.h.
+ */
+#include "broker/transfer/look.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "broker/transfer/effect.h"
+#include "broker/transfer/runner.h"
+
+enum { LOOK_VALID_MS = 10 * SECOND_MS, LOOK_RETRY_MS = 5 * SECOND_MS };
+
+/* One kind of read: asked for, and what came back. */
+struct reading {
+    struct runner *runner;
+    struct transfer *transfer;
+    bool is_under_way;
+    bool is_good; /* the last one was answered in full */
+    int64_t asked_ms;
+    int64_t tried_ms;
+    int count;           /* pods */
+    enum node_look node; /* node */
+};
+
+struct transfer_look {
+    struct reading pods;
+    struct reading node;
+};
+
+void look_free(struct transfer_look *look)
+{
+    mem_free(look);
+}
+
+bool look_is_under_way(const struct transfer_look *look)
+{
+    return look && (look->pods.is_under_way || look->node.is_under_way);
+}
+
+static struct transfer_look *look_of(struct runner *runner, struct transfer *transfer)
+{
+    if (!transfer->look) {
+        transfer->look = mem_new(sizeof *transfer->look);
+        transfer->look->pods.runner = transfer->look->node.runner = runner;
+        transfer->look->pods.transfer = transfer->look->node.transfer = transfer;
+    }
+    return transfer->look;
+}
+
+static bool is_valid(const struct reading *reading, int64_t since_ms)
+{
+    int64_t now = loop_now(reading->runner->world->loop);
+
+    return reading->is_good && !reading->is_under_way && reading->asked_ms >= since_ms &&
+           now - reading->asked_ms <= LOOK_VALID_MS;
+}
+
+/* Whether a new read may be sent now; notes that it is. */
+static bool may_ask(struct reading *reading)
+{
+    int64_t now = loop_now(reading->runner->world->loop);
+
+    if (reading->is_under_way ||
+        (reading->tried_ms > 0 && !reading->is_good && now - reading->tried_ms < LOOK_RETRY_MS))
+        return false;
+    reading->is_under_way = true;
+    reading->is_good = false;
+    reading->asked_ms = reading->tried_ms = now;
+    return true;
+}
+
+static void finish(struct reading *reading, bool is_good)
+{
+    reading->is_under_way = false;
+    reading->is_good = is_good;
+    runner_wake(reading->runner);
+}
+
+static void pods_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct reading *reading = context;
+    const json_t *items = json_object_get(body, "items");
+    const char *next = json_text_or(body, "metadata/continue", "");
+    const struct transfer *transfer = reading->transfer;
+    const json_t *item;
+    size_t i;
+
+    if (err || !json_is_array(items))
+        return finish(reading, false);
+    json_array_foreach(items, i, item)
+    {
+        struct error broken = { 0 };
+        struct pod *pod = pod_decode(item, &broken);
+
+        /* What cannot be read may be work: it counts. */
+        if (!pod || pod_must_leave(pod))
+            reading->count++;
+        pod_free(pod);
+    }
+    if (next[0] != '\0') {
+        cluster_read_pods(fleet_cluster(reading->runner->fleet, transfer->source->cluster),
+                          transfer->node, next, pods_answered, reading);
+        return;
+    }
+    finish(reading, true);
+}
+
+bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
+                  int *ret_count)
+{
+    struct reading *reading = &look_of(runner, transfer)->pods;
+
+    if (is_valid(reading, since_ms)) {
+        *ret_count = reading->count;
+        return true;
+    }
+    if (may_ask(reading)) {
+        reading->count = 0;
+        cluster_read_pods(fleet_cluster(runner->fleet, transfer->source->cluster), transfer->node,
+                          NULL, pods_answered, reading);
+    }
+    return false;
+}
+
+static void node_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct reading *reading = context;
+    const struct transfer *transfer = reading->transfer;
+    struct error broken = { 0 };
+    struct node *node;
+
+    if (err && err->kind == ERROR_NOT_FOUND) {
+        reading->node = NODE_LOOK_GONE;
+        return finish(reading, true);
+    }
+    if (err)
+        return finish(reading, false);
+    node = node_decode(body, &broken);
+    if (!node)
+        return finish(reading, false);
+    if (!text_equal(node->uid, transfer->node_uid))
+        reading->node = NODE_LOOK_GONE;
+    else if (fleet_is_ephemeral(reading->runner->config, node) &&
+             text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id))
+        reading->node = NODE_LOOK_OURS;
+    else
+        reading->node = NODE_LOOK_STATIC;
+    node_free(node);
+    finish(reading, true);
+}
+
+enum node_look look_at_node(struct runner *runner, struct transfer *transfer, int64_t since_ms)
+{
+    struct reading *reading = &look_of(runner, transfer)->node;
+
+    if (is_valid(reading, since_ms))
+        return reading->node;
+    if (may_ask(reading))
+        cluster_read_node(fleet_cluster(runner->fleet, transfer->source->cluster), transfer->node,
+                          node_answered, reading);
+    return NODE_LOOK_UNKNOWN;
+}

@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Looks: direct reads that decide something irreversible.  A watch may lag, a look may not: it is
+ * asked for after the question arose and answered by the server itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct runner;
+struct transfer;
+struct transfer_look;
+
+/* Reads the pods bound to the source node; true when a complete answer, asked for at or after
+   since_ms (loop time), is no older than a few seconds, with the number of pods that must still
+   leave.  Otherwise asks for one. */
+bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
+                  int *ret_count);
+
+/* What the server itself says of the source node. */
+enum node_look {
+    NODE_LOOK_UNKNOWN, /* no answer yet; one is asked for */
+    NODE_LOOK_OURS,    /* same UID, still movable, and marked by this transfer */
+    NODE_LOOK_STATIC,  /* same UID, but not movable any more, or not ours */
+    NODE_LOOK_GONE,    /* no such node, or another one by that name */
+};
+enum node_look look_at_node(struct runner *runner, struct transfer *transfer, int64_t since_ms);
+
+/* Whether an answer is still to come; look may be NULL. */
+bool look_is_under_way(const struct transfer_look *look);
+
+void look_free(struct transfer_look *look);

@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Steps release and clear: the machine first, then what it leaves behind.  The Node object is never
+ * deleted while its machine may run: its pods' names would be free while their processes live.
+ */
+#include "broker/transfer/effect.h"
+#include "broker/transfer/look.h"
+#include "broker/transfer/runner.h"
+
+/* The last look before the point of no return. */
+static enum verdict check_node(struct runner *runner, struct transfer *transfer)
+{
+    switch (look_at_node(runner, transfer, transfer->step_began_ms)) {
+    case NODE_LOOK_UNKNOWN:
+        transfer_wait_for(transfer, "a direct read of the node");
+        return STEP_WAIT;
+    case NODE_LOOK_STATIC:
+        transfer_wait_for(transfer, "node %s is not movable any more", transfer->node);
+        return STEP_UNDO;
+    case NODE_LOOK_GONE:
+        /* Somebody repaired or replaced the machine under its name: this is not the node that was
+           drained. */
+        transfer_wait_for(transfer, "node %s was replaced by another", transfer->node);
+        return STEP_UNDO;
+    case NODE_LOOK_OURS:
+        return STEP_DONE;
+    }
+    return STEP_WAIT;
+}
+
+enum verdict step_release(struct runner *runner, struct transfer *transfer)
+{
+    const struct effect *effect = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    int64_t since_ms = effect && effect->answered_ms > transfer->step_began_ms
+                           ? effect->answered_ms
+                           : transfer->step_began_ms;
+    struct effect_target target = { .object = transfer->instance };
+    const struct instance *instance = NULL;
+    enum verdict verdict;
+
+    switch (
+        fleet_instance(runner->fleet, transfer->source, transfer->instance, since_ms, &instance)) {
+    case PRESENCE_NO:
+        return STEP_DONE;
+    case PRESENCE_UNKNOWN:
+        fleet_refresh(runner->fleet, transfer->source);
+        transfer_wait_for(transfer, "pool %s to be listed", transfer->source->name);
+        return STEP_WAIT;
+    case PRESENCE_YES:
+        break;
+    }
+    fleet_refresh(runner->fleet, transfer->source);
+    transfer_wait_for(transfer, "machine %s to be gone (it is %s)", transfer->instance,
+                      instance_state_name(instance->state));
+    if (instance->state == INSTANCE_DELETING)
+        return STEP_WAIT;
+    if (!effect || effect->sent_count == 0) {
+        verdict = check_node(runner, transfer);
+        if (verdict != STEP_DONE)
+            return verdict;
+    }
+    effect = effect_ask(runner, transfer, EFFECT_REMOVE, &target,
+                        fleet_pool(runner->fleet, transfer->source)->began_ms);
+    if (effect->outcome != ERROR_NONE)
+        transfer_wait_for(transfer, "the cloud to delete %s: %s", transfer->instance, effect->text);
+    return STEP_WAIT;
+}
+
+/* Removes the pods that are still bound; returns how many are left that can be removed. */
+static int clear_pods(struct runner *runner, struct transfer *transfer,
+                      const struct snapshot *snapshot)
+{
+    int left = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
+        const struct pod *pod = value;
+        struct effect_target target = { .object = pod->uid, .pod = pod };
+
+        if (!text_equal(pod->node_name, transfer->node))
+            continue;
+        /* A finalizer is somebody's promise to come by: reported, never stripped. */
+        if (pod->has_finalizers && pod->deletion.ms > 0) {
+            transfer_wait_for(transfer, "pod %s/%s has a finalizer that nobody lifts",
+                              pod->namespace, pod->name);
+            continue;
+        }
+        left++;
+        effect_ask(runner, transfer, EFFECT_CLEAR_POD, &target, snapshot->pods_seen_ms);
+        transfer_wait_for(transfer, "pod %s/%s to be cleared", pod->namespace, pod->name);
+    }
+    return left;
+}
+
+enum verdict step_clear(struct runner *runner, struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    struct effect_target target = { .object = transfer->node_uid };
+    const struct node *node;
+
+    if (!snapshot->is_known) {
+        transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
+        return STEP_WAIT;
+    }
+    node = map_get(snapshot->nodes, transfer->node);
+    if (node && !text_equal(node->uid, transfer->node_uid))
+        node = NULL;
+    /* Without its Node the garbage collector of the cluster takes the pods; we need not wait. */
+    if (!node)
+        return STEP_DONE;
+    if (clear_pods(runner, transfer, snapshot) > 0)
+        return STEP_WAIT;
+    transfer_wait_for(transfer, "node object %s to be deleted%s", transfer->node,
+                      node->is_leaving ? " (it has a finalizer)" : "");
+    if (!node->is_leaving)
+        effect_ask(runner, transfer, EFFECT_CLEAR_NODE, &target, snapshot->nodes_seen_ms);
+    return STEP_WAIT;
+}

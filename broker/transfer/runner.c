@@ -1,0 +1,414 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Advances transfers.  change_step() is the one place where a transfer's step or state changes.
+ */
+#include "broker/transfer/runner.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "broker/transfer/effect.h"
+#include "broker/transfer/look.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { TICK_MS = 2 * SECOND_MS, WAKE_MS = 20, ENDED_KEPT = 200 };
+
+static void tick(void *context);
+
+struct wall_time runner_now(const struct runner *runner)
+{
+    return loop_wall(runner->world->loop);
+}
+
+void transfer_wait_for(struct transfer *transfer, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(transfer->waiting, sizeof transfer->waiting, format, arguments);
+    va_end(arguments);
+}
+
+void runner_break(struct runner *runner, const struct error *err)
+{
+    if (runner->is_broken)
+        return;
+    log_error("journal_broken", FIELD_TEXT("text", err->text));
+    runner->is_broken = true;
+    loop_stop(runner->world->loop);
+}
+
+static json_t *event_of(const struct transfer *transfer, const char *event)
+{
+    return json_make("{ss ss ss ss ss ss ss ss}", "event", event, "transfer", transfer->id, "move",
+                     transfer->move, "node", transfer->node, "from", transfer->source->name, "to",
+                     transfer->target->name, "step", transfer_steps[transfer->step].name, "text",
+                     transfer->waiting);
+}
+
+static void batch_transfer(const struct runner *runner, struct journal_batch *batch,
+                           const struct transfer *transfer, const char *event)
+{
+    owned(json) json_t *value = transfer_encode(transfer);
+    owned(json) json_t *story = event_of(transfer, event);
+
+    journal_put(batch, "transfer", transfer->id, transfer->rev, value);
+    journal_event(batch, runner_now(runner), story);
+}
+
+static int commit(struct runner *runner, struct transfer *transfer, struct journal_batch **batch,
+                  struct error *err)
+{
+    if (journal_commit(runner->world->journal, batch, err) < 0) {
+        runner_break(runner, err);
+        return error_context(err, "transfer %s", transfer->id);
+    }
+    transfer->rev++;
+    return 0;
+}
+
+int runner_store(struct runner *runner, struct transfer *transfer, const char *event,
+                 struct error *err)
+{
+    struct journal_batch *batch = journal_batch_new(runner->epoch);
+
+    batch_transfer(runner, batch, transfer, event);
+    return commit(runner, transfer, &batch, err);
+}
+
+static char *claim_of_node(const struct transfer *transfer)
+{
+    return text_format("node/%s/%s", transfer->source->cluster->name, transfer->node_uid);
+}
+
+static char *claim_of_instance(const struct transfer *transfer)
+{
+    return text_format("instance/%s/%s", transfer->source->name, transfer->instance);
+}
+
+/* What an ended transfer leaves in the journal: its record; claims and effects go. */
+static void batch_end(struct runner *runner, struct journal_batch *batch, struct transfer *transfer)
+{
+    owned(chars) char *node = claim_of_node(transfer);
+    owned(chars) char *instance = claim_of_instance(transfer);
+    owned(json) json_t *leads = leads_encode(&runner->leads);
+    void *value;
+
+    journal_release(batch, node, transfer->id);
+    journal_release(batch, instance, transfer->id);
+    journal_put(batch, "leads", "all", runner->leads_rev, leads);
+    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);) {
+        struct effect *effect = value;
+        owned(chars) char *id = text_format("%s/%s/%s", transfer->id,
+                                            effect_kind_name(effect->kind), effect->object);
+
+        if (effect->rev == 0 || effect->is_in_flight)
+            continue;
+        journal_remove(batch, "effect", id, effect->rev);
+        effect->rev = 0;
+    }
+}
+
+/* THE one place where step and state change. */
+static void change_step(struct runner *runner, struct transfer *transfer, int step,
+                        enum transfer_state state, const char *event)
+{
+    struct journal_batch *batch = journal_batch_new(runner->epoch);
+    struct error err;
+
+    require(transfer->state == TRANSFER_LIVE);
+    require(step >= 0 && step < STEP_COUNT);
+    require(!transfer->is_undoing || step_can_undo(step) || step == STEP_RELEASE);
+    transfer->step = step;
+    transfer->state = state;
+    transfer->step_began = runner_now(runner);
+    if (state != TRANSFER_LIVE)
+        transfer->ended = transfer->step_began;
+    batch_transfer(runner, batch, transfer, event);
+    if (state != TRANSFER_LIVE)
+        batch_end(runner, batch, transfer);
+    if (commit(runner, transfer, &batch, &err) < 0)
+        return;
+    if (state != TRANSFER_LIVE)
+        runner->leads_rev++;
+    transfer->step_began_ms = loop_now(runner->world->loop);
+    transfer->waiting[0] = '\0';
+    transfer->needs_operator = false;
+    log_info("transfer_step", FIELD_TEXT("transfer", transfer->id),
+             FIELD_TEXT("node", transfer->node), FIELD_TEXT("event", event),
+             FIELD_TEXT("step", transfer_steps[step].name),
+             FIELD_TEXT("state", transfer_state_name(state)));
+}
+
+static void begin_undo(struct runner *runner, struct transfer *transfer)
+{
+    const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+
+    require(step_can_undo(transfer->step) ||
+            (transfer->step == STEP_RELEASE && (!remove || remove->sent_count == 0)));
+    transfer->is_undoing = true;
+    change_step(runner, transfer, transfer->step, TRANSFER_LIVE, "undo");
+}
+
+/* One step back, or the end of the way back. */
+static void undo_next(struct runner *runner, struct transfer *transfer)
+{
+    if (transfer->step > 0)
+        change_step(runner, transfer, transfer->step - 1, TRANSFER_LIVE, "undone_step");
+    else
+        change_step(runner, transfer, 0, TRANSFER_UNDONE, "undone");
+}
+
+static void step_next(struct runner *runner, struct transfer *transfer)
+{
+    if (transfer->step + 1 < STEP_COUNT)
+        change_step(runner, transfer, transfer->step + 1, TRANSFER_LIVE, "step");
+    else
+        change_step(runner, transfer, transfer->step,
+                    transfer->is_returning ? TRANSFER_RETURNED : TRANSFER_DONE, "handed_over");
+}
+
+/* The verdict that a missed deadline makes of a wait. */
+static enum verdict after_deadline(struct runner *runner, struct transfer *transfer)
+{
+    const struct step *step = &transfer_steps[transfer->step];
+
+    if (transfer->is_undoing || step->deadline_ms == 0 ||
+        runner_now(runner).ms - transfer->step_began.ms < step->deadline_ms)
+        return STEP_WAIT;
+    switch (step->late) {
+    case LATE_UNDO:
+        return STEP_UNDO;
+    case LATE_NEXT:
+        return STEP_DONE;
+    case LATE_BACK:
+        return transfer->is_discarding ? STEP_WAIT : STEP_BACK;
+    case LATE_OPERATOR:
+        if (!transfer->needs_operator)
+            log_warn("transfer_needs_operator", FIELD_TEXT("transfer", transfer->id),
+                     FIELD_TEXT("node", transfer->node), FIELD_TEXT("step", step->name),
+                     FIELD_TEXT("text", transfer->waiting));
+        transfer->needs_operator = true;
+        return STEP_WAIT;
+    }
+    return STEP_WAIT;
+}
+
+static enum verdict judge(struct runner *runner, struct transfer *transfer)
+{
+    const struct step *step = &transfer_steps[transfer->step];
+    enum verdict verdict;
+
+    if (transfer->is_undoing)
+        return step->undo ? step->undo(runner, transfer) : STEP_DONE;
+    if (transfer->wants_undo && step_can_undo(transfer->step))
+        return STEP_UNDO;
+    verdict = step->run(runner, transfer);
+    return verdict == STEP_WAIT ? after_deadline(runner, transfer) : verdict;
+}
+
+/* Goes as far as nothing has to be waited for. */
+static void advance(struct runner *runner, struct transfer *transfer)
+{
+    while (transfer->state == TRANSFER_LIVE && !runner->is_broken) {
+        enum verdict verdict = judge(runner, transfer);
+
+        if (verdict == STEP_WAIT || runner->is_broken)
+            return;
+        if (transfer->is_undoing) {
+            undo_next(runner, transfer);
+        } else if (verdict == STEP_UNDO) {
+            begin_undo(runner, transfer);
+        } else if (verdict == STEP_BACK) {
+            transfer->is_discarding = true;
+            change_step(runner, transfer, STEP_ACQUIRE, TRANSFER_LIVE, "machine_failed");
+        } else {
+            step_next(runner, transfer);
+        }
+    }
+}
+
+static bool is_quiet(const struct transfer *transfer)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);)
+        if (((const struct effect *)value)->is_in_flight)
+            return false;
+    return transfer->state != TRANSFER_LIVE && !look_is_under_way(transfer->look);
+}
+
+/* Forgets the oldest ended transfers beyond a number; their story stays in the events. */
+static void trim(struct runner *runner)
+{
+    struct error err;
+    size_t ended = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        ended += runner->transfers.items[i]->state != TRANSFER_LIVE;
+    for (size_t i = 0; ended > ENDED_KEPT && i < runner->transfers.count;) {
+        struct transfer *transfer = runner->transfers.items[i];
+        struct journal_batch *batch;
+
+        if (!is_quiet(transfer)) {
+            i++;
+            continue;
+        }
+        batch = journal_batch_new(runner->epoch);
+        journal_remove(batch, "transfer", transfer->id, transfer->rev);
+        if (journal_commit(runner->world->journal, &batch, &err) < 0)
+            return runner_break(runner, &err);
+        transfer_free(transfer);
+        array_remove(&runner->transfers, i);
+        ended--;
+    }
+}
+
+static void tick(void *context)
+{
+    struct runner *runner = context;
+    bool any_live = false;
+
+    for (int pass = 0; pass < 2 && !runner->is_broken; pass++) {
+        for (size_t i = 0; i < runner->transfers.count; i++) {
+            struct transfer *transfer = runner->transfers.items[i];
+
+            if (transfer->state == TRANSFER_LIVE && transfer->is_emergency == (pass == 0))
+                advance(runner, transfer);
+            any_live = any_live || transfer->state == TRANSFER_LIVE;
+        }
+    }
+    if (!runner->is_broken)
+        trim(runner);
+    if (any_live)
+        timer_set_sooner(runner->timer, TICK_MS);
+}
+
+void runner_wake(struct runner *runner)
+{
+    timer_set_sooner(runner->timer, WAKE_MS);
+}
+
+void runner_withdraw(struct runner *runner, struct transfer *transfer, const char *why)
+{
+    if (transfer->wants_undo || !step_can_undo(transfer->step))
+        return;
+    log_info("transfer_withdrawn", FIELD_TEXT("transfer", transfer->id),
+             FIELD_TEXT("node", transfer->node), FIELD_TEXT("text", why));
+    transfer->wants_undo = true;
+    runner_wake(runner);
+}
+
+int runner_begin(struct runner *runner, struct transfer **transfers, size_t count,
+                 struct error *err)
+{
+    struct journal_batch *batch = journal_batch_new(runner->epoch);
+
+    for (size_t i = 0; i < count; i++) {
+        struct transfer *transfer = transfers[i];
+        owned(chars) char *node = claim_of_node(transfer);
+        owned(chars) char *instance = claim_of_instance(transfer);
+
+        require(transfer->rev == 0 && transfer->step == STEP_ANNOUNCE);
+        require(transfer->node_uid[0] != '\0' && transfer->instance[0] != '\0');
+        transfer->step_began = runner_now(runner);
+        transfer->step_began_ms = loop_now(runner->world->loop);
+        journal_claim(batch, node, transfer->id);
+        journal_claim(batch, instance, transfer->id);
+        batch_transfer(runner, batch, transfer, "begin");
+    }
+    if (journal_commit(runner->world->journal, &batch, err) < 0) {
+        if (err->kind == ERROR_UNKNOWN_OUTCOME)
+            runner_break(runner, err);
+        for (size_t i = 0; i < count; i++)
+            transfer_free(transfers[i]);
+        return error_context(err, "move of %zu nodes", count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        transfers[i]->rev = 1;
+        *array_add(&runner->transfers) = transfers[i];
+    }
+    runner_wake(runner);
+    return 0;
+}
+
+struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,
+                                 double percentile)
+{
+    struct wall_time from = transfer->cordoned;
+    struct wall_time now = runner_now(runner);
+    struct wall_time expected;
+
+    if (transfer->state != TRANSFER_LIVE)
+        return transfer->ended;
+    if (from.ms == 0)
+        from = transfer->departure.ms > now.ms && !transfer->is_emergency ? transfer->departure
+                                                                          : now;
+    expected.ms = from.ms + leads_quantile(&runner->leads, percentile);
+    return expected.ms > now.ms ? expected : now;
+}
+
+static int load_transfer(void *context, const char *id, uint64_t rev, const json_t *value,
+                         struct error *err)
+{
+    struct runner *runner = context;
+    struct transfer *transfer = transfer_decode(runner->config, value, err);
+    size_t at = runner->transfers.count;
+
+    (void)id;
+    if (!transfer)
+        return -1;
+    transfer->rev = rev;
+    transfer->step_began_ms = loop_now(runner->world->loop);
+
+    /* Kept in the order in which they began, whatever order the store has. */
+    (void)array_add(&runner->transfers);
+    for (; at > 0 && runner->transfers.items[at - 1]->created.ms > transfer->created.ms; at--)
+        runner->transfers.items[at] = runner->transfers.items[at - 1];
+    runner->transfers.items[at] = transfer;
+    return 0;
+}
+
+static int load_leads(void *context, const char *id, uint64_t rev, const json_t *value,
+                      struct error *err)
+{
+    struct runner *runner = context;
+
+    (void)id;
+    runner->leads_rev = rev;
+    return leads_decode(&runner->leads, value, err);
+}
+
+struct runner *runner_open(struct world *world, const struct config *config, struct fleet *fleet,
+                           struct guard *guard, uint64_t epoch, struct error *err)
+{
+    owned(runner) struct runner *runner = mem_new(sizeof *runner);
+
+    runner->world = world;
+    runner->config = config;
+    runner->fleet = fleet;
+    runner->guard = guard;
+    runner->epoch = epoch;
+    runner->leads.prior = &config->lead;
+    runner->timer = timer_new(world->loop, tick, runner);
+    if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
+        journal_each(world->journal, "leads", load_leads, runner, err) < 0 ||
+        effect_load(runner, err) < 0)
+        return NULL;
+    runner_wake(runner);
+    return steal(&runner);
+}
+
+void runner_close(struct runner *runner)
+{
+    if (!runner)
+        return;
+    timer_free(runner->timer);
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        transfer_free(runner->transfers.items[i]);
+    array_clear(&runner->transfers);
+    mem_free(runner);
+}

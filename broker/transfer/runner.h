@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The runner: owns the transfers, advances each at every news, and is the one place where a
+ * transfer changes its step or its state (one transaction, with its event).
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/world.h"
+#include "broker/fleet/fleet.h"
+#include "broker/fleet/guard.h"
+#include "broker/journal/journal.h"
+#include "broker/transfer/leads.h"
+#include "broker/transfer/steps.h"
+#include "broker/transfer/transfer.h"
+
+#include <stdbool.h>
+
+struct runner {
+    struct world *world;
+    const struct config *config;
+    struct fleet *fleet;
+    struct guard *guard;
+    uint64_t epoch;
+    ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
+    struct leads leads;
+    uint64_t leads_rev;
+    struct timer *timer;
+    bool is_broken; /* the journal failed: nothing more is sent or decided */
+};
+
+/* Loads transfers, effects and lead times from the journal. */
+struct runner *runner_open(struct world *world, const struct config *config, struct fleet *fleet,
+                           struct guard *guard, uint64_t epoch, struct error *err)
+    __attribute__((warn_unused_result));
+void runner_close(struct runner *runner);
+
+/* Something changed: advances all live transfers, emergencies first, in a turn of its own. */
+void runner_wake(struct runner *runner);
+
+/* Begins transfers decided together, in one transaction: all or none.  Takes them. */
+int runner_begin(struct runner *runner, struct transfer **transfers, size_t count,
+                 struct error *err) __attribute__((warn_unused_result));
+
+/* Asks a transfer to go back; it does so if it has not passed the point of no return. */
+void runner_withdraw(struct runner *runner, struct transfer *transfer, const char *why);
+
+/* For the steps. */
+struct wall_time runner_now(const struct runner *runner);
+void transfer_wait_for(struct transfer *transfer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Stores changed members of the transfer with an event; -1 when the journal failed. */
+int runner_store(struct runner *runner, struct transfer *transfer, const char *event,
+                 struct error *err) __attribute__((warn_unused_result));
+
+/* When the transfer's GPUs can be used, by what the journal has learned: the median and the 95 %
+   quantile; never earlier than now for a live one. */
+struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,
+                                 double percentile);
+
+/* The journal failed in a way that leaves its state unknown: nothing is sent any more, and the
+   process should end and look at what is stored. */
+void runner_break(struct runner *runner, const struct error *err);
+
+static inline void owned_runner(struct runner **runner)
+{
+    runner_close(*runner);
+}

@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE step table: the life of a transfer, in order.  A step is one function.  It is called again
+ * at every news: it looks at the world, asks for what is missing, and returns a verdict.  It keeps
+ * nothing across calls but what the transfer stores.
+ */
+#pragma once
+
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct runner;
+struct transfer;
+
+enum verdict {
+    STEP_WAIT,
+    STEP_DONE,
+    STEP_UNDO, /* this transfer cannot or must not go on: back to where it began */
+    STEP_BACK, /* this attempt at a machine failed: another one */
+};
+
+enum late {
+    LATE_UNDO,
+    LATE_NEXT,     /* go on to the next step, which is built for it */
+    LATE_BACK,     /* another attempt */
+    LATE_OPERATOR, /* keep trying and call for a person */
+};
+
+typedef enum verdict (*step_fn)(struct runner *runner, struct transfer *transfer);
+
+struct step {
+    const char *name;
+    step_fn run;
+    int64_t deadline_ms; /* 0: the step knows its own */
+    enum late late;
+    step_fn undo;     /* takes back what the step did; NULL: nothing to take back */
+    const char *does; /* one line for people */
+};
+
+enum transfer_step {
+    STEP_ANNOUNCE,
+    STEP_HOLD,
+    STEP_CORDON,
+    STEP_DRAIN,
+    STEP_FORCE,
+    STEP_RELEASE, /* the point of no return lies before this one */
+    STEP_CLEAR,
+    STEP_ACQUIRE,
+    STEP_JOIN,
+    STEP_HAND_OVER,
+    STEP_COUNT,
+};
+
+extern const struct step transfer_steps[STEP_COUNT];
+
+bool step_can_undo(int step);
+
+/* The table as a Mermaid state diagram, for ARCHITECTURE.md. */
+void steps_diagram(struct text *out);
+
+/* leave.c */
+enum verdict step_announce(struct runner *runner, struct transfer *transfer);
+enum verdict step_hold(struct runner *runner, struct transfer *transfer);
+enum verdict step_cordon(struct runner *runner, struct transfer *transfer);
+enum verdict undo_node(struct runner *runner, struct transfer *transfer);
+/* drain.c */
+enum verdict step_drain(struct runner *runner, struct transfer *transfer);
+enum verdict step_force(struct runner *runner, struct transfer *transfer);
+/* release.c */
+enum verdict step_release(struct runner *runner, struct transfer *transfer);
+enum verdict step_clear(struct runner *runner, struct transfer *transfer);
+/* rebuild.c */
+enum verdict step_acquire(struct runner *runner, struct transfer *transfer);
+enum verdict step_join(struct runner *runner, struct transfer *transfer);
+enum verdict step_hand_over(struct runner *runner, struct transfer *transfer);

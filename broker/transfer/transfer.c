@@ -1,0 +1,209 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The record of a transfer and its form in the journal.
+ */
+#include "broker/transfer/transfer.h"
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "broker/transfer/effect.h"
+#include "broker/transfer/look.h"
+#include "broker/transfer/steps.h"
+
+#include <string.h>
+
+static const char *const state_names[TRANSFER_STATE_COUNT] = {
+    [TRANSFER_LIVE] = "live",
+    [TRANSFER_DONE] = "done",
+    [TRANSFER_UNDONE] = "undone",
+    [TRANSFER_RETURNED] = "returned",
+};
+
+/* How the stored members stand in the journal. */
+enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_TIME };
+
+static const struct {
+    const char *key;
+    enum field_type type;
+    size_t offset;
+    size_t size;
+} fields[] = {
+#define CHARS(key, member)                                                                         \
+    {                                                                                              \
+        key, FIELD_CHARS, offsetof(struct transfer, member),                                       \
+            sizeof(((struct transfer *)0)->member)                                                 \
+    }
+#define FLAG(member)                                                                               \
+    {                                                                                              \
+#member, FIELD_FLAG, offsetof(struct transfer, member), sizeof(bool)                       \
+    }
+#define TIME(member)                                                                               \
+    {                                                                                              \
+#member, FIELD_TIME, offsetof(struct transfer, member), sizeof(struct wall_time)           \
+    }
+    CHARS("id", id),
+    CHARS("move", move),
+    CHARS("reason", reason),
+    CHARS("node", node),
+    CHARS("node_uid", node_uid),
+    CHARS("instance", instance),
+    CHARS("new_instance", new_instance),
+    CHARS("new_node", new_node),
+    FLAG(is_undoing),
+    FLAG(is_emergency),
+    FLAG(is_returning),
+    FLAG(was_cordoned),
+    FLAG(is_discarding),
+    TIME(created),
+    TIME(departure),
+    TIME(due),
+    TIME(step_began),
+    TIME(cordoned),
+    TIME(ended),
+};
+
+struct transfer *transfer_new(void)
+{
+    struct transfer *transfer = mem_new(sizeof *transfer);
+
+    transfer->attempt = 1;
+    transfer->effects = map_new(effect_free);
+    return transfer;
+}
+
+void transfer_free(struct transfer *transfer)
+{
+    if (!transfer)
+        return;
+    look_free(transfer->look);
+    map_free(transfer->effects);
+    mem_free(transfer);
+}
+
+const char *transfer_state_name(enum transfer_state state)
+{
+    return state_names[state];
+}
+
+const struct config_pool *transfer_goal(const struct transfer *transfer)
+{
+    return transfer->is_returning ? transfer->source : transfer->target;
+}
+
+void transfer_name_instance(struct transfer *transfer)
+{
+    owned(chars) char *key = text_format("%s/%d", transfer->id, transfer->attempt);
+    const char *group = transfer_goal(transfer)->group;
+    char hash[SHA256_TEXT_SIZE];
+    owned(chars) char *name = NULL;
+
+    crypto_sha256_text(key, strlen(key), hash);
+    name = text_format("%.50s-%.8s", group, hash);
+    text_copy(transfer->new_instance, sizeof transfer->new_instance, name);
+}
+
+json_t *transfer_encode(const struct transfer *transfer)
+{
+    json_t *value = json_make("{ss ss si ss ss}", "state", state_names[transfer->state], "step",
+                              transfer_steps[transfer->step].name, "attempt", transfer->attempt,
+                              "source", transfer->source->name, "target", transfer->target->name);
+
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        const char *member = (const char *)transfer + fields[i].offset;
+        json_t *json = NULL;
+
+        switch (fields[i].type) {
+        case FIELD_CHARS:
+            json = json_string(member);
+            break;
+        case FIELD_FLAG:
+            json = json_boolean(*(const bool *)member);
+            break;
+        case FIELD_TIME:
+            json = json_integer((json_int_t)((const struct wall_time *)(const void *)member)->ms);
+            break;
+        }
+        json_object_set_new(value, fields[i].key, json);
+    }
+    return value;
+}
+
+static int decode_fields(struct transfer *transfer, const json_t *value, struct error *err)
+{
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        char *member = (char *)transfer + fields[i].offset;
+        const char *chars;
+        int64_t ms;
+
+        switch (fields[i].type) {
+        case FIELD_CHARS:
+            if (json_need_text(value, fields[i].key, &chars, err) < 0)
+                return -1;
+            text_copy(member, fields[i].size, chars);
+            break;
+        case FIELD_FLAG:
+            if (json_need_bool(value, fields[i].key, (bool *)member, err) < 0)
+                return -1;
+            break;
+        case FIELD_TIME:
+            if (json_need_int(value, fields[i].key, &ms, err) < 0)
+                return -1;
+            ((struct wall_time *)(void *)member)->ms = ms;
+            break;
+        }
+    }
+    return 0;
+}
+
+static int decode_state(struct transfer *transfer, const json_t *value, struct error *err)
+{
+    const char *state;
+    const char *step;
+    int64_t attempt;
+
+    if (json_need_text(value, "state", &state, err) < 0 ||
+        json_need_text(value, "step", &step, err) < 0 ||
+        json_need_int(value, "attempt", &attempt, err) < 0)
+        return -1;
+
+    transfer->attempt = (int)attempt;
+    transfer->state = TRANSFER_STATE_COUNT;
+    transfer->step = STEP_COUNT;
+    for (int i = 0; i < TRANSFER_STATE_COUNT; i++)
+        if (text_equal(state_names[i], state))
+            transfer->state = (enum transfer_state)i;
+    for (int i = 0; i < STEP_COUNT; i++)
+        if (text_equal(transfer_steps[i].name, step))
+            transfer->step = i;
+    if (transfer->state == TRANSFER_STATE_COUNT || transfer->step == STEP_COUNT)
+        return error_set(err, ERROR_CORRUPT, "state %s, step %s: not known", state, step);
+    return 0;
+}
+
+static int decode_pool(const struct config *config, const json_t *value, const char *key,
+                       const struct config_pool **ret_pool, struct error *err)
+{
+    const char *name;
+
+    if (json_need_text(value, key, &name, err) < 0)
+        return -1;
+    *ret_pool = config_pool(config, name);
+    if (!*ret_pool)
+        return error_set(err, ERROR_INVALID,
+                         "pool %s is in a transfer of the journal but not in %s any more", name,
+                         config->path);
+    return 0;
+}
+
+struct transfer *transfer_decode(const struct config *config, const json_t *value,
+                                 struct error *err)
+{
+    owned(transfer) struct transfer *transfer = transfer_new();
+
+    if (decode_fields(transfer, value, err) < 0 || decode_state(transfer, value, err) < 0 ||
+        decode_pool(config, value, "source", &transfer->source, err) < 0 ||
+        decode_pool(config, value, "target", &transfer->target, err) < 0)
+        return NULL;
+    return steal(&transfer);
+}

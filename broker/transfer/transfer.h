@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A transfer: the life of one node from one pool to another, as the journal keeps it.  Everything
+ * that decides what happens next is in the stored part; the rest of the struct is what this
+ * process has seen meanwhile, and is empty after a restart.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/map.h"
+#include "broker/fleet/config.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum transfer_state {
+    TRANSFER_LIVE,
+    TRANSFER_DONE,     /* handed over in the target pool */
+    TRANSFER_UNDONE,   /* withdrawn before the point of no return; the node is as it was */
+    TRANSFER_RETURNED, /* the target had no room: rebuilt in the source pool */
+    TRANSFER_STATE_COUNT,
+};
+
+/* Names of nodes, instances and ids fit these; longer ones are refused when a transfer begins. */
+enum { TRANSFER_ID_SIZE = 24, TRANSFER_NAME_SIZE = 254, TRANSFER_REASON_SIZE = 160 };
+
+struct transfer {
+    /* stored */
+    char id[TRANSFER_ID_SIZE];
+    char move[TRANSFER_ID_SIZE]; /* transfers decided together */
+    char reason[TRANSFER_REASON_SIZE];
+    enum transfer_state state;
+    int step;        /* index into transfer_steps */
+    bool is_undoing; /* on the way back from `step` */
+    bool is_emergency;
+    bool is_returning;  /* the source pool is the target now */
+    bool was_cordoned;  /* somebody else's cordon, to be restored */
+    bool is_discarding; /* the machine of this attempt must go first */
+    int attempt;        /* at creating the machine, from 1 */
+    const struct config_pool *source;
+    const struct config_pool *target;
+    char node[TRANSFER_NAME_SIZE]; /* the node that leaves, */
+    char node_uid[64];             /* bound by UID */
+    char instance[64];             /* and its machine */
+    char new_instance[64];         /* the machine of this attempt; "" before acquire */
+    char new_node[TRANSFER_NAME_SIZE];
+    struct wall_time created;
+    struct wall_time departure; /* announced: cordon not before */
+    struct wall_time due;       /* wanted ready by; 0: no matter when */
+    struct wall_time step_began;
+    struct wall_time cordoned; /* the lead time is counted from here */
+    struct wall_time ended;
+    uint64_t rev; /* of the journal record; 0: not stored yet */
+
+    /* seen by this process */
+    struct map *effects;        /* "kind/object" -> struct effect */
+    int64_t step_began_ms;      /* loop time; at a restart: the start */
+    int64_t gpus_good_ms;       /* since when the new node shows all its GPUs; 0: not */
+    struct transfer_look *look; /* a direct read under way or done */
+    char waiting[512];          /* for what, in one sentence */
+    bool needs_operator;        /* a step is past its deadline and cannot be undone */
+    bool wants_undo;            /* withdraw when the step allows it */
+};
+
+struct transfer *transfer_new(void) __attribute__((returns_nonnull, warn_unused_result));
+void transfer_free(struct transfer *transfer);
+
+/* The stored part, and back.  Unknown pools (the configuration changed) are ERROR_INVALID. */
+json_t *transfer_encode(const struct transfer *transfer)
+    __attribute__((returns_nonnull, warn_unused_result));
+struct transfer *transfer_decode(const struct config *config, const json_t *value,
+                                 struct error *err) __attribute__((warn_unused_result));
+
+/* "live", "done", "undone", "returned". */
+const char *transfer_state_name(enum transfer_state state);
+
+/* Names the machine of the present attempt: GROUP-xxxxxxxx, the same for the same transfer and
+   attempt, so that a repeated create can never make a second machine. */
+void transfer_name_instance(struct transfer *transfer);
+
+/* Where the machine goes: target, or source when returning. */
+const struct config_pool *transfer_goal(const struct transfer *transfer);
+
+static inline void owned_transfer(struct transfer **transfer)
+{
+    transfer_free(*transfer);
+}

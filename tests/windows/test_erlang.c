@@ -4,15 +4,11 @@
  * The closed forms against reference.csv, whose values were computed with 50 digits from the direct
  * sums, and against the laws that hold for all of them.
  */
+#include "tests/support/unit.h"
 #include "windows/erlang.h"
 
-#include <cmocka.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

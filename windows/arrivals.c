@@ -1,0 +1,296 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Uniform positions inside a step are exact for a Poisson stream whose rate is constant in the step
+ * and whose count is known.  They are sorted by buckets as many as there are arrivals, which takes
+ * time proportional to their number.
+ */
+#include "windows/arrivals.h"
+
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_ARRIVALS = 1 << 15,
+    KEPT_ARRIVALS = 3 << 20, /* of one repetition: 24 MB */
+    STEP_ARRIVALS_MAX = 50 * 1000 * 1000,
+    BUCKETS_MAX = 1 << 16,
+    BEFORE_MEANS = 8, /* of the service time: what arrived earlier has left */
+};
+
+struct before {
+    uint64_t *left;
+    size_t count;
+    bool is_known;
+};
+
+struct arrivals {
+    struct arrivals_setup setup;
+    uint64_t step_ticks;
+    ARRAY(struct arrivals_chunk) chunks;
+    struct before *before; /* one a segment */
+    size_t segment_count;
+    int64_t total[DEMAND_CLASSES];
+    bool is_kept;
+    size_t held; /* the chunk that is in memory when they are not kept */
+    uint32_t *buckets;
+    uint64_t *scratch;
+    size_t scratch_size;
+};
+
+/* The count of a known step, scaled: its fraction decides by chance, which is monotone in scale. */
+static size_t scaled_count(const struct arrivals *arrivals, size_t step, enum demand_class class,
+                           struct random *random)
+{
+    const struct arrivals_setup *setup = &arrivals->setup;
+    double count = demand_at(setup->series, class, step) * setup->scale;
+    double whole = floor(count);
+
+    random_seed(random, random_mix(setup->seed, "arrivals",
+                                   (uint64_t)demand_time(setup->series, step).ms, class));
+    return (size_t)whole + (random_unit(random) < count - whole);
+}
+
+static struct arrivals_chunk *chunk_for(struct arrivals *arrivals, size_t segment, size_t step)
+{
+    struct arrivals_chunk *last = arrivals->chunks.count > 0
+                                      ? &arrivals->chunks.items[arrivals->chunks.count - 1]
+                                      : NULL;
+
+    if (last && last->segment == segment &&
+        last->count[DEMAND_HIGH] + last->count[DEMAND_LOW] < CHUNK_ARRIVALS)
+        return last;
+
+    struct arrivals_chunk *chunk = array_add(&arrivals->chunks);
+
+    chunk->segment = segment;
+    chunk->first = step;
+    return chunk;
+}
+
+static int plan_chunks(struct arrivals *arrivals, struct error *err)
+{
+    const struct segment_list *segments = arrivals->setup.segments;
+    struct random random;
+
+    for (size_t i = 0; i < segments->list.count; i++) {
+        const struct segment *segment = &segments->list.items[i];
+
+        for (size_t step = segment->first; step < segment->first + segment->count; step++) {
+            struct arrivals_chunk *chunk = chunk_for(arrivals, i, step);
+
+            for (int class = 0; class < DEMAND_CLASSES; class ++) {
+                size_t count = scaled_count(arrivals, step, (enum demand_class) class, &random);
+
+                if (count > STEP_ARRIVALS_MAX)
+                    return error_set(err, ERROR_INVALID,
+                                     "queue %s: %zu arrivals in one step; at most %d are possible",
+                                     arrivals->setup.series->queue, count, STEP_ARRIVALS_MAX);
+                chunk->count[class] += count;
+                arrivals->total[class] += (int64_t)count;
+            }
+            chunk->steps++;
+            chunk->end = (step + 1 - segment->first) * arrivals->step_ticks;
+            chunk->is_first = chunk->first == segment->first;
+            chunk->is_last = step + 1 == segment->first + segment->count;
+        }
+    }
+    return 0;
+}
+
+struct arrivals *arrivals_new(const struct arrivals_setup *setup, struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = mem_new(sizeof *arrivals);
+
+    arrivals->setup = *setup;
+    arrivals->step_ticks = (uint64_t)setup->series->step_ms * TICKS_PER_MS;
+    arrivals->segment_count = setup->segments->list.count;
+    arrivals->before = mem_new_array(arrivals->segment_count, sizeof *arrivals->before);
+    arrivals->buckets = mem_new_array(BUCKETS_MAX + 1, sizeof *arrivals->buckets);
+    arrivals->held = SIZE_MAX;
+    if (plan_chunks(arrivals, err) < 0)
+        return NULL;
+    arrivals->is_kept = arrivals->total[DEMAND_HIGH] + arrivals->total[DEMAND_LOW] <= KEPT_ARRIVALS;
+    return steal(&arrivals);
+}
+
+static void drop_chunk(struct arrivals_chunk *chunk)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        mem_free(chunk->at[class]);
+        chunk->at[class] = NULL;
+    }
+}
+
+void arrivals_free(struct arrivals *arrivals)
+{
+    if (!arrivals)
+        return;
+    for (size_t i = 0; i < arrivals->chunks.count; i++)
+        drop_chunk(&arrivals->chunks.items[i]);
+    array_clear(&arrivals->chunks);
+    for (size_t i = 0; i < arrivals->segment_count; i++)
+        mem_free(arrivals->before[i].left);
+    mem_free(arrivals->before);
+    mem_free(arrivals->buckets);
+    mem_free(arrivals->scratch);
+    mem_free(arrivals);
+}
+
+const struct arrivals_setup *arrivals_setup_of(const struct arrivals *arrivals)
+{
+    return &arrivals->setup;
+}
+
+int64_t arrivals_total(const struct arrivals *arrivals, enum demand_class class)
+{
+    return arrivals->total[class];
+}
+
+size_t arrivals_chunks(const struct arrivals *arrivals)
+{
+    return arrivals->chunks.count;
+}
+
+static void insertion_sort(uint64_t *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        uint64_t value = values[i];
+        size_t at = i;
+
+        for (; at > 0 && values[at - 1] > value; at--)
+            values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+/* Positions in 1/2^32 of the step, sorted into `out`. */
+static void draw_sorted(struct arrivals *arrivals, struct random *random, size_t count,
+                        uint64_t *out)
+{
+    unsigned bits = 0;
+
+    if (count > arrivals->scratch_size) {
+        arrivals->scratch = mem_resize(arrivals->scratch, count, sizeof *arrivals->scratch);
+        arrivals->scratch_size = count;
+    }
+    for (size_t i = 0; i < count; i++)
+        arrivals->scratch[i] = random_next(random) >> 32;
+    while ((1u << bits) < count && (1u << bits) < BUCKETS_MAX)
+        bits++;
+
+    uint32_t *starts = arrivals->buckets;
+
+    memset(starts, 0, ((1u << bits) + 1) * sizeof *starts);
+    for (size_t i = 0; i < count; i++)
+        starts[(arrivals->scratch[i] >> (32 - bits)) + 1]++;
+    for (size_t i = 1; i <= 1u << bits; i++)
+        starts[i] += starts[i - 1];
+    for (size_t i = 0; i < count; i++)
+        out[starts[arrivals->scratch[i] >> (32 - bits)]++] = arrivals->scratch[i];
+    if (bits < 16) {
+        insertion_sort(out, count);
+        return;
+    }
+    for (size_t i = 0, first = 0; i < 1u << bits; first = starts[i++])
+        insertion_sort(out + first, starts[i] - first);
+}
+
+static void fill_class(struct arrivals *arrivals, struct arrivals_chunk *chunk,
+                       enum demand_class class)
+{
+    size_t filled = 0;
+
+    chunk->at[class] = mem_new_array(chunk->count[class] + 1, sizeof *chunk->at[class]);
+    for (size_t step = chunk->first; step < chunk->first + chunk->steps; step++) {
+        const struct segment *segment = &arrivals->setup.segments->list.items[chunk->segment];
+        uint64_t begin = (step - segment->first) * arrivals->step_ticks;
+        uint64_t *out = chunk->at[class] + filled;
+        struct random random;
+        size_t count = scaled_count(arrivals, step, class, &random);
+
+        if (count == 0)
+            continue;
+        draw_sorted(arrivals, &random, count, out);
+        for (size_t i = 0; i < count; i++)
+            out[i] = begin + (out[i] * arrivals->step_ticks >> 32);
+        filled += count;
+    }
+}
+
+const struct arrivals_chunk *arrivals_chunk(struct arrivals *arrivals, size_t at)
+{
+    struct arrivals_chunk *chunk = &arrivals->chunks.items[at];
+
+    if (chunk->at[DEMAND_HIGH])
+        return chunk;
+    if (!arrivals->is_kept && arrivals->held != SIZE_MAX)
+        drop_chunk(&arrivals->chunks.items[arrivals->held]);
+    arrivals->held = at;
+    fill_class(arrivals, chunk, DEMAND_HIGH);
+    fill_class(arrivals, chunk, DEMAND_LOW);
+    return chunk;
+}
+
+static int compare_descending(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a > b ? -1 : a < b;
+}
+
+struct left_over {
+    ARRAY(uint64_t) ticks;
+};
+
+/* Of the step that ends `distance` ticks before the segment begins. */
+static void add_left_over(struct arrivals *arrivals, size_t step, uint64_t label, uint64_t distance,
+                          struct left_over *left)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        struct random random;
+        size_t count = scaled_count(arrivals, step, (enum demand_class) class, &random);
+
+        random_seed(&random, random_mix(arrivals->setup.seed, "before", label, (uint64_t) class));
+        for (size_t i = 0; i < count; i++) {
+            uint64_t draw = random_next(&random);
+            uint64_t ago = distance + ((draw >> 32) * arrivals->step_ticks >> 32);
+            uint64_t service = arrivals->setup.service->ticks[draw & (SERVICE_TIMES - 1)];
+
+            if (service > ago)
+                *array_add(&left->ticks) = service - ago;
+        }
+    }
+}
+
+const uint64_t *arrivals_before(struct arrivals *arrivals, size_t segment, size_t *ret_count)
+{
+    struct before *before = &arrivals->before[segment];
+    const struct demand_series *series = arrivals->setup.series;
+    size_t first = arrivals->setup.segments->list.items[segment].first;
+
+    if (!before->is_known) {
+        struct left_over left = { 0 };
+        double reach = arrivals->setup.service->mean_s * TICKS_PER_SECOND * BEFORE_MEANS;
+        size_t steps = (size_t)(reach / (double)arrivals->step_ticks) + 1;
+        size_t known = 0;
+
+        while (known < steps && known < first && demand_is_known(series, first - known - 1))
+            known++;
+        for (size_t i = 0; i < steps; i++)
+            add_left_over(arrivals, i < known ? first - i - 1 : first,
+                          (uint64_t)demand_time(series, first).ms - i, i * arrivals->step_ticks,
+                          &left);
+        if (left.ticks.count > 0)
+            qsort(left.ticks.items, left.ticks.count, sizeof *left.ticks.items, compare_descending);
+        before->left = left.ticks.items;
+        before->count = left.ticks.count;
+        before->is_known = true;
+    }
+    *ret_count = before->count;
+    return before->left;
+}

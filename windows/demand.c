@@ -1,0 +1,227 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From rows to series: sorted, put on the grid of the queue's step, what is missing marked.
+ */
+#include "windows/demand.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "windows/demand_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_MAX = 50 * 1000 * 1000 };
+static const int64_t step_max_ms = HOUR_MS;
+
+/* Of one queue's rows, sorted. */
+struct run {
+    const struct demand_row *rows;
+    size_t count;
+    const char *queue;
+};
+
+void demand_free(struct demand *demand)
+{
+    if (!demand)
+        return;
+    for (size_t i = 0; i < demand->count; i++) {
+        mem_free(demand->series[i].queue);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            mem_free(demand->series[i].counts[class]);
+    }
+    mem_free(demand->series);
+    mem_free(demand);
+}
+
+const struct demand_series *demand_find(const struct demand *demand, const char *queue)
+{
+    for (size_t i = 0; i < demand->count; i++)
+        if (text_equal(demand->series[i].queue, queue))
+            return &demand->series[i];
+    return NULL;
+}
+
+static int row_error(const struct demand_rows *rows, const struct demand_row *row,
+                     struct error *err, const char *sentence)
+{
+    char time[WALL_TEXT_SIZE];
+
+    return error_set(err, ERROR_INVALID, "%s:%d: queue %s, %s: %s", rows->source, row->line,
+                     rows->queues.items[row->queue],
+                     wall_format((struct wall_time){ row->ms }, time), sentence);
+}
+
+static int compare_rows(const void *left, const void *right, void *queues)
+{
+    const struct demand_row *a = left;
+    const struct demand_row *b = right;
+
+    if (a->queue != b->queue)
+        return strcmp(((char **)queues)[a->queue], ((char **)queues)[b->queue]);
+    if (a->ms != b->ms)
+        return a->ms < b->ms ? -1 : 1;
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int compare_int64(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = *(const int64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* The distance that most neighbours in time keep, the shortest of equals; 0: no neighbours. */
+static int64_t common_step(const struct demand_row *rows, size_t count)
+{
+    ARRAY(int64_t) steps = { 0 };
+    size_t best = 0;
+    int64_t step = 0;
+
+    for (size_t i = 1; i < count; i++)
+        if (rows[i].queue == rows[i - 1].queue && rows[i].ms != rows[i - 1].ms)
+            *array_add(&steps) = rows[i].ms - rows[i - 1].ms;
+    if (steps.count > 0)
+        qsort(steps.items, steps.count, sizeof *steps.items, compare_int64);
+    for (size_t i = 0; i < steps.count;) {
+        size_t first = i;
+
+        while (i < steps.count && steps.items[i] == steps.items[first])
+            i++;
+        if (i - first > best) {
+            best = i - first;
+            step = steps.items[first];
+        }
+    }
+    array_clear(&steps);
+    return step;
+}
+
+static int check_step(const struct demand_rows *rows, const struct run *run, int64_t step_ms,
+                      struct error *err)
+{
+    if (step_ms == 0)
+        return row_error(rows, run->rows, err, "one time alone does not tell the step");
+    if (step_ms < SECOND_MS || step_ms > step_max_ms)
+        return row_error(rows, run->rows, err,
+                         "most rows are less than a second or more than an hour apart");
+    for (size_t i = 0; i < run->count; i++) {
+        const struct demand_row *row = &run->rows[i];
+
+        if ((row->ms - run->rows[0].ms) % step_ms != 0)
+            return row_error(rows, row, err, "is not on the grid that most rows keep");
+        if (i > 0 && row->ms == row[-1].ms && row->class == row[-1].class)
+            return row_error(rows, row, err, "stands twice in the file");
+    }
+    return 0;
+}
+
+/* A step that one class of the queue lacks is unknown in all. */
+static void spread_unknown(struct demand_series *series)
+{
+    int32_t *high = series->counts[DEMAND_HIGH];
+    int32_t *low = series->counts[DEMAND_LOW];
+
+    for (size_t i = 0; high && low && i < series->count; i++)
+        if (high[i] < 0 || low[i] < 0)
+            high[i] = low[i] = DEMAND_UNKNOWN;
+}
+
+static void fill_series(struct demand_series *series, const struct run *run, bool missing_zero)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct demand_row *row = &run->rows[i];
+        int32_t **counts = &series->counts[row->class];
+
+        if (!*counts) {
+            *counts = mem_new_array(series->count, sizeof **counts);
+            memset(*counts, missing_zero ? 0 : 0xff, series->count * sizeof **counts);
+        }
+        (*counts)[(row->ms - series->start.ms) / series->step_ms] = row->count;
+    }
+    spread_unknown(series);
+}
+
+/* With missing_zero a queue that is silent at an end of the file was silent, not absent. */
+static int set_span(struct demand_series *series, const struct demand_rows *rows,
+                    const struct run *run, bool missing_zero, struct error *err)
+{
+    const struct demand_row *end = &run->rows[run->count - 1];
+    int64_t first = run->rows[0].ms;
+    int64_t last = end->ms;
+
+    if (missing_zero) {
+        first -= (first - rows->first_ms) / series->step_ms * series->step_ms;
+        last += (rows->last_ms - last) / series->step_ms * series->step_ms;
+    }
+    if ((last - first) / series->step_ms >= STEPS_MAX)
+        return row_error(rows, end, err, "is too far from the first row");
+    series->start.ms = first;
+    series->count = (size_t)((last - first) / series->step_ms) + 1;
+    return 0;
+}
+
+static int make_series(struct demand *demand, struct demand_rows *rows, bool missing_zero,
+                       struct error *err)
+{
+    int64_t shared = missing_zero ? common_step(rows->rows.items, rows->rows.count) : 0;
+    size_t at = 0;
+
+    demand->series = mem_new_array(rows->queues.count, sizeof *demand->series);
+    while (at < rows->rows.count) {
+        struct run run = { &rows->rows.items[at], 0, NULL };
+
+        for (; at < rows->rows.count && rows->rows.items[at].queue == run.rows->queue; at++)
+            run.count++;
+
+        int64_t step_ms = missing_zero ? shared : common_step(run.rows, run.count);
+        struct demand_series *series = &demand->series[demand->count];
+
+        if (check_step(rows, &run, step_ms, err) < 0)
+            return -1;
+        demand->count++;
+        series->queue = mem_copy_chars(rows->queues.items[run.rows->queue]);
+        series->step_ms = step_ms;
+        series->is_single = !rows->has_priority;
+        if (set_span(series, rows, &run, missing_zero, err) < 0)
+            return -1;
+        fill_series(series, &run, missing_zero);
+
+        struct wall_time end = demand_time(series, series->count);
+
+        if (end.ms > demand->end.ms)
+            demand->end = end;
+    }
+    return 0;
+}
+
+struct demand *demand_parse(char *bytes, size_t size, const char *source,
+                            const struct demand_options *options, struct error *err)
+{
+    owned(demand) struct demand *demand = mem_new(sizeof *demand);
+    owned(demand_rows) struct demand_rows rows = { 0 };
+
+    if (demand_rows_read(&rows, bytes, size, source, err) < 0)
+        return NULL;
+    qsort_r(rows.rows.items, rows.rows.count, sizeof *rows.rows.items, compare_rows,
+            rows.queues.items);
+    if (make_series(demand, &rows, options->missing_zero, err) < 0)
+        return NULL;
+    if (options->gaps && demand_gaps_read(demand, options->gaps, source, err) < 0)
+        return NULL;
+    return steal(&demand);
+}
+
+struct demand *demand_read(const char *path, const struct demand_options *options,
+                           struct error *err)
+{
+    owned(text) struct text *bytes = file_read_unpacked(path, DEMAND_BYTES_MAX, err);
+
+    if (!bytes)
+        return NULL;
+    return demand_parse(bytes->chars, bytes->length, path, options, err);
+}

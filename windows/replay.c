@@ -1,0 +1,303 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One start a turn of the inner loop: the earliest of who may start meets the earliest of who is
+ * free.  With services in start order the k-th start is at max(k-th arrival, first free server)
+ * whatever the priorities; who starts then is the first waiting high request, else the first low.
+ */
+#include "windows/replay.h"
+
+#include "base/random.h"
+#include "windows/servers.h"
+
+#include <math.h>
+
+enum { REPORT_MAX = 1 << 28, DRAWS = 4 };
+
+/* Who has arrived and not started, with UINT64_MAX behind the last. */
+struct line {
+    uint64_t *arrived;
+    size_t first;
+    size_t end;
+    size_t size;
+};
+
+struct run {
+    const struct service_time *service;
+    struct servers servers;
+    struct line lines[DEMAND_CLASSES];
+    struct random random;
+    uint64_t word; /* of random bits, 16 a service */
+    unsigned draws;
+    uint64_t target;
+    int64_t violations[DEMAND_CLASSES];
+    uint64_t *waits[DEMAND_CLASSES]; /* NULL when nobody wants them */
+    size_t started[DEMAND_CLASSES];
+};
+
+int64_t replay_allowed(int64_t count, double percentile)
+{
+    int64_t parts = 100 * 1000 - (int64_t)floor(percentile * 1000 + 0.5);
+
+    return count * parts / (100 * 1000);
+}
+
+/* Drops who has started and appends the chunk's arrivals. */
+static void line_append(struct line *line, const uint64_t *arrived, size_t count)
+{
+    size_t waiting = line->end - line->first;
+
+    if (line->end + count + 1 > line->size) {
+        if (2 * (waiting + count + 1) > line->size) {
+            line->size = 2 * (waiting + count + 1);
+            line->arrived = mem_resize(line->arrived, line->size, sizeof *line->arrived);
+        }
+        memmove(line->arrived, line->arrived + line->first, waiting * sizeof *line->arrived);
+        line->first = 0;
+        line->end = waiting;
+    }
+    memcpy(line->arrived + line->end, arrived, count * sizeof *arrived);
+    line->end += count;
+    line->arrived[line->end] = UINT64_MAX;
+}
+
+/* Every start before `horizon`; all arrivals before it must be in the lines. */
+static void run_until(struct run *run, uint64_t horizon)
+{
+    const uint64_t *high = run->lines[DEMAND_HIGH].arrived + run->lines[DEMAND_HIGH].first;
+    const uint64_t *low = run->lines[DEMAND_LOW].arrived + run->lines[DEMAND_LOW].first;
+    const uint64_t *service = run->service->ticks;
+    struct servers servers = run->servers;
+    uint64_t target = run->target;
+    bool keeps = run->waits[DEMAND_HIGH] != NULL;
+
+    for (;;) {
+        uint64_t next = *high < *low ? *high : *low;
+        uint64_t free_at = servers_first_free(&servers);
+        uint64_t start = next > free_at ? next : free_at;
+
+        if (start >= horizon || next == UINT64_MAX)
+            break;
+
+        size_t is_low = *high > start;
+        uint64_t wait = start - (is_low ? *low : *high);
+
+        high += 1 - is_low;
+        low += is_low;
+        run->violations[is_low] += wait > target;
+        if (keeps)
+            run->waits[is_low][run->started[is_low]++] = wait;
+        if (run->draws == 0) {
+            run->word = random_next(&run->random);
+            run->draws = DRAWS;
+        }
+        servers_occupy(&servers, start + service[run->word & (SERVICE_TIMES - 1)]);
+        run->word >>= 16;
+        run->draws--;
+    }
+    run->lines[DEMAND_HIGH].first = (size_t)(high - run->lines[DEMAND_HIGH].arrived);
+    run->lines[DEMAND_LOW].first = (size_t)(low - run->lines[DEMAND_LOW].arrived);
+}
+
+static void run_begin(struct run *run, struct arrivals *arrivals,
+                      const struct arrivals_setup *setup, const struct arrivals_chunk *chunk)
+{
+    size_t busy;
+    const uint64_t *left = arrivals_before(arrivals, chunk->segment, &busy);
+
+    busy = busy < run->servers.count ? busy : run->servers.count;
+    servers_reset(&run->servers, left, busy);
+    random_seed(&run->random, random_mix(setup->seed, "service",
+                                         (uint64_t)demand_time(setup->series, chunk->first).ms, 0));
+    run->draws = 0;
+}
+
+/* Of those who wait at `now`, how many have waited longer than the target: they will violate it
+   whenever they start. */
+static int64_t overdue(const struct run *run, enum demand_class class, uint64_t now)
+{
+    const struct line *line = &run->lines[class];
+    size_t low = line->first;
+    size_t high = line->end;
+
+    if (now == UINT64_MAX)
+        return 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (line->arrived[middle] + run->target < now)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (int64_t)(low - line->first);
+}
+
+/* Runs everything, or until a class has more violations than allowed (NULL: no such end). */
+static bool run_all(struct run *run, struct arrivals *arrivals, const int64_t *allowed)
+{
+    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
+
+    run->service = setup->service;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        line_append(&run->lines[class], (const uint64_t[]){ 0 }, 0);
+    for (size_t i = 0; i < arrivals_chunks(arrivals); i++) {
+        const struct arrivals_chunk *chunk = arrivals_chunk(arrivals, i);
+        uint64_t horizon = chunk->is_last ? UINT64_MAX : chunk->end;
+
+        if (chunk->is_first)
+            run_begin(run, arrivals, setup, chunk);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            line_append(&run->lines[class], chunk->at[class], chunk->count[class]);
+        run_until(run, chunk->end);
+        for (int class = 0; allowed && class < DEMAND_CLASSES; class ++)
+            if (run->violations[class] + overdue(run, (enum demand_class) class, chunk->end) >
+                allowed[class])
+                return false;
+        run_until(run, horizon);
+    }
+    return true;
+}
+
+static void run_clear(struct run *run)
+{
+    servers_clear(&run->servers);
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        mem_free(run->lines[class].arrived);
+        mem_free(run->waits[class]);
+    }
+}
+
+/* Whether a key can hold the time at which the last request would end. */
+static bool time_fits(const struct arrivals *arrivals, int servers)
+{
+    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
+    double count = (double)arrivals_total(arrivals, DEMAND_HIGH) +
+                   (double)arrivals_total(arrivals, DEMAND_LOW);
+    double work = count * setup->service->mean_s * TICKS_PER_SECOND / servers;
+    double span = (double)setup->series->count * (double)setup->series->step_ms * TICKS_PER_MS;
+
+    return (work + span) * 2 * servers < 0x1p62;
+}
+
+bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                   double *ret_used)
+{
+    struct run run = { .target = (uint64_t)target->wait_ms * TICKS_PER_MS };
+    int64_t allowed[DEMAND_CLASSES];
+    bool passes = false;
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        allowed[class] = replay_allowed(arrivals_total(arrivals, (enum demand_class) class),
+                                        target->percentile);
+    if (servers > 0 && time_fits(arrivals, servers)) {
+        servers_init(&run.servers, (size_t)servers);
+        passes = run_all(&run, arrivals, allowed);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            passes = passes && run.violations[class] <= allowed[class];
+    }
+    if (ret_used) {
+        *ret_used = passes ? 0 : 1;
+        for (int class = 0; passes && class < DEMAND_CLASSES; class ++)
+            *ret_used = fmax(*ret_used,
+                             (double)run.violations[class] / (double)(allowed[class] + 1));
+    }
+    run_clear(&run);
+    return passes;
+}
+
+/* Hoare's selection: afterwards values[rank] is in its sorted place. */
+static uint64_t select_rank(uint64_t *values, int64_t count, int64_t rank)
+{
+    int64_t low = 0;
+    int64_t high = count - 1;
+
+    while (low < high) {
+        uint64_t pivot = values[low + (high - low) / 2];
+        int64_t i = low;
+        int64_t j = high;
+
+        while (i <= j) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i > j)
+                break;
+
+            uint64_t value = values[i];
+
+            values[i++] = values[j];
+            values[j--] = value;
+        }
+        if (rank > j && rank < i)
+            break;
+        if (rank <= j)
+            high = j;
+        else
+            low = i;
+    }
+    return values[rank];
+}
+
+uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile)
+{
+    if (count == 0)
+        return 0;
+
+    int64_t rank = (int64_t)count - replay_allowed((int64_t)count, percentile);
+
+    return select_rank(waits, (int64_t)count, rank > 0 ? rank - 1 : 0);
+}
+
+static double seconds_at(uint64_t *waits, size_t count, double percentile)
+{
+    return (double)replay_quantile(waits, count, percentile) / TICKS_PER_SECOND;
+}
+
+static struct replay_class class_result(struct run *run, enum demand_class class, double percentile)
+{
+    uint64_t *waits = run->waits[class];
+    size_t count = run->started[class];
+    struct replay_class result = { .count = (int64_t)count, .violations = run->violations[class] };
+    double sum = 0;
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)waits[i];
+        longest = waits[i] > longest ? waits[i] : longest;
+    }
+    result.mean_s = count == 0 ? 0 : sum / TICKS_PER_SECOND / (double)count;
+    result.max_s = (double)longest / TICKS_PER_SECOND;
+    result.p50_s = seconds_at(waits, count, 50);
+    result.p90_s = seconds_at(waits, count, 90);
+    result.p98_s = seconds_at(waits, count, 98);
+    result.p99_s = seconds_at(waits, count, 99);
+    result.quantile_s = seconds_at(waits, count, percentile);
+    return result;
+}
+
+int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  struct replay_result *ret_result, struct error *err)
+{
+    struct run run = { .target = (uint64_t)target->wait_ms * TICKS_PER_MS };
+    const char *queue = arrivals_setup_of(arrivals)->series->queue;
+
+    if (arrivals_total(arrivals, DEMAND_HIGH) + arrivals_total(arrivals, DEMAND_LOW) > REPORT_MAX)
+        return error_set(err, ERROR_INVALID, "queue %s: more than %d requests; replay fewer days",
+                         queue, REPORT_MAX);
+    if (!time_fits(arrivals, servers))
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: %d servers would need centuries for these requests", queue,
+                         servers);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        run.waits[class] = mem_new_array(
+            (size_t)arrivals_total(arrivals, (enum demand_class) class) + 1, sizeof(uint64_t));
+    servers_init(&run.servers, (size_t)servers);
+    (void)run_all(&run, arrivals, NULL);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        ret_result->classes[class] = class_result(&run, (enum demand_class) class,
+                                                  target->percentile);
+    run_clear(&run);
+    return 0;
+}

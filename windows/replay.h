@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The exact replay of counted arrivals against a number of servers: two classes, the high one goes
+ * first but interrupts nobody, first come first served within a class.  Service times are given in
+ * the order of starts, not of arrivals: when anyone starts then depends on neither priorities nor
+ * chance at the queue, and more servers never make a low request wait longer.
+ *
+ * Each segment begins with servers busy as arrivals_before() says and nobody waiting (the window
+ * before met its target), and ends when all that arrived in it have started: nothing is cut off.
+ *
+ * At a percentile of p, n requests may have floor((1 - p) n) that wait longer than the target; this
+ * is the same as comparing the ceil(p n)-th shortest wait with it.
+ */
+#pragma once
+
+#include "windows/arrivals.h"
+
+struct replay_class {
+    int64_t count;
+    int64_t violations; /* waits longer than the target */
+    double mean_s;
+    double p50_s;
+    double p90_s;
+    double p98_s;
+    double p99_s;
+    double max_s;
+    double quantile_s; /* at the percentile asked for */
+};
+
+struct replay_result {
+    struct replay_class classes[DEMAND_CLASSES];
+};
+
+struct replay_target {
+    int64_t wait_ms;
+    double percentile; /* in (0, 100) */
+};
+
+/* How many of `count` waits may be longer than the target: floor((1 - p) n) in integers. */
+int64_t replay_allowed(int64_t count, double percentile);
+
+/* The wait at a percentile: the ceil(p n)-th shortest.  Reorders the values; 0 for none. */
+uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile);
+
+/* Whether both classes meet the target.  Stops as soon as one cannot.  ret_used (may be NULL):
+   violations over those allowed plus one, of the worse class; 1 or more when it fails. */
+bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                   double *ret_used);
+
+/* All figures, at the cost of eight bytes a request.  ERROR_INVALID for more than 2^28 requests,
+   and when the backlog would outlast 64-bit time. */
+int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  struct replay_result *ret_result, struct error *err)
+    __attribute__((warn_unused_result));

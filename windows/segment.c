@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Walks a series from one change of window to the next, and from one unknown step to the next.
+ */
+#include "windows/segment.h"
+
+void segments_clear(struct segment_list *segments)
+{
+    array_clear(&segments->list);
+}
+
+/* The first step that does not begin before `wall`. */
+static size_t step_from(const struct demand_series *series, struct wall_time wall)
+{
+    int64_t since = wall.ms - series->start.ms;
+
+    if (since <= 0)
+        return 0;
+
+    int64_t step = (since + series->step_ms - 1) / series->step_ms;
+
+    return step > (int64_t)series->count ? series->count : (size_t)step;
+}
+
+/* Adds the known runs of [first, end); one that continues the last segment lengthens it. */
+static void add_known(const struct demand_series *series, size_t first, size_t end,
+                      struct segment_list *out)
+{
+    for (size_t at = first; at < end; at++) {
+        struct segment *last = out->list.count > 0 ? &out->list.items[out->list.count - 1] : NULL;
+
+        if (!demand_is_known(series, at))
+            continue;
+        if (last && last->first + last->count == at)
+            last->count++;
+        else
+            *array_add(&out->list) = (struct segment){ at, 1 };
+    }
+}
+
+void segments_of_series(const struct demand_series *series, struct wall_time from,
+                        struct wall_time to, struct segment_list *out)
+{
+    add_known(series, step_from(series, from), step_from(series, to), out);
+}
+
+void segments_of_window(const struct demand_series *series, const struct window_set *set,
+                        size_t window, struct wall_time from, struct wall_time to,
+                        struct segment_list *out)
+{
+    size_t end = step_from(series, to);
+    size_t at = step_from(series, from);
+
+    while (at < end) {
+        struct wall_time begin = demand_time(series, at);
+        struct wall_time change = window_next_change(set, begin);
+        size_t next = change.ms == 0 ? end : step_from(series, change);
+
+        next = next > end ? end : next;
+        if (window_at(set, begin) == &set->items[window])
+            add_known(series, at, next, out);
+        at = next;
+    }
+}
+
+struct wall_time segments_days_before(const struct time_zone *zone, struct wall_time end, int days)
+{
+    struct local_time local = time_zone_local(zone, end);
+    int64_t day = civil_day(local.date.year, local.date.month, local.date.day) - days;
+
+    return time_zone_wall(zone, civil_date_of_day(day), local.minute_of_day);
+}

@@ -1,0 +1,126 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Logarithm, exponential and normal quantile are computed here from basic operations, whose results
+ * IEEE 754 fixes to the bit; those of the C library differ between machines in the last place.
+ */
+#include "windows/service_time.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static const double ln2 = 0x1.62e42fefa39efp-1;
+static const double root_of_two_pi = 0x1.40d931ff62706p+1;
+
+/* 2 artanh((m - 1) / (m + 1)) for a mantissa near 1. */
+static double table_log(double x)
+{
+    int exponent;
+    double mantissa = frexp(x, &exponent);
+
+    if (mantissa < 0x1.6a09e667f3bcdp-1) {
+        mantissa *= 2;
+        exponent--;
+    }
+
+    double s = (mantissa - 1) / (mantissa + 1);
+    double sum = 0;
+    double power = s;
+
+    for (int k = 1; k < 30; k += 2) {
+        sum += power / k;
+        power *= s * s;
+    }
+    return exponent * ln2 + 2 * sum;
+}
+
+static double table_exp(double x)
+{
+    double whole = floor(x / ln2 + 0.5);
+    double rest = x - whole * ln2;
+    double sum = 1;
+    double term = 1;
+
+    for (int k = 1; k < 20; k++) {
+        term *= rest / k;
+        sum += term;
+    }
+    return ldexp(sum, (int)whole);
+}
+
+/* The share of a normal distribution between 0 and z, and its density at z. */
+static double normal_share(double z, double *ret_density)
+{
+    double term = z;
+    double sum = z;
+
+    for (int k = 3; k < 200 && term > 1e-18 * sum; k += 2) {
+        term *= z * z / k;
+        sum += term;
+    }
+    *ret_density = table_exp(-z * z / 2) / root_of_two_pi;
+    return sum * *ret_density;
+}
+
+/* The upper half of the normal quantiles, each by Newton's method from the one before. */
+static void fill_lognormal(double *times, double sigma)
+{
+    double z = 0;
+
+    for (int i = 0; i < SERVICE_TIMES / 2; i++) {
+        double share = (i + 0.5) / SERVICE_TIMES;
+
+        for (int turn = 0; turn < 4; turn++) {
+            double density;
+
+            z -= (normal_share(z, &density) - share) / density;
+        }
+        times[SERVICE_TIMES / 2 + i] = table_exp(sigma * z);
+        times[SERVICE_TIMES / 2 - 1 - i] = table_exp(-sigma * z);
+    }
+}
+
+static void fill(double *times, double cv)
+{
+    for (int i = 0; i < SERVICE_TIMES; i++)
+        times[i] = cv == 0 ? 1 : -table_log(1 - (i + 0.5) / SERVICE_TIMES);
+    if (cv != 0 && cv != 1)
+        fill_lognormal(times, sqrt(table_log(1 + cv * cv)));
+}
+
+struct service_time *service_time_new(double mean_s, double cv)
+{
+    struct service_time *service = mem_new(sizeof *service);
+    double *times = mem_new_array(SERVICE_TIMES, sizeof *times);
+    double sum = 0;
+    double due = 0;
+    double given = 0;
+
+    service->mean_s = mean_s;
+    service->cv = cv;
+    fill(times, cv);
+    for (int i = 0; i < SERVICE_TIMES; i++)
+        sum += times[i];
+
+    double scale = mean_s * TICKS_PER_SECOND * SERVICE_TIMES / sum;
+
+    /* What rounding takes from one entry the next gives back. */
+    for (int i = 0; i < SERVICE_TIMES; i++) {
+        due += times[i] * scale;
+
+        double ticks = floor(due - given + 0.5);
+
+        ticks = ticks < 0 ? 0 : ticks;
+        given += ticks;
+        service->ticks[i] = (uint64_t)ticks;
+    }
+    mem_free(times);
+    return service;
+}
+
+void service_time_free(struct service_time *service)
+{
+    mem_free(service);
+}

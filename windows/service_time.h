@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How long a worker takes for a request, as a table of 65,536 equally likely times, so that a draw
+ * is a look-up by 16 random bits and no mathematics library takes part in a replay: the same seed
+ * gives the same numbers on every machine.  cv (standard deviation over mean) 0 is a constant, 1
+ * exponential, anything else lognormal.  The mean of the table is the mean asked for, to the tick.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum { SERVICE_TIMES = 1 << 16, TICKS_PER_SECOND = 1000 * 1000, TICKS_PER_MS = 1000 };
+
+struct service_time {
+    uint64_t ticks[SERVICE_TIMES];
+    double mean_s;
+    double cv;
+};
+
+/* mean_s from 0.001 to 86,400; cv from 0 to 10. */
+struct service_time *service_time_new(double mean_s, double cv)
+    __attribute__((returns_nonnull, warn_unused_result));
+void service_time_free(struct service_time *service);
+
+static inline void owned_service_time(struct service_time **service)
+{
+    service_time_free(*service);
+}

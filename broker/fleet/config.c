@@ -194,8 +194,8 @@ static int place_all(struct config *config, struct error *err)
 
     if (strlen(config->socket) > socket_max)
         return yaml_error(err, socket ? socket : root,
-                          "the path of the socket, %s, has more than %zu characters",
-                          config->socket, socket_max);
+                          "the path of the socket has %zu characters with its folder, over %zu",
+                          strlen(config->socket), socket_max);
     return 0;
 }
 

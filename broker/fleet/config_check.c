@@ -54,10 +54,10 @@ static int check_top(const struct config *config, struct error *err)
                           "expected a label as key=value, found \"%s\"", label);
     if (config->guard.fresh_ms < config->poll_ms)
         return yaml_error(err, place_below(config, "guard", "fresh"),
-                          "is shorter than poll: knowledge would always be too old");
+                          "fresh is shorter than poll: knowledge would always be too old");
     if (config->lead.prior_p95_ms < config->lead.prior_p50_ms)
         return yaml_error(err, place_below(config, "lead", "prior_p95"),
-                          "is shorter than prior_p50");
+                          "prior_p95 is shorter than prior_p50");
     return 0;
 }
 
@@ -210,15 +210,27 @@ static int check_pools(struct config *config, struct error *err)
     return 0;
 }
 
+static bool is_served(const struct config *config, const char *queue)
+{
+    for (size_t i = 0; i < config->workload_count; i++)
+        if (text_equal(config->workloads[i].queue_name, queue))
+            return true;
+    return false;
+}
+
 static int check_queues(const struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->queue_count; i++) {
-        if (config->queues[i].percentile >= 100)
+        const struct config_queue *queue = &config->queues[i];
+
+        if (queue->percentile >= 100)
             return yaml_error(err, place_of(config, "queues", i, "percentile"),
                               "must be less than 100: no capacity makes every request wait less");
-        if (config->queues[i].scale_up <= 0)
+        if (queue->scale_up <= 0)
             return yaml_error(err, place_of(config, "queues", i, "scale_up"),
                               "must be more than 0");
+        if (!is_served(config, queue->name))
+            return yaml_error(err, place_of(config, "queues", i, ""), "no workload serves it");
     }
     return 0;
 }
@@ -263,23 +275,51 @@ static int read_share(const struct config *config, size_t at, const struct yaml_
     return check_gpus(config, at, node, cluster, err);
 }
 
+/* Others do not exist in any cluster. */
+static bool is_kubernetes_name(const char *name)
+{
+    return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == strlen(name);
+}
+
+static int check_workload_names(const struct config *config, size_t at, struct error *err)
+{
+    static const char rule[] = "a name in Kubernetes has lower-case letters, digits, \"-\" and "
+                               "\".\"";
+
+    if (!is_kubernetes_name(config->workloads[at].name))
+        return yaml_error(err, place_of(config, "workloads", at, ""), "%s", rule);
+    if (!is_kubernetes_name(config->workloads[at].namespace))
+        return yaml_error(err, place_of(config, "workloads", at, "namespace"), "%s", rule);
+    return 0;
+}
+
+static int read_shares(const struct config *config, size_t at, struct config_workload *workload,
+                       struct error *err)
+{
+    const struct yaml_node *shares = workload->clusters_node;
+
+    if (yaml_expect(shares, YAML_MAPPING, err) < 0)
+        return -1;
+    if (shares->count == 0)
+        return yaml_error(err, shares, "is empty, at least one cluster is needed");
+    workload->shares = mem_new_array(shares->count, sizeof *workload->shares);
+    workload->share_count = shares->count;
+    for (size_t i = 0; i < shares->count; i++)
+        if (read_share(config, at, &shares->children[i], &workload->shares[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 static int check_workloads(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->workload_count; i++) {
         struct config_workload *workload = &config->workloads[i];
-        const struct yaml_node *shares = workload->clusters_node;
 
         workload->queue = resolve(place_of(config, "workloads", i, "queue"), CONFIG_QUEUES,
                                   config->queues, config->queue_count, workload->queue_name, err);
-        if (!workload->queue || yaml_expect(shares, YAML_MAPPING, err) < 0)
+        if (!workload->queue || check_workload_names(config, i, err) < 0 ||
+            read_shares(config, i, workload, err) < 0)
             return -1;
-        if (shares->count == 0)
-            return yaml_error(err, shares, "is empty, at least one cluster is needed");
-        workload->shares = mem_new_array(shares->count, sizeof *workload->shares);
-        workload->share_count = shares->count;
-        for (size_t j = 0; j < shares->count; j++)
-            if (read_share(config, i, &shares->children[j], &workload->shares[j], err) < 0)
-                return -1;
     }
     return 0;
 }
@@ -288,7 +328,7 @@ int config_check(struct config *config, struct error *err)
 {
     if (check_top(config, err) < 0 || check_clusters(config, err) < 0 ||
         check_reservations(config, err) < 0 || check_providers(config, err) < 0 ||
-        check_pools(config, err) < 0 || check_queues(config, err) < 0)
+        check_pools(config, err) < 0 || check_workloads(config, err) < 0)
         return -1;
-    return check_workloads(config, err);
+    return check_queues(config, err);
 }

@@ -179,6 +179,18 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                         TABLE(share_settings) },
 };
 
+/* Their keys are read in windows/, which shares no table with us. */
+static const char windows_text[] =
+    "\n## `windows.NAME`\n"
+    "One recurring stretch of the week. Every minute belongs to exactly one; a window may be "
+    "carved "
+    "out of another.\n\n"
+    "| key | type | default | meaning |\n|---|---|---|---|\n"
+    "| `days` | day, days or list | required | on which it begins: `mon-fri`, `[sat, sun]` |\n"
+    "| `from` | time of day | required | `\"08:30\"` |\n"
+    "| `to` | time of day | required | of the next day when it is not later than `from` |\n"
+    "| `within` | text | none | the window that it is carved out of |\n";
+
 void config_document(struct text *out)
 {
     for (size_t i = 0; i < CONFIG_TABLE_COUNT; i++) {
@@ -190,5 +202,7 @@ void config_document(struct text *out)
             text_add(out, "# sluice.yaml\n");
         text_add(out, "%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", table->help);
         settings_document(table->settings, table->count, out);
+        if (i == CONFIG_TOP)
+            text_add(out, "%s", windows_text);
     }
 }

@@ -1,0 +1,579 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice.yaml: a whole good file is read as it says, and each way of getting one key wrong is
+ * answered with file, line and key.  The cases are made from the settings tables, so that a new key
+ * is tested the day it is added; what the messages say is in tests/golden/config/errors.txt.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/timestamp.h"
+#include "broker/fleet/config.h"
+#include "broker/fleet/config_tables.h"
+#include "tests/support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GOLDEN SLUICE_SOURCE "/tests/golden/config/"
+
+enum { FILE_SIZE_LIMIT = 1 << 20, BROKEN_SIZE = 10 << 20 };
+
+/* One key set to a value (NULL: taken away); added below its parent when it is not there. */
+struct edit {
+    const char *path;
+    const char *value;
+};
+
+static char folder[64];
+
+static struct text *read_whole(const char *path)
+{
+    struct error err = { 0 };
+    struct text *text = file_read(path, FILE_SIZE_LIMIT, &err);
+
+    if (!text)
+        fail_msg("%s", err.text);
+    return text;
+}
+
+static void write_whole(const char *path, const void *bytes, size_t size)
+{
+    struct error err = { 0 };
+
+    if (file_write(path, bytes, size, 0644, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* Where the line after the one at `at` begins. */
+static size_t next_line(const struct text *text, size_t at)
+{
+    const char *end = strchr(text->chars + at, '\n');
+
+    return end ? (size_t)(end + 1 - text->chars) : text->length;
+}
+
+static size_t indentation(const struct text *text, size_t at)
+{
+    return strspn(text->chars + at, " ");
+}
+
+/* The line of one key among those from `at` on that are indented by `depth` * 2 or deeper. */
+static bool find_key(const struct text *text, size_t *at, size_t depth, const char *key,
+                     size_t length)
+{
+    for (size_t line = *at; line < text->length; line = next_line(text, line)) {
+        const char *found = text->chars + line + depth * 2;
+
+        if (text->chars[line] == '\n' || text->chars[line] == '#')
+            continue;
+        if (indentation(text, line) < depth * 2)
+            return false;
+        if (indentation(text, line) == depth * 2 && strncmp(found, key, length) == 0 &&
+            found[length] == ':') {
+            *at = line;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The good file is written in blocks of two spaces, which makes this possible without a parser. */
+static struct text *edited(const struct text *good, const struct edit *edit)
+{
+    struct text *out = text_new(FILE_SIZE_LIMIT);
+    const char *key = edit->path;
+    size_t at = 0;
+    size_t depth = 0;
+    bool is_found = true;
+
+    for (;; depth++) {
+        size_t length = strcspn(key, ".");
+
+        is_found = find_key(good, &at, depth, key, length);
+        if (key[length] == '\0')
+            break;
+        assert_true(is_found);
+        at = next_line(good, at);
+        key += length + 1;
+    }
+
+    size_t rest = at;
+
+    if (is_found)
+        do
+            rest = next_line(good, rest);
+        while (rest < good->length && indentation(good, rest) > depth * 2);
+    text_add_bytes(out, good->chars, at);
+    if (edit->value)
+        text_add(out, "%*s%s: %s\n", (int)depth * 2, "", key, edit->value);
+    text_add(out, "%s", good->chars + rest);
+    return out;
+}
+
+/* Reads the bytes as sluice.yaml in the current folder; what is said is added to `said`. */
+static void expect_refusal(struct text *said, const char *name, const void *bytes, size_t size)
+{
+    struct error err = { 0 };
+
+    write_whole("sluice.yaml", bytes, size);
+    owned(config) struct config *config = config_read("sluice.yaml", &err);
+
+    if (config)
+        fail_msg("%s: was accepted", name);
+    if (err.kind != ERROR_INVALID || !text_starts_with(err.text, "sluice.yaml"))
+        fail_msg("%s: %s, %s", name, error_kind_name(err.kind), err.text);
+    text_add(said, "%s\n    %s\n", name, err.text);
+}
+
+static void expect_edit_refused(struct text *said, const struct text *good,
+                                const struct edit *edits, size_t count)
+{
+    owned(text) struct text *name = text_new(1024);
+    owned(text) struct text *file = text_new(FILE_SIZE_LIMIT);
+
+    text_add(file, "%s", good->chars);
+    for (size_t i = 0; i < count && edits[i].path; i++) {
+        struct text *next = edited(file, &edits[i]);
+
+        text_free(file);
+        file = next;
+        text_add(name, "%s%s %s%.60s", i ? ", " : "", edits[i].path, edits[i].value ? "= " : "gone",
+                 edits[i].value ? edits[i].value : "");
+    }
+    expect_refusal(said, name->chars, file->chars, file->length);
+}
+
+/* Compares with the golden file, or writes it when that is asked for. */
+static void expect_golden(const char *name, const struct text *have)
+{
+    owned(chars) char *path = text_format("%s%s", GOLDEN, name);
+
+    assert_false(have->is_cut);
+    if (getenv("SLUICE_ACCEPT_GOLDENS")) {
+        write_whole(path, have->chars, have->length);
+        return;
+    }
+    owned(text) struct text *want = read_whole(path);
+
+    assert_string_equal(have->chars, want->chars);
+}
+
+static struct text *read_good(void)
+{
+    return read_whole(GOLDEN "good/sluice.yaml");
+}
+
+static struct config *config_of(const struct text *file)
+{
+    struct error err = { 0 };
+
+    write_whole("sluice.yaml", file->chars, file->length);
+    struct config *config = config_read("sluice.yaml", &err);
+
+    if (!config)
+        fail_msg("%s", err.text);
+    return config;
+}
+
+/* Where in the good file one entry of each table stands. */
+static const char *const table_places[CONFIG_TABLE_COUNT] = {
+    [CONFIG_TOP] = "",
+    [CONFIG_DRAIN] = "drain.",
+    [CONFIG_GUARD] = "guard.",
+    [CONFIG_LEAD] = "lead.",
+    [CONFIG_CLUSTERS] = "clusters.prod-a.",
+    [CONFIG_RESERVATIONS] = "reservations.main.",
+    [CONFIG_PROVIDERS] = "providers.google.",
+    [CONFIG_POOLS] = "pools.prod-a-main.",
+    [CONFIG_QUEUES] = "queues.chat-large.",
+    [CONFIG_WORKLOADS] = "workloads.chat-large-8x.",
+    [CONFIG_SHARES] = "workloads.chat-large-8x.clusters.prod-a.",
+};
+
+static void refuse_setting(struct text *said, const struct text *good, const char *place,
+                           const struct setting *setting)
+{
+    static const char *const wrong[] = {
+        [SETTING_TEXT] = "[1]", [SETTING_INT] = "many",    [SETTING_DOUBLE] = "many",
+        [SETTING_BOOL] = "yes", [SETTING_DURATION] = "10", [SETTING_NODE] = "7",
+    };
+    owned(chars) char *path = text_format("%s%s", place, setting->key);
+
+    expect_edit_refused(said, good, &(struct edit){ path, wrong[setting->type] }, 1);
+    if (!setting->otherwise)
+        expect_edit_refused(said, good, &(struct edit){ path, NULL }, 1);
+    if (setting->type == SETTING_TEXT)
+        expect_edit_refused(said, good, &(struct edit){ path, "\"\"" }, 1);
+    if (setting->type == SETTING_INT || setting->type == SETTING_DOUBLE) {
+        expect_edit_refused(said, good, &(struct edit){ path, "-1" }, 1);
+        expect_edit_refused(said, good, &(struct edit){ path, "9999999" }, 1);
+    }
+    if (setting->type == SETTING_DURATION) {
+        expect_edit_refused(said, good, &(struct edit){ path, "-5m" }, 1);
+        expect_edit_refused(said, good, &(struct edit){ path, "1000d" }, 1);
+    }
+}
+
+static void each_key_alone(struct text *said, const struct text *good)
+{
+    for (size_t i = 0; i < CONFIG_TABLE_COUNT; i++) {
+        const struct config_table *table = &config_tables[i];
+        owned(chars) char *unknown = text_format("%sunheard_of", table_places[i]);
+
+        for (size_t j = 0; j < table->count; j++)
+            refuse_setting(said, good, table_places[i], &table->settings[j]);
+        expect_edit_refused(said, good, &(struct edit){ unknown, "1" }, 1);
+    }
+}
+
+static void keys_together(struct text *said, const struct text *good)
+{
+    static const struct edit cases[][2] = {
+        { { "clusters.prod-a.role", "staging" } },
+        { { "pools.prod-a-main.cluster", "prod-x" } },
+        { { "pools.prod-a-main.reservation", "third" } },
+        { { "pools.prod-a-main.provider", "other" } },
+        { { "workloads.chat-large-8x.queue", "chat" } },
+        { { "workloads.chat-large-8x.clusters.prod-x", "{}" } },
+        { { "workloads.chat-large-8x.clusters.research-a", "{}" } },
+        { { "clusters.prod-c", "{role: production, kubeconfig: c.yaml}" },
+          { "workloads.chat-large-8x.clusters.prod-c", "{}" } },
+        { { "workloads.chat-large-8x.clusters", "{}" } },
+        { { "workloads.chat-large-8x.gpus", "3" } },
+        { { "workloads.chat-large-8x.gpus", "16" } },
+        { { "pools.prod-b-main.group", "gke-prod-a-main" } },
+        { { "pools.prod-b-main.cluster", "prod-a" } },
+        { { "pools.prod-b-main.static_nodes", "57" } },
+        { { "pools.prod-a-main.node_max", "7" } },
+        { { "reservations.second.zone", "us-central1-c" } },
+        { { "ephemeral_label", "ephemeral" } },
+        { { "ephemeral_label", "=true" } },
+        { { "ephemeral_label", "a b=true" } },
+        { { "ephemeral_label", "a=b=c" } },
+        { { "guard.fresh", "14s" } },
+        { { "lead.prior_p95", "29m" } },
+        { { "lead", "{prior_p50: 2h}" } },
+        { { "queues.chat-large.percentile", "100" } },
+        { { "queues.chat-large.scale_up", "0" } },
+        { { "time_zone", "Mars/Olympus" } },
+        { { "time_zone", "../../etc/passwd" } },
+        { { "providers.google.endpoint", "ftp://example.com" } },
+        { { "providers.google.metadata", "metadata" } },
+        { { "clusters", "{}" } },
+        { { "pools", "{}" } },
+        { { "clusters.prod-a", "" } },
+        { { "clusters.prod/a", "{}" } },
+        { { "clusters.-prod", "{}" } },
+        { { "clusters.a12345678901234567890123456789012345678901234567890123456789012345", "{}" } },
+        { { "windows", "{}" } },
+        { { "windows.weekday-day", NULL } },
+        { { "windows.weekend-night", NULL } },
+        { { "windows.weekday-day",
+            "{days: mon-fri, from: \"08:00\", to: \"20:00\", within: weekday-peak}" } },
+        { { "windows.weekday-day", "{days: mon-fri, from: \"08:00\", to: \"21:00\"}" } },
+        { { "windows.weekday-peak",
+            "{days: mon-fri, from: \"07:00\", to: \"09:00\", within: weekday-day}" } },
+        { { "windows.weekday-day", "{days: mon-fri, from: 8, to: \"20:00\"}" } },
+        { { "windows.weekday-day", "{days: weekdays, from: \"08:00\", to: \"20:00\"}" } },
+        { { "windows.weekday-day", "{from: \"08:00\", to: \"20:00\"}" } },
+        { { "windows.weekday-day", "{days: mon, from: \"08:00\", till: \"20:00\"}" } },
+        { { "pools.prod-a-main.static_node", "1" } },
+        { { "queues.unserved", "{wait_target: 1s, service: 1s}" } },
+        { { "workloads.Chat", "{queue: chat-large, gpus: 8, clusters: {prod-a: {}}}" } },
+        { { "workloads.chat-large-8x.namespace", "Chat" } },
+        { { "socket",
+            "a/very/long/path/that/no/socket/can/have/because/the/kernel/keeps/only/one/hundred/"
+            "and/eight/characters/sluice.sock" } },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
+}
+
+static void whole_files(struct text *said, const struct text *good)
+{
+    static const char *const files[][2] = {
+        { "an empty file", "" },
+        { "comments alone", "# nothing\n" },
+        { "a list", "- 1\n" },
+        { "a word", "sluice\n" },
+        { "a brace that stays open", "clusters: {a: 1\n" },
+        { "a tab", "clusters:\n\ta: 1\n" },
+        { "a key twice", "poll: 1s\npoll: 2s\n" },
+        { "an alias", "poll: &a 1s\nsocket: *a\n" },
+        { "two documents", "poll: 1s\n---\npoll: 1s\n" },
+        { "bytes that are no text", "poll: \xff\xfe\n" },
+    };
+    char *broken = mem_new(BROKEN_SIZE);
+
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        expect_refusal(said, files[i][0], files[i][1], strlen(files[i][1]));
+    memset(broken, '[', BROKEN_SIZE);
+    expect_refusal(said, "10 MB of [", broken, BROKEN_SIZE);
+    expect_refusal(said, "1000 of [", broken, 1000);
+    mem_free(broken);
+    expect_refusal(said, "half of the good file", good->chars, good->length / 2);
+}
+
+static void every_mistake_is_answered_with_file_line_and_key(void **state)
+{
+    owned(text) struct text *good = read_good();
+    owned(text) struct text *said = text_new(FILE_SIZE_LIMIT);
+
+    (void)state;
+    each_key_alone(said, good);
+    keys_together(said, good);
+    whole_files(said, good);
+    expect_golden("errors.txt", said);
+}
+
+static void the_good_file_is_read_as_it_says(void **state)
+{
+    owned(text) struct text *good = read_good();
+    owned(config) struct config *config = config_of(good);
+
+    (void)state;
+    assert_int_equal(config->cluster_count, 4);
+    assert_int_equal(config->reservation_count, 2);
+    assert_int_equal(config->pool_count, 7);
+    assert_int_equal(config->queue_count, 6);
+    assert_int_equal(config->workload_count, 6);
+    assert_int_equal(config->windows->count, 5);
+    assert_int_equal(config->poll_ms, 15 * SECOND_MS);
+    assert_int_equal(config->drain.notice_ms, 30 * MINUTE_MS);
+    assert_int_equal(config->guard.in_flight_per_cluster, 50);
+    assert_int_equal(config->lead.prior_p95_ms, 60 * MINUTE_MS);
+
+    const struct config_cluster *research = config_cluster(config, "research-a");
+    const struct config_pool *pool = config_pool(config, "prod-a-second");
+
+    assert_int_equal(research->role, ROLE_RESEARCH);
+    assert_int_equal(research->weight, 2);
+    assert_null(research->context);
+    assert_null(config_cluster(config, "prod-x"));
+    assert_ptr_equal(pool->cluster, config_cluster(config, "prod-a"));
+    assert_ptr_equal(pool->reservation, &config->reservations[1]);
+    assert_ptr_equal(pool->provider, &config->providers[0]);
+    assert_int_equal(pool->static_nodes, 2);
+    assert_int_equal(pool->node_max, 0);
+    assert_null(config_pool(config, "prod-x"));
+
+    const struct config_workload *workload = &config->workloads[0];
+
+    assert_string_equal(workload->name, "chat-large-8x");
+    assert_string_equal(workload->namespace, "chat");
+    assert_string_equal(workload->queue->name, "chat-large");
+    assert_true(workload->queue->scale_up > 1.09 && workload->queue->scale_up < 1.11);
+    assert_int_equal(workload->share_count, 2);
+    assert_string_equal(workload->shares[0].cluster->name, "prod-a");
+    assert_int_equal(workload->shares[0].weight, 3);
+    assert_int_equal(workload->shares[1].replica_min, 1);
+}
+
+static void zones_are_ranked_inside_machine_and_region(void **state)
+{
+    owned(text) struct text *good = read_good();
+    owned(text) struct text *elsewhere = edited(
+        good, &(struct edit){ "reservations.second.region", "europe-west4" });
+    owned(config) struct config *same = config_of(good);
+    owned(config) struct config *other = config_of(elsewhere);
+
+    (void)state;
+    assert_string_equal(same->reservations[0].zone, "us-central1-c");
+    assert_int_equal(same->reservations[0].zone_index, 1);
+    assert_int_equal(same->reservations[1].zone_index, 0);
+    assert_int_equal(other->reservations[0].zone_index, 0);
+    assert_int_equal(other->reservations[1].zone_index, 0);
+}
+
+static void expect_path(const char *have, const char *start, const char *end)
+{
+    owned(chars) char *want = text_format("%s%s", start, end);
+
+    assert_string_equal(have, want);
+}
+
+static void paths_are_absolute_against_the_folder_of_the_file(void **state)
+{
+    owned(text) struct text *good = read_good();
+    owned(text) struct text *memory = edited(good, &(struct edit){ "journal", "\":memory:\"" });
+    owned(text) struct text *home = edited(
+        memory, &(struct edit){ "clusters.prod-b.kubeconfig", "~/.kube/config" });
+
+    (void)state;
+    setenv("HOME", "/home/someone", 1);
+    owned(config) struct config *config = config_of(good);
+    owned(config) struct config *changed = config_of(home);
+
+    expect_path(config->schedules, folder, "/schedules");
+    expect_path(config->journal, folder, "/state/sluice.db");
+    expect_path(config->socket, folder, "/state/sluice.sock");
+    expect_path(config->clusters[0].kubeconfig, folder, "/kube/prod-a.yaml");
+    expect_path(config->clusters[3].kubeconfig, "/etc/sluice", "/research-b.yaml");
+    expect_path(config->providers[0].credentials, folder, "/keys/broker.json");
+    assert_string_equal(changed->journal, ":memory:");
+    assert_string_equal(changed->clusters[1].kubeconfig, "/home/someone/.kube/config");
+}
+
+static void what_is_left_out_has_its_default(void **state)
+{
+    static const struct edit gone[] = {
+        { "windows", NULL },
+        { "schedules", NULL },
+        { "journal", NULL },
+        { "ephemeral_label", NULL },
+        { "poll", NULL },
+        { "drain", NULL },
+        { "guard", NULL },
+        { "lead", "{}" },
+        { "providers.google.endpoint", NULL },
+        { "queues.chat-large.percentile", NULL },
+        { "workloads.chat-large-8x.namespace", NULL },
+    };
+    struct text *file = read_good();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(gone); i++) {
+        struct text *next = edited(file, &gone[i]);
+
+        text_free(file);
+        file = next;
+    }
+    owned(config) struct config *config = config_of(file);
+
+    text_free(file);
+    assert_int_equal(config->windows->count, 5);
+    assert_non_null(window_find(config->windows, "weekday-peak"));
+    expect_path(config->schedules, folder, "/schedules");
+    expect_path(config->journal, folder, "/sluice.db");
+    assert_string_equal(config->ephemeral_label, "sluice.dev/ephemeral=true");
+    assert_int_equal(config->poll_ms, 15 * SECOND_MS);
+    assert_int_equal(config->drain.deadline_ms, 10 * MINUTE_MS);
+    assert_int_equal(config->drain.settle_ms, 5 * SECOND_MS);
+    assert_int_equal(config->guard.attempts, 5);
+    assert_int_equal(config->lead.prior_p50_ms, 30 * MINUTE_MS);
+    assert_null(config->providers[0].endpoint);
+    assert_true(config->queues[0].percentile > 97.9);
+    assert_string_equal(config->workloads[0].namespace, "default");
+}
+
+static void expect_found(const char *option, const char *want)
+{
+    struct error err = { 0 };
+    owned(chars) char *path = config_find(option, &err);
+    owned(chars) char *absolute = text_format("%s/%s", folder, want ? want : "");
+
+    if (!want) {
+        assert_null(path);
+        assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    } else if (!path) {
+        fail_msg("%s", err.text);
+    } else {
+        assert_string_equal(path, absolute);
+    }
+}
+
+static void touch(const char *path)
+{
+    write_whole(path, "", 0);
+}
+
+static void the_file_is_looked_for_in_the_stated_order(void **state)
+{
+    owned(chars) char *xdg = text_format("%s/xdg", folder);
+    owned(chars) char *said = text_format("%s/said.yaml", folder);
+
+    (void)state;
+    unsetenv("SLUICE_CONFIG");
+    setenv("XDG_CONFIG_HOME", xdg, 1);
+    assert_int_equal(mkdir("tree", 0755) | mkdir("tree/below", 0755), 0);
+    assert_int_equal(mkdir("xdg", 0755) | mkdir("xdg/sluice", 0755), 0);
+    touch("said.yaml");
+    touch("sluice.yaml");
+    assert_int_equal(chdir("tree/below"), 0);
+    expect_found(NULL, NULL); /* what stands above is somebody else's */
+    touch("../../xdg/sluice/config.yaml");
+    expect_found(NULL, "xdg/sluice/config.yaml");
+    touch("../.git");
+    expect_found(NULL, "xdg/sluice/config.yaml"); /* not above the checkout */
+    touch("../sluice.yaml");
+    expect_found(NULL, "tree/sluice.yaml");
+    touch("sluice.yaml");
+    expect_found(NULL, "tree/below/sluice.yaml");
+    setenv("SLUICE_CONFIG", said, 1);
+    expect_found(NULL, "said.yaml");
+    setenv("SLUICE_CONFIG", "/nowhere/sluice.yaml", 1);
+    expect_found(NULL, NULL); /* what was asked for by name is not replaced by another */
+    expect_found(said, "said.yaml");
+    expect_found("/nowhere/sluice.yaml", NULL);
+    unsetenv("SLUICE_CONFIG");
+    assert_int_equal(chdir(folder), 0);
+}
+
+static void the_documentation_is_that_of_the_tables(void **state)
+{
+    owned(text) struct text *document = text_new(FILE_SIZE_LIMIT);
+
+    (void)state;
+    config_document(document);
+    expect_golden("settings.md", document);
+}
+
+static void a_file_that_is_not_there_is_not_found(void **state)
+{
+    struct error err = { 0 };
+
+    (void)state;
+    assert_null(config_read("nowhere/sluice.yaml", &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "nowhere/sluice.yaml"));
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    text_copy(folder, sizeof folder, "/tmp/sluice-config-XXXXXX");
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const names[] = {
+        "tree/below/sluice.yaml",
+        "tree/below",
+        "tree/sluice.yaml",
+        "tree/.git",
+        "tree",
+        "xdg/sluice/config.yaml",
+        "xdg/sluice",
+        "xdg",
+        "said.yaml",
+        "sluice.yaml",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        remove(names[i]);
+    return chdir("/") == 0 ? rmdir(folder) : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_good_file_is_read_as_it_says),
+        cmocka_unit_test(zones_are_ranked_inside_machine_and_region),
+        cmocka_unit_test(paths_are_absolute_against_the_folder_of_the_file),
+        cmocka_unit_test(what_is_left_out_has_its_default),
+        cmocka_unit_test(every_mistake_is_answered_with_file_line_and_key),
+        cmocka_unit_test(a_file_that_is_not_there_is_not_found),
+        cmocka_unit_test(the_file_is_looked_for_in_the_stated_order),
+        cmocka_unit_test(the_documentation_is_that_of_the_tables),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

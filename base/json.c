@@ -13,9 +13,15 @@
 static json_t *parse(const char *bytes, size_t size, const char *source, size_t flags,
                      struct error *err)
 {
+    const char *nul = memchr(bytes, '\0', size);
     json_error_t problem;
-    json_t *json = json_loadb(bytes, size, flags | JSON_DECODE_ANY, &problem);
+    json_t *json;
 
+    if (nul) { /* jansson takes it for the end and lets through whatever follows */
+        error_set(err, ERROR_CORRUPT, "%s: a NUL byte after %td bytes", source, nul - bytes);
+        return NULL;
+    }
+    json = json_loadb(bytes, size, flags | JSON_DECODE_ANY, &problem);
     if (json == NULL)
         error_set(err, ERROR_CORRUPT, "%s:%d:%d: %s", source, problem.line, problem.column,
                   problem.text);

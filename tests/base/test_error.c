@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The error value: cutting, prefixes, errno, names.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "tests/support/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void sets_kind_and_sentence_and_returns_minus_one(void **state)
+{
+    struct error err = { .retry_after_ms = 7 };
+
+    (void)state;
+    errno = EAGAIN;
+    assert_int_equal(error_set(&err, ERROR_DENIED, "no %s for %d", "quota", 3), -1);
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_int_equal(err.retry_after_ms, 0);
+    assert_string_equal(err.text, "no quota for 3");
+    assert_int_equal(errno, EAGAIN);
+}
+
+static void takes_no_error_at_all(void **state)
+{
+    (void)state;
+    assert_int_equal(error_set(NULL, ERROR_BUG, "x"), -1);
+    assert_int_equal(error_errno(NULL, ERROR_BUG, "x"), -1);
+    assert_int_equal(error_context(NULL, "x"), -1);
+}
+
+static void context_goes_in_front_and_keeps_the_kind(void **state)
+{
+    struct error err;
+
+    (void)state;
+    error_set(&err, ERROR_CONFLICT, "exists");
+    err.retry_after_ms = 5;
+    assert_int_equal(error_context(&err, "pool %s", "a"), -1);
+    assert_string_equal(err.text, "pool a: exists");
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_int_equal(err.retry_after_ms, 5);
+}
+
+static void a_sentence_may_quote_the_former_one(void **state)
+{
+    struct error err;
+
+    (void)state;
+    error_set(&err, ERROR_INVALID, "inner");
+    error_set(&err, ERROR_INVALID, "outer (%s)", err.text);
+    assert_string_equal(err.text, "outer (inner)");
+}
+
+static void errno_is_told_in_words(void **state)
+{
+    struct error err;
+
+    (void)state;
+    errno = ENOENT;
+    error_errno(&err, ERROR_NOT_FOUND, "open %s", "f");
+    assert_string_equal(err.text, "open f: No such file or directory");
+    assert_int_equal(errno, ENOENT);
+}
+
+static void a_text_that_is_cut_ends_in_plus(void **state)
+{
+    char exact[ERROR_TEXT_SIZE], longer[ERROR_TEXT_SIZE + 100];
+    struct error err;
+
+    (void)state;
+    memset(exact, 'x', sizeof exact);
+    exact[sizeof exact - 1] = '\0';
+    memset(longer, 'x', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    error_set(&err, ERROR_BUG, "%s", exact);
+    assert_string_equal(err.text, exact);
+    error_set(&err, ERROR_BUG, "%s", longer);
+    assert_int_equal(strlen(err.text), ERROR_TEXT_SIZE - 1);
+    assert_int_equal(err.text[ERROR_TEXT_SIZE - 2], '+');
+    error_set(&err, ERROR_BUG, "%s", exact);
+    error_context(&err, "a");
+    assert_memory_equal(err.text, "a: xxx", 6);
+    assert_int_equal(err.text[ERROR_TEXT_SIZE - 2], '+');
+    error_context(&err, "%s", longer);
+    assert_int_equal(err.text[ERROR_TEXT_SIZE - 2], '+');
+    errno = ENOENT;
+    error_errno(&err, ERROR_BUG, "%s", exact);
+    assert_int_equal(err.text[ERROR_TEXT_SIZE - 2], '+');
+}
+
+static void every_kind_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < ERROR_KIND_COUNT; kind++)
+        assert_int_equal(error_kind_of_name(error_kind_name((enum error_kind)kind)), kind);
+    assert_string_equal(error_kind_name(ERROR_UNKNOWN_OUTCOME), "unknown_outcome");
+    assert_string_equal(error_kind_name(ERROR_KIND_COUNT), "bug");
+    assert_int_equal(error_kind_of_name("nonsense"), ERROR_BUG);
+    assert_int_equal(error_kind_of_name(NULL), ERROR_BUG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_kind_and_sentence_and_returns_minus_one),
+        cmocka_unit_test(takes_no_error_at_all),
+        cmocka_unit_test(context_goes_in_front_and_keeps_the_kind),
+        cmocka_unit_test(a_sentence_may_quote_the_former_one),
+        cmocka_unit_test(errno_is_told_in_words),
+        cmocka_unit_test(a_text_that_is_cut_ends_in_plus),
+        cmocka_unit_test(every_kind_has_a_name_of_its_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Bounded text, exact numbers and the nearest name.
+ */
+#include "base/nearest.h"
+#include "base/text.h"
+#include "tests/support/unit.h"
+
+#include <limits.h>
+#include <string.h>
+
+static void grows_and_cuts_at_the_limit(void **state)
+{
+    owned(text) struct text *text = text_new(100);
+
+    (void)state;
+    for (int i = 0; i < 33; i++)
+        text_add(text, "%03d", i);
+    assert_int_equal(text->length, 99);
+    assert_false(text->is_cut);
+    text_add(text, "x");
+    assert_false(text->is_cut);
+    text_add(text, "yz");
+    assert_true(text->is_cut);
+    assert_int_equal(text->length, 100);
+    assert_int_equal(strlen(text->chars), 100);
+    assert_int_equal(text->chars[99], 'x');
+    text_add_bytes(text, "more", 4);
+    assert_int_equal(text->length, 100);
+}
+
+static void one_long_piece_is_whole_or_cut(void **state)
+{
+    owned(text) struct text *whole = text_new(1000);
+    owned(text) struct text *cut = text_new(10);
+
+    (void)state;
+    text_add(whole, "%0500d", 7);
+    assert_int_equal(whole->length, 500);
+    assert_int_equal(whole->chars[499], '7');
+    text_add(cut, "%s", "abcdefghijklmnop");
+    assert_string_equal(cut->chars, "abcdefghij");
+    assert_true(cut->is_cut);
+}
+
+static void holds_bytes_and_drops_from_the_front(void **state)
+{
+    owned(text) struct text *text = text_new(64);
+
+    (void)state;
+    text_add_bytes(text, "a\0bc", 4);
+    assert_int_equal(text->length, 4);
+    text_drop(text, 2);
+    assert_string_equal(text->chars, "bc");
+    text_reset(text);
+    assert_string_equal(text->chars, "");
+    text_add_bytes(text, NULL, 0);
+    assert_int_equal(text->length, 0);
+}
+
+static void take_hands_the_characters_on(void **state)
+{
+    struct text *text = text_new(64);
+    owned(chars) char *taken = NULL;
+    owned(chars) char *made = text_format("%s-%d", "a", 5);
+
+    (void)state;
+    text_add(text, "abc");
+    taken = text_take(text);
+    assert_string_equal(taken, "abc");
+    assert_string_equal(made, "a-5");
+    text_free(NULL);
+}
+
+static void copies_what_fits(void **state)
+{
+    char out[4];
+
+    (void)state;
+    assert_true(text_copy(out, sizeof out, "abc"));
+    assert_string_equal(out, "abc");
+    assert_false(text_copy(out, sizeof out, "abcd"));
+    assert_string_equal(out, "abc");
+}
+
+static void compares_with_null(void **state)
+{
+    (void)state;
+    assert_true(text_equal(NULL, NULL));
+    assert_false(text_equal(NULL, ""));
+    assert_false(text_equal("", NULL));
+    assert_true(text_equal("a", "a"));
+    assert_false(text_equal("a", "A"));
+    assert_true(text_starts_with("abc", "ab"));
+    assert_true(text_starts_with("abc", ""));
+    assert_false(text_starts_with("ab", "abc"));
+}
+
+static const struct {
+    const char *chars;
+    bool is_valid;
+    long long value;
+} ints[] = {
+    { "0", true, 0 },
+    { "007", true, 7 },
+    { "-5", true, -5 },
+    { "9223372036854775807", true, LLONG_MAX },
+    { "-9223372036854775808", true, LLONG_MIN },
+    { "9223372036854775808", false, 0 },
+    { "", false, 0 },
+    { "-", false, 0 },
+    { "+5", false, 0 },
+    { " 5", false, 0 },
+    { "5 ", false, 0 },
+    { "5x", false, 0 },
+    { "0x5", false, 0 },
+    { "1.0", false, 0 },
+    { "--1", false, 0 },
+};
+
+static void reads_whole_integers_only(void **state)
+{
+    long long value = 42;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ints); i++) {
+        print_message("    \"%s\"\n", ints[i].chars);
+        value = 42;
+        assert_int_equal(text_to_int(ints[i].chars, LLONG_MIN, LLONG_MAX, &value),
+                         ints[i].is_valid);
+        assert_true(value == (ints[i].is_valid ? ints[i].value : 42));
+    }
+    assert_false(text_to_int("11", 0, 10, &value));
+    assert_false(text_to_int("-1", 0, 10, &value));
+    assert_true(text_to_int("10", 0, 10, &value));
+}
+
+static const struct {
+    const char *chars;
+    bool is_valid;
+    double value;
+} doubles[] = {
+    { "0.25", true, 0.25 }, { "-1e3", true, -1000 }, { ".5", true, 0.5 },   { "3", true, 3 },
+    { "", false, 0 },       { "inf", false, 0 },     { "nan", false, 0 },   { "0x1p3", false, 0 },
+    { "1e999", false, 0 },  { " 1", false, 0 },      { "1 ", false, 0 },    { "+1", false, 0 },
+    { "1e", false, 0 },     { "-", false, 0 },       { "1.2.3", false, 0 },
+};
+
+static void reads_finite_decimals_only(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(doubles); i++) {
+        double value = 42;
+
+        print_message("    \"%s\"\n", doubles[i].chars);
+        assert_int_equal(text_to_double(doubles[i].chars, &value), doubles[i].is_valid);
+        assert_true(value == (doubles[i].is_valid ? doubles[i].value : 42));
+    }
+}
+
+static const struct {
+    const char *wanted;
+    const char *name; /* among status, serve, plan, pools, transfers */
+} guesses[] = {
+    { "status", "status" }, { "staus", "status" },
+    { "sttaus", "status" }, { "poools", "pools" },
+    { "pln", "plan" },      { "tranfsers", "transfers" },
+    { "xyz", NULL },        { "reservation", NULL },
+    { "p", NULL },          { "transfer", "transfers" },
+};
+
+static void guesses_the_name_that_was_meant(void **state)
+{
+    static const char *const names[] = { "status", "serve", "plan", "pools", "transfers" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(guesses); i++) {
+        struct nearest nearest = nearest_to(guesses[i].wanted);
+
+        print_message("    %s\n", guesses[i].wanted);
+        for (size_t j = 0; j < COUNT_OF(names); j++)
+            nearest_offer(&nearest, names[j]);
+        assert_true(text_equal(nearest.name, guesses[i].name));
+    }
+}
+
+static void a_name_too_long_is_not_guessed_at(void **state)
+{
+    static const char longest[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    struct nearest nearest = nearest_to(longest);
+
+    (void)state;
+    nearest_offer(&nearest, longest);
+    assert_null(nearest.name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_and_cuts_at_the_limit),
+        cmocka_unit_test(one_long_piece_is_whole_or_cut),
+        cmocka_unit_test(holds_bytes_and_drops_from_the_front),
+        cmocka_unit_test(take_hands_the_characters_on),
+        cmocka_unit_test(copies_what_fits),
+        cmocka_unit_test(compares_with_null),
+        cmocka_unit_test(reads_whole_integers_only),
+        cmocka_unit_test(reads_finite_decimals_only),
+        cmocka_unit_test(guesses_the_name_that_was_meant),
+        cmocka_unit_test(a_name_too_long_is_not_guessed_at),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

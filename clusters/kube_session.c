@@ -204,6 +204,12 @@ static void on_answer(void *context, const struct http_answer *answer, const str
         finish_failed(exchange, &why);
 }
 
+static void on_chunk(void *context, const char *bytes, size_t size)
+{
+    struct kube_exchange *exchange = context;
+    exchange->on_chunk(exchange->context, bytes, size);
+}
+
 static void submit(struct kube_exchange *exchange)
 {
     struct kube_session *session = exchange->session;
@@ -238,7 +244,7 @@ static void submit(struct kube_exchange *exchange)
         .is_mutation = is_mutation(exchange->verb),
         .timeout_ms = exchange->timeout_ms,
         .answer_limit = ANSWER_LIMIT,
-        .on_chunk = exchange->on_chunk,
+        .on_chunk = exchange->on_chunk ? on_chunk : NULL,
     };
     exchange->http = http_send(session->world->http, &request, on_answer, exchange);
     if (bearer)

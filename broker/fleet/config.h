@@ -133,8 +133,8 @@ struct config *config_read(const char *path, struct error *err) __attribute__((w
 void config_free(struct config *config);
 
 /* Where the file is: the option, else $SLUICE_CONFIG, else ./sluice.yaml upward to the root of the
-   git checkout, else $XDG_CONFIG_HOME/sluice/config.yaml, else /etc/sluice/config.yaml.  The caller
-   frees it; ERROR_NOT_FOUND lists where was looked. */
+   git checkout, else $XDG_CONFIG_HOME/sluice/config.yaml (~/.config when unset), else
+   /etc/sluice/config.yaml.  The caller frees it; ERROR_NOT_FOUND lists where was looked. */
 char *config_find(const char *option, struct error *err) __attribute__((warn_unused_result));
 
 const struct config_cluster *config_cluster(const struct config *config, const char *name);

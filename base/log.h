@@ -24,8 +24,14 @@ struct log_field {
     int64_t number;
 };
 
-#define FIELD_TEXT(key_, text_) ((struct log_field){ .key = (key_), .text = (text_) ?: "" })
+#define FIELD_TEXT(key_, text_) log_field_text((key_), (text_))
 #define FIELD_INT(key_, number_) ((struct log_field){ .key = (key_), .number = (number_) })
+
+/* NULL is logged as an empty text. */
+static inline struct log_field log_field_text(const char *key, const char *text)
+{
+    return (struct log_field){ .key = key, .text = text ? text : "" };
+}
 
 #define log_event(level, event, ...)                                                               \
     log_write((level), (event), (const struct log_field[]){ __VA_ARGS__ },                         \

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One window of a plan: how many replicas of each queue the nodes have room for, and where.  For
+ * allocate.c, which knows how many are needed.
+ */
+#pragma once
+
+#include "windows/allocate.h"
+#include "windows/estimate.h"
+
+struct window_work {
+    const struct allocate_model *model;
+    struct allocate_cell *cells; /* of this window, one a queue */
+    const struct estimate
+        *estimates; /* one a queue: what a replica is worth where they are scarce */
+};
+
+/* Sets `granted` of each cell, writes the schedule, returns how many nodes are missing. */
+int allocate_window(const struct window_work *work, struct schedule *schedule);

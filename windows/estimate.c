@@ -1,0 +1,130 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The load of every step is put into one of 256 bins, so that a look at one number of servers costs
+ * the same for a day as for a year.
+ */
+#include "windows/estimate.h"
+
+#include "windows/erlang.h"
+
+#include <math.h>
+
+/* Near 1 no number of servers is enough for a formula, whose tail never ends. */
+static const double p_max = 0.9999;
+
+static double step_arrivals(const struct arrivals_setup *setup, size_t step)
+{
+    return setup->scale * ((double)demand_at(setup->series, DEMAND_HIGH, step) +
+                           (double)demand_at(setup->series, DEMAND_LOW, step));
+}
+
+/* The first pass finds the largest load, the second fills the bins below it. */
+static void walk(struct estimate *estimate, const struct arrivals_setup *setup, bool fills)
+{
+    double step_s = (double)setup->series->step_ms / SECOND_MS;
+    double keeps = exp(-step_s / estimate->mean_s);
+
+    for (size_t i = 0; i < setup->segments->list.count; i++) {
+        const struct segment *segment = &setup->segments->list.items[i];
+        double load = step_arrivals(setup, segment->first) / step_s * estimate->mean_s;
+
+        for (size_t step = segment->first; step < segment->first + segment->count; step++) {
+            double arrivals = step_arrivals(setup, step);
+
+            load = load * keeps + arrivals / step_s * estimate->mean_s * (1 - keeps);
+            if (!fills) {
+                estimate->load_max = fmax(estimate->load_max, load);
+                continue;
+            }
+
+            double bin = load / estimate->load_max * ESTIMATE_BINS;
+
+            estimate->share[bin < ESTIMATE_BINS ? (int)bin : ESTIMATE_BINS - 1] += arrivals;
+        }
+    }
+}
+
+void estimate_init(struct estimate *estimate, const struct arrivals_setup *setup)
+{
+    double sum = 0;
+
+    *estimate = (struct estimate){ .mean_s = setup->service->mean_s, .cv = setup->service->cv };
+    walk(estimate, setup, false);
+    if (!(estimate->load_max > 0))
+        return;
+    walk(estimate, setup, true);
+    for (int i = 0; i < ESTIMATE_BINS; i++)
+        sum += estimate->share[i];
+    for (int i = 0; i < ESTIMATE_BINS; i++)
+        estimate->share[i] /= sum;
+}
+
+static double bin_load(const struct estimate *estimate, int bin)
+{
+    return estimate->load_max * (bin + 0.5) / ESTIMATE_BINS;
+}
+
+double estimate_tail(const struct estimate *estimate, int servers, double t_s)
+{
+    double slower = 2 / (1 + estimate->cv * estimate->cv);
+    double tail = 0;
+
+    for (int i = 0; i < ESTIMATE_BINS; i++) {
+        double load = bin_load(estimate, i);
+
+        if (estimate->share[i] <= 0)
+            continue;
+        if (load >= servers)
+            tail += estimate->share[i];
+        else
+            tail += estimate->share[i] * erlang_c(servers, load) *
+                    exp(-slower * (servers - load) * t_s / estimate->mean_s);
+    }
+    return tail;
+}
+
+int estimate_servers(const struct estimate *estimate, double p, double t_s)
+{
+    int fails = 0;
+    int passes = 1;
+
+    p = fmin(p, p_max);
+    if (!(estimate->load_max > 0))
+        return 1;
+    while (passes < ERLANG_SERVERS_MAX && estimate_tail(estimate, passes, t_s) > 1 - p) {
+        fails = passes;
+        passes *= 2;
+    }
+    while (passes - fails > 1) {
+        int middle = fails + (passes - fails) / 2;
+
+        if (estimate_tail(estimate, middle, t_s) > 1 - p)
+            fails = middle;
+        else
+            passes = middle;
+    }
+    return passes;
+}
+
+double estimate_pressure(const struct estimate *estimate, int servers, double p, double target_s)
+{
+    double unstable = 1000;
+    double below = 0;
+    double above = unstable;
+
+    p = fmin(p, p_max);
+    if (!(estimate->load_max > 0))
+        return 0;
+    if (estimate_tail(estimate, servers, unstable * target_s) > 1 - p)
+        return unstable * (1 + estimate->load_max / (servers > 0 ? servers : 0.5));
+    for (int i = 0; i < 40; i++) {
+        double middle = (below + above) / 2;
+
+        if (estimate_tail(estimate, servers, middle * target_s) > 1 - p)
+            below = middle;
+        else
+            above = middle;
+    }
+    return above;
+}

@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A quick estimate of waits under demand that varies: each step as a stationary system at the load
+ * that the arrivals up to then leave behind (the modified offered load).  Good to a few per cent in
+ * servers: where the search by replay begins, and by which scarce machines are shared.  Never what
+ * decides.
+ */
+#pragma once
+
+#include "windows/arrivals.h"
+
+enum { ESTIMATE_BINS = 256 };
+
+struct estimate {
+    double mean_s; /* of service */
+    double cv;
+    double load_max;             /* erlangs */
+    double share[ESTIMATE_BINS]; /* of the arrivals that come at a load in this bin */
+};
+
+void estimate_init(struct estimate *estimate, const struct arrivals_setup *setup);
+
+/* The share of requests that wait longer than t. */
+double estimate_tail(const struct estimate *estimate, int servers, double t_s);
+
+/* The fewest servers with which at most a share of 1 - p waits longer than t; at least 1. */
+int estimate_servers(const struct estimate *estimate, double p, double t_s);
+
+/* The wait at p, in multiples of the target; above 1000 where the peak load cannot be served, more
+   the worse.  Finite and falling in servers. */
+double estimate_pressure(const struct estimate *estimate, int servers, double p, double target_s);

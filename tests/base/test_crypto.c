@@ -1,0 +1,148 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Hashes and encodings by their published vectors; a signature verified with the public key.
+ */
+#include "base/crypto.h"
+#include "base/memory.h"
+#include "tests/support/unit.h"
+
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <string.h>
+
+static void hashes_the_published_vectors(void **state)
+{
+    char text[SHA256_TEXT_SIZE];
+
+    (void)state;
+    crypto_sha256_text("", 0, text);
+    assert_string_equal(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    crypto_sha256_text("abc", 3, text);
+    assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+static const struct {
+    const char *plain, *base64, *base64url;
+} vectors[] = {
+    { "", "", "" },
+    { "f", "Zg==", "Zg" },
+    { "fo", "Zm8=", "Zm8" },
+    { "foo", "Zm9v", "Zm9v" },
+    { "foob", "Zm9vYg==", "Zm9vYg" },
+    { "fooba", "Zm9vYmE=", "Zm9vYmE" },
+    { "foobar", "Zm9vYmFy", "Zm9vYmFy" },
+    { "\xfb\xff\xfe", "+//+", "-__-" },
+};
+
+static void encodes_and_decodes_base64(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+        owned(text) struct text *padded = text_new(64), *url = text_new(64);
+        owned(text) struct text *decoded = NULL;
+
+        crypto_add_base64(padded, vectors[i].plain, strlen(vectors[i].plain));
+        crypto_add_base64url(url, vectors[i].plain, strlen(vectors[i].plain));
+        decoded = crypto_decode_base64(vectors[i].base64, NULL);
+        assert_string_equal(padded->chars, vectors[i].base64);
+        assert_string_equal(url->chars, vectors[i].base64url);
+        assert_string_equal(decoded->chars, vectors[i].plain);
+    }
+}
+
+static void decoding_skips_line_breaks(void **state)
+{
+    owned(text) struct text *decoded = crypto_decode_base64("Zm9\r\nvYg=\n=\n", NULL);
+
+    (void)state;
+    assert_string_equal(decoded->chars, "foob");
+}
+
+static void refuses_what_no_encoder_writes(void **state)
+{
+    static const char *const bad[] = { "Z",     "Zg",       "Zg=",    "Zg=a", "=aaa",
+                                       "Zm 9v", "Zg==Zg==", "Zh==",   "Zm9=", "-__-",
+                                       "Zg===", "====",     "Zm9v\t", "Z===", "Zm9v\xc3zzz" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct error err = { 0 };
+
+        print_message("    %s\n", bad[i]);
+        assert_null(crypto_decode_base64(bad[i], &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+}
+
+/* The private key in PEM, encrypted when a password is given; the caller frees it. */
+static char *print_key(EVP_PKEY *key, const char *password)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *bytes, *pem;
+    long size;
+
+    require(PEM_write_bio_PrivateKey(bio, key, password ? EVP_aes_128_cbc() : NULL,
+                                     (const unsigned char *)password,
+                                     password ? (int)strlen(password) : 0, NULL, NULL));
+    size = BIO_get_mem_data(bio, &bytes);
+    pem = text_format("%.*s", (int)size, bytes);
+    BIO_free(bio);
+    return pem;
+}
+
+static void signs_so_that_the_public_key_verifies(void **state)
+{
+    EVP_PKEY *key = EVP_RSA_gen(2048);
+    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    owned(chars) char *pem = print_key(key, NULL);
+    owned(text) struct text *signature = text_new(1024);
+    struct error err = { 0 };
+
+    (void)state;
+    assert_int_equal(crypto_sign_rs256(pem, "message", 7, signature, &err), 0);
+    assert_int_equal(signature->length, 256);
+    assert_int_equal(EVP_DigestVerifyInit(digest, NULL, EVP_sha256(), NULL, key), 1);
+    assert_int_equal(EVP_DigestVerify(digest, (const unsigned char *)signature->chars,
+                                      signature->length, (const unsigned char *)"message", 7),
+                     1);
+    EVP_MD_CTX_free(digest);
+    EVP_PKEY_free(key);
+}
+
+static void refuses_other_keys_without_asking(void **state)
+{
+    EVP_PKEY *rsa = EVP_RSA_gen(2048);
+    EVP_PKEY *curve = EVP_EC_gen("P-256");
+    owned(chars) char *encrypted = print_key(rsa, "password");
+    owned(chars) char *elliptic = print_key(curve, NULL);
+    owned(text) struct text *signature = text_new(1024);
+    struct error err = { 0 };
+
+    (void)state;
+    EVP_PKEY_free(rsa);
+    EVP_PKEY_free(curve);
+    assert_int_equal(crypto_sign_rs256("nonsense", "m", 1, signature, &err), -1);
+    assert_string_equal(err.text, "the private key is not readable (unencrypted PEM expected)");
+    assert_int_equal(crypto_sign_rs256(encrypted, "m", 1, signature, &err), -1);
+    assert_string_equal(err.text, "the private key is not readable (unencrypted PEM expected)");
+    assert_int_equal(crypto_sign_rs256(elliptic, "m", 1, signature, &err), -1);
+    assert_string_equal(err.text, "the private key is not an RSA key");
+    assert_int_equal(signature->length, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hashes_the_published_vectors),
+        cmocka_unit_test(encodes_and_decodes_base64),
+        cmocka_unit_test(decoding_skips_line_breaks),
+        cmocka_unit_test(refuses_what_no_encoder_writes),
+        cmocka_unit_test(signs_so_that_the_public_key_verifies),
+        cmocka_unit_test(refuses_other_keys_without_asking),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole files: limits, kinds of failure, replacement, gzip, locks.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "tests/support/folder.h"
+#include "tests/support/unit.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static void reads_up_to_the_limit(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = test_folder_write(folder, "a", "12345");
+    struct error err = { 0 };
+    owned(text) struct text *content = file_read(path, 5, &err);
+
+    (void)state;
+    assert_string_equal(content->chars, "12345");
+    assert_null(file_read(path, 4, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_null(file_read_unpacked(path, 4, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_null(file_read(folder, 5, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_null(file_read("/nonexistent/a", 5, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_string_equal(err.text, "/nonexistent/a: cannot open: No such file or directory");
+}
+
+static void writing_replaces_and_leaves_nothing_behind(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = test_folder_write(folder, "a", "old and longer");
+    struct file_list list;
+    struct stat status;
+    owned(text) struct text *content = NULL;
+
+    (void)state;
+    assert_int_equal(file_write(path, "new\0x", 5, 0600, NULL), 0);
+    content = file_read(path, 100, NULL);
+    assert_int_equal(content->length, 5);
+    assert_memory_equal(content->chars, "new\0x", 5);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(file_list(folder, "", &list, NULL), 0);
+    assert_int_equal(list.count, 1);
+    file_list_free(&list);
+}
+
+static void a_failed_write_leaves_nothing_behind(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = text_format("%s/sub", folder);
+    owned(chars) char *below = text_format("%s/sub/none/x", folder);
+    struct file_list list;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(file_make_folder(path, 0755, NULL), 0);
+    assert_int_equal(file_write(path, "x", 1, 0600, &err), -1); /* a folder stands there */
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_int_equal(file_write(below, "x", 1, 0600, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_int_equal(file_list(folder, "", &list, NULL), 0);
+    assert_int_equal(list.count, 1);
+    file_list_free(&list);
+}
+
+static void makes_folders_with_their_parents(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *deep = text_format("%s/a/b//c/", folder);
+    owned(chars) char *file = test_folder_write(folder, "f", "");
+    owned(chars) char *below_file = text_format("%s/x", file);
+
+    (void)state;
+    assert_int_equal(file_make_folder(deep, 0755, NULL), 0);
+    assert_int_equal(file_make_folder(deep, 0755, NULL), 0);
+    assert_true(file_exists(deep));
+    assert_int_equal(file_make_folder(file, 0755, NULL), -1);
+    assert_int_equal(file_make_folder(below_file, 0755, NULL), -1);
+}
+
+static void lists_sorted_by_ending(void **state)
+{
+    static const char *const names[] = { "b.yaml", "a.yaml", "B.yaml", "c.txt", ".h.yaml", "yaml" };
+    owned(test_folder) char *folder = test_folder_new();
+    struct file_list list;
+    struct error err;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        mem_free(test_folder_write(folder, names[i], ""));
+    assert_int_equal(file_list(folder, ".yaml", &list, NULL), 0);
+    assert_int_equal(list.count, 3);
+    assert_string_equal(list.names[0], "B.yaml");
+    assert_string_equal(list.names[1], "a.yaml");
+    assert_string_equal(list.names[2], "b.yaml");
+    file_list_free(&list);
+    assert_int_equal(file_list("/nonexistent", "", &list, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+}
+
+static void unpacks_gzip_by_its_first_bytes(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = text_format("%s/a", folder);
+    owned(chars) char *plain = test_folder_write(folder, "plain", "hello\n");
+    owned(text) struct text *content = NULL, *packed = NULL, *same = NULL;
+    gzFile stream = gzopen(path, "wb");
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < 50000; i++)
+        gzputs(stream, "hello\n");
+    gzclose(stream);
+    content = file_read_unpacked(path, 300000, &err);
+    assert_int_equal(content->length, 300000);
+    assert_null(file_read_unpacked(path, 299999, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    same = file_read_unpacked(plain, 100, &err);
+    assert_string_equal(same->chars, "hello\n");
+    packed = file_read(path, 300000, &err);
+    assert_int_equal(file_write(path, packed->chars, packed->length - 20, 0600, NULL), 0);
+    assert_null(file_read_unpacked(path, 300000, &err));
+    assert_int_equal(err.kind, ERROR_CORRUPT);
+    packed->chars[packed->length / 2] ^= 0x55;
+    assert_int_equal(file_write(path, packed->chars, packed->length, 0600, NULL), 0);
+    assert_null(file_read_unpacked(path, 300000, &err));
+    assert_int_equal(err.kind, ERROR_CORRUPT);
+}
+
+static const struct {
+    const char *beside, *path, *want;
+} besides[] = {
+    { "/etc/sluice/a.yaml", "b.yaml", "/etc/sluice/b.yaml" },
+    { "/etc/a.yaml", "/x/b", "/x/b" },
+    { "a.yaml", "b.yaml", "b.yaml" },
+    { "dir/a.yaml", "sub/b", "dir/sub/b" },
+    { "/a", "b", "/b" },
+};
+
+static void finds_the_path_beside(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(besides); i++) {
+        owned(chars) char *path = file_beside(besides[i].beside, besides[i].path);
+
+        assert_string_equal(path, besides[i].want);
+    }
+}
+
+static void a_lock_is_held_until_closed(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = text_format("%s/lock", folder);
+    struct error err;
+    int fd = file_lock(path, &err);
+    int again;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(file_lock(path, &err), -1);
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    close(fd);
+    again = file_lock(path, &err);
+    assert_true(again >= 0);
+    close(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_up_to_the_limit),
+        cmocka_unit_test(writing_replaces_and_leaves_nothing_behind),
+        cmocka_unit_test(a_failed_write_leaves_nothing_behind),
+        cmocka_unit_test(makes_folders_with_their_parents),
+        cmocka_unit_test(lists_sorted_by_ending),
+        cmocka_unit_test(unpacks_gzip_by_its_first_bytes),
+        cmocka_unit_test(finds_the_path_beside),
+        cmocka_unit_test(a_lock_is_held_until_closed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

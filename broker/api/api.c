@@ -1,0 +1,260 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE route table, and the way from a call to an answer.
+ */
+#include "broker/api/api.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/url.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a route gets: the decoded body (an object, maybe empty) and who asks. */
+struct ask {
+    struct service *service;
+    const char *target;
+    const char *id; /* the segment that stands for ":id"; NULL without one */
+    const json_t *body;
+    const char *by;
+};
+
+/* Returns new JSON, or NULL and an error. */
+typedef json_t *(*route_fn)(const struct ask *ask, struct error *err);
+
+enum role { ROLE_VIEWER, ROLE_OPERATOR };
+
+static json_t *get_status(const struct ask *ask, struct error *err);
+static json_t *get_transfers(const struct ask *ask, struct error *err);
+static json_t *get_transfer(const struct ask *ask, struct error *err);
+static json_t *get_version(const struct ask *ask, struct error *err);
+static json_t *post_plan(const struct ask *ask, struct error *err);
+static json_t *post_apply(const struct ask *ask, struct error *err);
+static json_t *post_reclaim(const struct ask *ask, struct error *err);
+static json_t *post_freeze(const struct ask *ask, struct error *err);
+static json_t *post_unfreeze(const struct ask *ask, struct error *err);
+
+// clang-format off
+static const struct route {
+    enum http_method method;
+    const char *path; /* ":id" stands for one segment */
+    route_fn answer;
+    enum role role;
+} routes[] = {
+    { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER },
+    { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER },
+    { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER },
+    { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER },
+    { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER },
+    { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR },
+    { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR },
+    { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR },
+    { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR },
+};
+// clang-format on
+
+static json_t *get_status(const struct ask *ask, struct error *err)
+{
+    (void)err;
+    return service_status(ask->service);
+}
+
+static json_t *get_transfers(const struct ask *ask, struct error *err)
+{
+    owned(chars) char *all = url_query(ask->target, "all");
+
+    (void)err;
+    return service_transfers(ask->service, text_equal(all, "true"));
+}
+
+static json_t *get_transfer(const struct ask *ask, struct error *err)
+{
+    return service_transfer(ask->service, ask->id, err);
+}
+
+static json_t *get_version(const struct ask *ask, struct error *err)
+{
+    (void)ask;
+    (void)err;
+    return json_make("{ss ss}", "kind", "version", "version", SLUICE_VERSION);
+}
+
+static json_t *post_plan(const struct ask *ask, struct error *err)
+{
+    json_t *schedules = NULL;
+
+    if (json_find_object(ask->body, "schedules", &schedules, err) < 0)
+        return NULL;
+    return service_plan(ask->service, schedules, err);
+}
+
+static json_t *post_apply(const struct ask *ask, struct error *err)
+{
+    json_t *schedules;
+    const char *fingerprint = NULL;
+
+    if (json_need_object(ask->body, "schedules", &schedules, err) < 0 ||
+        json_find_text(ask->body, "fingerprint", &fingerprint, err) < 0)
+        return NULL;
+    return service_apply(ask->service, schedules, fingerprint, ask->by, err);
+}
+
+static json_t *post_reclaim(const struct ask *ask, struct error *err)
+{
+    return service_reclaim(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *post_freeze(const struct ask *ask, struct error *err)
+{
+    return service_freeze(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *post_unfreeze(const struct ask *ask, struct error *err)
+{
+    return service_unfreeze(ask->service, ask->body, ask->by, err);
+}
+
+static int status_of(enum error_kind kind)
+{
+    switch (kind) {
+    case ERROR_INVALID:
+        return 400;
+    case ERROR_DENIED:
+        return 403;
+    case ERROR_NOT_FOUND:
+        return 404;
+    case ERROR_CONFLICT:
+        return 409;
+    case ERROR_NONE:
+    case ERROR_TRANSIENT:
+    case ERROR_THROTTLED:
+    case ERROR_NO_CAPACITY:
+    case ERROR_UNKNOWN_OUTCOME:
+        return 503;
+    case ERROR_CORRUPT:
+    case ERROR_BUG:
+    case ERROR_KIND_COUNT:
+        return 500;
+    }
+    return 500;
+}
+
+static void answer_error(struct http_call *call, const struct error *err)
+{
+    owned(json) json_t *body = json_make("{s{ss ss}}", "error", "kind", error_kind_name(err->kind),
+                                         "text", err->text);
+    owned(chars) char *text = json_print(body);
+
+    http_call_answer(call, status_of(err->kind), NULL, NULL, 0, text, strlen(text));
+}
+
+/* Whether the segments fit the path; *ret_id is the one that stands at ":id". */
+static bool fits(const char *path, const struct url_segments *segments, const char **ret_id)
+{
+    struct url_segments wanted = url_split(path);
+    bool is_fit = wanted.count == segments->count;
+
+    *ret_id = NULL;
+    for (size_t i = 0; is_fit && i < wanted.count; i++) {
+        if (text_equal(wanted.items[i], ":id"))
+            *ret_id = segments->items[i];
+        else
+            is_fit = text_equal(wanted.items[i], segments->items[i]);
+    }
+    url_segments_free(&wanted);
+    return is_fit;
+}
+
+static const struct route *find_route(struct http_call *call, const struct url_segments *segments,
+                                      const char **ret_id)
+{
+    for (size_t i = 0; i < COUNT_OF(routes); i++)
+        if (routes[i].method == http_call_method(call) && fits(routes[i].path, segments, ret_id))
+            return &routes[i];
+    return NULL;
+}
+
+/* Operators are root and the user that runs the service; whoever may open the socket may look. */
+static bool is_operator(const struct http_peer *peer)
+{
+    return peer->is_local && (peer->uid == 0 || peer->uid == geteuid());
+}
+
+static void name_peer(const struct http_peer *peer, char *out, size_t size)
+{
+    char buffer[1024];
+    struct passwd entry;
+    struct passwd *found = NULL;
+
+    if (getpwuid_r(peer->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
+        snprintf(out, size, "%s", found->pw_name);
+    else
+        snprintf(out, size, "uid %u", (unsigned)peer->uid);
+}
+
+static json_t *read_body(struct http_call *call, struct error *err)
+{
+    size_t size;
+    const char *bytes = http_call_body(call, &size);
+    owned(json) json_t *body = NULL;
+
+    if (size == 0)
+        return json_object();
+    body = json_parse(bytes, size, "request", err);
+    if (body && !json_is_object(body)) {
+        error_set(err, ERROR_INVALID, "request: expected an object");
+        return NULL;
+    }
+    return steal(&body);
+}
+
+static json_t *run_route(const struct route *route, struct ask *ask, struct http_call *call,
+                         struct error *err)
+{
+    struct http_peer peer = http_call_peer(call);
+    owned(json) json_t *body = NULL;
+    char by[64];
+
+    if (route->role == ROLE_OPERATOR && !is_operator(&peer)) {
+        error_set(err, ERROR_DENIED, "only root and the service's own user may do this");
+        return NULL;
+    }
+    body = read_body(call, err);
+    if (!body)
+        return NULL;
+    name_peer(&peer, by, sizeof by);
+    ask->body = body;
+    ask->by = by;
+    if (route->role == ROLE_OPERATOR)
+        log_info("request", FIELD_TEXT("path", route->path), FIELD_TEXT("by", by));
+    return route->answer(ask, err);
+}
+
+void api_handle(void *context, struct http_call *call)
+{
+    struct ask ask = { .service = context, .target = http_call_target(call) };
+    struct url_segments segments = url_split(ask.target);
+    const struct route *route = find_route(call, &segments, &ask.id);
+    owned(json) json_t *answer = NULL;
+    struct error err = { 0 };
+
+    if (!route)
+        error_set(&err, ERROR_NOT_FOUND, "there is no %s %s",
+                  http_method_name(http_call_method(call)), ask.target);
+    else
+        answer = run_route(route, &ask, call, &err);
+    url_segments_free(&segments);
+
+    if (answer) {
+        owned(chars) char *text = json_print(answer);
+
+        http_call_answer(call, 200, NULL, NULL, 0, text, strlen(text));
+    } else {
+        answer_error(call, &err);
+    }
+}

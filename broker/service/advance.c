@@ -1,0 +1,135 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From the plan to transfers: what the guard allows begins, in moves.  A move is what goes from one
+ * pool to another for one reason at one time.
+ */
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+/* Time for a production pool's replicas to be gone before its nodes are closed. */
+enum { PRODUCTION_NOTICE_MS = 2 * MINUTE_MS };
+
+static struct guard_load load_of(const struct service *service, const struct plan_pool *pool,
+                                 size_t begun)
+{
+    struct guard_load load = { .nodes_left = pool->present - (int64_t)begun };
+
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (transfer->state != TRANSFER_LIVE)
+            continue;
+        load.in_flight++;
+        load.in_flight_of_cluster += transfer->source->cluster == pool->config->cluster;
+    }
+    return load;
+}
+
+static struct transfer *new_transfer(struct service *service, const struct plan_transfer *wish,
+                                     const char *move)
+{
+    struct transfer *transfer = transfer_new();
+    struct wall_time now = loop_wall(service->world->loop);
+    bool is_research = wish->source->cluster->role == ROLE_RESEARCH;
+    char hex[11];
+    owned(chars) char *reason = NULL;
+
+    random_hex(service->world->random, hex, sizeof hex);
+    text_copy(transfer->id, sizeof transfer->id, "t-");
+    text_copy(transfer->id + 2, sizeof transfer->id - 2, hex);
+    text_copy(transfer->move, sizeof transfer->move, move);
+    text_copy(transfer->node, sizeof transfer->node, wish->node->name);
+    text_copy(transfer->node_uid, sizeof transfer->node_uid, wish->node->uid);
+    text_copy(transfer->instance, sizeof transfer->instance, wish->node->instance);
+    transfer->source = wish->source;
+    transfer->target = wish->target;
+    transfer->is_emergency = wish->is_emergency;
+    transfer->created = now;
+    transfer->due = wish->due;
+    transfer->departure.ms = now.ms + (wish->is_emergency ? 0
+                                       : is_research      ? service->config->drain.notice_ms
+                                                          : PRODUCTION_NOTICE_MS);
+    reason = text_format("%s", wish->is_emergency ? "reclaim"
+                               : is_research      ? "production needs it"
+                                                  : "production can spare it");
+    text_copy(transfer->reason, sizeof transfer->reason, reason);
+    return transfer;
+}
+
+static bool is_one_move(const struct plan_transfer *left, const struct plan_transfer *right)
+{
+    return left->source == right->source && left->target == right->target &&
+           left->is_emergency == right->is_emergency;
+}
+
+/* Begins what is allowed of one move: the transfers from `first` on that belong together. */
+static void begin_move(struct service *service, const struct survey *survey,
+                       const struct plan *plan, size_t first, bool *is_done)
+{
+    const struct plan_transfer *head = &plan->transfers.items[first];
+    const struct plan_pool *pool = &survey->pools[head->source - service->config->pools];
+    struct guard_load load = load_of(service, pool, 0);
+    ARRAY(struct transfer *) begun = { 0 };
+    char move[TRANSFER_ID_SIZE] = "m-";
+    struct error err;
+
+    random_hex(service->world->random, move + 2, 9);
+    for (size_t i = first; i < plan->transfers.count; i++) {
+        const struct plan_transfer *wish = &plan->transfers.items[i];
+        const struct node *node;
+
+        if (is_done[i] || !is_one_move(head, wish))
+            continue;
+        is_done[i] = true;
+        node = fleet_node_of(service->fleet, wish->source, wish->node->instance);
+        require(node);
+        if (guard_allows_transfer(&service->guard, wish->source, wish->target, node, &load,
+                                  wish->is_emergency, &err) < 0) {
+            text_copy(service->held, sizeof service->held, err.text);
+            continue;
+        }
+        *array_add(&begun) = new_transfer(service, wish, move);
+        load.in_flight++;
+        load.in_flight_of_cluster++;
+        load.nodes_left--;
+    }
+    if (begun.count > 0) {
+        log_info("move_begins", FIELD_TEXT("move", move), FIELD_TEXT("from", head->source->name),
+                 FIELD_TEXT("to", head->target->name), FIELD_INT("nodes", (int64_t)begun.count),
+                 FIELD_TEXT("kind", head->is_emergency ? "reclaim" : "scheduled"));
+        if (runner_begin(service->runner, begun.items, begun.count, &err) < 0)
+            log_warn("move_refused", FIELD_TEXT("move", move), FIELD_TEXT("text", err.text));
+    }
+    array_clear(&begun);
+}
+
+static void withdraw(struct service *service, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->withdrawn.count; i++)
+        for (size_t k = 0; k < service->runner->transfers.count; k++)
+            if (text_equal(service->runner->transfers.items[k]->id, plan->withdrawn.items[i]))
+                runner_withdraw(service->runner, service->runner->transfers.items[k],
+                                "the plan does not want it any more");
+}
+
+void service_advance(struct service *service)
+{
+    owned(survey) struct survey *survey = NULL;
+    owned(plan) struct plan *plan = NULL;
+    bool *is_done;
+
+    if (service->runner->is_broken)
+        return;
+    scaler_advance(service->scaler);
+    service->held[0] = '\0';
+    survey = survey_make(service, service->book);
+    plan = plan_make(&survey->input);
+    withdraw(service, plan);
+    is_done = mem_new_array(plan->transfers.count, sizeof *is_done);
+    for (size_t i = 0; i < plan->transfers.count && !service->runner->is_broken; i++)
+        if (!is_done[i])
+            begin_move(service, survey, plan, i, is_done);
+    mem_free(is_done);
+}

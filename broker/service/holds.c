@@ -1,0 +1,402 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What people ordered against the plan: freezes, which stop voluntary work, and reclaims, which
+ * bring nodes to production at once.  Both are journaled, have an end, and end by themselves.
+ */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+#include <inttypes.h>
+
+enum { RECLAIM_FOR_S = 2 * 3600, RECLAIM_FOR_MAX_S = 7 * 24 * 3600 };
+
+static void reclaim_clear(struct reclaim *reclaim)
+{
+    mem_free(reclaim->id);
+    mem_free(reclaim->reason);
+    mem_free(reclaim->by);
+}
+
+void holds_clear(struct service *service)
+{
+    for (size_t i = 0; i < service->reclaims.count; i++)
+        reclaim_clear(&service->reclaims.items[i]);
+    array_clear(&service->reclaims);
+    guard_clear(&service->guard);
+}
+
+int64_t holds_level(const struct service *service, const struct config_pool *pool)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    int64_t level = 0;
+
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        const struct reclaim *reclaim = &service->reclaims.items[i];
+
+        if (reclaim->pool == pool && reclaim->until.ms > now.ms && reclaim->level > level)
+            level = reclaim->level;
+    }
+    return level;
+}
+
+static json_t *freeze_encode(const struct freeze *freeze)
+{
+    return json_make("{ss ss ss so}", "cluster", freeze->cluster, "reason", freeze->reason, "by",
+                     freeze->by, "until", json_wall(freeze->until));
+}
+
+static json_t *reclaim_encode(const struct reclaim *reclaim)
+{
+    return json_make("{ss ss sI ss ss so}", "id", reclaim->id, "pool", reclaim->pool->name,
+                     "level_nodes", (json_int_t)reclaim->level, "reason", reclaim->reason, "by",
+                     reclaim->by, "until", json_wall(reclaim->until));
+}
+
+json_t *holds_describe(const struct service *service)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    json_t *freezes = json_array();
+    json_t *reclaims = json_array();
+
+    for (size_t i = 0; i < service->guard.freezes.count; i++)
+        if (service->guard.freezes.items[i].until.ms > now.ms)
+            json_array_append_new(freezes, freeze_encode(&service->guard.freezes.items[i]));
+    for (size_t i = 0; i < service->reclaims.count; i++)
+        if (service->reclaims.items[i].until.ms > now.ms)
+            json_array_append_new(reclaims, reclaim_encode(&service->reclaims.items[i]));
+    return json_make("{so so}", "freezes", freezes, "reclaims", reclaims);
+}
+
+/* A freeze's key in the journal: one per cluster. */
+static const char *freeze_id(const char *cluster)
+{
+    return cluster[0] != '\0' ? cluster : "*";
+}
+
+static struct freeze *find_freeze(struct service *service, const char *cluster)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++)
+        if (text_equal(service->guard.freezes.items[i].cluster, cluster))
+            return &service->guard.freezes.items[i];
+    return NULL;
+}
+
+static int load_freeze(void *context, const char *id, uint64_t rev, const json_t *value,
+                       struct error *err)
+{
+    struct service *service = context;
+    struct freeze *freeze = array_add(&service->guard.freezes);
+
+    (void)id;
+    freeze->cluster = mem_copy_chars(json_text_or(value, "cluster", ""));
+    freeze->reason = mem_copy_chars(json_text_or(value, "reason", ""));
+    freeze->by = mem_copy_chars(json_text_or(value, "by", ""));
+    freeze->rev = rev;
+    return wall_parse(json_text_or(value, "until", ""), false, &freeze->until, err);
+}
+
+static int load_reclaim(void *context, const char *id, uint64_t rev, const json_t *value,
+                        struct error *err)
+{
+    struct service *service = context;
+    const struct config_pool *pool = config_pool(service->config, json_text_or(value, "pool", ""));
+    struct reclaim *reclaim;
+
+    if (!pool) {
+        log_warn("reclaim_ignored", FIELD_TEXT("reclaim", id),
+                 FIELD_TEXT("text", "its pool is not configured any more"));
+        return 0;
+    }
+    reclaim = array_add(&service->reclaims);
+    reclaim->id = mem_copy_chars(id);
+    reclaim->pool = pool;
+    reclaim->level = json_int_or(value, "level_nodes", 0);
+    reclaim->reason = mem_copy_chars(json_text_or(value, "reason", ""));
+    reclaim->by = mem_copy_chars(json_text_or(value, "by", ""));
+    reclaim->rev = rev;
+    return wall_parse(json_text_or(value, "until", ""), false, &reclaim->until, err);
+}
+
+int holds_load(struct service *service, struct error *err)
+{
+    if (journal_each(service->world->journal, "freeze", load_freeze, service, err) < 0)
+        return -1;
+    return journal_each(service->world->journal, "reclaim", load_reclaim, service, err);
+}
+
+/* Writes one hold with its event. */
+static int store(struct service *service, const char *kind, const char *id, uint64_t rev,
+                 json_t *value, const char *event, const char *by, struct error *err)
+{
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    owned(json) json_t *story = json_make("{ss ss sO}", "event", event, "by", by, kind, value);
+
+    journal_put(batch, kind, id, rev, value);
+    journal_event(batch, loop_wall(service->world->loop), story);
+    if (journal_commit(service->world->journal, &batch, err) < 0) {
+        runner_break(service->runner, err);
+        return -1;
+    }
+    timer_set_sooner(service->timer, 0);
+    return 0;
+}
+
+static int check_cluster(const struct service *service, const char *cluster, struct error *err)
+{
+    if (cluster[0] != '\0' && !config_cluster(service->config, cluster))
+        return error_set(err, ERROR_INVALID, "there is no cluster %s in %s", cluster,
+                         service->config->path);
+    return 0;
+}
+
+/* Sets the freeze of a cluster (or of all) to end at `until`. */
+static json_t *set_freeze(struct service *service, const char *cluster, struct wall_time until,
+                          const char *reason, const char *by, struct error *err)
+{
+    struct freeze *freeze = find_freeze(service, cluster);
+    struct freeze next = {
+        .cluster = mem_copy_chars(cluster),
+        .reason = mem_copy_chars(reason),
+        .by = mem_copy_chars(by),
+        .until = until,
+        .rev = freeze ? freeze->rev : 0,
+    };
+    json_t *value = freeze_encode(&next);
+    bool is_future = until.ms > loop_wall(service->world->loop).ms;
+
+    if (store(service, "freeze", freeze_id(cluster), next.rev, value,
+              is_future ? "freeze" : "unfreeze", by, err) < 0) {
+        freeze_clear(&next);
+        json_decref(value);
+        return NULL;
+    }
+    next.rev++;
+    if (freeze)
+        freeze_clear(freeze);
+    else
+        freeze = array_add(&service->guard.freezes);
+    *freeze = next;
+    return value;
+}
+
+json_t *service_freeze(struct service *service, const json_t *request, const char *by,
+                       struct error *err)
+{
+    const char *cluster = json_text_or(request, "cluster", "");
+    const char *reason;
+    const char *until_text;
+    struct wall_time until;
+
+    if (json_need_text(request, "reason", &reason, err) < 0 ||
+        json_need_text(request, "until", &until_text, err) < 0 ||
+        wall_parse(until_text, false, &until, err) < 0 || check_cluster(service, cluster, err) < 0)
+        return NULL;
+    if (until.ms <= loop_wall(service->world->loop).ms) {
+        error_set(err, ERROR_INVALID, "until: %s has passed", until_text);
+        return NULL;
+    }
+    return set_freeze(service, cluster, until, reason, by, err);
+}
+
+json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
+                         struct error *err)
+{
+    const char *cluster = json_text_or(request, "cluster", "");
+    struct wall_time now = loop_wall(service->world->loop);
+    const struct freeze *freeze;
+
+    if (check_cluster(service, cluster, err) < 0)
+        return NULL;
+    freeze = find_freeze(service, cluster);
+    if (!freeze || freeze->until.ms <= now.ms) {
+        error_set(err, ERROR_NOT_FOUND, "%s is not frozen%s", cluster[0] ? cluster : "nothing",
+                  cluster[0] ? " by a freeze of its own" : " as a whole");
+        return NULL;
+    }
+    return set_freeze(service, cluster, now, "unfreeze", by, err);
+}
+
+/* A wish for one pool, as part of a reclaim for its cluster. */
+struct portion {
+    const struct plan_pool *pool;
+    int64_t nodes;
+    int64_t free_nodes; /* that research in its reservation can give */
+};
+
+static int64_t research_can_give(const struct survey *survey,
+                                 const struct config_reservation *reservation)
+{
+    const struct config *config = survey->input.config;
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+        int64_t over_floor = pool->present - pool->config->static_nodes;
+        int64_t movable = (int64_t)pool->nodes.count;
+
+        if (pool->config->reservation != reservation ||
+            pool->config->cluster->role != ROLE_RESEARCH || over_floor <= 0)
+            continue;
+        nodes += movable < over_floor ? movable : over_floor;
+    }
+    return nodes;
+}
+
+/* Spreads the wish over the cluster's pools, where most can be had first; what was found. */
+static int64_t spread(const struct survey *survey, const struct config_cluster *cluster,
+                      int64_t nodes, struct portion *portions, size_t *ret_count)
+{
+    const struct config *config = survey->input.config;
+    int64_t found = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == cluster)
+            portions[count++] = (struct portion){
+                .pool = &survey->pools[i],
+                .free_nodes = research_can_give(survey, config->pools[i].reservation),
+            };
+    while (found < nodes) {
+        struct portion *best = NULL;
+
+        for (size_t i = 0; i < count; i++)
+            if (portions[i].nodes < portions[i].free_nodes &&
+                (!best ||
+                 portions[i].free_nodes - portions[i].nodes > best->free_nodes - best->nodes))
+                best = &portions[i];
+        if (!best)
+            break;
+        best->nodes++;
+        found++;
+    }
+    *ret_count = count;
+    return found;
+}
+
+/* What taking the cheapest nodes of the reservation's research pools costs. */
+static int64_t price_gpu_s(const struct survey *survey, const struct portion *portion)
+{
+    const struct config *config = survey->input.config;
+    ARRAY(int64_t) costs = { 0 };
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+
+        if (pool->config->reservation != portion->pool->config->reservation ||
+            pool->config->cluster->role != ROLE_RESEARCH)
+            continue;
+        for (size_t k = 0; k < pool->nodes.count; k++) {
+            size_t at = costs.count;
+
+            (void)array_add(&costs);
+            for (; at > 0 && costs.items[at - 1] > pool->nodes.items[k].lost_gpu_s; at--)
+                costs.items[at] = costs.items[at - 1];
+            costs.items[at] = pool->nodes.items[k].lost_gpu_s;
+        }
+    }
+    for (size_t i = 0; i < costs.count && (int64_t)i < portion->nodes; i++)
+        sum += costs.items[i];
+    array_clear(&costs);
+    return sum;
+}
+
+static int store_portion(struct service *service, const struct portion *portion,
+                         struct wall_time until, const char *reason, const char *by,
+                         struct error *err)
+{
+    const struct plan_pool *pool = portion->pool;
+    int64_t supply = pool->present + pool->incoming;
+    int64_t level = pool->level > supply ? pool->level : supply;
+    char hex[9];
+    struct reclaim reclaim = { .pool = pool->config,
+                               .level = level + portion->nodes,
+                               .until = until };
+    owned(json) json_t *value = NULL;
+
+    random_hex(service->world->random, hex, sizeof hex);
+    reclaim.id = text_format("r-%s", hex);
+    reclaim.reason = mem_copy_chars(reason);
+    reclaim.by = mem_copy_chars(by);
+    value = reclaim_encode(&reclaim);
+    if (store(service, "reclaim", reclaim.id, 0, value, "reclaim", by, err) < 0) {
+        reclaim_clear(&reclaim);
+        return -1;
+    }
+    reclaim.rev = 1;
+    *array_add(&service->reclaims) = reclaim;
+    return 0;
+}
+
+/* Accepts what can be had; the answer says how much of the wish that is and what it costs. */
+static json_t *reclaim_nodes(struct service *service, const struct config_cluster *cluster,
+                             int64_t nodes, const json_t *request, int64_t for_s, const char *by,
+                             struct error *err)
+{
+    owned(survey) struct survey *survey = survey_make(service, service->book);
+    struct wall_time now = loop_wall(service->world->loop);
+    struct wall_time until = { now.ms + for_s * SECOND_MS };
+    const struct leads *leads = &service->runner->leads;
+    owned(json) json_t *portions_json = json_array();
+    struct portion portions[64];
+    int64_t lost_gpu_s = 0;
+    size_t count = 0;
+    int64_t found;
+
+    require(service->config->pool_count <= COUNT_OF(portions));
+    found = spread(survey, cluster, nodes, portions, &count);
+    if (found == 0) {
+        error_set(err, ERROR_DENIED,
+                  "no movable research node shares a reservation with a pool of %s", cluster->name);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (portions[i].nodes == 0)
+            continue;
+        lost_gpu_s += price_gpu_s(survey, &portions[i]);
+        if (!json_bool_or(request, "is_dry_run", false) &&
+            store_portion(service, &portions[i], until, json_text_or(request, "reason", ""), by,
+                          err) < 0)
+            return NULL;
+        json_array_append_new(portions_json,
+                              json_make("{ss sI}", "pool", portions[i].pool->config->name, "nodes",
+                                        (json_int_t)portions[i].nodes));
+    }
+    return json_make("{ss sI sI sO so sf sI sI sb}", "cluster", cluster->name, "wanted_nodes",
+                     (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json,
+                     "until", json_wall(until), "lost_gpu_hours", (double)lost_gpu_s / 3600.0,
+                     "lead_p50_s", (json_int_t)(leads_quantile(leads, 50) / SECOND_MS),
+                     "lead_p95_s", (json_int_t)(leads_quantile(leads, 95) / SECOND_MS),
+                     "is_dry_run", (int)json_bool_or(request, "is_dry_run", false));
+}
+
+json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
+                        struct error *err)
+{
+    const struct config_cluster *cluster;
+    const char *name;
+    const char *reason;
+    int64_t nodes;
+    int64_t for_s = RECLAIM_FOR_S;
+
+    if (json_need_text(request, "cluster", &name, err) < 0 ||
+        json_need_int(request, "nodes", &nodes, err) < 0 ||
+        json_need_text(request, "reason", &reason, err) < 0 ||
+        json_find_int(request, "for_s", &for_s, err) < 0)
+        return NULL;
+    cluster = config_cluster(service->config, name);
+    if (!cluster || cluster->role != ROLE_PRODUCTION) {
+        error_set(err, ERROR_INVALID, "%s is not a production cluster of %s", name,
+                  service->config->path);
+        return NULL;
+    }
+    if (nodes < 1 || nodes > 100000 || for_s < 60 || for_s > RECLAIM_FOR_MAX_S) {
+        error_set(err, ERROR_INVALID,
+                  "nodes must be at least 1, and the time between 1 minute and 7 days");
+        return NULL;
+    }
+    return reclaim_nodes(service, cluster, nodes, request, for_s, by, err);
+}

@@ -1,0 +1,221 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The schedules in force: applied as a whole set, kept in the journal.
+ */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Everything that the schedule names must be configured: a name nobody knows is a mistake. */
+static int check_replicas(const struct config *config, const struct schedule *schedule,
+                          struct error *err)
+{
+    for (size_t i = 0; i < schedule->replicas_count; i++) {
+        const struct schedule_replicas *row = &schedule->replicas[i];
+        bool is_known = false;
+
+        for (size_t w = 0; w < config->workload_count; w++)
+            for (size_t s = 0; s < config->workloads[w].share_count; s++)
+                is_known = is_known ||
+                           (text_equal(config->workloads[w].name, row->workload) &&
+                            text_equal(config->workloads[w].shares[s].cluster->name, row->cluster));
+        if (!is_known)
+            return error_set(err, ERROR_INVALID,
+                             "workload %s in cluster %s is in the schedule but not in %s",
+                             row->workload, row->cluster, config->path);
+    }
+    return 0;
+}
+
+static const struct config_pool *find_pool(const struct config *config,
+                                           const struct schedule_nodes *row, size_t zone)
+{
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct config_pool *pool = &config->pools[i];
+
+        if (text_equal(pool->reservation->machine, row->machine) &&
+            text_equal(pool->reservation->region, row->region) &&
+            text_equal(pool->cluster->name, row->cluster) && pool->reservation->zone_index == zone)
+            return pool;
+    }
+    return NULL;
+}
+
+static int check_row(const struct config *config, const struct schedule_nodes *row, int64_t *wanted,
+                     struct error *err)
+{
+    for (size_t zone = 0; zone < row->zone_count; zone++) {
+        const struct config_pool *pool = find_pool(config, row, zone);
+
+        if (!pool && row->counts[zone] == 0)
+            continue;
+        if (!pool)
+            return error_set(err, ERROR_INVALID, "%s has no pool of %s in zone %zu of %s",
+                             row->cluster, row->machine, zone + 1, row->region);
+        if (pool->cluster->role != ROLE_PRODUCTION)
+            return error_set(err, ERROR_INVALID,
+                             "%s is a research cluster: it shares what production leaves and has "
+                             "no counts of its own",
+                             row->cluster);
+        if (row->counts[zone] < pool->static_nodes)
+            return error_set(err, ERROR_INVALID,
+                             "pool %s: %d nodes wanted, and %" PRId64 " of it are static",
+                             pool->name, row->counts[zone], pool->static_nodes);
+        if (pool->node_max > 0 && row->counts[zone] > pool->node_max)
+            return error_set(err, ERROR_INVALID,
+                             "pool %s: %d nodes wanted, and its node_max is %" PRId64, pool->name,
+                             row->counts[zone], pool->node_max);
+        wanted[pool->reservation - config->reservations] += row->counts[zone];
+    }
+    return 0;
+}
+
+static int check_nodes(const struct config *config, const struct schedule *schedule,
+                       struct error *err)
+{
+    int64_t *wanted = mem_new_array(config->reservation_count, sizeof *wanted);
+    int result = 0;
+
+    for (size_t i = 0; i < schedule->nodes_count && result == 0; i++)
+        result = check_row(config, &schedule->nodes[i], wanted, err);
+    for (size_t i = 0; i < config->reservation_count && result == 0; i++)
+        if (wanted[i] > config->reservations[i].nodes)
+            result = error_set(err, ERROR_INVALID,
+                               "%" PRId64 " nodes wanted of reservation %s, which has %" PRId64,
+                               wanted[i], config->reservations[i].name,
+                               config->reservations[i].nodes);
+    mem_free(wanted);
+    return result;
+}
+
+static struct schedule *decode_one(const struct config *config, const char *window,
+                                   const char *text, struct error *err)
+{
+    owned(schedule) struct schedule *schedule = NULL;
+    owned(chars) char *source = text_format("schedule %s", window);
+
+    if (!window_find(config->windows, window)) {
+        error_set(err, ERROR_INVALID, "there is no window %s in %s", window, config->path);
+        return NULL;
+    }
+    schedule = schedule_parse(text, strlen(text), source, err);
+    if (!schedule)
+        return NULL;
+    if (check_replicas(config, schedule, err) < 0 || check_nodes(config, schedule, err) < 0) {
+        error_context(err, "schedule %s", window);
+        return NULL;
+    }
+    return steal(&schedule);
+}
+
+struct map *schedules_decode(const struct service *service, const json_t *schedules,
+                             struct error *err)
+{
+    const struct config *config = service->config;
+    owned(map) struct map *book = targets_book_new();
+
+    if (!json_is_object(schedules)) {
+        error_set(err, ERROR_INVALID, "schedules: expected an object of window: text");
+        return NULL;
+    }
+    for (void *at = json_object_iter((json_t *)(uintptr_t)schedules); at;
+         at = json_object_iter_next((json_t *)(uintptr_t)schedules, at)) {
+        const char *window = json_object_iter_key(at);
+        const char *text = json_string_value(json_object_iter_value(at));
+        struct schedule *schedule;
+
+        if (!text) {
+            error_set(err, ERROR_INVALID, "schedules/%s: expected the text of a file", window);
+            return NULL;
+        }
+        schedule = decode_one(config, window, text, err);
+        if (!schedule)
+            return NULL;
+        map_set(book, window, schedule);
+    }
+    for (size_t i = 0; i < config->windows->count; i++) {
+        if (map_get(book, config->windows->items[i].name))
+            continue;
+        error_set(err, ERROR_INVALID, "window %s has no schedule: all are applied together",
+                  config->windows->items[i].name);
+        return NULL;
+    }
+    return steal(&book);
+}
+
+static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
+{
+    struct service *service = context;
+    const char *text;
+    struct schedule *schedule;
+    uint64_t *stored;
+    struct error why;
+
+    if (json_need_text(value, "text", &text, err) < 0)
+        return -1;
+    stored = mem_new(sizeof *stored);
+    *stored = rev;
+    map_set(service->schedule_revs, id, stored);
+
+    /* The configuration may have changed since: such a schedule is not in force, and says so. */
+    schedule = decode_one(service->config, id, text, &why);
+    if (schedule)
+        map_set(service->book, id, schedule);
+    else
+        log_warn("schedule_ignored", FIELD_TEXT("window", id), FIELD_TEXT("text", why.text));
+    return 0;
+}
+
+int schedules_load(struct service *service, struct error *err)
+{
+    return journal_each(service->world->journal, "schedule", load_one, service, err);
+}
+
+json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
+                      const char *by, struct error *err)
+{
+    owned(map) struct map *book = schedules_decode(service, schedules, err);
+    owned(json) json_t *plan = book ? service_plan(service, schedules, err) : NULL;
+    struct journal_batch *batch;
+    owned(json) json_t *event = json_make("{ssss}", "event", "schedules_applied", "by", by);
+    const char *window;
+
+    if (!plan)
+        return NULL;
+    if (fingerprint && !text_equal(fingerprint, json_text_or(plan, "fingerprint", ""))) {
+        error_set(err, ERROR_CONFLICT,
+                  "the world moved since the plan was made (fingerprint %s, now %s): plan again",
+                  fingerprint, json_text_or(plan, "fingerprint", ""));
+        return NULL;
+    }
+
+    batch = journal_batch_new(service->epoch);
+    for (size_t i = 0; map_next(book, &i, &window, NULL);) {
+        const uint64_t *rev = map_get(service->schedule_revs, window);
+        owned(json) json_t *value = json_make("{sO}", "text", json_object_get(schedules, window));
+
+        journal_put(batch, "schedule", window, rev ? *rev : 0, value);
+    }
+    journal_event(batch, loop_wall(service->world->loop), event);
+    if (journal_commit(service->world->journal, &batch, err) < 0) {
+        runner_break(service->runner, err);
+        return NULL;
+    }
+    for (size_t i = 0; map_next(book, &i, &window, NULL);) {
+        const uint64_t *rev = map_get(service->schedule_revs, window);
+        uint64_t *next = mem_new(sizeof *next);
+
+        *next = rev ? *rev + 1 : 1;
+        map_set(service->schedule_revs, window, next);
+    }
+    map_free(service->book);
+    service->book = steal(&book);
+    timer_set_sooner(service->timer, 0);
+    return steal(&plan);
+}

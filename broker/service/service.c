@@ -1,0 +1,224 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Wiring and rhythm.  See service.h.
+ */
+#include "broker/service/service.h"
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100 };
+
+static void tick(void *context)
+{
+    struct service *service = context;
+
+    service->planned_ms = loop_now(service->world->loop);
+    service_advance(service);
+    timer_set(service->timer, TICK_MS);
+}
+
+static void on_news(void *context)
+{
+    struct service *service = context;
+
+    runner_wake(service->runner);
+    timer_set_sooner(service->timer, NEWS_MS);
+}
+
+static int load(struct service *service, struct error *err)
+{
+    struct world *world = service->world;
+
+    if (journal_begin_epoch(world->journal, &service->epoch, err) < 0)
+        return error_context(err, "journal");
+    service->fleet = fleet_open(world, service->config, err);
+    if (!service->fleet)
+        return -1;
+    service->guard.config = service->config;
+    service->guard.fleet = service->fleet;
+    service->runner = runner_open(world, service->config, service->fleet, &service->guard,
+                                  service->epoch, err);
+    if (!service->runner)
+        return error_context(err, "journal");
+    service->scaler = scaler_new(service);
+    if (scaler_load(service->scaler, err) < 0 || schedules_load(service, err) < 0 ||
+        holds_load(service, err) < 0)
+        return error_context(err, "journal");
+    return 0;
+}
+
+struct service *service_open(struct world *world, const struct config *config, struct error *err)
+{
+    owned(service) struct service *service = mem_new(sizeof *service);
+
+    service->world = world;
+    service->config = config;
+    service->book = targets_book_new();
+    service->schedule_revs = map_new(mem_free);
+    service->timer = timer_new(world->loop, tick, service);
+    if (load(service, err) < 0)
+        return NULL;
+    return steal(&service);
+}
+
+void service_start(struct service *service)
+{
+    fleet_watch(service->fleet, on_news, service);
+    timer_set(service->timer, 0);
+}
+
+void service_close(struct service *service)
+{
+    if (!service)
+        return;
+    timer_free(service->timer);
+    fleet_close(service->fleet); /* first: it cancels what could still call back */
+    scaler_free(service->scaler);
+    runner_close(service->runner);
+    holds_clear(service);
+    map_free(service->book);
+    map_free(service->schedule_revs);
+    mem_free(service);
+}
+
+bool service_is_broken(const struct service *service)
+{
+    return service->runner->is_broken;
+}
+
+/* What a plan rests on: targets, supply, and the nodes that would be taken. */
+static void fingerprint(const struct survey *survey, const struct plan *plan, char out[20])
+{
+    owned(text) struct text *basis = text_new(1 << 24);
+    char hash[SHA256_TEXT_SIZE];
+
+    for (size_t i = 0; i < survey->input.config->pool_count; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+
+        text_add(basis, "%s %" PRId64 " %" PRId64 " %" PRId64 "\n", pool->config->name,
+                 pool->present, pool->incoming, plan_wanted(pool));
+    }
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        text_add(basis, "%s %s\n", plan->transfers.items[i].node->uid,
+                 plan->transfers.items[i].target->name);
+    crypto_sha256_text(basis->chars, basis->length, hash);
+    text_copy(out, 20, hash);
+    out[9] = '\0';
+    memmove(out + 5, out + 4, 5);
+    out[4] = '-';
+}
+
+static json_t *describe_pools(const struct service *service, const struct survey *survey,
+                              const struct map *book)
+{
+    json_t *rows = json_array();
+    struct wall_time now = loop_wall(service->world->loop);
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+        const struct config_pool *config = pool->config;
+        struct target target = target_nodes(service->config, book, config, now, 0);
+
+        json_array_append_new(
+            rows, json_make("{ss ss ss ss sI sI so so so}", "pool", config->name, "cluster",
+                            config->cluster->name, "reservation", config->reservation->name, "zone",
+                            config->reservation->zone, "nodes", (json_int_t)pool->present,
+                            "incoming_nodes", (json_int_t)pool->incoming, "now_nodes",
+                            target.now < 0 ? json_null() : json_integer((json_int_t)target.now),
+                            "wanted_nodes",
+                            plan_wanted(pool) < 0 || config->cluster->role == ROLE_RESEARCH
+                                ? json_null()
+                                : json_integer((json_int_t)plan_wanted(pool)),
+                            "due", json_wall(pool->due)));
+    }
+    return rows;
+}
+
+static json_t *describe_transfers(const struct plan *plan)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < plan->transfers.count; i++) {
+        const struct plan_transfer *transfer = &plan->transfers.items[i];
+
+        json_array_append_new(
+            rows, json_make("{ss ss ss sf so sb}", "node", transfer->node->name, "from",
+                            transfer->source->name, "to", transfer->target->name, "lost_gpu_hours",
+                            (double)transfer->node->lost_gpu_s / 3600.0, "due",
+                            json_wall(transfer->due), "is_emergency", (int)transfer->is_emergency));
+    }
+    return rows;
+}
+
+static json_t *describe_lacks(const struct plan *plan)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < plan->lack_count; i++)
+        json_array_append_new(rows, json_make("{ss sI}", "pool", plan->lacks[i].pool->name, "nodes",
+                                              (json_int_t)plan->lacks[i].nodes));
+    return rows;
+}
+
+static json_t *describe_workloads(const struct service *service, const struct map *book)
+{
+    const struct config *config = service->config;
+    struct wall_time now = loop_wall(service->world->loop);
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < config->workload_count; i++) {
+        for (size_t k = 0; k < config->workloads[i].share_count; k++) {
+            const struct config_cluster *cluster = config->workloads[i].shares[k].cluster;
+            struct target before = target_replicas(config, service->book, &config->workloads[i],
+                                                   cluster, now, survey_reach_ms(service));
+            struct target after = target_replicas(config, book, &config->workloads[i], cluster, now,
+                                                  survey_reach_ms(service));
+
+            json_array_append_new(
+                rows,
+                json_make("{ss ss so so}", "workload", config->workloads[i].name, "cluster",
+                          cluster->name, "replicas",
+                          before.wanted < 0 ? json_null() : json_integer((json_int_t)before.wanted),
+                          "wanted_replicas",
+                          after.wanted < 0 ? json_null() : json_integer((json_int_t)after.wanted)));
+        }
+    }
+    return rows;
+}
+
+json_t *service_plan(struct service *service, const json_t *schedules, struct error *err)
+{
+    owned(map) struct map *candidate = NULL;
+    const struct map *book = service->book;
+    owned(survey) struct survey *survey = NULL;
+    owned(plan) struct plan *plan = NULL;
+    struct wall_time now = loop_wall(service->world->loop);
+    char print[20];
+
+    if (schedules) {
+        candidate = schedules_decode(service, schedules, err);
+        if (!candidate)
+            return NULL;
+        book = candidate;
+    }
+    for (size_t i = 0; i < service->config->reservation_count; i++)
+        if (!survey_is_known(service, &service->config->reservations[i], err))
+            return NULL;
+    survey = survey_make(service, book);
+    plan = plan_make(&survey->input);
+    fingerprint(survey, plan, print);
+    return json_make(
+        "{ss ss so ss so so so so si sI sI}", "kind", "plan", "fingerprint", print, "at",
+        json_wall(now), "window", window_at(service->config->windows, now)->name, "pools",
+        describe_pools(service, survey, book), "transfers", describe_transfers(plan), "workloads",
+        describe_workloads(service, book), "lacks", describe_lacks(plan), "withdrawn_transfers",
+        (int)plan->withdrawn.count, "reach_s", (json_int_t)(survey_reach_ms(service) / SECOND_MS),
+        "lead_p95_s", (json_int_t)(leads_quantile(&service->runner->leads, 95) / SECOND_MS));
+}

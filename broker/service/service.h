@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The service: the fleet, the plan, the guard and the runner wired together on one world.  The same
+ * code runs in real time on real sockets and in virtual time against the simulator.
+ *
+ * It is level-triggered: at every news and every few seconds it looks at what is, asks the plan
+ * what should begin, asks the guard what may, and begins that.  It remembers nothing that is not in
+ * the journal.
+ *
+ * The functions that answer people return new JSON (the caller frees it) or NULL and an error:
+ * ERROR_INVALID the request is wrong, ERROR_DENIED refused by policy, ERROR_NOT_FOUND.
+ */
+#pragma once
+
+#include "base/world.h"
+#include "broker/fleet/config.h"
+
+#include <jansson.h>
+
+struct service;
+
+/* Loads the journal and opens all clusters and pools; nothing is sent yet. */
+struct service *service_open(struct world *world, const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Begins to watch and to act. */
+void service_start(struct service *service);
+void service_close(struct service *service);
+
+/* Whether the journal failed and the process should end. */
+bool service_is_broken(const struct service *service);
+
+json_t *service_status(struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Live transfers, and with `all` also those that ended lately. */
+json_t *service_transfers(struct service *service, bool all)
+    __attribute__((returns_nonnull, warn_unused_result));
+json_t *service_transfer(struct service *service, const char *id, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* schedules: {window: text of the schedule file} for every window, or NULL for those in force.
+   What would follow: targets per pool and workload, the transfers that would begin now, and a
+   fingerprint of what the answer rests on. */
+json_t *service_plan(struct service *service, const json_t *schedules, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Puts schedules in force.  fingerprint: as service_plan() gave it, refused (ERROR_CONFLICT) when
+   the world moved since; NULL: not checked. */
+json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
+                      const char *by, struct error *err) __attribute__((warn_unused_result));
+
+/* request: {cluster, nodes, reason, for_s, is_dry_run}. */
+json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
+                        struct error *err) __attribute__((warn_unused_result));
+
+/* request: {cluster ("" for all), until (RFC 3339), reason}; unfreeze: {cluster}. */
+json_t *service_freeze(struct service *service, const json_t *request, const char *by,
+                       struct error *err) __attribute__((warn_unused_result));
+json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
+                         struct error *err) __attribute__((warn_unused_result));
+
+static inline void owned_service(struct service **service)
+{
+    service_close(*service);
+}

@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The service's inside, shared by the files of this folder and by nobody else.
+ */
+#pragma once
+
+#include "broker/planning/plan.h"
+#include "broker/planning/targets.h"
+#include "broker/service/service.h"
+#include "broker/transfer/effect.h"
+#include "broker/transfer/runner.h"
+
+struct scaler;
+
+struct reclaim {
+    char *id;
+    const struct config_pool *pool;
+    int64_t level; /* nodes that the pool should have until then */
+    struct wall_time until;
+    char *reason;
+    char *by;
+    uint64_t rev;
+};
+
+struct service {
+    struct world *world;
+    const struct config *config;
+    uint64_t epoch;
+    struct fleet *fleet;
+    struct guard guard;
+    struct runner *runner;
+    struct scaler *scaler;
+    struct map *book;          /* window -> struct schedule, in force */
+    struct map *schedule_revs; /* window -> journal revision as uint64_t * */
+    ARRAY(struct reclaim) reclaims;
+    struct timer *timer;
+    int64_t planned_ms;
+    char held[256]; /* why the guard let nothing begin at the last look; "": nothing */
+};
+
+/* survey.c: the facts in the form that the plan wants.  Everything borrowed from the fleet is valid
+   until the next turn of the loop. */
+struct survey {
+    struct plan_input input;
+    struct plan_pool *pools;
+    ARRAY(struct plan_live) live;
+};
+struct survey *survey_make(struct service *service, const struct map *book)
+    __attribute__((returns_nonnull, warn_unused_result));
+void survey_free(struct survey *survey);
+
+/* How far ahead growth looks: lead time (p95) and notice. */
+int64_t survey_reach_ms(const struct service *service);
+
+/* The reservation's pools are all known and fresh: what is planned rests on facts. */
+bool survey_is_known(const struct service *service, const struct config_reservation *reservation,
+                     struct error *err);
+
+/* advance.c: begins what the plan wants and the guard allows. */
+void service_advance(struct service *service);
+
+/* schedules.c */
+int schedules_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+/* Parses and checks a full set; NULL and ERROR_INVALID otherwise. */
+struct map *schedules_decode(const struct service *service, const json_t *schedules,
+                             struct error *err) __attribute__((warn_unused_result));
+
+/* holds.c: freezes and reclaims */
+int holds_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+void holds_clear(struct service *service);
+json_t *holds_describe(const struct service *service); /* {freezes: [...], reclaims: [...]} */
+int64_t holds_level(const struct service *service, const struct config_pool *pool);
+
+/* scaler.c: replicas of the workloads' Deployments */
+struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_result));
+void scaler_free(struct scaler *scaler);
+int scaler_load(struct scaler *scaler, struct error *err) __attribute__((warn_unused_result));
+void scaler_advance(struct scaler *scaler);
+/* All Deployments of the cluster have the replicas that are wanted now. */
+bool scaler_is_settled(const struct scaler *scaler, const struct config_cluster *cluster);
+json_t *scaler_describe(const struct scaler *scaler);
+
+/* status.c */
+json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* "2026-11-17T12:12:05Z", or null for never. */
+json_t *json_wall(struct wall_time wall);
+
+static inline void owned_survey(struct survey **survey)
+{
+    survey_free(*survey);
+}

@@ -1,0 +1,293 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What people see: the state of the world, of the moves, and of the time that is left.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+json_t *json_wall(struct wall_time wall)
+{
+    char text[WALL_TEXT_SIZE];
+
+    return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
+}
+
+json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
+{
+    const struct runner *runner = service->runner;
+    bool is_live = transfer->state == TRANSFER_LIVE;
+    json_t *row = json_make(
+        "{ss ss ss ss ss ss ss sb sb so so so so so ss sb}", "transfer", transfer->id, "move",
+        transfer->move, "node", transfer->node, "from", transfer->source->name, "to",
+        transfer->target->name, "state", transfer_state_name(transfer->state), "step",
+        transfer_steps[transfer->step].name, "is_emergency", (int)transfer->is_emergency,
+        "is_undoing", (int)transfer->is_undoing, "created", json_wall(transfer->created), "since",
+        json_wall(transfer->step_began), "departure", json_wall(transfer->departure), "due",
+        json_wall(transfer->due), "expected", json_wall(runner_expected(runner, transfer, 95)),
+        "waits_for", is_live ? transfer->waiting : "", "needs_operator",
+        (int)transfer->needs_operator);
+
+    json_object_set_new(row, "expected_p50", json_wall(runner_expected(runner, transfer, 50)));
+    json_object_set_new(row, "reason", json_string(transfer->reason));
+    json_object_set_new(row, "instance", json_string(transfer->instance));
+    json_object_set_new(row, "new_instance", json_string(transfer->new_instance));
+    json_object_set_new(row, "new_node", json_string(transfer->new_node));
+    json_object_set_new(row, "attempt", json_integer(transfer->attempt));
+    json_object_set_new(row, "is_returning", json_boolean(transfer->is_returning));
+    if (transfer->cordoned.ms > 0 && !is_live)
+        json_object_set_new(
+            row, "lead_s",
+            json_integer((json_int_t)((transfer->ended.ms - transfer->cordoned.ms) / SECOND_MS)));
+    return row;
+}
+
+json_t *service_transfers(struct service *service, bool all)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (all || transfer->state == TRANSFER_LIVE)
+            json_array_append_new(rows, transfer_describe(service, transfer));
+    }
+    return json_make("{ss so so}", "kind", "transfers", "at",
+                     json_wall(loop_wall(service->world->loop)), "transfers", rows);
+}
+
+json_t *service_transfer(struct service *service, const char *id, struct error *err)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (text_equal(transfer->id, id))
+            return transfer_describe(service, transfer);
+    }
+    error_set(err, ERROR_NOT_FOUND, "there is no transfer %s", id);
+    return NULL;
+}
+
+/* Numbers of one cluster over its pools. */
+struct tally {
+    int64_t present;
+    int64_t wanted; /* -1: nothing wants a number */
+    int64_t incoming;
+    int64_t outgoing;
+    int64_t static_nodes;
+    int64_t gpus;   /* allocatable on Ready nodes */
+    int64_t age_ms; /* of the oldest fact */
+    const char *trouble;
+};
+
+static void tally_pool(const struct service *service, const struct plan_pool *pool,
+                       struct tally *tally)
+{
+    const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
+    int64_t age_ms = loop_now(service->world->loop) - listed->began_ms;
+
+    tally->present += pool->present;
+    tally->incoming += pool->incoming;
+    tally->static_nodes += pool->config->static_nodes;
+    if (plan_wanted(pool) >= 0 && pool->config->cluster->role == ROLE_PRODUCTION)
+        tally->wanted = (tally->wanted < 0 ? 0 : tally->wanted) + plan_wanted(pool);
+    if (!listed->is_known || age_ms > tally->age_ms)
+        tally->age_ms = listed->is_known ? age_ms : INT64_MAX;
+    if (listed->trouble.kind != ERROR_NONE)
+        tally->trouble = listed->trouble.text;
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        tally->outgoing += transfer->state == TRANSFER_LIVE && !transfer->is_undoing &&
+                           !transfer->is_returning && transfer->source == pool->config;
+    }
+}
+
+static const char *state_of(const struct service *service, const struct config_cluster *cluster,
+                            const struct tally *tally)
+{
+    if (tally->age_ms > service->config->guard.fresh_ms)
+        return "STALE";
+    if (guard_freeze(&service->guard, cluster->name, loop_wall(service->world->loop)))
+        return "FROZEN";
+    if (tally->outgoing > 0)
+        return "LEAVING";
+    if (tally->incoming > 0)
+        return "GROWING";
+    if (cluster->role == ROLE_PRODUCTION && tally->wanted > tally->present)
+        return "SHORT";
+    return "OK";
+}
+
+static json_t *describe_cluster(const struct service *service, const struct survey *survey,
+                                const struct config_cluster *cluster)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    struct tally tally = { .wanted = -1, .trouble = "" };
+    void *value;
+
+    for (size_t i = 0; i < service->config->pool_count; i++)
+        if (service->config->pools[i].cluster == cluster)
+            tally_pool(service, &survey->pools[i], &tally);
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
+        const struct node *node = value;
+
+        tally.gpus += node->is_ready && !node_has_taint(node, SLUICE_TAINT_STARTING) ? node->gpus
+                                                                                     : 0;
+    }
+    if (cluster_trouble(fleet_cluster(service->fleet, cluster))[0] != '\0')
+        tally.trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
+    return json_make(
+        "{ss ss sI so sI sI sI sI sI so ss ss}", "cluster", cluster->name, "role",
+        cluster->role_name, "nodes", (json_int_t)tally.present, "wanted_nodes",
+        tally.wanted < 0 ? json_null() : json_integer((json_int_t)tally.wanted), "static_nodes",
+        (json_int_t)tally.static_nodes, "ephemeral_nodes",
+        (json_int_t)(tally.present > tally.static_nodes ? tally.present - tally.static_nodes : 0),
+        "incoming_nodes", (json_int_t)tally.incoming, "outgoing_nodes", (json_int_t)tally.outgoing,
+        "ready_gpus", (json_int_t)tally.gpus, "age_s",
+        tally.age_ms == INT64_MAX ? json_null()
+                                  : json_integer((json_int_t)(tally.age_ms / SECOND_MS)),
+        "state", state_of(service, cluster, &tally), "trouble", tally.trouble);
+}
+
+/* How many live transfers stand at each step, and how many need a person. */
+static json_t *describe_steps(const struct service *service, struct wall_time *ret_tightest,
+                              int64_t *ret_margin_ms, int *ret_count)
+{
+    json_t *steps = json_object();
+    int counts[STEP_COUNT] = { 0 };
+    int operators = 0;
+
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+        int64_t margin_ms;
+
+        if (transfer->state != TRANSFER_LIVE)
+            continue;
+        (*ret_count)++;
+        counts[transfer->step]++;
+        operators += transfer->needs_operator;
+        if (transfer->due.ms == 0 || transfer->is_undoing)
+            continue;
+        margin_ms = transfer->due.ms - runner_expected(service->runner, transfer, 95).ms;
+        if (ret_tightest->ms == 0 || margin_ms < *ret_margin_ms) {
+            *ret_tightest = transfer->due;
+            *ret_margin_ms = margin_ms;
+        }
+    }
+    for (int i = 0; i < STEP_COUNT; i++)
+        json_object_set_new(steps, transfer_steps[i].name, json_integer(counts[i]));
+    json_object_set_new(steps, "needs_operator", json_integer(operators));
+    return steps;
+}
+
+static json_t *describe_warnings(const struct service *service)
+{
+    json_t *rows = json_array();
+    struct error err;
+
+    if (map_count(service->book) == 0)
+        json_array_append_new(rows, json_string("no schedules are in force: nothing is moved "
+                                                "(sluice apply puts them in force)"));
+    for (size_t i = 0; i < service->config->reservation_count; i++)
+        if (!survey_is_known(service, &service->config->reservations[i], &err))
+            json_array_append_new(rows, json_string(err.text));
+    if (service->held[0] != '\0')
+        json_array_append_new(rows, json_string(service->held));
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (transfer->state == TRANSFER_LIVE && transfer->needs_operator) {
+            owned(chars) char *line = text_format(
+                "transfer %s of %s needs a person at step %s: %s", transfer->id, transfer->node,
+                transfer_steps[transfer->step].name, transfer->waiting);
+
+            json_array_append_new(rows, json_string(line));
+        }
+    }
+    return rows;
+}
+
+static json_t *describe_reservations(const struct service *service, const struct survey *survey)
+{
+    const struct config *config = service->config;
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < config->reservation_count; i++) {
+        int64_t present = 0;
+        int64_t in_transit = 0;
+
+        for (size_t k = 0; k < config->pool_count; k++) {
+            if (config->pools[k].reservation != &config->reservations[i])
+                continue;
+            present += survey->pools[k].present;
+            in_transit += survey->pools[k].incoming;
+        }
+        json_array_append_new(
+            rows,
+            json_make("{ss ss ss sI sI sI}", "reservation", config->reservations[i].name, "machine",
+                      config->reservations[i].machine, "zone", config->reservations[i].zone,
+                      "reserved_nodes", (json_int_t)config->reservations[i].nodes, "nodes",
+                      (json_int_t)present, "moving_nodes", (json_int_t)in_transit));
+    }
+    return rows;
+}
+
+static const char *local_text(const struct service *service, struct wall_time wall, char *out,
+                              size_t size)
+{
+    static const char *const days[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
+    struct local_time local = time_zone_local(service->config->windows->zone, wall);
+
+    snprintf(out, size, "%s %04d-%02d-%02d %02d:%02d %s", days[local.weekday], local.date.year,
+             local.date.month, local.date.day, local.minute_of_day / 60, local.minute_of_day % 60,
+             local.abbreviation);
+    return out;
+}
+
+static void add_margin(json_t *status, const struct service *service)
+{
+    struct wall_time tightest = { 0 };
+    int64_t margin_ms = 0;
+    int count = 0;
+    json_t *steps = describe_steps(service, &tightest, &margin_ms, &count);
+
+    json_object_set_new(status, "live_transfers", json_integer(count));
+    json_object_set_new(status, "steps", steps);
+    json_object_set_new(status, "margin_s",
+                        tightest.ms == 0 ? json_null()
+                                         : json_integer((json_int_t)(margin_ms / SECOND_MS)));
+    json_object_set_new(status, "margin_for", json_wall(tightest));
+}
+
+json_t *service_status(struct service *service)
+{
+    const struct config *config = service->config;
+    const struct leads *leads = &service->runner->leads;
+    struct wall_time now = loop_wall(service->world->loop);
+    struct wall_time change = window_next_change(config->windows, now);
+    owned(survey) struct survey *survey = survey_make(service, service->book);
+    json_t *clusters = json_array();
+    json_t *status;
+    char local[64];
+
+    for (size_t i = 0; i < config->cluster_count; i++)
+        json_array_append_new(clusters, describe_cluster(service, survey, &config->clusters[i]));
+    status = json_make("{ss so ss ss so ss so so so so so sI sI sI}", "kind", "status", "at",
+                       json_wall(now), "local", local_text(service, now, local, sizeof local),
+                       "window", window_at(config->windows, now)->name, "window_until",
+                       json_wall(change), "next_window",
+                       change.ms == 0 ? "" : window_at(config->windows, change)->name, "clusters",
+                       clusters, "reservations", describe_reservations(service, survey),
+                       "workloads", scaler_describe(service->scaler), "holds",
+                       holds_describe(service), "warnings", describe_warnings(service),
+                       "lead_p50_s", (json_int_t)(leads_quantile(leads, 50) / SECOND_MS),
+                       "lead_p95_s", (json_int_t)(leads_quantile(leads, 95) / SECOND_MS),
+                       "lead_samples", (json_int_t)leads_known(leads));
+    add_margin(status, service);
+    return status;
+}

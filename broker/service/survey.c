@@ -1,0 +1,194 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From the fleet and the live transfers to the plan's input.
+ */
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+int64_t survey_reach_ms(const struct service *service)
+{
+    return leads_quantile(&service->runner->leads, 95) + service->config->drain.notice_ms;
+}
+
+bool survey_is_known(const struct service *service, const struct config_reservation *reservation,
+                     struct error *err)
+{
+    const struct config *config = service->config;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].reservation == reservation &&
+            !fleet_is_fresh(service->fleet, &config->pools[i], config->guard.fresh_ms, err))
+            return false;
+    return true;
+}
+
+/* The live transfer that holds this machine, or NULL. */
+static const struct transfer *holder(const struct service *service, const struct config_pool *pool,
+                                     const char *instance)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (transfer->state != TRANSFER_LIVE)
+            continue;
+        if ((transfer->source == pool && text_equal(transfer->instance, instance)) ||
+            (transfer_goal(transfer) == pool && text_equal(transfer->new_instance, instance)))
+            return transfer;
+    }
+    return NULL;
+}
+
+/* GPU-seconds of work by node name, of one cluster. */
+static struct map *count_work(const struct service *service, const struct config_cluster *cluster)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    int64_t now_ms = loop_wall(service->world->loop).ms;
+    struct map *work = map_new(mem_free);
+    void *value;
+
+    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
+        const struct pod *pod = value;
+        int64_t *lost;
+
+        if (pod->node_name[0] == '\0' || !pod_must_leave(pod))
+            continue;
+        lost = map_get(work, pod->node_name);
+        if (!lost) {
+            lost = mem_new(sizeof *lost);
+            map_set(work, pod->node_name, lost);
+        }
+        /* A replica is rebuilt elsewhere and loses nothing but its place. */
+        if (cluster->role == ROLE_PRODUCTION)
+            *lost += pod->gpus;
+        else if (pod->started.ms > 0 && now_ms > pod->started.ms)
+            *lost += pod->gpus * ((now_ms - pod->started.ms) / SECOND_MS);
+    }
+    return work;
+}
+
+static bool is_movable(const struct service *service, const struct node *node)
+{
+    static const char *const foreign[] = {
+        "ToBeDeletedByClusterAutoscaler",
+        "DeletionCandidateOfClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "node.kubernetes.io/out-of-service",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(foreign); i++)
+        if (node_has_taint(node, foreign[i]))
+            return false;
+    /* A cordon that is not ours is a person's word. */
+    return fleet_is_ephemeral(service->config, node) && !node->is_unschedulable &&
+           !node->is_leaving && node->uid[0] != '\0';
+}
+
+static void survey_pool(const struct service *service, struct plan_pool *pool,
+                        const struct map *work)
+{
+    const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
+    void *value;
+
+    for (size_t i = 0; map_next(listed->instances, &i, NULL, &value);) {
+        const struct instance *instance = value;
+        const struct node *node;
+        struct plan_node *candidate;
+        const int64_t *lost;
+
+        if (instance->state == INSTANCE_DELETING || holder(service, pool->config, instance->name))
+            continue;
+        pool->present++;
+        node = fleet_node_of(service->fleet, pool->config, instance->name);
+        if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node))
+            continue;
+        lost = map_get(work, node->name);
+        candidate = array_add(&pool->nodes);
+        candidate->name = node->name;
+        candidate->uid = node->uid;
+        candidate->instance = instance->name;
+        candidate->lost_gpu_s = lost ? *lost : 0;
+    }
+}
+
+static void survey_live(struct service *service, struct survey *survey)
+{
+    const struct config *config = service->config;
+
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+        bool goes_back = transfer->is_undoing || transfer->wants_undo;
+        struct plan_live *live;
+
+        if (transfer->state != TRANSFER_LIVE)
+            continue;
+        if (goes_back) {
+            survey->pools[transfer->source - config->pools].present++;
+            continue;
+        }
+        survey->pools[transfer_goal(transfer) - config->pools].incoming++;
+        live = array_add(&survey->live);
+        live->id = transfer->id;
+        live->source = transfer->source;
+        live->target = transfer->target;
+        live->can_withdraw = transfer->step <= STEP_HOLD && !transfer->is_emergency;
+    }
+}
+
+static void survey_wish(struct service *service, const struct map *book, struct plan_pool *pool)
+{
+    struct target target = { .wanted = -1 };
+    struct error err;
+
+    if (!survey_is_known(service, pool->config->reservation, &err))
+        pool->wanted = -1;
+    else if (pool->config->cluster->role == ROLE_PRODUCTION) {
+        target = target_nodes(service->config, book, pool->config, loop_wall(service->world->loop),
+                              survey_reach_ms(service));
+        pool->wanted = target.wanted;
+        pool->due = target.due;
+        pool->level = holds_level(service, pool->config);
+    }
+}
+
+struct survey *survey_make(struct service *service, const struct map *book)
+{
+    const struct config *config = service->config;
+    struct survey *survey = mem_new(sizeof *survey);
+
+    survey->pools = mem_new_array(config->pool_count, sizeof *survey->pools);
+    for (size_t c = 0; c < config->cluster_count; c++) {
+        const struct config_cluster *cluster = &config->clusters[c];
+        owned(map) struct map *work = count_work(service, cluster);
+
+        for (size_t i = 0; i < config->pool_count; i++) {
+            struct plan_pool *pool = &survey->pools[i];
+
+            if (config->pools[i].cluster != cluster)
+                continue;
+            pool->config = &config->pools[i];
+            survey_pool(service, pool, work);
+            survey_wish(service, book, pool);
+            /* Replicas go first, so that the nodes left are the ones that can be spared. */
+            if (cluster->role == ROLE_PRODUCTION && !scaler_is_settled(service->scaler, cluster))
+                array_clear(&pool->nodes);
+        }
+    }
+    survey_live(service, survey);
+    survey->input = (struct plan_input){
+        .config = config,
+        .pools = survey->pools,
+        .live = survey->live.items,
+        .live_count = survey->live.count,
+    };
+    return survey;
+}
+
+void survey_free(struct survey *survey)
+{
+    if (!survey)
+        return;
+    plan_pools_free(survey->pools, survey->input.config->pool_count);
+    array_clear(&survey->live);
+    mem_free(survey);
+}

@@ -16,7 +16,8 @@
  *  - Any HTTP status, 500 too, is an answer: err is NULL.  What it means is the caller's trade.
  *  - Redirects are not followed, environment proxies are not used, plain http is refused except to
  *    loopback addresses, unix sockets and the cloud's link-local metadata server.
- *  - More than the cap in flight wait in order of priority, then of asking.
+ *  - More than the cap in flight wait in order of priority, then of asking.  Streams without a
+ *    timeout are not counted: they would take the places of all others for ever.
  */
 #pragma once
 
@@ -111,6 +112,7 @@ struct http_exchange *http_send(struct http *http, const struct http_request *re
 /* Ends an exchange without calling `done`.  NULL is legal. */
 void http_cancel(struct http *http, struct http_exchange *exchange);
 
+/* Ends all exchanges without calling `done`.  Not from inside `done` or a chunk function. */
 void http_free(struct http *http);
 
 const char *http_method_name(enum http_method method);

@@ -35,6 +35,7 @@ struct http_curl {
     size_t in_flight_count;
     struct map *host_counts; /* in flight by host: struct host_count */
     bool is_inside_curl;
+    bool is_telling;
 };
 
 struct host_count {
@@ -239,11 +240,13 @@ static void on_tell_finished(void *context)
 
     while ((exchange = TAILQ_FIRST(&client->finished)))
         move_to(exchange, &client->telling);
+    client->is_telling = true;
     while ((exchange = TAILQ_FIRST(&client->telling))) {
         move_to(exchange, NULL);
         exchange_tell(exchange);
         exchange_free(exchange);
     }
+    client->is_telling = false;
 }
 
 static struct http_exchange *curl_send(struct http *http, const struct http_request *request,
@@ -297,7 +300,7 @@ static void curl_free_client(struct http *http)
 {
     struct http_curl *client = (struct http_curl *)http;
 
-    require(!client->is_inside_curl);
+    require(!client->is_inside_curl && !client->is_telling);
     for (int priority = 0; priority < HTTP_PRIORITY_COUNT; priority++)
         free_list(&client->waiting[priority]);
     free_list(&client->in_flight);

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/http_connection.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -33,6 +34,7 @@ enum {
     IDLE_DEADLINE_MS = 60 * SECOND_MS,
     WRITE_DEADLINE_S = 30,
     SWEEP_MS = 200,
+    PAUSE_MS = 2 * SECOND_MS,
     HEADERS_SIZE = 32768,
     BODY_SIZE = 1 << 20,
     BACKLOG = 128,
@@ -164,6 +166,21 @@ static struct http_call *find_lost_stream(struct http_server *server)
     return NULL;
 }
 
+/* Without descriptors left, accepting fails again at once, for ever: the listener pauses until the
+   next tick. */
+static void on_accept_fails(struct evconnlistener *listener, void *context)
+{
+    (void)context;
+    evconnlistener_disable(listener);
+    log_warn("accept_failed", FIELD_TEXT("text", strerror(errno)));
+}
+
+static void enable_listener(struct evhttp_bound_socket *socket, void *context)
+{
+    (void)context;
+    evconnlistener_enable(evhttp_bound_socket_get_listener(socket));
+}
+
 static void on_tick(void *context)
 {
     struct http_server *server = context;
@@ -180,8 +197,8 @@ static void on_tick(void *context)
     }
     while ((call = find_lost_stream(server)))
         call_close_stream(call);
-    if (!TAILQ_EMPTY(&server->connections))
-        timer_set_sooner(server->tick, SWEEP_MS);
+    evhttp_foreach_bound_socket(server->evhttp, enable_listener, NULL);
+    timer_set_sooner(server->tick, TAILQ_EMPTY(&server->connections) ? PAUSE_MS : SWEEP_MS);
 }
 
 /* libevent asks for a bufferevent when it has accepted; the descriptor is put in after that. */
@@ -362,6 +379,8 @@ static int listen_on(struct http_server *server, int fd, const char *where, stru
     }
     listener = evconnlistener_new(loop_event_base(server->loop), NULL, NULL, flags, 0, fd);
     require(listener && evhttp_bind_listener(server->evhttp, listener));
+    evconnlistener_set_error_cb(listener, on_accept_fails);
+    server_tick_soon(server);
     return 0;
 }
 

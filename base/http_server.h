@@ -35,7 +35,7 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Ends all connections and removes the unix sockets that it made.  Calls that were not answered
-   yet become invalid. */
+   yet become invalid.  Not from inside the handler or an on_close. */
 void http_server_free(struct http_server *server);
 
 /* Binds a unix socket with this mode (for example 0660).  A dead socket file in the way is

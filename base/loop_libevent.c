@@ -8,6 +8,7 @@
  * until the turn ends.  It counts while the machine sleeps (CLOCK_BOOTTIME): deadlines given to a
  * cloud do not stop when we do.
  */
+#include "base/log.h"
 #include "base/loop_verbs.h"
 #include "base/memory.h"
 
@@ -170,12 +171,20 @@ static const struct loop_verbs verbs = {
     .on_terminate = libevent_on_terminate,
 };
 
+/* libevent's own complaints would break a log of JSON lines. */
+static void on_complaint(int severity, const char *text)
+{
+    if (severity >= EVENT_LOG_WARN)
+        log_warn("event_library", FIELD_TEXT("text", text));
+}
+
 struct loop *loop_libevent_new(struct error *err)
 {
     struct loop_libevent *self = mem_new(sizeof *self);
 
     self->loop.verbs = &verbs;
     self->clocks = mem_new(sizeof *self->clocks);
+    event_set_log_callback(on_complaint);
     self->base = event_base_new();
     self->wake = self->base ? event_new(self->base, -1, 0, on_wake, NULL) : NULL;
     if (!self->wake) {

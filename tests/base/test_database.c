@@ -20,8 +20,8 @@ enum { APPLICATION = 0x51c3, EXIT_REFUSED = 7 };
 
 static const char *const migrations[] = {
     "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;",
-    "ALTER TABLE item ADD COLUMN size INTEGER NOT NULL DEFAULT 3;"
-    "INSERT INTO item (name) VALUES ('migrated');",
+    ("ALTER TABLE item ADD COLUMN size INTEGER NOT NULL DEFAULT 3;"
+     "INSERT INTO item (name) VALUES ('migrated');"),
     "UPDATE item SET size = size * 10;",
 };
 
@@ -294,8 +294,8 @@ static void statements_are_reused_and_reset(void **state)
 static void a_failed_commit_has_an_unknown_outcome(void **state)
 {
     static const char *const linked[] = {
-        "CREATE TABLE a (id INTEGER PRIMARY KEY);"
-        "CREATE TABLE b (a INTEGER REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED);",
+        ("CREATE TABLE a (id INTEGER PRIMARY KEY);"
+         "CREATE TABLE b (a INTEGER REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED);"),
     };
     struct error err = { 0 };
     struct database *database = database_open(path, APPLICATION, linked, 1, &err);

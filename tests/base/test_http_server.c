@@ -3,10 +3,12 @@
  *
  * The HTTP server: who may connect, for how long, and what it refuses.
  */
+#include "base/log.h"
 #include "tests/base/http_fixture.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void answer_fine(void *context, struct http_call *call)
@@ -228,6 +230,39 @@ static void connections_over_the_cap_are_cut(void **state)
     assert_int_equal(fixture->results[1].status, 200);
 }
 
+static int complaint_count;
+
+static void count_complaint(void *context, const char *line)
+{
+    (void)context;
+    complaint_count += strstr(line, "accept_failed") != NULL;
+}
+
+/* Level-triggered accepting would otherwise turn the loop as fast as it can. */
+static void a_lack_of_descriptors_pauses_accepting(void **state)
+{
+    struct http_fixture *fixture = *state;
+    struct http_request request = { .url = "http://sluice/", .timeout_ms = 9000 };
+    struct rlimit limit, none = { 0 };
+    int fd = fixture_connect_unix(fixture);
+
+    fixture->handler = answer_fine;
+    request.unix_socket = fixture->path;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    none = (struct rlimit){ 3, limit.rlim_max };
+    complaint_count = 0;
+    log_set_sink(count_complaint, NULL);
+    setrlimit(RLIMIT_NOFILE, &none);
+    fixture_run_for(fixture, 300);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    log_set_sink(NULL, NULL);
+    assert_in_range(complaint_count, 1, 3);
+    http_send(fixture->http, &request, fixture_done, &fixture->results[0]);
+    fixture_await(fixture, 1);
+    assert_int_equal(fixture->results[0].status, 200);
+    close(fd);
+}
+
 static void drop_it(void *context, struct http_call *call)
 {
     (void)context;
@@ -380,6 +415,7 @@ int main(void)
         SERVER_TEST(a_socket_in_use_is_left_alone_and_a_dead_one_replaced),
         SERVER_TEST(a_slow_request_is_cut_after_ten_seconds),
         SERVER_TEST(connections_over_the_cap_are_cut),
+        SERVER_TEST(a_lack_of_descriptors_pauses_accepting),
         SERVER_TEST(a_dropped_call_has_an_unknown_outcome),
         SERVER_TEST(a_slow_reader_is_noticed),
         SERVER_TEST(many_streams_share_the_loop),

@@ -22,16 +22,6 @@ struct cluster {
     void *news_context;
 };
 
-static void free_node(void *node)
-{
-    node_free(node);
-}
-
-static void free_pod(void *pod)
-{
-    pod_free(pod);
-}
-
 static void on_changed(void *context)
 {
     struct cluster *cluster = context;
@@ -58,8 +48,8 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
     cluster->world = world;
     cluster->name = mem_copy_chars(settings->name);
     cluster->session = kube_session_new(world, cluster->name, config);
-    cluster->snapshot.nodes = map_new(free_node);
-    cluster->snapshot.pods = map_new(free_pod);
+    cluster->snapshot.nodes = map_new(kube_nodes.free);
+    cluster->snapshot.pods = map_new(kube_pods.free);
     cluster->snapshot.unreadable = map_new(mem_free);
     cluster->news_timer = timer_new(world->loop, on_news, cluster);
 

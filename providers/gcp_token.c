@@ -296,8 +296,6 @@ void gcp_token_forget(struct gcp_token *token, struct gcp_waiter *waiter)
 
 void gcp_token_reject(struct gcp_token *token, const char *refused_token)
 {
-    if (text_equal(token->access, refused_token)) {
+    if (text_equal(token->access, refused_token))
         set_access(token, NULL);
-        token->next_try_ms = 0;
-    }
 }

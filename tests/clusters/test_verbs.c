@@ -362,6 +362,25 @@ static void a_renewed_token_is_tried_once_after_401(void **state)
     bench_close(&bench);
 }
 
+static void a_401_is_final_the_second_time(void **state)
+{
+    static const struct script_step steps[] = {
+        { HTTP_PATCH, NODE_URL, 401, .answer = "{}", .delay_ms = 5 },
+        { HTTP_PATCH, NODE_URL, 401, .answer = "{}", .delay_ms = 5 },
+    };
+    struct bench bench;
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    patch_node(&bench);
+    bench_write(bench.folder, "token", "second");
+    loop_run_until(bench.loop, loop_now(bench.loop) + 7);
+    bench_write(bench.folder, "token", "third");
+    loop_run(bench.loop);
+    assert_int_equal(bench.calls, 1);
+    assert_int_equal(bench.err.kind, ERROR_DENIED);
+    bench_close(&bench);
+}
+
 static void a_token_file_that_is_gone_is_a_late_failure(void **state)
 {
     struct bench bench;
@@ -427,6 +446,7 @@ int main(void)
         cmocka_unit_test(answers_to_patches_and_reads),
         cmocka_unit_test(what_is_on_the_wire),
         cmocka_unit_test(a_renewed_token_is_tried_once_after_401),
+        cmocka_unit_test(a_401_is_final_the_second_time),
         cmocka_unit_test(a_token_file_that_is_gone_is_a_late_failure),
         cmocka_unit_test(closing_ends_what_is_in_flight_in_silence),
         cmocka_unit_test(the_cluster_may_be_closed_from_inside_done),

@@ -277,6 +277,26 @@ static void silence_ends_a_watch(void **state)
     bench_close(&bench);
 }
 
+static void a_broken_watch_is_not_waited_for(void **state)
+{
+    static const struct script_step steps[] = {
+        ASK(LIST("pods"), 200, .hangs = true),
+        ASK(LIST("nodes"), 200, .answer = PAGE("7", "", "")),
+        ASK(WATCH("nodes", "7"), 200, .hangs = true, .answer = "not json\n"),
+        ASK(LIST("nodes"), 429, .retry_after = "9"),
+        ASK(LIST("nodes"), 200, .delay_ms = 150000, .answer = PAGE("8", "", "")),
+        QUIET("8"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, 145000); /* the silence that began with the broken watch ends nothing */
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "the server is busy"));
+    run_for(&bench, 30000);
+    assert_true(script_is_played(bench.script));
+    bench_close(&bench);
+}
+
 static void failures_back_off_to_half_a_minute_and_obey_the_server(void **state)
 {
     static const struct script_step steps[] = {
@@ -410,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_frame_that_makes_no_sense_lists_anew),
         cmocka_unit_test(a_line_without_end_is_not_collected_for_ever),
         cmocka_unit_test(silence_ends_a_watch),
+        cmocka_unit_test(a_broken_watch_is_not_waited_for),
         cmocka_unit_test(failures_back_off_to_half_a_minute_and_obey_the_server),
         cmocka_unit_test(a_server_that_ends_each_watch_at_once_is_not_asked_in_a_circle),
         cmocka_unit_test(an_unreadable_object_is_not_absent),

@@ -1,0 +1,215 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A small simulated world for tests: two clusters, one reservation of six machines, and one
+ * request at a time sent through the carrier in virtual time.
+ */
+#pragma once
+
+#include "base/file.h"
+#include "base/text.h"
+#include "tools/simulator/simulator.h"
+
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct bench {
+    char folder[64];
+    struct loop *loop;
+    struct simulator *simulator;
+};
+
+struct bench_answer {
+    bool is_done;
+    int status;
+    enum error_kind error; /* ERROR_NONE: there was an answer */
+    json_t *body;
+    char *text;
+    int64_t retry_after_ms;
+    char flavor[16];
+};
+
+static const char bench_config[] =
+    "ephemeral_label: sluice.dev/ephemeral=true\n"
+    "clusters:\n"
+    "  prod: { role: production, kubeconfig: prod.kubeconfig }\n"
+    "  lab: { role: research, kubeconfig: lab.kubeconfig }\n"
+    "reservations:\n"
+    "  east: { machine: a3-megagpu-8g, region: r, zone: zone-a, gpus_per_node: 8, nodes: 6 }\n"
+    "pools:\n"
+    "  prod-east: { cluster: prod, reservation: east, provider: g, project: acme, group: prod-grp,"
+    " static_nodes: 1 }\n"
+    "  lab-east: { cluster: lab, reservation: east, provider: g, project: acme, group: lab-grp }\n"
+    "queues:\n"
+    "  chat: { wait_target: 5s, percentile: 98, service: 10s, service_cv: 1 }\n"
+    "workloads:\n"
+    "  chat-model: { queue: chat, namespace: inference, gpus: 2, clusters: { prod: {} } }\n";
+
+/* Six machines of which four are production's; latencies of one value, so that times are known. */
+static const char bench_world[] =
+    "seed: 7\n"
+    "pools: { prod-east: { nodes: 4 }, lab-east: { nodes: 2 } }\n"
+    "replicas: { chat-model: { prod: 4 } }\n"
+    "latency: { api: 10ms, delete: 60s, create: 120s, join: 60s, gpus: 30s, pod_start: 20s,"
+    " pod_stop: 5s }\n"
+    "jobs: { backlog: 40, duration: 2h..4h }\n";
+
+static inline void bench_write(const struct bench *bench, const char *name, const char *chars)
+{
+    owned(chars) char *path = text_format("%s/%s", bench->folder, name);
+    struct error err = { 0 };
+
+    assert_int_equal(file_write(path, chars, strlen(chars), 0600, &err), 0);
+}
+
+static inline void bench_open(struct bench *bench, const char *config, const char *world)
+{
+    struct error err = { 0 };
+
+    memset(bench, 0, sizeof *bench);
+    strcpy(bench->folder, "/tmp/sluice-simulator-XXXXXX");
+    assert_non_null(mkdtemp(bench->folder));
+    bench_write(bench, "sluice.yaml", config);
+    bench_write(bench, "world.yaml", world);
+    bench->loop = loop_virtual_new((struct wall_time){ 1795600800000 }); /* 2026-11-25T10:00:00Z */
+
+    owned(chars) char *config_path = text_format("%s/sluice.yaml", bench->folder);
+    owned(chars) char *world_path = text_format("%s/world.yaml", bench->folder);
+
+    bench->simulator = simulator_new(bench->loop, config_path, world_path, &err);
+    if (!bench->simulator)
+        fail_msg("%s", err.text);
+}
+
+static inline void bench_close(struct bench *bench)
+{
+    static const char *const names[] = { "sluice.yaml", "world.yaml", "demand.csv" };
+
+    simulator_free(bench->simulator);
+    loop_free(bench->loop);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        owned(chars) char *path = text_format("%s/%s", bench->folder, names[i]);
+
+        unlink(path);
+    }
+    rmdir(bench->folder);
+}
+
+static inline void bench_wait(struct bench *bench, int64_t ms)
+{
+    loop_run_until(bench->loop, loop_now(bench->loop) + ms);
+}
+
+static inline void bench_done(void *context, const struct http_answer *answer,
+                              const struct error *err)
+{
+    struct bench_answer *out = context;
+
+    out->is_done = true;
+    if (err) {
+        out->error = err->kind;
+        return;
+    }
+    out->status = answer->status;
+    out->retry_after_ms = answer->retry_after_ms;
+    out->text = mem_copy_chars(answer->body);
+    out->body = json_loads(answer->body, 0, NULL);
+    text_copy(out->flavor, sizeof out->flavor,
+              http_header_find(answer->headers, answer->header_count, "Metadata-Flavor") ?: "");
+}
+
+static inline void bench_answer_clear(struct bench_answer *answer)
+{
+    json_decref(answer->body);
+    mem_free(answer->text);
+    memset(answer, 0, sizeof *answer);
+}
+
+static inline void owned_bench_answer(struct bench_answer *answer)
+{
+    bench_answer_clear(answer);
+}
+
+/* type: Content-Type, or NULL; bearer: the token. */
+static inline struct bench_answer bench_ask(struct bench *bench, enum http_method method,
+                                            const char *path, const char *bearer, const char *type,
+                                            const char *body)
+{
+    struct bench_answer answer = { 0 };
+    owned(chars) char *url = text_format("http://127.0.0.1:1%s", path);
+    owned(chars) char *authorization = text_format("Bearer %s", bearer ? bearer : "");
+    const struct http_header headers[] = {
+        { "Authorization", authorization },
+        { "Content-Type", type ? type : "application/json" },
+    };
+    struct http_request request = {
+        .method = method,
+        .url = url,
+        .headers = headers,
+        .header_count = COUNT_OF(headers),
+        .body = body,
+        .body_size = body ? strlen(body) : 0,
+        .timeout_ms = 30000,
+        .is_mutation = method != HTTP_GET,
+    };
+
+    http_send(simulator_http(bench->simulator), &request, bench_done, &answer);
+    assert_false(answer.is_done); /* never from inside http_send() */
+    for (int i = 0; i < 100000 && !answer.is_done; i++)
+        bench_wait(bench, 10);
+    assert_true(answer.is_done);
+    return answer;
+}
+
+#define LAB(method, path, body)                                                                    \
+    bench_ask(bench, method, "/clusters/lab" path, "sim-lab", NULL, body)
+#define MERGE "application/merge-patch+json"
+#define STRATEGIC "application/strategic-merge-patch+json"
+
+/* A cloud token by assertion. */
+static inline char *bench_token(struct bench *bench)
+{
+    owned(bench_answer) struct bench_answer answer = bench_ask(
+        bench, HTTP_POST, "/gcp/token", NULL, "application/x-www-form-urlencoded",
+        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c");
+
+    assert_int_equal(answer.status, 200);
+    return mem_copy_chars(json_text_or(answer.body, "access_token", ""));
+}
+
+#define GROUP_URL(group) "/gcp/compute/v1/projects/acme/zones/zone-a/instanceGroupManagers/" group
+
+/* Asks about a group; `rest` begins with '/' or '?'. */
+static inline struct bench_answer bench_cloud(struct bench *bench, enum http_method method,
+                                              const char *path, const char *body)
+{
+    owned(chars) char *token = bench_token(bench);
+
+    return bench_ask(bench, method, path, token, NULL, body);
+}
+
+/* The entry of a list whose member at `path` is `value`; NULL when there is none. */
+static inline json_t *bench_find(const json_t *list, const char *array, const char *path,
+                                 const char *value)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(json_at(list, array), i,
+                       item) if (text_equal(json_text_or(item, path, NULL), value)) return item;
+    return NULL;
+}
+
+static inline bool bench_has_violation(struct bench *bench, const char *invariant)
+{
+    const struct referee *referee = simulator_referee(bench->simulator);
+
+    for (size_t i = 0; i < referee_violation_count(referee); i++)
+        if (text_equal(referee_violation(referee, i)->invariant, invariant))
+            return true;
+    return false;
+}

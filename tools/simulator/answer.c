@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One request in, one answer out, whoever carries it: finds the fake by the path, counts, and
+ * applies the faults of transport before and after the effect.
+ */
+#include "tools/simulator/model.h"
+
+#include <inttypes.h>
+
+void sim_answer_clear(struct sim_answer *answer)
+{
+    text_free(answer->body);
+    *answer = (struct sim_answer){ 0 };
+}
+
+static void set_body(struct sim_answer *answer, char *chars)
+{
+    text_free(answer->body);
+    answer->body = text_new(256 << 20);
+    text_add_bytes(answer->body, chars, strlen(chars));
+    mem_free(chars);
+}
+
+void sim_answer_json(struct sim_answer *answer, int status, json_t *body)
+{
+    answer->status = status;
+    answer->content_type = "application/json";
+    set_body(answer, json_print(body));
+    json_decref(body);
+}
+
+static void count_verb(struct simulator *sim, const char *verb)
+{
+    uint64_t *count = map_get(sim->verbs, verb);
+
+    if (!count) {
+        count = mem_new(sizeof *count);
+        map_set(sim->verbs, verb, count);
+    }
+    ++*count;
+}
+
+static void refuse(struct sim_call *call, int code)
+{
+    struct sim_answer *answer = call->answer;
+
+    if (call->cluster)
+        sim_kube_status(answer, code, code == 429 ? "TooManyRequests" : "InternalError",
+                        code == 429 ? "the server has received too many requests"
+                                    : "Internal error occurred: injected");
+    else
+        sim_gcp_error(answer, code, code == 429 ? "rateLimitExceeded" : "backendError", "injected");
+    if (code == 429)
+        answer->headers[answer->header_count++] = (struct http_header){ "Retry-After", "1" };
+}
+
+bool sim_call_fault(struct sim_call *call)
+{
+    struct simulator *sim = call->sim;
+
+    count_verb(sim, call->verb);
+    sim_trace(sim, "%s %.200s", call->verb, call->request->target);
+    if (sim_fault_now(sim, FAULT_REFUSED, call->verb)) {
+        call->answer->is_refused = true;
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_HTTP_429, call->verb)) {
+        refuse(call, 429);
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_HTTP_500, call->verb)) {
+        refuse(call, 500);
+        return true;
+    }
+    return false;
+}
+
+static void fault_after(struct sim_call *call)
+{
+    struct sim_answer *answer = call->answer;
+
+    if (!call->verb || answer->watch.cluster || answer->is_refused)
+        return;
+    if (sim_fault_now(call->sim, FAULT_LOST_ANSWER, call->verb))
+        answer->is_lost = true;
+    else if (sim_fault_now(call->sim, FAULT_HTTP_500_AFTER, call->verb))
+        refuse(call, 500);
+}
+
+static void report_live(struct sim_call *call)
+{
+    sim_answer_json(call->answer, 200, simulator_report(call->sim));
+}
+
+void sim_answer_request(struct simulator *sim, const struct sim_request *request,
+                        struct sim_answer *answer)
+{
+    struct url_segments path = url_split(request->target);
+    struct sim_call call = { sim, request, &path, answer, NULL, NULL };
+    const char *first = path.count ? path.items[0] : "";
+
+    *answer = (struct sim_answer){ .status = 404, .content_type = "text/plain" };
+    if (text_equal(first, "clusters") && path.count > 1 &&
+        (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
+        sim_kube_answer(&call, 2);
+    else if (text_equal(first, "gcp"))
+        sim_gcp_answer(&call, 1);
+    else if (text_equal(first, "compute") || text_equal(first, "computeMetadata") ||
+             text_equal(first, "token"))
+        sim_gcp_answer(&call, 0);
+    else if (text_equal(first, "simulator") && path.count == 2 &&
+             text_equal(path.items[1], "report"))
+        report_live(&call);
+    fault_after(&call);
+    if (!answer->body)
+        answer->body = text_new(1);
+    url_segments_free(&path);
+}

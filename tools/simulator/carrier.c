@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The fakes as a struct http: a request travels, takes effect on arrival, and its answer travels
+ * back or gets lost on the way.
+ */
+#include "tools/simulator/model.h"
+
+enum { ANSWER_LIMIT = 1 << 20, HEADERS_MAX = 16 };
+
+struct carrier {
+    struct http http;
+    struct simulator *sim;
+    ARRAY(struct http_exchange *) live;
+};
+
+struct http_exchange {
+    struct actor actor;
+    struct carrier *carrier;
+    struct sim_request request;
+    struct http_header headers[HEADERS_MAX];
+    char *texts[2 * HEADERS_MAX]; /* what the headers point to */
+    char *url;
+    char *body;
+    size_t answer_limit;
+    bool is_arrived;
+    http_chunk_fn on_chunk;
+    http_done_fn done;
+    void *context;
+    struct sim_answer answer;
+    struct kube_watch *watch;
+};
+
+static void free_exchange(struct actor *actor)
+{
+    struct http_exchange *exchange = (struct http_exchange *)actor;
+
+    for (size_t i = 0; i < exchange->request.header_count; i++) {
+        mem_free(exchange->texts[2 * i]);
+        mem_free(exchange->texts[2 * i + 1]);
+    }
+    sim_answer_clear(&exchange->answer);
+    mem_free(exchange->url);
+    mem_free(exchange->body);
+    mem_free(exchange);
+}
+
+static void end_exchange(struct http_exchange *exchange)
+{
+    struct carrier *carrier = exchange->carrier;
+
+    if (exchange->actor.is_gone)
+        return;
+    for (size_t i = 0; i < carrier->live.count; i++)
+        if (carrier->live.items[i] == exchange) {
+            array_remove(&carrier->live, i);
+            break;
+        }
+    if (exchange->watch)
+        sim_watch_close(steal(&exchange->watch));
+    sim_actor_end(&exchange->actor);
+}
+
+/* Calls `done`, once, and lets the exchange end whatever happened in it. */
+static void finish(struct http_exchange *exchange, const struct http_answer *answer,
+                   const struct error *err)
+{
+    exchange->actor.pending++;
+    exchange->done(exchange->context, answer, err);
+    end_exchange(exchange);
+    if (--exchange->actor.pending == 0)
+        free_exchange(&exchange->actor);
+}
+
+static void fail(struct http_exchange *exchange, enum error_kind kind, const char *why)
+{
+    struct error err = { 0 };
+
+    error_set(&err, kind, "%s: %s", exchange->url, why);
+    finish(exchange, NULL, &err);
+}
+
+static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct http_exchange *exchange = (struct http_exchange *)actor;
+    struct sim_answer *from = &exchange->answer;
+    const char *retry_after = http_header_find(from->headers, from->header_count, "Retry-After");
+    long long retry_after_s = 0;
+
+    (void)sim;
+    (void)stamp;
+    if (from->is_refused) {
+        fail(exchange, ERROR_TRANSIENT, "connection refused");
+        return;
+    }
+    if (from->is_lost) {
+        fail(exchange, ERROR_UNKNOWN_OUTCOME, "connection reset after the request was sent");
+        return;
+    }
+    if (from->body->length > exchange->answer_limit) {
+        fail(exchange, ERROR_CORRUPT, "the answer is too long");
+        return;
+    }
+    if (retry_after && !text_to_int(retry_after, 0, 86400, &retry_after_s))
+        retry_after_s = 0;
+
+    struct http_answer answer = {
+        .status = from->status,
+        .body = from->body->chars,
+        .body_size = from->body->length,
+        .retry_after_ms = retry_after_s * SECOND_MS,
+        .headers = from->headers,
+        .header_count = from->header_count,
+    };
+
+    finish(exchange, &answer, NULL);
+}
+
+static void send_frames(void *context, const char *bytes, size_t size)
+{
+    struct http_exchange *exchange = context;
+
+    if (exchange->on_chunk)
+        exchange->on_chunk(exchange->context, bytes, size);
+}
+
+static void watch_ends(void *context)
+{
+    struct http_exchange *exchange = context;
+    struct http_answer answer = { .status = 200, .body = "" };
+
+    exchange->watch = NULL;
+    finish(exchange, &answer, NULL);
+}
+
+static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
+{
+    struct http_exchange *exchange = (struct http_exchange *)actor;
+
+    exchange->is_arrived = true;
+    sim_answer_request(sim, &exchange->request, &exchange->answer);
+    if (exchange->answer.watch.cluster)
+        exchange->watch = sim_watch_open(sim, &exchange->answer.watch, send_frames, watch_ends,
+                                         exchange);
+    else
+        sim_after(sim, (int64_t)back_ms, deliver, actor, 0);
+}
+
+static void time_out(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct http_exchange *exchange = (struct http_exchange *)actor;
+
+    (void)sim;
+    (void)stamp;
+    fail(exchange, exchange->is_arrived ? ERROR_UNKNOWN_OUTCOME : ERROR_TRANSIENT, "timed out");
+}
+
+static struct http_exchange *send_request(struct http *http, const struct http_request *request,
+                                          http_done_fn done, void *context)
+{
+    struct carrier *carrier = (struct carrier *)http;
+    struct simulator *sim = carrier->sim;
+    struct http_exchange *exchange = mem_new(sizeof *exchange);
+    struct url url = { .target = "/" };
+    struct error err = { 0 };
+    int64_t way_ms = sim_draw(&sim->latency, &sim->scenario->latency.api);
+
+    require(request->header_count <= HEADERS_MAX);
+    exchange->actor.free = free_exchange;
+    exchange->carrier = carrier;
+    exchange->url = mem_copy_chars(request->url);
+    if (url_parse(exchange->url, &url, &err) < 0)
+        url.target = "/";
+    exchange->body = mem_new(request->body_size + 1);
+    if (request->body)
+        memcpy(exchange->body, request->body, request->body_size);
+    for (size_t i = 0; i < request->header_count; i++) {
+        exchange->texts[2 * i] = mem_copy_chars(request->headers[i].name);
+        exchange->texts[2 * i + 1] = mem_copy_chars(request->headers[i].value);
+        exchange->headers[i] = (struct http_header){ exchange->texts[2 * i],
+                                                     exchange->texts[2 * i + 1] };
+    }
+    exchange->request = (struct sim_request){
+        .method = request->method,
+        .target = url.target,
+        .headers = exchange->headers,
+        .header_count = request->header_count,
+        .body = exchange->body,
+        .body_size = request->body ? request->body_size : 0,
+    };
+    exchange->answer_limit = request->answer_limit ? request->answer_limit : ANSWER_LIMIT;
+    exchange->on_chunk = request->on_chunk;
+    exchange->done = done;
+    exchange->context = context;
+    *array_add(&carrier->live) = exchange;
+    sim_after(sim, way_ms / 2, arrive, &exchange->actor, (uint64_t)(way_ms - way_ms / 2));
+    if (request->timeout_ms > 0)
+        sim_after(sim, request->timeout_ms, time_out, &exchange->actor, 0);
+    return exchange;
+}
+
+static void cancel(struct http_exchange *exchange)
+{
+    if (exchange)
+        end_exchange(exchange);
+}
+
+static void free_nothing(struct http *http)
+{
+    (void)http; /* the simulator owns its carrier */
+}
+
+struct carrier *sim_carrier_new(struct simulator *sim)
+{
+    static const struct http_verbs verbs = { send_request, cancel, free_nothing };
+    struct carrier *carrier = mem_new(sizeof *carrier);
+
+    carrier->http.verbs = &verbs;
+    carrier->sim = sim;
+    return carrier;
+}
+
+void sim_carrier_free(struct carrier *carrier)
+{
+    if (!carrier)
+        return;
+    while (carrier->live.count)
+        end_exchange(carrier->live.items[0]);
+    array_clear(&carrier->live);
+    mem_free(carrier);
+}
+
+struct http *simulator_http(struct simulator *simulator)
+{
+    return &simulator->carrier->http;
+}

@@ -1,0 +1,254 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Compute Engine, as far as managed instance groups go: the group, its instances, one instance.
+ */
+#include "tools/simulator/model.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+void sim_gcp_error(struct sim_answer *answer, int code, const char *reason, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    sim_answer_json(answer, code,
+                    json_make("{s:{s:i, s:s, s:[{s:s, s:s, s:s}]}}", "error", "code", code,
+                              "message", message, "errors", "message", message, "domain", "global",
+                              "reason", reason));
+}
+
+static struct pool *find_pool(struct sim_call *call, const char *project, const char *zone,
+                              const char *group)
+{
+    for (size_t i = 0; i < call->sim->pool_count; i++) {
+        struct pool *pool = &call->sim->pools[i];
+
+        if (text_equal(pool->plan->project, project) && text_equal(pool->plan->group, group) &&
+            text_equal(pool->reservation->plan->zone, zone))
+            return pool;
+    }
+    sim_gcp_error(call->answer, 404, "notFound",
+                  "The resource 'projects/%s/zones/%s/instanceGroupManagers/%s' was not found",
+                  project, zone, group);
+    return NULL;
+}
+
+static void get_group(struct sim_call *call, const struct pool *pool)
+{
+    int creating = 0, deleting = 0, none = 0;
+
+    for (size_t i = 0; i < pool->machines.count; i++) {
+        enum machine_state state = pool->machines.items[i]->state;
+
+        creating += state == MACHINE_QUEUED || state == MACHINE_BOOTING;
+        deleting += state == MACHINE_STOPPING;
+        none += state == MACHINE_RUNNING;
+    }
+    sim_answer_json(call->answer, 200,
+                    json_make("{s:s, s:s, s:s, s:s, s:i, s:s, s:{s:i, s:i, s:i}, s:{s:b}}", "kind",
+                              "compute#instanceGroupManager", "name", pool->plan->group, "zone",
+                              pool->reservation->plan->zone, "baseInstanceName", pool->plan->group,
+                              "targetSize", pool->target, "listManagedInstancesResults",
+                              "PAGINATED", "currentActions", "creating", creating, "deleting",
+                              deleting, "none", none, "status", "isStable",
+                              creating + deleting == 0));
+}
+
+static void add_instance(const struct machine *machine, struct text *out)
+{
+    static const char *const actions[] = { "CREATING", "CREATING", "NONE", "DELETING" };
+    static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
+    const struct pool *pool = machine->pool;
+    bool is_vm = machine->state != MACHINE_STOPPING || machine->has_slot;
+
+    text_add(out,
+             "{\"instance\":\"https://www.googleapis.com/compute/v1/projects/%s/zones/%s/"
+             "instances/%s\",\"name\":\"%s\",\"currentAction\":\"%s\"",
+             pool->plan->project, pool->reservation->plan->zone, machine->name, machine->name,
+             actions[machine->state]);
+    if (machine->id[0])
+        text_add(out, ",\"id\":\"%s\"", machine->id);
+    if (statuses[machine->state][0] && is_vm)
+        text_add(out, ",\"instanceStatus\":\"%s\"", statuses[machine->state]);
+    if (machine->trouble_code && machine->state == MACHINE_QUEUED)
+        text_add(
+            out,
+            ",\"lastAttempt\":{\"errors\":{\"errors\":[{\"code\":\"%s\",\"message\":\"%s\"}]}}",
+            machine->trouble_code, machine->trouble_text);
+    text_add(out, "}");
+}
+
+static void write_page(struct sim_call *call, struct pool *pool, size_t first, size_t limit)
+{
+    struct text *body = call->answer->body = text_new(64 << 20);
+    size_t count = pool->machines.count;
+    size_t end = limit < count - first ? first + limit : count;
+
+    call->answer->status = 200;
+    call->answer->content_type = "application/json";
+    text_add(body, "{\"managedInstances\":[");
+    for (size_t i = first; i < end; i++) {
+        text_add(body, "%s", i > first ? "," : "");
+        add_instance(pool->machines.items[i], body);
+    }
+    text_add(body, "]");
+    if (end < count) /* by name: what vanishes between two pages hides nobody */
+        text_add(body, ",\"nextPageToken\":\"after:%s\"", pool->machines.items[end - 1]->name);
+    text_add(body, "}");
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp((*(struct machine *const *)left)->name, (*(struct machine *const *)right)->name);
+}
+
+static bool find_page(struct sim_call *call, struct pool *pool, size_t *ret_first)
+{
+    owned(chars) char *token = url_query(call->request->target, "pageToken");
+
+    *ret_first = 0;
+    if (!token || !token[0])
+        return true;
+    if (!text_starts_with(token, "after:")) {
+        sim_gcp_error(call->answer, 400, "invalid", "Invalid value for field 'pageToken'");
+        return false;
+    }
+    while (*ret_first < pool->machines.count &&
+           strcmp(pool->machines.items[*ret_first]->name, token + 6) <= 0)
+        ++*ret_first;
+    return true;
+}
+
+static void list_instances(struct sim_call *call, struct pool *pool)
+{
+    owned(chars) char *max = url_query(call->request->target, "maxResults");
+    long long limit = SIM_PAGE_MAX;
+    size_t first;
+
+    if (call->request->method != HTTP_POST) {
+        sim_gcp_error(call->answer, 404, "notFound", "listManagedInstances is a POST");
+        return;
+    }
+    if (sim_call_fault(call)) {
+        pool->bad_list_ms = sim_since_start(call->sim) + 1;
+        return;
+    }
+    if (max && !text_to_int(max, 0, SIM_PAGE_MAX, &limit)) {
+        sim_gcp_error(call->answer, 400, "invalid", "Invalid value for field 'maxResults': '%s'",
+                      max);
+        return;
+    }
+    if (limit == 0)
+        limit = SIM_PAGE_MAX;
+    if (sim_fault_now(call->sim, FAULT_EMPTY_LIST, call->verb)) {
+        pool->bad_list_ms = sim_since_start(call->sim) + 1;
+        sim_answer_json(call->answer, 200, json_object());
+        return;
+    }
+    if (pool->machines.count > 1)
+        qsort(pool->machines.items, pool->machines.count, sizeof *pool->machines.items, by_name);
+    if (!find_page(call, pool, &first))
+        return;
+    pool->bad_list_ms = 0;
+    write_page(call, pool, first, (size_t)limit);
+}
+
+static void get_instance(struct sim_call *call, const char *project, const char *zone,
+                         const char *name)
+{
+    static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
+
+    call->verb = "get_instance";
+    if (sim_call_fault(call))
+        return;
+    for (size_t i = 0; i < call->sim->pool_count; i++) {
+        const struct pool *pool = &call->sim->pools[i];
+        const struct machine *machine = sim_machine_find(pool, name);
+
+        if (!machine || !machine->id[0] || !text_equal(pool->plan->project, project) ||
+            !text_equal(pool->reservation->plan->zone, zone))
+            continue;
+
+        owned(chars) char *group = text_format("projects/1/zones/%s/instanceGroupManagers/%s", zone,
+                                               pool->plan->group);
+
+        sim_answer_json(call->answer, 200,
+                        json_make("{s:s, s:s, s:s, s:s, s:s, s:{s:[{s:s, s:s}]}}", "kind",
+                                  "compute#instance", "id", machine->id, "name", name, "zone", zone,
+                                  "status", statuses[machine->state], "metadata", "items", "key",
+                                  "created-by", "value", group));
+        return;
+    }
+    sim_gcp_error(call->answer, 404, "notFound",
+                  "The resource 'projects/%s/zones/%s/instances/%s' was not found", project, zone,
+                  name);
+}
+
+static void answer_group(struct sim_call *call, struct pool *pool, const char *action)
+{
+    call->verb = !action                                      ? "get_group"
+                 : text_equal(action, "listManagedInstances") ? "list_instances"
+                 : text_equal(action, "deleteInstances")      ? "delete_instances"
+                 : text_equal(action, "createInstances")      ? "create_instances"
+                                                              : NULL;
+    if (!call->verb || (call->request->method == HTTP_GET) != (action == NULL))
+        sim_gcp_error(call->answer, 404, "notFound", "no such method");
+    else if (text_equal(call->verb, "list_instances"))
+        list_instances(call, pool);
+    else if (sim_call_fault(call))
+        return;
+    else if (!action)
+        get_group(call, pool);
+    else if (text_equal(call->verb, "delete_instances"))
+        sim_gcp_delete_instances(call, pool);
+    else
+        sim_gcp_create_instances(call, pool);
+}
+
+static void answer_compute(struct sim_call *call, size_t at)
+{
+    char **items = call->path->items + at;
+    size_t count = call->path->count - at;
+
+    if (!sim_gcp_is_authorized(call))
+        return;
+    if (count < 6 || !text_equal(items[0], "projects") || !text_equal(items[2], "zones")) {
+        sim_gcp_error(call->answer, 404, "notFound", "no such resource");
+        return;
+    }
+    if (text_equal(items[4], "instanceGroupManagers") && count <= 7) {
+        struct pool *pool = find_pool(call, items[1], items[3], items[5]);
+
+        if (pool)
+            answer_group(call, pool, count == 7 ? items[6] : NULL);
+    } else if (text_equal(items[4], "operations") && count == 6 &&
+               call->request->method == HTTP_GET) {
+        sim_gcp_get_operation(call, items[3], items[5]);
+    } else if (text_equal(items[4], "instances") && count == 6 &&
+               call->request->method == HTTP_GET) {
+        get_instance(call, items[1], items[3], items[5]);
+    } else {
+        sim_gcp_error(call->answer, 404, "notFound", "no such resource");
+    }
+}
+
+void sim_gcp_answer(struct sim_call *call, size_t at)
+{
+    char **items = call->path->items + at;
+    size_t count = call->path->count - at;
+
+    if (count == 1 && text_equal(items[0], "token"))
+        sim_gcp_token(call);
+    else if (count == 6 && text_equal(items[0], "computeMetadata") &&
+             text_equal(items[2], "instance") && text_equal(items[5], "token"))
+        sim_gcp_metadata_token(call);
+    else if (count > 2 && text_equal(items[0], "compute") && text_equal(items[1], "v1"))
+        answer_compute(call, at + 2);
+    else
+        sim_gcp_error(call->answer, 404, "notFound", "no such resource");
+}

@@ -1,0 +1,188 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The API server's front: who asks, for what, and the answers that are refusals.
+ */
+#include "tools/simulator/model.h"
+
+#include <stdarg.h>
+
+static json_t *status_object(int code, const char *reason, const char *message)
+{
+    return json_make("{s:s, s:s, s:{}, s:s, s:s, s:s, s:i}", "kind", "Status", "apiVersion", "v1",
+                     "metadata", "status", "Failure", "message", message, "reason", reason, "code",
+                     code);
+}
+
+void sim_kube_status(struct sim_answer *answer, int code, const char *reason, const char *format,
+                     ...)
+{
+    char message[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    sim_answer_json(answer, code, status_object(code, reason, message));
+}
+
+static void not_found(struct sim_call *call, const char *what, const char *name)
+{
+    sim_kube_status(call->answer, 404, "NotFound", "%s \"%s\" not found", what, name);
+}
+
+json_t *sim_kube_body(struct sim_call *call)
+{
+    struct error err = { 0 };
+    json_t *body = json_parse(call->request->body ? call->request->body : "",
+                              call->request->body_size, "body", &err);
+
+    if (body && json_is_object(body))
+        return body;
+    json_decref(body);
+    sim_kube_status(call->answer, 400, "BadRequest", "the body is no JSON object: %s", err.text);
+    return NULL;
+}
+
+bool sim_kube_query_is_known(struct sim_call *call, const char *const *known, size_t count)
+{
+    const char *at = strchr(call->request->target, '?');
+
+    while (at && *++at) {
+        size_t length = strcspn(at, "=&");
+        bool is_known = false;
+
+        for (size_t i = 0; i < count; i++)
+            is_known |= strlen(known[i]) == length && strncmp(known[i], at, length) == 0;
+        if (!is_known) {
+            sim_kube_status(call->answer, 400, "BadRequest", "unknown query parameter %.*s",
+                            (int)length, at);
+            return false;
+        }
+        at = strchr(at, '&');
+    }
+    return true;
+}
+
+static bool is_authorized(struct sim_call *call)
+{
+    const char *header = http_header_find(call->request->headers, call->request->header_count,
+                                          "Authorization");
+    owned(chars) char *wanted = text_format("Bearer sim-%s", call->cluster->plan->name);
+
+    if (header && text_equal(header, wanted))
+        return true;
+    sim_kube_status(call->answer, 401, "Unauthorized", "Unauthorized");
+    return false;
+}
+
+static void get_object(struct sim_call *call, const struct blob *blob)
+{
+    if (!sim_kube_query_is_known(call, (const char *const[]){ "resourceVersion" }, 1))
+        return;
+    call->answer->status = 200;
+    call->answer->content_type = "application/json";
+    call->answer->body = text_new(1 << 20);
+    text_add_bytes(call->answer->body, blob->chars, blob->size);
+}
+
+static void answer_node(struct sim_call *call, const char *name)
+{
+    enum http_method method = call->request->method;
+    struct kube_node *node = map_get(call->cluster->nodes, name);
+
+    call->verb = method == HTTP_GET      ? "get_node"
+                 : method == HTTP_PATCH  ? "patch_node"
+                 : method == HTTP_DELETE ? "delete_node"
+                                         : NULL;
+    if (!call->verb) {
+        sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a node");
+        return;
+    }
+    if (sim_call_fault(call))
+        return;
+    if (!node)
+        not_found(call, "nodes", name);
+    else if (method == HTTP_GET)
+        get_object(call, node->blob);
+    else if (method == HTTP_PATCH)
+        sim_kube_patch_node(call, name);
+    else
+        sim_kube_delete_node(call, name);
+}
+
+/* Below /namespaces/NS/pods/P. */
+static void answer_pod(struct sim_call *call, const char *namespace, const char *name,
+                       const char *below)
+{
+    enum http_method method = call->request->method;
+    owned(chars) char *key = text_format("%s/%s", namespace, name);
+
+    if (!below && method == HTTP_GET)
+        call->verb = "get_pod";
+    else if (!below && method == HTTP_DELETE)
+        call->verb = "delete_pod";
+    else if (text_equal(below, "status") && method == HTTP_PATCH)
+        call->verb = "mark_pod";
+    else if (text_equal(below, "eviction") && method == HTTP_POST)
+        call->verb = "evict_pod";
+    else {
+        sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a pod");
+        return;
+    }
+    if (sim_call_fault(call))
+        return;
+
+    struct kube_pod *pod = map_get(call->cluster->pods, key);
+
+    if (!pod)
+        not_found(call, "pods", name);
+    else if (text_equal(call->verb, "get_pod"))
+        get_object(call, pod->blob);
+    else if (text_equal(call->verb, "delete_pod"))
+        sim_kube_delete_pod(call, pod);
+    else if (text_equal(call->verb, "mark_pod"))
+        sim_kube_mark_pod(call, pod);
+    else
+        sim_kube_evict_pod(call, pod);
+}
+
+static bool path_is(const struct url_segments *path, size_t at, const char *const *parts,
+                    size_t count)
+{
+    if (path->count < at + count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i] && !text_equal(path->items[at + i], parts[i]))
+            return false;
+    return true;
+}
+
+#define PATH_IS(call, at, ...)                                                                     \
+    path_is((call)->path, at, (const char *const[]){ __VA_ARGS__ },                                \
+            COUNT_OF(((const char *const[]){ __VA_ARGS__ })))
+
+void sim_kube_answer(struct sim_call *call, size_t at)
+{
+    char **items = call->path->items;
+    size_t count = call->path->count - at;
+
+    if (!is_authorized(call))
+        return;
+    if (count == 3 && PATH_IS(call, at, "api", "v1", "nodes") && call->request->method == HTTP_GET)
+        sim_kube_list(call, OBJECT_NODE);
+    else if (count == 3 && PATH_IS(call, at, "api", "v1", "pods") &&
+             call->request->method == HTTP_GET)
+        sim_kube_list(call, OBJECT_POD);
+    else if (count == 4 && PATH_IS(call, at, "api", "v1", "nodes", NULL))
+        answer_node(call, items[at + 3]);
+    else if ((count == 6 || count == 7) &&
+             PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods", NULL))
+        answer_pod(call, items[at + 3], items[at + 5], count == 7 ? items[at + 6] : NULL);
+    else if (count == 8 && PATH_IS(call, at, "apis", "apps", "v1", "namespaces", NULL,
+                                   "deployments", NULL, "scale"))
+        sim_kube_scale(call, items[at + 4], items[at + 6]);
+    else
+        sim_kube_status(call->answer, 404, "NotFound",
+                        "the server could not find the requested resource");
+}

@@ -1,0 +1,226 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lists and the beginning of watches: pages in the order of the keys, continue tokens that expire
+ * with the history, field selectors.
+ */
+#include "base/crypto.h"
+#include "tools/simulator/model.h"
+
+#include <inttypes.h>
+
+struct item {
+    const char *key;
+    const struct blob *blob;
+};
+
+struct listing {
+    struct sim_call *call;
+    enum object_kind kind;
+    char name[SIM_NAME_SIZE];
+    char node_name[SIM_NAME_SIZE];
+    long long limit;  /* 0: none */
+    uint64_t version; /* of the first page */
+    char *after;      /* key of the last item of the page before; NULL: the first page */
+    ARRAY(struct item) items;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    return strcmp(((const struct item *)left)->key, ((const struct item *)right)->key);
+}
+
+static bool read_selector(struct listing *listing)
+{
+    owned(chars) char *selector = url_query(listing->call->request->target, "fieldSelector");
+    const char *field = listing->kind == OBJECT_POD ? "spec.nodeName=" : "metadata.name=";
+    char *out = listing->kind == OBJECT_POD ? listing->node_name : listing->name;
+
+    if (!selector)
+        return true;
+    if (text_starts_with(selector, field) && selector[strlen(field)] &&
+        text_copy(out, SIM_NAME_SIZE, selector + strlen(field)))
+        return true;
+    sim_kube_status(listing->call->answer, 400, "BadRequest", "field selector not supported: %s",
+                    selector);
+    return false;
+}
+
+static bool read_number(struct sim_call *call, const char *name, long long max, long long *ret)
+{
+    owned(chars) char *chars = url_query(call->request->target, name);
+
+    if (!chars || text_to_int(chars, 0, max, ret))
+        return true;
+    sim_kube_status(call->answer, 400, "BadRequest", "%s: not a number: %s", name, chars);
+    return false;
+}
+
+/* "VERSION KEY", in base64: opaque, and in need of escaping. */
+static bool read_continue(struct listing *listing)
+{
+    struct sim_call *call = listing->call;
+    owned(chars) char *chars = url_query(call->request->target, "continue");
+    struct error err = { 0 };
+
+    listing->version = call->cluster->version;
+    if (!chars || !chars[0])
+        return true;
+
+    owned(text) struct text *token = crypto_decode_base64(chars, &err);
+    char *space = token ? strchr(token->chars, ' ') : NULL;
+    long long version;
+
+    if (!space) {
+        sim_kube_status(call->answer, 400, "BadRequest", "continue key is not valid");
+        return false;
+    }
+    *space = '\0';
+    if (!text_to_int(token->chars, 0, INT64_MAX, &version) ||
+        (uint64_t)version < call->cluster->history_floor ||
+        (uint64_t)version + SIM_HISTORY < call->cluster->version) {
+        sim_kube_status(call->answer, 410, "Expired",
+                        "The provided continue parameter is too old to display a consistent list "
+                        "result.");
+        return false;
+    }
+    listing->version = (uint64_t)version;
+    listing->after = mem_copy_chars(space + 1);
+    return true;
+}
+
+static void collect(struct listing *listing)
+{
+    struct kube_cluster *cluster = listing->call->cluster;
+    const char *key;
+    void *value;
+
+    for (size_t i = 0;
+         listing->kind == OBJECT_NODE && map_next(cluster->nodes, &i, &key, &value);) {
+        const struct kube_node *node = value;
+
+        if (!listing->name[0] || text_equal(listing->name, node->name))
+            *array_add(&listing->items) = (struct item){ key, node->blob };
+    }
+    for (size_t i = 0; listing->kind == OBJECT_POD && map_next(cluster->pods, &i, &key, &value);) {
+        const struct kube_pod *pod = value;
+
+        if (!listing->node_name[0] || text_equal(listing->node_name, pod->node_name))
+            *array_add(&listing->items) = (struct item){ key, pod->blob };
+    }
+    if (listing->items.count)
+        qsort(listing->items.items, listing->items.count, sizeof *listing->items.items, by_key);
+}
+
+static void add_continue(struct listing *listing, const char *last_key, size_t left)
+{
+    owned(chars) char *token = text_format("%" PRIu64 " %s", listing->version, last_key);
+    struct text *body = listing->call->answer->body;
+
+    text_add(body, "\"continue\":\"");
+    crypto_add_base64(body, token, strlen(token));
+    text_add(body, "\",\"remainingItemCount\":%zu,", left);
+}
+
+static void write_list(struct listing *listing)
+{
+    struct sim_answer *answer = listing->call->answer;
+    size_t first = 0, count = listing->items.count;
+
+    while (listing->after && first < count &&
+           strcmp(listing->items.items[first].key, listing->after) <= 0)
+        first++;
+
+    size_t left = count - first;
+    size_t taken = listing->limit && (size_t)listing->limit < left ? (size_t)listing->limit : left;
+
+    answer->status = 200;
+    answer->content_type = "application/json";
+    answer->body = text_new(256 << 20);
+    text_add(answer->body, "{\"kind\":\"%sList\",\"apiVersion\":\"v1\",\"metadata\":{",
+             listing->kind == OBJECT_NODE ? "Node" : "Pod");
+    if (taken < left)
+        add_continue(listing, listing->items.items[first + taken - 1].key, left - taken);
+    text_add(answer->body, "\"resourceVersion\":\"%" PRIu64 "\"},\"items\":[", listing->version);
+    for (size_t i = first; i < first + taken; i++) {
+        text_add(answer->body, "%s", i > first ? "," : "");
+        text_add_bytes(answer->body, listing->items.items[i].blob->chars,
+                       listing->items.items[i].blob->size);
+    }
+    text_add(answer->body, "]}");
+}
+
+static void list(struct listing *listing)
+{
+    static const char *const known[] = { "limit", "continue", "fieldSelector", "resourceVersion",
+                                         "resourceVersionMatch" };
+    struct sim_call *call = listing->call;
+    int64_t *bad_ms = &call->cluster->bad_list_ms[listing->kind];
+
+    if (sim_call_fault(call)) {
+        *bad_ms = sim_since_start(call->sim) + 1;
+        return;
+    }
+    if (!sim_kube_query_is_known(call, known, COUNT_OF(known)) || !read_selector(listing) ||
+        !read_number(call, "limit", 1000000, &listing->limit) || !read_continue(listing))
+        return;
+    if (sim_fault_now(call->sim, FAULT_EMPTY_LIST, call->verb))
+        *bad_ms = sim_since_start(call->sim) + 1;
+    else {
+        *bad_ms = 0;
+        collect(listing);
+    }
+    write_list(listing);
+}
+
+static void begin_watch(struct listing *listing)
+{
+    static const char *const known[] = { "watch", "fieldSelector", "resourceVersion",
+                                         "allowWatchBookmarks", "timeoutSeconds" };
+    struct sim_call *call = listing->call;
+    long long version = 0, timeout_s = 1800;
+    owned(chars) char *bookmarks = url_query(call->request->target, "allowWatchBookmarks");
+
+    if (sim_call_fault(call) || !sim_kube_query_is_known(call, known, COUNT_OF(known)) ||
+        !read_selector(listing) || !read_number(call, "resourceVersion", INT64_MAX, &version) ||
+        !read_number(call, "timeoutSeconds", 86400, &timeout_s))
+        return;
+    if (version == 0) {
+        sim_kube_status(call->answer, 400, "BadRequest", "a watch must say from which version");
+        return;
+    }
+    if ((uint64_t)version < call->cluster->history_floor) {
+        sim_kube_status(call->answer, 410, "Expired", "too old resource version: %lld", version);
+        return;
+    }
+
+    struct watch_query *query = &call->answer->watch;
+
+    query->cluster = call->cluster;
+    query->kind = listing->kind;
+    query->version = (uint64_t)version;
+    query->wants_bookmarks = bookmarks &&
+                             (text_equal(bookmarks, "true") || text_equal(bookmarks, "1"));
+    query->has_gap = sim_fault_now(call->sim, FAULT_WATCH_GAP, call->verb);
+    query->timeout_ms = timeout_s * SECOND_MS;
+    text_copy(query->name, sizeof query->name, listing->name);
+    text_copy(query->node_name, sizeof query->node_name, listing->node_name);
+    call->answer->status = 200;
+    call->answer->content_type = "application/json";
+}
+
+void sim_kube_list(struct sim_call *call, enum object_kind kind)
+{
+    struct listing listing = { .call = call, .kind = kind };
+    owned(chars) char *watch = url_query(call->request->target, "watch");
+
+    if (watch && (text_equal(watch, "1") || text_equal(watch, "true"))) {
+        call->verb = kind == OBJECT_NODE ? "watch_nodes" : "watch_pods";
+        begin_watch(&listing);
+    } else {
+        call->verb = kind == OBJECT_NODE ? "list_nodes" : "list_pods";
+        list(&listing);
+    }
+    mem_free(listing.after);
+    array_clear(&listing.items);
+}

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The scale subresource of Deployments.
+ */
+#include "tools/simulator/model.h"
+
+#include <inttypes.h>
+
+static void answer_scale(struct sim_call *call, const struct deployment *deployment)
+{
+    char version[24];
+    owned(chars) char *selector = text_format("app=%s", deployment->plan->name);
+
+    snprintf(version, sizeof version, "%" PRIu64, deployment->version);
+    sim_answer_json(call->answer, 200,
+                    json_make("{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:{s:i}, s:{s:I, s:s}}", "kind",
+                              "Scale", "apiVersion", "autoscaling/v1", "metadata", "name",
+                              deployment->plan->name, "namespace", deployment->plan->namespace,
+                              "uid", deployment->uid, "resourceVersion", version, "spec",
+                              "replicas", deployment->replicas, "status", "replicas",
+                              (json_int_t)deployment->pods.count, "selector", selector));
+}
+
+static void write_scale(struct sim_call *call, struct deployment *deployment)
+{
+    owned(json) json_t *body = sim_kube_body(call);
+    owned(chars) char *object = text_format("%s/%s", deployment->plan->namespace,
+                                            deployment->plan->name);
+
+    if (!body)
+        return;
+
+    const char *version = json_text_or(body, "metadata/resourceVersion", NULL);
+    char current[24];
+
+    snprintf(current, sizeof current, "%" PRIu64, deployment->version);
+    if (version && !text_equal(version, current)) {
+        sim_kube_status(call->answer, 409, "Conflict",
+                        "Operation cannot be fulfilled on deployments \"%s\": the object has been "
+                        "modified",
+                        deployment->plan->name);
+        return;
+    }
+
+    json_t *replicas = json_at(body, "spec/replicas");
+
+    if (!json_is_integer(replicas) || json_integer_value(replicas) < 0 ||
+        json_integer_value(replicas) > 10000) {
+        sim_kube_status(call->answer, 422, "Invalid", "spec.replicas: not a count");
+        return;
+    }
+    referee_scale(call->sim, object);
+    if ((int)json_integer_value(replicas) != deployment->replicas) {
+        deployment->replicas = (int)json_integer_value(replicas);
+        deployment->version = ++deployment->cluster->version;
+        sim_trace(call->sim, "scale %s %d", object, deployment->replicas);
+        sim_deployment_reconcile(call->sim, deployment);
+    }
+    answer_scale(call, deployment);
+}
+
+void sim_kube_scale(struct sim_call *call, const char *namespace, const char *name)
+{
+    enum http_method method = call->request->method;
+    const char *type = http_header_find(call->request->headers, call->request->header_count,
+                                        "Content-Type");
+    struct deployment *deployment = sim_deployment_find(call->cluster, namespace, name);
+
+    if (method != HTTP_GET && method != HTTP_PATCH && method != HTTP_PUT) {
+        sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a scale");
+        return;
+    }
+    call->verb = method == HTTP_GET ? "get_scale" : "write_scale";
+    if (sim_call_fault(call))
+        return;
+    if (!deployment)
+        sim_kube_status(call->answer, 404, "NotFound", "deployments.apps \"%s\" not found", name);
+    else if (method == HTTP_GET)
+        answer_scale(call, deployment);
+    else if (method == HTTP_PATCH &&
+             !(type && (text_starts_with(type, "application/merge-patch+json") ||
+                        text_starts_with(type, "application/strategic-merge-patch+json"))))
+        sim_kube_status(call->answer, 415, "UnsupportedMediaType", "unknown format of the body");
+    else
+        write_scale(call, deployment);
+}

@@ -1,0 +1,245 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of a pod: bound, started, running, told to stop, gone.  A stuck pod does not stop
+ * whatever it is told; only a delete with grace 0 takes its object away.
+ */
+#include "tools/simulator/model.h"
+
+enum { FINALIZER_MS = SECOND_MS, FINISHED_MS = 10 * SECOND_MS };
+
+struct kube_pod *sim_pod_new(struct simulator *sim, struct kube_cluster *cluster,
+                             const char *namespace, const char *name)
+{
+    struct kube_pod *pod = mem_new(sizeof *pod);
+    owned(chars) char *key = text_format("%s/%s", namespace, name);
+
+    pod->actor.free = sim_pod_free;
+    pod->cluster = cluster;
+    pod->namespace = namespace;
+    text_copy(pod->name, sizeof pod->name, name);
+    pod->grace_s = 30;
+    pod->created_ms = sim_now(sim);
+    sim_uuid(sim, pod->uid);
+    require(!map_get(cluster->pods, key));
+    map_set(cluster->pods, key, pod);
+    *array_add(&cluster->waiting) = pod;
+    return pod;
+}
+
+static void stop_waiting(struct kube_pod *pod)
+{
+    struct kube_cluster *cluster = pod->cluster;
+
+    for (size_t i = cluster->waiting.count; i-- > 0;)
+        if (cluster->waiting.items[i] == pod) {
+            array_remove(&cluster->waiting, i);
+            return;
+        }
+}
+
+static void starts(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct kube_pod *pod = (struct kube_pod *)actor;
+
+    if (pod->stamp == stamp && pod->node && pod->node->is_alive)
+        sim_pod_run(sim, pod);
+}
+
+void sim_pod_bind(struct simulator *sim, struct kube_pod *pod, struct kube_node *node)
+{
+    stop_waiting(pod);
+    pod->node = node;
+    text_copy(pod->node_name, sizeof pod->node_name, node->name);
+    node->gpus_used += pod->gpus;
+    *array_add(&node->pods) = pod;
+    if (sim->is_started) {
+        sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+        sim_after(sim, sim_draw(&sim->pod_chance, &sim->scenario->latency.pod_start), starts,
+                  &pod->actor, pod->stamp);
+    }
+}
+
+void sim_pod_set_serving(struct simulator *sim, struct kube_pod *pod, bool is_serving)
+{
+    if (pod->is_serving == is_serving)
+        return;
+    pod->is_serving = is_serving;
+    if (pod->deployment && pod->deployment->plan->queue != SIZE_MAX)
+        sim_traffic_servers(sim, pod->deployment->plan->queue, is_serving ? 1 : -1);
+    if (!pod->job)
+        return;
+    sim_account(sim);
+    sim->research_gpus_used += is_serving ? pod->gpus : -pod->gpus;
+    if (!is_serving && !sim_pod_is_over(pod))
+        sim->lost_gpu_s += pod->gpus * (double)(sim_now(sim) - pod->started_ms) / SECOND_MS;
+}
+
+static void stops(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct kube_pod *pod = (struct kube_pod *)actor;
+
+    if (pod->stamp == stamp)
+        sim_pod_remove(sim, pod);
+}
+
+static void job_done(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct kube_pod *pod = (struct kube_pod *)actor;
+
+    (void)stamp;
+    if (!pod->is_serving || pod->deletion_ms)
+        return;
+    pod->state = POD_IS_SUCCEEDED;
+    pod->is_ready = false;
+    pod->stamp++;
+    sim_pod_set_serving(sim, pod, false);
+    if (pod->node)
+        pod->node->gpus_used -= pod->gpus;
+    sim->jobs_done++;
+    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+    sim_schedule_soon(sim, pod->cluster);
+    sim_after(sim, FINISHED_MS, stops, actor, pod->stamp);
+}
+
+void sim_pod_run(struct simulator *sim, struct kube_pod *pod)
+{
+    pod->state = POD_IS_RUNNING;
+    pod->is_ready = true;
+    pod->started_ms = sim_now(sim);
+    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+    sim_pod_set_serving(sim, pod, true);
+    sim_trace(sim, "pod %s runs", pod->name);
+    if (pod->job)
+        sim_after(sim, pod->work_ms, job_done, &pod->actor, 0);
+}
+
+/* The job controller takes its finalizer away once it has counted the pod. */
+static void finalized(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    (void)stamp;
+    sim_pod_remove(sim, (struct kube_pod *)actor);
+}
+
+static void terminate_now(struct simulator *sim, struct kube_pod *pod)
+{
+    pod->stamp++;
+    if (!pod->has_finalizer || !pod->node_name[0]) {
+        sim_pod_remove(sim, pod);
+        return;
+    }
+    pod->deletion_ms = sim_now(sim);
+    pod->deletion_grace_s = 0;
+    pod->is_ready = false;
+    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+    sim_after(sim, FINALIZER_MS, finalized, &pod->actor, 0);
+}
+
+void sim_pod_terminate(struct simulator *sim, struct kube_pod *pod, int64_t grace_s)
+{
+    int64_t now_ms = sim_now(sim);
+    bool is_first = pod->deletion_ms == 0;
+
+    if (grace_s < 0)
+        grace_s = pod->grace_s;
+    if (grace_s == 0 || !pod->node_name[0] || sim_pod_is_over(pod)) {
+        terminate_now(sim, pod);
+        return;
+    }
+    if (!is_first && now_ms + grace_s * SECOND_MS >= pod->deletion_ms)
+        return; /* grace only ever shortens */
+    pod->deletion_ms = now_ms + grace_s * SECOND_MS;
+    pod->deletion_grace_s = grace_s;
+    if (is_first) {
+        pod->is_stuck = sim_fault_now(sim, FAULT_STUCK_POD, NULL);
+        pod->stop_ms = now_ms + sim_draw(&sim->pod_chance, &sim->scenario->latency.pod_stop);
+        if (pod->deployment)
+            sim_pod_set_serving(sim, pod, false);
+    }
+    if (pod->stop_ms > pod->deletion_ms)
+        pod->stop_ms = pod->deletion_ms;
+    pod->stamp++;
+    sim_trace(sim, "pod %s leaves", pod->name);
+    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+    if (!pod->is_stuck && pod->node && pod->node->is_alive)
+        sim_after(sim, pod->stop_ms > now_ms ? pod->stop_ms - now_ms : 0, stops, &pod->actor,
+                  pod->stamp);
+    if (is_first && pod->deployment)
+        sim_deployment_reconcile(sim, pod->deployment);
+}
+
+static void leave_node(struct kube_pod *pod)
+{
+    struct kube_node *node = pod->node;
+
+    if (!node)
+        return;
+    for (size_t i = 0; i < node->pods.count; i++)
+        if (node->pods.items[i] == pod) {
+            array_remove(&node->pods, i);
+            break;
+        }
+    if (!sim_pod_is_over(pod))
+        node->gpus_used -= pod->gpus;
+}
+
+void sim_pod_remove(struct simulator *sim, struct kube_pod *pod)
+{
+    owned(chars) char *key = text_format("%s/%s", pod->namespace, pod->name);
+    struct deployment *deployment = pod->deployment;
+    struct kube_node *node = pod->node;
+
+    sim_pod_set_serving(sim, pod, false);
+    stop_waiting(pod);
+    leave_node(pod);
+    sim_trace(sim, "pod %s gone", pod->name);
+    sim_pod_changed(sim, pod, CHANGE_DELETED);
+    map_take(pod->cluster->pods, key);
+    if (pod->job)
+        sim_job_pod_gone(sim, pod);
+    for (size_t i = 0; deployment && i < deployment->pods.count; i++)
+        if (deployment->pods.items[i] == pod) {
+            array_remove(&deployment->pods, i);
+            break;
+        }
+    if (deployment)
+        sim_deployment_reconcile(sim, deployment);
+    else if (!pod->job && node && node->is_alive)
+        sim_daemon_start(sim, node);
+    sim_schedule_soon(sim, pod->cluster);
+    sim_actor_end(&pod->actor);
+}
+
+bool sim_pod_is_over(const struct kube_pod *pod)
+{
+    return pod->state == POD_IS_SUCCEEDED || pod->state == POD_IS_FAILED;
+}
+
+bool sim_pod_must_leave(const struct kube_pod *pod)
+{
+    return (pod->job || pod->deployment) && !sim_pod_is_over(pod);
+}
+
+const char *sim_pod_label(const struct kube_pod *pod, const char *key)
+{
+    if (pod->job && text_equal(key, "team"))
+        return pod->job->team;
+    if (pod->job &&
+        (text_equal(key, "job-name") || text_equal(key, "batch.kubernetes.io/job-name")))
+        return pod->job->name;
+    if (pod->deployment && text_equal(key, "app"))
+        return pod->deployment->plan->name;
+    return NULL;
+}
+
+void sim_pod_free(struct actor *actor)
+{
+    struct kube_pod *pod = (struct kube_pod *)actor;
+
+    if (pod->job) {
+        mem_free(pod->job);
+    }
+    json_decref(pod->conditions);
+    sim_blob_drop(pod->blob);
+    mem_free(pod);
+}

@@ -1,0 +1,169 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The same fakes behind real sockets on the loopback address, and the kubeconfigs that point
+ * there.
+ */
+#include "base/file.h"
+#include "base/http_server.h"
+#include "tools/simulator/model.h"
+
+struct socket_server {
+    struct simulator *sim;
+    struct http_server *server;
+    ARRAY(struct served *) live;
+};
+
+struct served {
+    struct actor actor;
+    struct socket_server *socket;
+    struct http_call *call;
+    struct sim_answer answer;
+    struct kube_watch *watch;
+};
+
+static void free_served(struct actor *actor)
+{
+    struct served *served = (struct served *)actor;
+
+    sim_answer_clear(&served->answer);
+    mem_free(served);
+}
+
+static void end_served(struct served *served)
+{
+    struct socket_server *socket = served->socket;
+
+    if (served->actor.is_gone)
+        return;
+    for (size_t i = 0; i < socket->live.count; i++)
+        if (socket->live.items[i] == served) {
+            array_remove(&socket->live, i);
+            break;
+        }
+    if (served->watch)
+        sim_watch_close(steal(&served->watch));
+    sim_actor_end(&served->actor);
+}
+
+static void client_left(void *context)
+{
+    end_served(context);
+}
+
+static void watch_ends(void *context)
+{
+    struct served *served = context;
+
+    served->watch = NULL;
+    http_call_stream_end(served->call);
+    end_served(served);
+}
+
+static void send_frames(void *context, const char *bytes, size_t size)
+{
+    struct served *served = context;
+
+    if (http_call_stream_send(served->call, bytes, size))
+        return;
+    http_call_stream_end(served->call);
+    end_served(served);
+}
+
+static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct served *served = (struct served *)actor;
+    struct sim_answer *answer = &served->answer;
+
+    (void)sim;
+    (void)stamp;
+    if (answer->is_lost || answer->is_refused)
+        http_call_drop(served->call);
+    else
+        http_call_answer(served->call, answer->status, answer->content_type, answer->headers,
+                         answer->header_count, answer->body->chars, answer->body->length);
+    end_served(served);
+}
+
+static const char *const passed_headers[] = { "Authorization", "Content-Type", "Metadata-Flavor" };
+
+static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
+{
+    struct served *served = (struct served *)actor;
+    struct http_header headers[COUNT_OF(passed_headers)];
+    struct sim_request request = { .method = http_call_method(served->call),
+                                   .target = http_call_target(served->call),
+                                   .headers = headers };
+
+    for (size_t i = 0; i < COUNT_OF(passed_headers); i++) {
+        const char *value = http_call_header(served->call, passed_headers[i]);
+
+        if (value)
+            headers[request.header_count++] = (struct http_header){ passed_headers[i], value };
+    }
+    request.body = http_call_body(served->call, &request.body_size);
+    sim_answer_request(sim, &request, &served->answer);
+    if (!served->answer.watch.cluster) {
+        sim_after(sim, (int64_t)back_ms, deliver, actor, 0);
+        return;
+    }
+    http_call_stream_begin(served->call, "application/json", client_left, served);
+    served->watch = sim_watch_open(sim, &served->answer.watch, send_frames, watch_ends, served);
+}
+
+static void serve(void *context, struct http_call *call)
+{
+    struct socket_server *socket = context;
+    struct simulator *sim = socket->sim;
+    struct served *served = mem_new(sizeof *served);
+    int64_t way_ms = sim_draw(&sim->latency, &sim->scenario->latency.api);
+
+    served->actor.free = free_served;
+    served->socket = socket;
+    served->call = call;
+    *array_add(&socket->live) = served;
+    sim_after(sim, way_ms / 2, arrive, &served->actor, (uint64_t)(way_ms - way_ms / 2));
+}
+
+int simulator_listen(struct simulator *sim, int port, int *ret_port, struct error *err)
+{
+    if (!sim->socket) {
+        sim->socket = mem_new(sizeof *sim->socket);
+        sim->socket->sim = sim;
+        sim->socket->server = http_server_new(sim->loop, serve, sim->socket);
+    }
+    return http_server_listen_loopback(sim->socket->server, port, ret_port, err);
+}
+
+void sim_socket_free(struct socket_server *socket)
+{
+    if (!socket)
+        return;
+    while (socket->live.count)
+        end_served(socket->live.items[0]);
+    array_clear(&socket->live);
+    http_server_free(socket->server);
+    mem_free(socket);
+}
+
+int simulator_write_kubeconfigs(struct simulator *sim, const char *folder, const char *base_url,
+                                struct error *err)
+{
+    if (file_make_folder(folder, 0755, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sim->cluster_count; i++) {
+        const char *name = sim->clusters[i].plan->name;
+        owned(chars) char *path = text_format("%s/%s.kubeconfig", folder, name);
+        owned(text) struct text *file = text_new(4096);
+
+        text_add(file,
+                 "apiVersion: v1\nkind: Config\ncurrent-context: %s\n"
+                 "clusters:\n  - name: %s\n    cluster:\n      server: %s/clusters/%s\n"
+                 "users:\n  - name: %s\n    user:\n      token: sim-%s\n"
+                 "contexts:\n  - name: %s\n    context:\n      cluster: %s\n      user: %s\n",
+                 name, name, base_url, name, name, name, name, name, name);
+        if (file_write(path, file->chars, file->length, 0600, err) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "tests/support/unit.h"
 
+#include <event2/event.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -303,6 +304,43 @@ static void a_signal_ends_the_service(void **state)
     }
 }
 
+static void set_again(void *context)
+{
+    struct mark *mark = context;
+
+    timer_set(mark->timer, 0);
+}
+
+static void stop_on_byte(evutil_socket_t fd, short what, void *context)
+{
+    (void)fd;
+    (void)what;
+    on_stop(context);
+}
+
+static void a_busy_timer_leaves_room_for_descriptors(void **state)
+{
+    struct fixture *fixture = *state;
+    struct mark *busy = &fixture->marks[0];
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+
+    struct event *event = event_new(loop_event_base(fixture->loop), ends[0], EV_READ, stop_on_byte,
+                                    &fixture->marks[1]);
+
+    assert_int_equal(event_add(event, NULL), 0);
+    timer_free(busy->timer);
+    busy->timer = timer_new(fixture->loop, set_again, busy);
+    timer_set(busy->timer, 0);
+    loop_run(fixture->loop);
+    assert_string_equal(fixture->order, "b");
+    event_free(event);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void a_broken_pipe_does_not_kill(void **state)
 {
     int ends[2];
@@ -340,6 +378,7 @@ int main(void)
         ON_ONE(many_timers_keep_their_order, virtual),
         ON_ONE(a_virtual_loop_stamps_the_log, virtual),
         ON_ONE(a_signal_ends_the_service, libevent),
+        ON_ONE(a_busy_timer_leaves_room_for_descriptors, libevent),
         ON_ONE(a_broken_pipe_does_not_kill, libevent),
     };
 

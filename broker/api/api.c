@@ -39,7 +39,7 @@ static json_t *post_reclaim(const struct ask *ask, struct error *err);
 static json_t *post_freeze(const struct ask *ask, struct error *err);
 static json_t *post_unfreeze(const struct ask *ask, struct error *err);
 
-// clang-format off
+/* clang-format off */
 static const struct route {
     enum http_method method;
     const char *path; /* ":id" stands for one segment */
@@ -56,7 +56,7 @@ static const struct route {
     { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR },
     { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR },
 };
-// clang-format on
+/* clang-format on */
 
 static json_t *get_status(const struct ask *ask, struct error *err)
 {
@@ -123,6 +123,7 @@ static int status_of(enum error_kind kind)
 {
     switch (kind) {
     case ERROR_INVALID:
+    case ERROR_CORRUPT: /* the readers' word for JSON of the wrong shape: the request's */
         return 400;
     case ERROR_DENIED:
         return 403;
@@ -136,7 +137,6 @@ static int status_of(enum error_kind kind)
     case ERROR_NO_CAPACITY:
     case ERROR_UNKNOWN_OUTCOME:
         return 503;
-    case ERROR_CORRUPT:
     case ERROR_BUG:
     case ERROR_KIND_COUNT:
         return 500;

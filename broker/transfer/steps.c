@@ -8,7 +8,7 @@
 
 #include "base/timestamp.h"
 
-// clang-format off
+/* clang-format off */
 const struct step transfer_steps[STEP_COUNT] = {
     /* name          look and act     deadline          if late         undo       what it does */
     [STEP_ANNOUNCE]  = { "announce",  step_announce,  10 * MINUTE_MS, LATE_UNDO,     undo_node,
@@ -33,7 +33,7 @@ const struct step transfer_steps[STEP_COUNT] = {
     [STEP_HAND_OVER] = { "hand over", step_hand_over, 10 * MINUTE_MS, LATE_OPERATOR, NULL,
                          "the node serves; lead time written" },
 };
-// clang-format on
+/* clang-format on */
 
 bool step_can_undo(int step)
 {

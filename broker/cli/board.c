@@ -1,0 +1,178 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See board.h.
+ */
+#include "broker/cli/board.h"
+
+#include "base/json.h"
+#include "base/timestamp.h"
+#include "broker/cli/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static struct wall_time wall_of(const json_t *json)
+{
+    struct wall_time wall = { 0 };
+
+    if (!json_is_string(json) || wall_parse(json_string_value(json), false, &wall, NULL) < 0)
+        return (struct wall_time){ 0 };
+    return wall;
+}
+
+const char *board_between(const json_t *from, const json_t *to, char *out)
+{
+    struct wall_time first = wall_of(from);
+    struct wall_time second = wall_of(to);
+
+    if (first.ms == 0 || second.ms == 0)
+        snprintf(out, DURATION_TEXT_SIZE, "-");
+    else
+        duration_format(second.ms - first.ms, out);
+    return out;
+}
+
+static void add_head(const json_t *status, struct text *out)
+{
+    char until[DURATION_TEXT_SIZE];
+
+    text_add(out, "%s   window %s", json_text_or(status, "local", "-"),
+             json_text_or(status, "window", "-"));
+    if (json_at(status, "window_until"))
+        text_add(out, "   next %s in %s", json_text_or(status, "next_window", "-"),
+                 board_between(json_object_get(status, "at"),
+                               json_object_get(status, "window_until"), until));
+    text_add(out, "\n");
+}
+
+static void add_margin(const json_t *status, struct text *out)
+{
+    int64_t live = json_int_or(status, "live_transfers", 0);
+    char text[DURATION_TEXT_SIZE];
+    int64_t margin_s;
+
+    if (live == 0) {
+        text_add(out, "SETTLED         no node is moving\n");
+        return;
+    }
+    if (!json_at(status, "margin_s")) {
+        text_add(out, "MOVING          %" PRId64 " transfers under way\n", live);
+        return;
+    }
+    margin_s = json_int_or(status, "margin_s", 0);
+    text_add(out, "%s   %" PRId64 " transfers under way, margin %s (p95)\n",
+             margin_s >= 0 ? "READY IN TIME" : "LATE         ", live,
+             duration_format(margin_s * SECOND_MS, text));
+}
+
+static void add_holds(const json_t *status, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_at(status, "holds/freezes"), i, row)
+        text_add(out, "FROZEN          %s until %s by %s: %s\n",
+                 json_text_or(row, "cluster", "")[0] ? json_text_or(row, "cluster", "") : "all",
+                 json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
+                 json_text_or(row, "reason", "-"));
+    json_array_foreach(json_at(status, "holds/reclaims"), i, row)
+        text_add(out, "RECLAIM         %s at %" PRId64 " nodes until %s by %s: %s\n",
+                 json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
+                 json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
+                 json_text_or(row, "reason", "-"));
+}
+
+static void add_clusters(const json_t *status, struct text *out)
+{
+    static const char *const titles[] = { "CLUSTER", "ROLE",       ">NODES", ">WANTED",
+                                          ">STATIC", ">EPHEMERAL", ">IN",    ">OUT",
+                                          ">GPUS",   "STATE",      NULL };
+    owned(table) struct table *table = table_new(titles);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "clusters"), i, row)
+    {
+        table_cell(table, "%s", json_text_or(row, "cluster", "-"));
+        table_cell(table, "%s", json_text_or(row, "role", "-"));
+        table_cell(table, "%" PRId64, json_int_or(row, "nodes", 0));
+        if (json_at(row, "wanted_nodes"))
+            table_cell(table, "%" PRId64, json_int_or(row, "wanted_nodes", 0));
+        else
+            table_cell(table, "-");
+        table_cell(table, "%" PRId64, json_int_or(row, "static_nodes", 0));
+        table_cell(table, "%" PRId64, json_int_or(row, "ephemeral_nodes", 0));
+        table_cell(table, "%" PRId64, json_int_or(row, "incoming_nodes", 0));
+        table_cell(table, "%" PRId64, json_int_or(row, "outgoing_nodes", 0));
+        table_cell(table, "%" PRId64, json_int_or(row, "ready_gpus", 0));
+        table_cell(table, "%s%s%s", json_text_or(row, "state", "-"),
+                   json_text_or(row, "trouble", "")[0] ? "  " : "",
+                   json_text_or(row, "trouble", ""));
+    }
+    text_add(out, "\n");
+    table_print(table, out);
+}
+
+static void add_moves(const json_t *status, struct text *out)
+{
+    const json_t *steps = json_object_get(status, "steps");
+    char p50[DURATION_TEXT_SIZE];
+    char p95[DURATION_TEXT_SIZE];
+    const char *name;
+    json_t *value;
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "reservations"), i, row)
+        text_add(out, "reservation %s: %" PRId64 " in pools + %" PRId64 " moving of %" PRId64 "\n",
+                 json_text_or(row, "reservation", "-"), json_int_or(row, "nodes", 0),
+                 json_int_or(row, "moving_nodes", 0), json_int_or(row, "reserved_nodes", 0));
+    text_add(out, "\nMOVES");
+    json_object_foreach((json_t *)(uintptr_t)steps, name, value) if (json_integer_value(value) > 0)
+        text_add(out, "   %s %" JSON_INTEGER_FORMAT, name, json_integer_value(value));
+    text_add(out, "   lead p50 %s p95 %s%s\n",
+             duration_format(json_int_or(status, "lead_p50_s", 0) * SECOND_MS, p50),
+             duration_format(json_int_or(status, "lead_p95_s", 0) * SECOND_MS, p95),
+             json_int_or(status, "lead_samples", 0) > 0 ? "" : " (configured, not learned yet)");
+    json_array_foreach(json_object_get(status, "warnings"), i, row)
+        text_add(out, "WARN %s\n", json_string_value(row));
+}
+
+void board_status(const json_t *status, struct text *out)
+{
+    add_head(status, out);
+    add_margin(status, out);
+    add_holds(status, out);
+    add_clusters(status, out);
+    add_moves(status, out);
+}
+
+void board_transfers(const json_t *transfers, struct text *out)
+{
+    static const char *const titles[] = { "TRANSFER", "NODE",      "FROM",      "TO", "STEP",
+                                          ">SINCE",   ">EXPECTED", "WAITS FOR", NULL };
+    owned(table) struct table *table = table_new(titles);
+    const json_t *at = json_object_get(transfers, "at");
+    const json_t *row;
+    char text[DURATION_TEXT_SIZE];
+    size_t i;
+
+    json_array_foreach(json_object_get(transfers, "transfers"), i, row)
+    {
+        bool is_live = text_equal(json_text_or(row, "state", ""), "live");
+
+        table_cell(table, "%s%s", json_text_or(row, "transfer", "-"),
+                   json_bool_or(row, "is_emergency", false) ? "!" : "");
+        table_cell(table, "%s", json_text_or(row, "node", "-"));
+        table_cell(table, "%s", json_text_or(row, "from", "-"));
+        table_cell(table, "%s", json_text_or(row, "to", "-"));
+        table_cell(table, "%s%s", json_bool_or(row, "is_undoing", false) ? "undo " : "",
+                   is_live ? json_text_or(row, "step", "-") : json_text_or(row, "state", "-"));
+        table_cell(table, "%s", board_between(json_object_get(row, "since"), at, text));
+        table_cell(table, "%s",
+                   is_live ? board_between(at, json_object_get(row, "expected"), text) : "-");
+        table_cell(table, "%s", json_text_or(row, "waits_for", ""));
+    }
+    table_print(table, out);
+}

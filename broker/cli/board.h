@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The status on one screen, from the JSON that the service gives: `sluice status` and the demo
+ * show the same board.
+ */
+#pragma once
+
+#include "base/text.h"
+
+#include <jansson.h>
+
+void board_status(const json_t *status, struct text *out);
+
+/* The transfers as a table: which node is where, since when, what it waits for, when it is
+   expected. */
+void board_transfers(const json_t *transfers, struct text *out);
+
+/* "12m", "1h18m" from one RFC 3339 time to another; "-" when one is absent. */
+const char *board_between(const json_t *from, const json_t *to, char *out);

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice freeze and sluice unfreeze: no voluntary change until a time.
+ */
+#include "base/json.h"
+#include "base/loop.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+
+#include <stdio.h>
+
+const struct command_option freeze_options[] = {
+    { "cluster", 0, "CLUSTER", "only this cluster (default: all)", false },
+    { "until", 0, "TIME", "RFC 3339 time at which it ends by itself", false },
+    { "for", 0, "DURATION", "or how long it lasts", false },
+    { "reason", 0, "TEXT", "why; shown in the status", false },
+    { 0 },
+};
+const char freeze_examples[] =
+    "  sluice freeze --for 2h --reason 'incident 4411'\n"
+    "  sluice freeze --cluster prod-a --until 2026-11-17T14:00:00Z --reason upgrade\n";
+const struct command_option unfreeze_options[] = {
+    { "cluster", 0, "CLUSTER", "the freeze of this cluster (default: the one of all)", false },
+    { 0 },
+};
+const char unfreeze_examples[] = "  sluice unfreeze\n"
+                                 "  sluice unfreeze --cluster prod-a\n";
+
+/* The end of the freeze, from --until or --for. */
+static int read_until(const struct command_call *call, struct wall_time *ret_until,
+                      struct error *err)
+{
+    owned(loop) struct loop *loop = NULL;
+    int64_t for_ms = 0;
+
+    if (call_text(call, "until"))
+        return wall_parse(call_text(call, "until"), false, ret_until, err);
+    if (call_duration(call, "for", &for_ms, err) < 0)
+        return -1;
+    if (for_ms <= 0)
+        return error_set(err, ERROR_INVALID, "say when it ends: --until TIME or --for DURATION");
+    loop = loop_libevent_new(err);
+    if (!loop)
+        return -1;
+    ret_until->ms = loop_wall(loop).ms + for_ms;
+    return 0;
+}
+
+static int send(const struct command_call *call, const struct config *config, const char *path,
+                const json_t *request)
+{
+    struct error err = { 0 };
+    owned(json) json_t *answer = client_ask(config, HTTP_POST, path, request, &err);
+
+    if (!answer)
+        return client_fail(call, &err);
+    if (client_wants_json(call))
+        client_print_json(answer);
+    else
+        printf("%s: %s until %s\n",
+               json_text_or(answer, "cluster", "")[0] ? json_text_or(answer, "cluster", "")
+                                                      : "all clusters",
+               path[4] == 'f' ? "frozen" : "frozen no more; was",
+               json_text_or(answer, "until", "-"));
+    return EXIT_DONE;
+}
+
+int cmd_freeze(struct command_call *call)
+{
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    struct wall_time until;
+    char text[WALL_TEXT_SIZE];
+    owned(config) struct config *config = NULL;
+    owned(json) json_t *request = NULL;
+
+    if (!call_text(call, "reason"))
+        return call_usage_error(call, "--reason is required");
+    config = client_config(call, &code);
+    if (!config)
+        return code;
+    if (read_until(call, &until, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+    request = json_make("{ss ss ss}", "cluster", call_text_or(call, "cluster", ""), "until",
+                        wall_format(until, text), "reason", call_text(call, "reason"));
+    return send(call, config, "/v1/freeze", request);
+}
+
+int cmd_unfreeze(struct command_call *call)
+{
+    int code = EXIT_DONE;
+    owned(config) struct config *config = client_config(call, &code);
+    owned(json) json_t *request = json_make("{ss}", "cluster", call_text_or(call, "cluster", ""));
+
+    return config ? send(call, config, "/v1/unfreeze", request) : code;
+}

@@ -1,0 +1,219 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice plan and sluice apply: what the schedules would do, and putting them in force.
+ */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/timestamp.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+#include "broker/cli/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PLAN_LIMIT = 16 << 20 };
+
+const struct command_option plan_options[] = {
+    { "schedules", 0, "DIR", "folder of schedule files (default: the configured one)", false },
+    { "in-force", 0, NULL, "plan with the schedules in force instead of files", false },
+    { "out", 0, "FILE", "write the plan as JSON, for `sluice apply FILE`", false },
+    { "exit-code", 0, NULL, "exit with 2 when something would change", false },
+    { 0 },
+};
+const char plan_examples[] = "  sluice plan\n"
+                             "  sluice plan --out plan.json && sluice apply plan.json\n";
+
+const struct command_option apply_options[] = {
+    { "schedules", 0, "DIR", "folder of schedule files (default: the configured one)", false },
+    { 0 },
+};
+const char apply_examples[] = "  sluice apply\n"
+                              "  sluice apply plan.json    (refused with 3 when the world moved)\n";
+
+static const char *number(const json_t *row, const char *key, char *out, size_t size)
+{
+    if (json_at(row, key))
+        snprintf(out, size, "%" PRId64, json_int_or(row, key, 0));
+    else
+        snprintf(out, size, "-");
+    return out;
+}
+
+static void print_pools(const json_t *plan, struct text *out)
+{
+    static const char *const titles[] = { "POOL", "CLUSTER", "ZONE", ">NODES", ">IN",
+                                          ">NOW", ">WANTED", "BY",   NULL };
+    owned(table) struct table *table = table_new(titles);
+    const json_t *row;
+    char text[32];
+    size_t i;
+
+    json_array_foreach(json_object_get(plan, "pools"), i, row)
+    {
+        table_cell(table, "%s", json_text_or(row, "pool", "-"));
+        table_cell(table, "%s", json_text_or(row, "cluster", "-"));
+        table_cell(table, "%s", json_text_or(row, "zone", "-"));
+        table_cell(table, "%s", number(row, "nodes", text, sizeof text));
+        table_cell(table, "%s", number(row, "incoming_nodes", text, sizeof text));
+        table_cell(table, "%s", number(row, "now_nodes", text, sizeof text));
+        table_cell(table, "%s", number(row, "wanted_nodes", text, sizeof text));
+        table_cell(table, "%s", json_text_or(row, "due", "-"));
+    }
+    table_print(table, out);
+}
+
+/* Lines with a sign: what would change.  Returns how many. */
+static int print_changes(const json_t *plan, struct text *out)
+{
+    char before[32];
+    char after[32];
+    const json_t *row;
+    int changes = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(plan, "transfers"), i, row)
+    {
+        text_add(out, "  > node %s  %s -> %s  loses %.1f GPU-h%s\n", json_text_or(row, "node", "-"),
+                 json_text_or(row, "from", "-"), json_text_or(row, "to", "-"),
+                 json_number_value(json_object_get(row, "lost_gpu_hours")),
+                 json_bool_or(row, "is_emergency", false) ? "  (reclaim)" : "");
+        changes++;
+    }
+    json_array_foreach(json_object_get(plan, "workloads"), i, row)
+    {
+        if (json_equal(json_object_get(row, "replicas"), json_object_get(row, "wanted_replicas")))
+            continue;
+        text_add(out, "  ~ deployment %s  %s  %s -> %s\n", json_text_or(row, "workload", "-"),
+                 json_text_or(row, "cluster", "-"), number(row, "replicas", before, sizeof before),
+                 number(row, "wanted_replicas", after, sizeof after));
+        changes++;
+    }
+    json_array_foreach(json_object_get(plan, "lacks"), i, row)
+        text_add(out, "  ! pool %s lacks %" PRId64 " nodes that nobody can give\n",
+                 json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
+    return changes;
+}
+
+static void print_plan(const json_t *plan, struct text *out)
+{
+    char lead[DURATION_TEXT_SIZE];
+    char reach[DURATION_TEXT_SIZE];
+
+    text_add(out, "window %s, looking %s ahead (lead time p95 %s and notice)\n\n",
+             json_text_or(plan, "window", "-"),
+             duration_format(json_int_or(plan, "reach_s", 0) * SECOND_MS, reach),
+             duration_format(json_int_or(plan, "lead_p95_s", 0) * SECOND_MS, lead));
+    print_pools(plan, out);
+    text_add(out, "\n");
+    print_changes(plan, out);
+    text_add(out,
+             "Plan: %zu nodes to move now, %" PRId64 " transfers to withdraw. Fingerprint %s.\n",
+             json_array_size(json_object_get(plan, "transfers")),
+             json_int_or(plan, "withdrawn_transfers", 0), json_text_or(plan, "fingerprint", "-"));
+}
+
+/* The plan file holds the schedules too: what is applied is what was read. */
+static int write_plan(const char *path, const json_t *plan, json_t *schedules, struct error *err)
+{
+    owned(json) json_t *file = json_make("{sO}", "schedules", schedules);
+    owned(chars) char *text = NULL;
+
+    json_object_update(file, (json_t *)(uintptr_t)plan);
+    text = json_print_pretty(file);
+    return file_write(path, text, strlen(text), 0644, err);
+}
+
+static json_t *read_schedules(const struct command_call *call, const struct config *config,
+                              struct error *err)
+{
+    return client_schedules(call_text_or(call, "schedules", config->schedules), err);
+}
+
+int cmd_plan(struct command_call *call)
+{
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    owned(config) struct config *config = client_config(call, &code);
+    owned(json) json_t *schedules = NULL;
+    owned(json) json_t *request = NULL;
+    owned(json) json_t *plan = NULL;
+    owned(text) struct text *out = text_new(PLAN_LIMIT);
+    owned(text) struct text *changes = text_new(PLAN_LIMIT);
+
+    if (!config)
+        return code;
+    if (!call_flag(call, "in-force")) {
+        schedules = read_schedules(call, config, &err);
+        if (!schedules)
+            return client_fail(call, &err);
+    }
+    request = schedules ? json_make("{sO}", "schedules", schedules) : json_object();
+    plan = client_ask(config, HTTP_POST, "/v1/plan", request, &err);
+    if (!plan)
+        return client_fail(call, &err);
+    if (call_text(call, "out") && !schedules)
+        return call_usage_error(call, "--out needs schedules from files, not --in-force");
+    if (call_text(call, "out") && write_plan(call_text(call, "out"), plan, schedules, &err) < 0)
+        return client_fail(call, &err);
+    if (client_wants_json(call)) {
+        client_print_json(plan);
+    } else {
+        print_plan(plan, out);
+        fputs(out->chars, stdout);
+    }
+    return call_flag(call, "exit-code") && print_changes(plan, changes) > 0 ? EXIT_DIFFERENT
+                                                                            : EXIT_DONE;
+}
+
+/* The request of an apply: from a plan file, with its fingerprint, or from the schedule files. */
+static json_t *read_request(const struct command_call *call, const struct config *config,
+                            struct error *err)
+{
+    const char *path = call_argument(call, 0);
+    owned(text) struct text *text = NULL;
+    owned(json) json_t *plan = NULL;
+    owned(json) json_t *schedules = NULL;
+    const char *fingerprint;
+    json_t *object;
+
+    if (!path) {
+        schedules = read_schedules(call, config, err);
+        return schedules ? json_make("{sO}", "schedules", schedules) : NULL;
+    }
+    text = file_read(path, PLAN_LIMIT, err);
+    plan = text ? json_parse(text->chars, text->length, path, err) : NULL;
+    if (!plan || json_need_object(plan, "schedules", &object, err) < 0 ||
+        json_need_text(plan, "fingerprint", &fingerprint, err) < 0)
+        return NULL;
+    return json_make("{sO ss}", "schedules", object, "fingerprint", fingerprint);
+}
+
+int cmd_apply(struct command_call *call)
+{
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    owned(config) struct config *config = client_config(call, &code);
+    owned(json) json_t *request = NULL;
+    owned(json) json_t *plan = NULL;
+    owned(text) struct text *out = text_new(PLAN_LIMIT);
+
+    if (!config)
+        return code;
+    request = read_request(call, config, &err);
+    plan = request ? client_ask(config, HTTP_POST, "/v1/apply", request, &err) : NULL;
+    if (!plan)
+        return client_fail(call, &err);
+    if (client_wants_json(call)) {
+        client_print_json(plan);
+        return EXIT_DONE;
+    }
+    print_plan(plan, out);
+    fputs(out->chars, stdout);
+    printf("Applied: %zu schedules are in force.\n",
+           json_object_size(json_object_get(request, "schedules")));
+    return EXIT_DONE;
+}

@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice reclaim: nodes back to production, now.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "base/timestamp.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const struct command_option reclaim_options[] = {
+    { "to", 0, "CLUSTER", "the production cluster that needs nodes", false },
+    { "nodes", 0, "N", "how many nodes", false },
+    { "gpus", 0, "N", "how many GPUs, rounded up to whole nodes", false },
+    { "for", 0, "DURATION", "how long they are held (default 2h); then the schedule counts again",
+      false },
+    { "reason", 0, "TEXT", "why; written to the journal", false },
+    { "dry-run", 0, NULL, "say what it would take and cost, do nothing", false },
+    { "yes", 'y', NULL, "do not ask for confirmation on a terminal", false },
+    { 0 },
+};
+const char reclaim_examples[] =
+    "  sluice reclaim --to prod-a --gpus 64 --reason 'INC-4411 viral launch'\n"
+    "  sluice reclaim --to prod-b --nodes 4 --for 6h --reason launch --dry-run\n";
+
+static int64_t gpus_per_node(const struct config *config, const char *cluster)
+{
+    int64_t least = 0;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (text_equal(config->pools[i].cluster->name, cluster) &&
+            (least == 0 || config->pools[i].reservation->gpus_per_node < least))
+            least = config->pools[i].reservation->gpus_per_node;
+    return least;
+}
+
+/* The wish in nodes; 0 after having said what is wrong. */
+static int64_t wanted_nodes(const struct command_call *call, const struct config *config,
+                            struct error *err)
+{
+    int64_t nodes = 0;
+    int64_t gpus = 0;
+    int64_t per_node = gpus_per_node(config, call_text(call, "to"));
+
+    if (call_int(call, "nodes", 1, 100000, &nodes, err) < 0 ||
+        call_int(call, "gpus", 1, 1000000, &gpus, err) < 0)
+        return 0;
+    if ((nodes == 0) == (gpus == 0)) {
+        error_set(err, ERROR_INVALID, "give one of --nodes and --gpus");
+        return 0;
+    }
+    if (nodes == 0 && per_node == 0) {
+        error_set(err, ERROR_INVALID, "cluster %s has no pool", call_text(call, "to"));
+        return 0;
+    }
+    return nodes > 0 ? nodes : (gpus + per_node - 1) / per_node;
+}
+
+static char *describe(const json_t *answer)
+{
+    char p50[DURATION_TEXT_SIZE];
+    char p95[DURATION_TEXT_SIZE];
+    owned(text) struct text *out = text_new(4096);
+    const json_t *row;
+    size_t i;
+
+    text_add(out,
+             "%" PRId64 " of %" PRId64 " nodes for %s:", json_int_or(answer, "accepted_nodes", 0),
+             json_int_or(answer, "wanted_nodes", 0), json_text_or(answer, "cluster", "-"));
+    json_array_foreach(json_object_get(answer, "pools"), i, row) text_add(
+        out, " %s +%" PRId64, json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
+    text_add(out,
+             "\nloses about %.1f GPU-h of research work; ready in %s (p50), %s (p95); held until "
+             "%s; notice: none",
+             json_number_value(json_object_get(answer, "lost_gpu_hours")),
+             duration_format(json_int_or(answer, "lead_p50_s", 0) * SECOND_MS, p50),
+             duration_format(json_int_or(answer, "lead_p95_s", 0) * SECOND_MS, p95),
+             json_text_or(answer, "until", "-"));
+    return text_take(steal(&out));
+}
+
+static json_t *ask(const struct config *config, const struct command_call *call, int64_t nodes,
+                   bool is_dry_run, struct error *err)
+{
+    int64_t for_ms = 2 * HOUR_MS;
+    owned(json) json_t *request = NULL;
+
+    if (call_duration(call, "for", &for_ms, err) < 0)
+        return NULL;
+    request = json_make("{ss sI ss sI sb}", "cluster", call_text(call, "to"), "nodes",
+                        (json_int_t)nodes, "reason", call_text(call, "reason"), "for_s",
+                        (json_int_t)(for_ms / SECOND_MS), "is_dry_run", (int)is_dry_run);
+    return client_ask(config, HTTP_POST, "/v1/reclaim", request, err);
+}
+
+int cmd_reclaim(struct command_call *call)
+{
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    owned(config) struct config *config = NULL;
+    owned(json) json_t *answer = NULL;
+    owned(chars) char *text = NULL;
+    int64_t nodes;
+
+    if (!call_text(call, "to") || !call_text(call, "reason"))
+        return call_usage_error(call, "--to and --reason are required");
+    config = client_config(call, &code);
+    if (!config)
+        return code;
+    nodes = wanted_nodes(call, config, &err);
+    answer = nodes > 0 ? ask(config, call, nodes, true, &err) : NULL;
+    if (answer && !call_flag(call, "dry-run")) {
+        owned(chars) char *offer = describe(answer);
+
+        if (!client_confirm(call, offer, call_text(call, "to")))
+            return EXIT_INTERRUPTED;
+        json_decref(answer);
+        answer = ask(config, call, nodes, false, &err);
+    }
+    if (!answer)
+        return client_fail(call, &err);
+    text = describe(answer);
+    if (client_wants_json(call))
+        client_print_json(answer);
+    else
+        printf("%s%s\n", call_flag(call, "dry-run") ? "Would take " : "Accepted: ", text);
+    return json_int_or(answer, "accepted_nodes", 0) < nodes ? EXIT_PARTIAL : EXIT_DONE;
+}

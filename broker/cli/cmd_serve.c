@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice serve: the service on the real world.
+ */
+#include "base/file.h"
+#include "base/http_server.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/world.h"
+#include "broker/api/api.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+#include "broker/journal/journal.h"
+
+#include <unistd.h>
+
+const struct command_option serve_options[] = {
+    { "log-level", 0, "LEVEL", "debug, info, warn, error (default info)", false },
+    { "log-json", 0, NULL, "log as JSON lines", false },
+    { 0 },
+};
+const char serve_examples[] = "  sluice serve\n"
+                              "  sluice serve --config /etc/sluice/config.yaml --log-json\n";
+
+/* Everything that the service stands on, in the order of making. */
+struct house {
+    struct world world;
+    struct random random;
+    struct http_server *server;
+    struct service *service;
+    int lock;
+};
+
+static void close_house(struct house *house)
+{
+    http_server_free(house->server);
+    service_close(house->service);
+    journal_close(house->world.journal);
+    http_free(house->world.http);
+    loop_free(house->world.loop);
+    if (house->lock >= 0)
+        close(house->lock);
+}
+
+/* One broker per journal: a second one is told so before it touches anything. */
+static int lock_journal(struct house *house, const struct config *config, struct error *err)
+{
+    owned(chars) char *path = text_format("%s.lock", config->journal);
+
+    if (text_equal(config->journal, ":memory:"))
+        return 0;
+    house->lock = file_lock(path, err);
+    return house->lock < 0 ? error_context(err, "another sluice serves this journal") : 0;
+}
+
+static int build(struct house *house, const struct config *config, struct error *err)
+{
+    struct world *world = &house->world;
+
+    if (lock_journal(house, config, err) < 0)
+        return -1;
+    random_seed_system(&house->random);
+    world->random = &house->random;
+    world->loop = loop_libevent_new(err);
+    if (!world->loop)
+        return -1;
+    world->http = http_curl_new(world->loop, NULL, err);
+    if (!world->http)
+        return -1;
+    world->journal = journal_sqlite_open(config->journal, err);
+    if (!world->journal)
+        return error_context(err, "journal %s", config->journal);
+    house->service = service_open(world, config, err);
+    if (!house->service)
+        return -1;
+    house->server = http_server_new(world->loop, api_handle, house->service);
+    return http_server_listen_unix(house->server, config->socket, 0660, err);
+}
+
+static void stop(void *context)
+{
+    struct loop *loop = context;
+
+    log_info("stopping", FIELD_TEXT("text", "asked to"));
+    loop_stop(loop);
+}
+
+static int set_log(struct command_call *call)
+{
+    enum log_level level = LOG_INFO;
+
+    if (call_text(call, "log-level") && !log_level_parse(call_text(call, "log-level"), &level))
+        return call_usage_error(call, "--log-level: %s is not a level",
+                                call_text(call, "log-level"));
+    log_setup(level, call_flag(call, "log-json") ? LOG_FORM_JSON : LOG_FORM_TEXT);
+    return EXIT_DONE;
+}
+
+int cmd_serve(struct command_call *call)
+{
+    int code = set_log(call);
+    owned(config) struct config *config = code == EXIT_DONE ? client_config(call, &code) : NULL;
+    struct house house = { .lock = -1 };
+    struct error err = { 0 };
+
+    if (!config)
+        return code;
+    if (build(&house, config, &err) < 0) {
+        code = call_fail(call, err.kind == ERROR_CONFLICT ? EXIT_TRY_AGAIN : EXIT_ERROR, &err);
+        close_house(&house);
+        return code;
+    }
+    loop_on_terminate(house.world.loop, stop, house.world.loop);
+    log_info("serving", FIELD_TEXT("socket", config->socket), FIELD_TEXT("config", config->path),
+             FIELD_TEXT("version", SLUICE_VERSION));
+    service_start(house.service);
+    loop_run(house.world.loop);
+    code = service_is_broken(house.service) ? EXIT_ERROR : EXIT_DONE;
+    close_house(&house);
+    return code;
+}

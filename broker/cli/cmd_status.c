@@ -1,0 +1,79 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice status: the world on one screen.
+ */
+#include "base/json.h"
+#include "broker/cli/board.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WATCH_S = 2, BOARD_LIMIT = 1 << 20 };
+
+const struct command_option status_options[] = {
+    { "watch", 'w', NULL, "look again every two seconds: a board on a terminal, else JSON lines",
+      false },
+    { "check", 0, NULL, "exit with 2 when something is late, short, stale or needs a person",
+      false },
+    { 0 },
+};
+const char status_examples[] = "  sluice status\n"
+                               "  sluice status -w\n"
+                               "  sluice status -o json | jq '.clusters[] | {cluster, nodes}'\n";
+
+static bool is_degraded(const json_t *status)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "clusters"), i, row)
+    {
+        const char *state = json_text_or(row, "state", "");
+
+        if (text_equal(state, "STALE") || text_equal(state, "SHORT"))
+            return true;
+    }
+    return json_int_or(status, "margin_s", 0) < 0 || json_int_or(status, "steps/needs_operator", 0);
+}
+
+static void show(const struct command_call *call, const json_t *status, bool is_watching)
+{
+    owned(text) struct text *board = text_new(BOARD_LIMIT);
+
+    if (client_wants_json(call) && !is_watching) {
+        client_print_json(status);
+    } else if (client_wants_json(call) || (is_watching && !isatty(STDOUT_FILENO))) {
+        owned(chars) char *line = json_print(status);
+
+        printf("%s\n", line);
+    } else {
+        board_status(status, board);
+        printf("%s%s", is_watching ? "\033[H\033[J" : "", board->chars);
+    }
+    fflush(stdout);
+}
+
+int cmd_status(struct command_call *call)
+{
+    bool is_watching = call_flag(call, "watch");
+    int code = EXIT_DONE;
+    owned(config) struct config *config = client_config(call, &code);
+
+    if (!config)
+        return code;
+    for (;;) {
+        struct error err = { 0 };
+        owned(json) json_t *status = client_ask(config, HTTP_GET, "/v1/status", NULL, &err);
+
+        if (!status)
+            return client_fail(call, &err);
+        show(call, status, is_watching);
+        if (!is_watching)
+            return call_flag(call, "check") && is_degraded(status) ? EXIT_DIFFERENT : EXIT_DONE;
+        nanosleep(&(struct timespec){ .tv_sec = WATCH_S }, NULL);
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice transfers: which node is where, since when, what it waits for, when it is expected.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "broker/cli/board.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+
+#include <stdio.h>
+
+const struct command_option transfers_options[] = {
+    { "all", 'A', NULL, "also those that ended lately", false },
+    { 0 },
+};
+const char transfers_examples[] = "  sluice transfers\n"
+                                  "  sluice transfers --all -o json\n"
+                                  "  sluice transfers t-4f1c09ab2e\n";
+
+int cmd_transfers(struct command_call *call)
+{
+    const char *id = call_argument(call, 0);
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    owned(config) struct config *config = client_config(call, &code);
+    owned(chars) char *path = id ? url_format("/v1/transfers/%s", id)
+                                 : url_format("/v1/transfers?all=%s",
+                                              call_flag(call, "all") ? "true" : "false");
+    owned(json) json_t *answer = NULL;
+    owned(text) struct text *out = text_new(8 << 20);
+
+    if (!config)
+        return code;
+    answer = client_ask(config, HTTP_GET, path, NULL, &err);
+    if (!answer)
+        return client_fail(call, &err);
+    if (id || client_wants_json(call)) {
+        client_print_json(answer);
+        return EXIT_DONE;
+    }
+    board_transfers(answer, out);
+    fputs(out->chars, stdout);
+    return EXIT_DONE;
+}

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice version.
+ */
+#include "base/json.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+
+#include <stdio.h>
+
+const struct command_option version_options[] = { { 0 } };
+const char version_examples[] = "  sluice version\n"
+                                "  sluice version -o json\n";
+
+int cmd_version(struct command_call *call)
+{
+    owned(json) json_t *json = json_make("{ss}", "version", SLUICE_VERSION);
+
+    if (client_wants_json(call))
+        client_print_json(json);
+    else
+        printf("sluice %s\n", SLUICE_VERSION);
+    return EXIT_DONE;
+}

@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE command table.  Help is printed from it, and completion and manual pages can be.
+ */
+#include "broker/cli/commands.h"
+
+const struct command_option sluice_common_options[] = {
+    { "config", 'c', "FILE",
+      "the configuration (default: $SLUICE_CONFIG, ./sluice.yaml upward, "
+      "/etc/sluice/config.yaml)",
+      false },
+    { "output", 'o', "FORM", "table or json", false },
+    { 0 },
+};
+
+/* clang-format off */
+static const struct command commands[] = {
+    /* name       what it does                                            arguments   min max */
+    { "status",    "show clusters, moves and the margin on one screen",   "",           0,  0,
+      COMMAND_READS,  status_options,    status_examples,    NULL, cmd_status,    NULL },
+    { "transfers", "list the nodes that move: where, since when, until when", "[TRANSFER]", 0, 1,
+      COMMAND_READS,  transfers_options, transfers_examples, NULL, cmd_transfers, NULL },
+    { "plan",      "show what the schedules would do now",                "",           0,  0,
+      COMMAND_READS,  plan_options,      plan_examples,      NULL, cmd_plan,      NULL },
+    { "apply",     "put the schedules in force",                          "[PLAN]",     0,  1,
+      COMMAND_WRITES, apply_options,     apply_examples,     NULL, cmd_apply,     NULL },
+    { "reclaim",   "bring nodes back to production now",                  "",           0,  0,
+      COMMAND_WRITES, reclaim_options,   reclaim_examples,   NULL, cmd_reclaim,   NULL },
+    { "freeze",    "stop voluntary changes until a time",                 "",           0,  0,
+      COMMAND_WRITES, freeze_options,    freeze_examples,    NULL, cmd_freeze,    NULL },
+    { "unfreeze",  "end a freeze",                                        "",           0,  0,
+      COMMAND_WRITES, unfreeze_options,  unfreeze_examples,  NULL, cmd_unfreeze,  NULL },
+    { "allocate",  "size production from demand and write the schedules", "",           0,  0,
+      COMMAND_WRITES, allocate_options,  allocate_examples,  NULL, cmd_allocate,  NULL },
+    { "wait",      "compute waits of a queue in closed form",             "",           0,  0,
+      COMMAND_READS,  wait_options,      wait_examples,      NULL, cmd_wait,      NULL },
+    { "replay",    "replay recorded demand through a number of servers",  "",           0,  0,
+      COMMAND_READS,  replay_options,    replay_examples,    NULL, cmd_replay,    NULL },
+    { "windows",   "show the windows of the week",                        "",           0,  0,
+      COMMAND_READS,  windows_options,   windows_examples,   NULL, cmd_windows,   NULL },
+    { "validate",  "check the configuration and schedule files",          "[FILE...]",  0, -1,
+      COMMAND_READS,  validate_options,  validate_examples,  NULL, cmd_validate,  NULL },
+    { "serve",     "run the service",                                     "",           0,  0,
+      COMMAND_WRITES, serve_options,     serve_examples,     NULL, cmd_serve,     NULL },
+    { "demo",      "play a planned weekday against simulated clusters",   "",           0,  0,
+      COMMAND_READS,  demo_options,      demo_examples,      NULL, cmd_demo,      NULL },
+    { "version",   "print the version",                                   "",           0,  0,
+      COMMAND_READS,  version_options,   version_examples,   NULL, cmd_version,   NULL },
+    { 0 },
+};
+/* clang-format on */
+
+const struct command sluice_commands = {
+    .name = "sluice",
+    .summary = "a capacity broker that moves GPU nodes between production and research clusters",
+    .children = commands,
+};

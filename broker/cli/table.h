@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Tables for people: columns as wide as their widest cell, numbers to the right.
+ */
+#pragma once
+
+#include "base/text.h"
+
+struct table;
+
+/* Titles end with NULL; one that begins with '>' is a column of numbers. */
+struct table *table_new(const char *const *titles)
+    __attribute__((returns_nonnull, warn_unused_result));
+void table_free(struct table *table);
+
+/* Fills the next cell, row by row. */
+void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void table_print(const struct table *table, struct text *out);
+
+static inline void owned_table(struct table **table)
+{
+    table_free(*table);
+}

@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One line a window and workload; the JSON has everything that the decision rests on.
+ */
+#include "broker/cli/allocate_print.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { LINE_LIMIT = 4096 };
+
+static const struct allocate_cell *cell_of(const struct allocate_plan *plan, size_t window,
+                                           size_t queue)
+{
+    return &plan->cells[window * plan->queue_count + queue];
+}
+
+/* "prod-a 48, prod-b 36" */
+static void add_replicas(const struct allocate_model *model, const struct schedule *schedule,
+                         const struct allocate_workload *workload, struct text *out)
+{
+    for (size_t i = 0; i < workload->share_count; i++) {
+        const char *cluster = model->clusters[workload->shares[i].cluster].name;
+
+        text_add(out, "%s%s %d", i > 0 ? ", " : "", cluster,
+                 schedule_replicas_of(schedule, workload->name, cluster));
+    }
+}
+
+static void print_workloads(const struct allocate_model *model, const struct allocate_plan *plan,
+                            size_t window)
+{
+    for (size_t i = 0; i < model->workload_count; i++) {
+        const struct allocate_workload *workload = &model->workloads[i];
+        const struct allocate_queue *queue = &model->queues[workload->queue];
+        const struct allocate_cell *cell = cell_of(plan, window, workload->queue);
+        owned(text) struct text *replicas = text_new(LINE_LIMIT);
+
+        add_replicas(model, plan->schedules[window], workload, replicas);
+        printf("%-16s %-32s %8d %8d %9.2f %9.2f %5d  %s\n", model->windows->items[window].name,
+               workload->name, cell->search.servers, cell->granted, cell->wait_s,
+               (double)queue->target.wait_ms / SECOND_MS, cell->search.worst_seed, replicas->chars);
+    }
+}
+
+static void print_nodes(const struct allocate_plan *plan, size_t window, const char *name)
+{
+    const struct schedule *schedule = plan->schedules[window];
+
+    for (size_t i = 0; i < schedule->nodes_count; i++) {
+        const struct schedule_nodes *nodes = &schedule->nodes[i];
+        int sum = 0;
+
+        for (size_t zone = 0; zone < nodes->zone_count; zone++)
+            sum += nodes->counts[zone];
+        printf("%-16s %d nodes of %s in %s for %s\n", name, sum, nodes->machine, nodes->region,
+               nodes->cluster);
+    }
+    if (plan->missing_nodes[window] > 0)
+        printf("%-16s %d nodes are missing\n", name, plan->missing_nodes[window]);
+}
+
+void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan)
+{
+    printf("%-16s %-32s %8s %8s %9s %9s %5s  %s\n", "WINDOW", "WORKLOAD", "NEEDED", "GRANTED",
+           "WAIT_S", "TARGET_S", "SEED", "REPLICAS");
+    for (size_t i = 0; i < plan->window_count; i++)
+        print_workloads(model, plan, i);
+    printf("\n");
+    for (size_t i = 0; i < plan->window_count; i++)
+        print_nodes(plan, i, model->windows->items[i].name);
+}
+
+static json_t *queues_json(const struct allocate_model *model, const struct allocate_plan *plan,
+                           size_t window)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < model->queue_count; i++) {
+        const struct allocate_queue *queue = &model->queues[i];
+        const struct allocate_cell *cell = cell_of(plan, window, i);
+        const struct search_result *search = &cell->search;
+
+        json_array_append_new(
+            list,
+            json_make("{s:s, s:I, s:I, s:i, s:i, s:o, s:f, s:f, s:i, s:i}", "queue", queue->name,
+                      "requests_high", (json_int_t)search->requests[DEMAND_HIGH], "requests_low",
+                      (json_int_t)search->requests[DEMAND_LOW], "replicas_needed", search->servers,
+                      "replicas_granted", cell->granted, "wait_s",
+                      isfinite(cell->wait_s) ? json_real(cell->wait_s) : json_null(),
+                      "wait_target_s", (double)queue->target.wait_ms / SECOND_MS, "percentile",
+                      queue->target.percentile, "worst_seed", search->worst_seed,
+                      "seed_failing_with_one_less", search->failing_seed));
+    }
+    return list;
+}
+
+static json_t *workloads_json(const struct schedule *schedule)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < schedule->replicas_count; i++)
+        json_array_append_new(list, json_make("{s:s, s:s, s:i}", "workload",
+                                              schedule->replicas[i].workload, "cluster",
+                                              schedule->replicas[i].cluster, "replicas",
+                                              schedule->replicas[i].replicas));
+    return list;
+}
+
+static json_t *nodes_json(const struct schedule *schedule)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < schedule->nodes_count; i++) {
+        const struct schedule_nodes *nodes = &schedule->nodes[i];
+        json_t *counts = json_array();
+
+        for (size_t zone = 0; zone < nodes->zone_count; zone++)
+            json_array_append_new(counts, json_integer(nodes->counts[zone]));
+        json_array_append_new(list, json_make("{s:s, s:s, s:s, s:o}", "machine", nodes->machine,
+                                              "region", nodes->region, "cluster", nodes->cluster,
+                                              "counts", counts));
+    }
+    return list;
+}
+
+void allocate_print_json(const struct allocate_model *model, const struct allocate_plan *plan,
+                         json_t *files)
+{
+    char from[WALL_TEXT_SIZE];
+    char to[WALL_TEXT_SIZE];
+    json_t *windows = json_array();
+    owned(json)
+        json_t *root = json_make("{s:b, s:s, s:s, s:o, s:o}", "is_feasible", plan->is_feasible,
+                                 "demand_from", wall_format(model->from, from), "demand_to",
+                                 wall_format(model->to, to), "windows", windows, "files", files);
+
+    for (size_t i = 0; i < plan->window_count; i++)
+        json_array_append_new(windows, json_make("{s:s, s:i, s:o, s:o, s:o}", "window",
+                                                 model->windows->items[i].name, "missing_nodes",
+                                                 plan->missing_nodes[i], "queues",
+                                                 queues_json(model, plan, i), "workloads",
+                                                 workloads_json(plan->schedules[i]), "nodes",
+                                                 nodes_json(plan->schedules[i])));
+
+    owned(chars) char *text = json_print_pretty(root);
+
+    fputs(text, stdout);
+}
+
+void allocate_worst_miss(const struct allocate_model *model, const struct allocate_plan *plan,
+                         struct text *out)
+{
+    double worst = -1;
+    size_t at = 0;
+    int missing = 0;
+
+    for (size_t i = 0; i < plan->window_count * plan->queue_count; i++) {
+        const struct allocate_queue *queue = &model->queues[i % plan->queue_count];
+        double ratio = plan->cells[i].wait_s * SECOND_MS / (double)queue->target.wait_ms;
+
+        if (plan->cells[i].granted < plan->cells[i].search.servers && ratio > worst) {
+            worst = ratio;
+            at = i;
+        }
+    }
+    for (size_t i = 0; i < plan->window_count; i++)
+        missing = plan->missing_nodes[i] > missing ? plan->missing_nodes[i] : missing;
+    if (worst < 0) {
+        text_add(out, "%d nodes are missing for what every cluster must have", missing);
+        return;
+    }
+
+    const struct allocate_queue *queue = &model->queues[at % plan->queue_count];
+    const struct allocate_cell *cell = &plan->cells[at];
+
+    text_add(
+        out,
+        "queue %s misses its target in window %s: %g of 100 requests wait up to %.1f s instead "
+        "of %.1f s with %d of %d replicas; %d nodes are missing",
+        queue->name, model->windows->items[at / plan->queue_count].name, queue->target.percentile,
+        cell->wait_s, (double)queue->target.wait_ms / SECOND_MS, cell->granted,
+        cell->search.servers, missing);
+}

@@ -1,0 +1,18 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What `sluice allocate` prints about a plan.
+ */
+#pragma once
+
+#include "windows/allocate.h"
+
+void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan);
+
+/* `files` (an array of paths that were written or differ) is taken. */
+void allocate_print_json(const struct allocate_model *model, const struct allocate_plan *plan,
+                         json_t *files);
+
+/* The queue and window that misses its target by most, as one sentence. */
+void allocate_worst_miss(const struct allocate_model *model, const struct allocate_plan *plan,
+                         struct text *out);

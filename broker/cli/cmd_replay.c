@@ -1,0 +1,259 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice replay: a demand file against a number of servers, without a configuration.
+ */
+#include "base/json.h"
+#include "broker/cli/commands.h"
+#include "windows/erlang.h"
+#include "windows/replay.h"
+#include "windows/search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+const struct command_option replay_options[] = {
+    { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
+    { "queue", 'q', "NAME", "the queue, where the file has several", false },
+    { "servers", 'c', "N", "servers, each for one request at a time (required)", false },
+    { "service", 0, "DURATION", "mean time of one service (required)", false },
+    { "service-cv", 0, "V", "its standard deviation over its mean (default 1: exponential)",
+      false },
+    { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
+    { "seeds", 0, "N", "repetitions; the worst is reported (default 1)", false },
+    { "seed", 0, "N", "where the random numbers begin (default 1)", false },
+    { "days", 0, "N", "only the last N days of the file (default: all)", false },
+    { "target", 0, "DURATION", "count the requests that wait longer than this", false },
+    { "percentile", 0, "P", "also the wait that P of 100 do not exceed (default 98)", false },
+    { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
+    { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
+    { 0 },
+};
+
+const char replay_examples[] =
+    "sluice replay --demand arrivals.csv.gz --service 25s --servers 40\n"
+    "sluice replay --demand arrivals.csv --queue chat --service 2s --servers 12 --target 5s\n";
+
+const char replay_text[] =
+    "Requests arrive anywhere in the step that counted them; a segment of known steps begins with\n"
+    "servers busy as the steps before left them.  Every figure is the worst of the seeds.  The\n"
+    "speed (requests a second of processor time) goes to standard error.\n"
+    "\n"
+    "JSON: queue, servers, service_s, service_cv, scale, seeds, steps_known, steps_unknown,\n"
+    "classes: [{class (all, high, low), requests, wait_mean_s, wait_p50_s, wait_p90_s, "
+    "wait_p98_s,\n"
+    "wait_p99_s, wait_max_s, wait_quantile_s, violations}], percentile, requests_per_s.\n";
+
+struct replay_command {
+    struct demand_options demand;
+    struct search_setup setup;
+    double service_s;
+    double service_cv;
+    int64_t servers;
+    int64_t days;
+    double requests_per_s;
+};
+
+static int read_options(struct command_call *call, struct replay_command *command,
+                        struct error *err)
+{
+    int64_t service_ms = 0;
+    int64_t seeds = 1;
+    int64_t seed = 1;
+    const char *missing = call_text_or(call, "missing", "unknown");
+    struct search_setup *setup = &command->setup;
+
+    *command = (struct replay_command){ .service_cv = 1 };
+    setup->scale = 1;
+    setup->target = (struct replay_target){ 0, 98 };
+    if (call_int(call, "servers", 1, ERLANG_SERVERS_MAX, &command->servers, err) < 0 ||
+        call_duration(call, "service", &service_ms, err) < 0 ||
+        call_double(call, "service-cv", 0, 100, &command->service_cv, err) < 0 ||
+        call_double(call, "scale", 0, 1e6, &setup->scale, err) < 0 ||
+        call_int(call, "seeds", 1, 1000, &seeds, err) < 0 ||
+        call_int(call, "seed", 0, INT64_MAX, &seed, err) < 0 ||
+        call_int(call, "days", 1, 36500, &command->days, err) < 0 ||
+        call_duration(call, "target", &setup->target.wait_ms, err) < 0 ||
+        call_double(call, "percentile", 0.001, 100, &setup->target.percentile, err) < 0)
+        return -1;
+    if (!call_text(call, "demand") || command->servers == 0 || service_ms <= 0)
+        return error_set(err, ERROR_INVALID, "--demand, --servers and --service are required");
+    if (!text_equal(missing, "zero") && !text_equal(missing, "unknown"))
+        return error_set(err, ERROR_INVALID, "--missing: expected unknown or zero, found \"%s\"",
+                         missing);
+    if (service_ms > DAY_MS)
+        return error_set(err, ERROR_INVALID, "--service: more than a day");
+    command->demand = (struct demand_options){ text_equal(missing, "zero"),
+                                               call_text(call, "gaps") };
+    command->service_s = (double)service_ms / SECOND_MS;
+    setup->seeds = (int)seeds;
+    setup->seed = (uint64_t)seed;
+    return 0;
+}
+
+static const struct demand_series *choose_queue(const struct demand *demand, const char *queue,
+                                                struct error *err)
+{
+    const struct demand_series *series = queue ? demand_find(demand, queue) : &demand->series[0];
+
+    if (!series)
+        error_set(err, ERROR_INVALID, "the demand has no queue \"%s\"", queue);
+    if (!queue && demand->count > 1) {
+        error_set(err, ERROR_INVALID,
+                  "the demand has %zu queues; choose one with --queue (%s, ...)", demand->count,
+                  demand->series[0].queue);
+        return NULL;
+    }
+    return series;
+}
+
+static double larger(double left, double right)
+{
+    return left > right ? left : right;
+}
+
+/* Figure by figure, the worse of what there was and of one more repetition. */
+static void take_worst(struct replay_class *worst, const struct replay_class *found)
+{
+    worst->count = found->count;
+    worst->violations = found->violations > worst->violations ? found->violations
+                                                              : worst->violations;
+    worst->mean_s = larger(worst->mean_s, found->mean_s);
+    worst->p50_s = larger(worst->p50_s, found->p50_s);
+    worst->p90_s = larger(worst->p90_s, found->p90_s);
+    worst->p98_s = larger(worst->p98_s, found->p98_s);
+    worst->p99_s = larger(worst->p99_s, found->p99_s);
+    worst->max_s = larger(worst->max_s, found->max_s);
+    worst->quantile_s = larger(worst->quantile_s, found->quantile_s);
+}
+
+static int run_seeds(struct replay_command *command, struct replay_result *worst, struct error *err)
+{
+    clock_t begin = clock();
+    double requests = 0;
+
+    for (int seed = 0; seed < command->setup.seeds; seed++) {
+        owned(arrivals) struct arrivals *arrivals = search_arrivals(&command->setup, seed, err);
+        struct replay_result result;
+
+        if (!arrivals || replay_report(arrivals, (int)command->servers, &command->setup.target,
+                                       &result, err) < 0)
+            return -1;
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            take_worst(&worst->classes[class], &result.classes[class]);
+            requests += (double)result.classes[class].count;
+        }
+    }
+
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+
+    command->requests_per_s = seconds > 0 ? requests / seconds : 0;
+    return 0;
+}
+
+static const char *class_name(const struct demand_series *series, int class)
+{
+    if (series->is_single)
+        return "all";
+    return class == DEMAND_HIGH ? "high" : "low";
+}
+
+static void print_json(const struct replay_command *command, const struct replay_result *result,
+                       size_t steps_known)
+{
+    const struct demand_series *series = command->setup.series;
+    owned(json) json_t *root = json_make(
+        "{s:s, s:I, s:f, s:f, s:f, s:i, s:I, s:I, s:f, s:f}", "queue", series->queue, "servers",
+        (json_int_t)command->servers, "service_s", command->service_s, "service_cv",
+        command->service_cv, "scale", command->setup.scale, "seeds", command->setup.seeds,
+        "steps_known", (json_int_t)steps_known, "steps_unknown",
+        (json_int_t)(series->count - steps_known), "percentile", command->setup.target.percentile,
+        "requests_per_s", command->requests_per_s);
+    json_t *classes = json_array();
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        const struct replay_class *found = &result->classes[class];
+
+        if (!series->counts[class])
+            continue;
+        json_array_append_new(
+            classes, json_make("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "class",
+                               class_name(series, class), "requests", (json_int_t)found->count,
+                               "wait_mean_s", found->mean_s, "wait_p50_s", found->p50_s,
+                               "wait_p90_s", found->p90_s, "wait_p98_s", found->p98_s, "wait_p99_s",
+                               found->p99_s, "wait_max_s", found->max_s, "wait_quantile_s",
+                               found->quantile_s, "violations", (json_int_t)found->violations));
+    }
+    json_object_set_new(root, "classes", classes);
+
+    owned(chars) char *text = json_print_pretty(root);
+
+    fputs(text, stdout);
+}
+
+static void print_table(const struct replay_command *command, const struct replay_result *result)
+{
+    const struct demand_series *series = command->setup.series;
+
+    printf("%-6s %12s %11s %10s %10s %10s %10s %10s %12s\n", "CLASS", "REQUESTS", "MEAN_WAIT_S",
+           "P50_S", "P90_S", "P98_S", "P99_S", "MAX_S", "VIOLATIONS");
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        const struct replay_class *found = &result->classes[class];
+
+        if (series->counts[class])
+            printf("%-6s %12" PRId64 " %11.4f %10.3f %10.3f %10.3f %10.3f %10.3f %12" PRId64 "\n",
+                   class_name(series, class), found->count, found->mean_s, found->p50_s,
+                   found->p90_s, found->p98_s, found->p99_s, found->max_s, found->violations);
+    }
+    fprintf(stderr, "%.1f million requests a second of processor time\n",
+            command->requests_per_s / 1e6);
+}
+
+static int replay_demand(struct command_call *call, struct replay_command *command,
+                         const struct demand *demand)
+{
+    struct error err = { 0 };
+    const struct demand_series *series = choose_queue(demand, call_text(call, "queue"), &err);
+
+    if (!series)
+        return call_fail(call, EXIT_ERROR, &err);
+
+    owned(service_time) struct service_time *service = service_time_new(command->service_s,
+                                                                        command->service_cv);
+    owned(segments) struct segment_list segments = { 0 };
+    struct replay_result result = { 0 };
+    struct wall_time end = demand_time(series, series->count);
+    size_t steps_known = 0;
+
+    segments_of_series(series,
+                       command->days > 0 ? (struct wall_time){ end.ms - command->days * DAY_MS }
+                                         : series->start,
+                       end, &segments);
+    for (size_t i = 0; i < segments.list.count; i++)
+        steps_known += segments.list.items[i].count;
+    command->setup.series = series;
+    command->setup.segments = &segments;
+    command->setup.service = service;
+    if (run_seeds(command, &result, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+    if (text_equal(call_text_or(call, "output", "table"), "json"))
+        print_json(command, &result, steps_known);
+    else
+        print_table(command, &result);
+    return EXIT_DONE;
+}
+
+int cmd_replay(struct command_call *call)
+{
+    struct replay_command command;
+    struct error err = { 0 };
+
+    if (read_options(call, &command, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+
+    owned(demand) struct demand *demand = demand_read(call_text(call, "demand"), &command.demand,
+                                                      &err);
+
+    return demand ? replay_demand(call, &command, demand) : call_fail(call, EXIT_ERROR, &err);
+}

@@ -8,17 +8,16 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "tests/support/folder.h"
+#include "tests/support/unit.h"
 #include "tools/simulator/simulator.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct bench {
-    char folder[64];
+    char *folder;
     struct loop *loop;
     struct simulator *simulator;
 };
@@ -58,28 +57,20 @@ static const char bench_world[] =
     " pod_stop: 5s }\n"
     "jobs: { backlog: 40, duration: 2h..4h }\n";
 
-static inline void bench_write(const struct bench *bench, const char *name, const char *chars)
-{
-    owned(chars) char *path = text_format("%s/%s", bench->folder, name);
-    struct error err = { 0 };
-
-    assert_int_equal(file_write(path, chars, strlen(chars), 0600, &err), 0);
-}
-
-static inline void bench_open(struct bench *bench, const char *config, const char *world)
+static inline void bench_open(struct bench *bench, const char *config, const char *world,
+                              const char *demand)
 {
     struct error err = { 0 };
 
     memset(bench, 0, sizeof *bench);
-    strcpy(bench->folder, "/tmp/sluice-simulator-XXXXXX");
-    assert_non_null(mkdtemp(bench->folder));
-    bench_write(bench, "sluice.yaml", config);
-    bench_write(bench, "world.yaml", world);
+    bench->folder = test_folder_new();
+    if (demand)
+        mem_free(test_folder_write(bench->folder, "demand.csv", demand));
+
+    owned(chars) char *config_path = test_folder_write(bench->folder, "sluice.yaml", config);
+    owned(chars) char *world_path = test_folder_write(bench->folder, "world.yaml", world);
+
     bench->loop = loop_virtual_new((struct wall_time){ 1795600800000 }); /* 2026-11-25T10:00:00Z */
-
-    owned(chars) char *config_path = text_format("%s/sluice.yaml", bench->folder);
-    owned(chars) char *world_path = text_format("%s/world.yaml", bench->folder);
-
     bench->simulator = simulator_new(bench->loop, config_path, world_path, &err);
     if (!bench->simulator)
         fail_msg("%s", err.text);
@@ -87,16 +78,9 @@ static inline void bench_open(struct bench *bench, const char *config, const cha
 
 static inline void bench_close(struct bench *bench)
 {
-    static const char *const names[] = { "sluice.yaml", "world.yaml", "demand.csv" };
-
     simulator_free(bench->simulator);
     loop_free(bench->loop);
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        owned(chars) char *path = text_format("%s/%s", bench->folder, names[i]);
-
-        unlink(path);
-    }
-    rmdir(bench->folder);
+    test_folder_free(bench->folder);
 }
 
 static inline void bench_wait(struct bench *bench, int64_t ms)

@@ -102,6 +102,19 @@ static struct effect *find_or_add(struct runner *runner, struct transfer *transf
     return effect;
 }
 
+static void name_object(struct effect *effect, const struct transfer *transfer,
+                        const struct effect_target *target)
+{
+    if (target->pod)
+        snprintf(effect->name, sizeof effect->name, "%.150s/%.160s", target->pod->namespace,
+                 target->pod->name);
+    else if (target->node)
+        text_copy(effect->name, sizeof effect->name, target->node->name);
+    else
+        text_copy(effect->name, sizeof effect->name,
+                  effect->kind == EFFECT_CLEAR_NODE ? transfer->node : target->object);
+}
+
 /* Intent and answer are one record; `state` says which it is. */
 static int store(struct effect *effect, const char *state, struct error *err)
 {
@@ -111,10 +124,10 @@ static int store(struct effect *effect, const char *state, struct error *err)
     owned(chars) char *id = text_format("%s/%s/%s", transfer->id, kind_names[effect->kind],
                                         effect->object);
     owned(json) json_t *value = json_make(
-        "{ss ss ss ss ss si si ss ss}", "transfer", transfer->id, "kind", kind_names[effect->kind],
-        "object", effect->object, "state", state, "request_id", effect->request_id, "generation",
-        effect->generation, "sent", effect->sent_count, "outcome", error_kind_name(effect->outcome),
-        "text", effect->text);
+        "{ss ss ss ss ss ss si si ss ss}", "transfer", transfer->id, "kind",
+        kind_names[effect->kind], "object", effect->object, "name", effect->name, "state", state,
+        "request_id", effect->request_id, "generation", effect->generation, "sent",
+        effect->sent_count, "outcome", error_kind_name(effect->outcome), "text", effect->text);
 
     /* The answer that comes after the transfer's end has nothing left to tell. */
     if (transfer->state != TRANSFER_LIVE)
@@ -194,6 +207,7 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
     }
 
     effect->sent_count++;
+    name_object(effect, transfer, target);
     if (store(effect, "intent", &err) < 0)
         return effect;
     effect->is_in_flight = true;
@@ -226,6 +240,7 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
                                   ? error_kind_of_name(json_text_or(value, "outcome", ""))
                                   : ERROR_UNKNOWN_OUTCOME;
             text_copy(effect->text, sizeof effect->text, json_text_or(value, "text", ""));
+            text_copy(effect->name, sizeof effect->name, json_text_or(value, "name", ""));
             name_request(effect);
             return 0;
         }

@@ -147,7 +147,7 @@ static void add_json_field(struct text *line, const struct log_field *field)
 
 static void emit(struct text *line)
 {
-    const char *at = line->chars;
+    const char *at;
     size_t left;
 
     if (log_state.sink) {
@@ -155,6 +155,7 @@ static void emit(struct text *line)
         return;
     }
     text_add_bytes(line, "\n", 1);
+    at = line->chars;
     left = line->length;
     while (left > 0) {
         ssize_t written = write(STDERR_FILENO, at, left);

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The service's way out.  After a kill nothing passes: not what it would still send, and not the
    answers to what it sent. */

@@ -8,8 +8,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "base/file.h"
-#include "base/text.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/simulator.h"

@@ -7,8 +7,8 @@
 
 #define UUID(digit) "0000000" digit "-0000-4000-8000-000000000000"
 #define DELETE_BODY(name)                                                                          \
-    "{\"instances\":[\"zones/zone-a/instances/" name                                               \
-    "\"],\"skipInstancesOnValidationError\":true}"
+    "{\"instances\":[\"zones/zone-a/instances/" name "\"],\"skipInstancesOnValidationError\":"     \
+    "true}"
 #define FORM "application/x-www-form-urlencoded"
 
 static int open_bench(void **state)
@@ -77,8 +77,8 @@ static void test_wire_of_refusals(void **state)
           "notFound" },
         { "page too long", HTTP_POST, GROUP_URL("lab-grp") "/listManagedInstances?maxResults=501",
           NULL, 400, "invalid" },
-        { "page token of nobody", HTTP_POST, GROUP_URL("lab-grp") "/listManagedInstances?pageToken=x",
-          NULL, 400, "invalid" },
+        { "page token of nobody", HTTP_POST,
+          GROUP_URL("lab-grp") "/listManagedInstances?pageToken=x", NULL, 400, "invalid" },
         { "delete without a list", HTTP_POST, GROUP_URL("lab-grp") "/deleteInstances", "{}", 400,
           "invalid" },
         { "requestId is no UUID", HTTP_POST, GROUP_URL("lab-grp") "/deleteInstances?requestId=7",
@@ -93,8 +93,8 @@ static void test_wire_of_refusals(void **state)
     struct bench *bench = *state;
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        owned(bench_answer) struct bench_answer answer =
-            bench_cloud(bench, cases[i].method, cases[i].path, cases[i].body);
+        owned(bench_answer) struct bench_answer answer = bench_cloud(bench, cases[i].method,
+                                                                     cases[i].path, cases[i].body);
         json_t *first = json_array_get(json_at(answer.body, "error/errors"), 0);
 
         print_message("%s\n", cases[i].name);
@@ -112,7 +112,8 @@ static void test_tokens(void **state)
         const char *error;
     } cases[] = {
         { "not a form", "application/json", "{}", 400, "invalid_request" },
-        { "other grant", FORM, "grant_type=password&assertion=a.b.c", 400, "unsupported_grant_type" },
+        { "other grant", FORM, "grant_type=password&assertion=a.b.c", 400,
+          "unsupported_grant_type" },
         { "two parts", FORM,
           "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b", 400,
           "invalid_grant" },
@@ -123,8 +124,8 @@ static void test_tokens(void **state)
     struct bench *bench = *state;
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        owned(bench_answer) struct bench_answer answer =
-            bench_ask(bench, HTTP_POST, "/gcp/token", NULL, cases[i].type, cases[i].body);
+        owned(bench_answer) struct bench_answer answer = bench_ask(
+            bench, HTTP_POST, "/gcp/token", NULL, cases[i].type, cases[i].body);
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, cases[i].status);
@@ -136,14 +137,14 @@ static void test_a_token_ends_after_an_hour(void **state)
 {
     struct bench *bench = *state;
     owned(chars) char *token = bench_token(bench);
-    owned(bench_answer) struct bench_answer before =
-        bench_ask(bench, HTTP_GET, GROUP_URL("lab-grp"), token, NULL, NULL);
+    owned(bench_answer) struct bench_answer before = bench_ask(
+        bench, HTTP_GET, GROUP_URL("lab-grp"), token, NULL, NULL);
 
     assert_int_equal(before.status, 200);
     bench_wait(bench, HOUR_MS);
 
-    owned(bench_answer) struct bench_answer after =
-        bench_ask(bench, HTTP_GET, GROUP_URL("lab-grp"), token, NULL, NULL);
+    owned(bench_answer) struct bench_answer after = bench_ask(bench, HTTP_GET, GROUP_URL("lab-grp"),
+                                                              token, NULL, NULL);
 
     assert_int_equal(after.status, 401);
 }
@@ -154,8 +155,9 @@ static void test_the_metadata_server_wants_its_header_and_sends_it(void **state)
     static const char path[] = "http://127.0.0.1:1/gcp/computeMetadata/v1/instance/"
                                "service-accounts/default/token";
     const struct http_header header = { "Metadata-Flavor", "Google" };
-    struct http_request request = { .url = path, .headers = &header, .header_count = 1,
-                                     .timeout_ms = 1000 };
+    struct http_request request = {
+        .url = path, .headers = &header, .header_count = 1, .timeout_ms = 1000
+    };
     owned(bench_answer) struct bench_answer with = { 0 };
     owned(bench_answer) struct bench_answer without = { 0 };
 
@@ -176,11 +178,10 @@ static void test_pages_hold_every_instance_once(void **state)
     int seen = 0, pages = 0;
 
     do {
-        owned(chars) char *path =
-            text_format(GROUP_URL("prod-grp") "/listManagedInstances?maxResults=3%s%s",
-                        token ? "&pageToken=" : "", token ? token : "");
-        owned(bench_answer) struct bench_answer answer =
-            bench_cloud(bench, HTTP_POST, path, NULL);
+        owned(chars) char *path = text_format(
+            GROUP_URL("prod-grp") "/listManagedInstances?maxResults=3%s%s",
+            token ? "&pageToken=" : "", token ? token : "");
+        owned(bench_answer) struct bench_answer answer = bench_cloud(bench, HTTP_POST, path, NULL);
 
         assert_int_equal(answer.status, 200);
         seen += (int)json_array_size(json_at(answer.body, "managedInstances"));
@@ -196,9 +197,11 @@ static void test_done_means_scheduled_not_gone(void **state)
 {
     struct bench *bench = *state;
     owned(chars) char *name = first_of(bench, "lab-grp");
-    owned(bench_answer) struct bench_answer answer = delete_one(bench, name, "?requestId=" UUID("1"));
-    owned(chars) char *path = text_format("/gcp/compute/v1/projects/acme/zones/zone-a/operations/%s",
-                                          json_text_or(answer.body, "name", ""));
+    owned(bench_answer) struct bench_answer answer = delete_one(bench, name,
+                                                                "?requestId=" UUID("1"));
+    owned(chars) char *path = text_format(
+        "/gcp/compute/v1/projects/acme/zones/zone-a/operations/%s",
+        json_text_or(answer.body, "name", ""));
 
     assert_int_equal(answer.status, 200);
     assert_string_equal(json_text_or(answer.body, "status", ""), "RUNNING");
@@ -227,12 +230,15 @@ static void test_a_request_id_acts_once(void **state)
 {
     struct bench *bench = *state;
     owned(chars) char *name = first_of(bench, "lab-grp");
-    owned(bench_answer) struct bench_answer first = delete_one(bench, name, "?requestId=" UUID("1"));
-    owned(bench_answer) struct bench_answer again = delete_one(bench, name, "?requestId=" UUID("1"));
-    owned(bench_answer) struct bench_answer other =
-        delete_one(bench, "another", "?requestId=" UUID("1"));
+    owned(bench_answer) struct bench_answer first = delete_one(bench, name,
+                                                               "?requestId=" UUID("1"));
+    owned(bench_answer) struct bench_answer again = delete_one(bench, name,
+                                                               "?requestId=" UUID("1"));
+    owned(bench_answer) struct bench_answer other = delete_one(bench, "another",
+                                                               "?requestId=" UUID("1"));
 
-    assert_string_equal(json_text_or(first.body, "name", "a"), json_text_or(again.body, "name", "b"));
+    assert_string_equal(json_text_or(first.body, "name", "a"),
+                        json_text_or(again.body, "name", "b"));
     assert_int_equal(simulator_pool_target(bench->simulator, "lab-east"), 1);
     assert_int_equal(other.status, 400);
 }
@@ -250,8 +256,9 @@ static void test_deleting_a_stranger_is_harmless_when_skipping(void **state)
     assert_int_equal(strict.status, 200);
     bench_wait(bench, 5 * SECOND_MS);
 
-    owned(chars) char *path = text_format("/gcp/compute/v1/projects/acme/zones/zone-a/operations/%s",
-                                          json_text_or(strict.body, "name", ""));
+    owned(chars) char *path = text_format(
+        "/gcp/compute/v1/projects/acme/zones/zone-a/operations/%s",
+        json_text_or(strict.body, "name", ""));
     owned(bench_answer) struct bench_answer operation = bench_cloud(bench, HTTP_GET, path, NULL);
 
     assert_string_equal(json_text_or(operation.body, "status", ""), "DONE");
@@ -309,8 +316,8 @@ static void test_a_stockout_is_retried_until_it_is_called_off(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct bench here, *bench = &here;
-        owned(chars) char *world =
-            text_format("%sstockouts: [ { zone: zone-a, from: 0s, to: 10m } ]\n", bench_world);
+        owned(chars) char *world = text_format(
+            "%sstockouts: [ { zone: zone-a, from: 0s, to: 10m } ]\n", bench_world);
 
         print_message("%s\n", cases[i].name);
         bench_open(bench, bench_config, world, NULL);
@@ -333,9 +340,9 @@ static void test_a_stockout_is_retried_until_it_is_called_off(void **state)
             bench_wait(bench, 10 * MINUTE_MS);
             assert_int_equal(simulator_pool_running(bench->simulator, "prod-east"), 5);
         } else {
-            owned(bench_answer) struct bench_answer off =
-                bench_cloud(bench, HTTP_POST, GROUP_URL("prod-grp") "/deleteInstances",
-                            DELETE_BODY("prod-grp-new"));
+            owned(bench_answer) struct bench_answer off = bench_cloud(
+                bench, HTTP_POST, GROUP_URL("prod-grp") "/deleteInstances",
+                DELETE_BODY("prod-grp-new"));
 
             assert_int_equal(off.status, 200);
             assert_int_equal(simulator_pool_target(bench->simulator, "prod-east"), 4);

@@ -3,11 +3,12 @@
  *
  * The API server's wire: what is answered to which request.
  */
+#include "base/url.h"
 #include "tests/simulator/bench.h"
 
-#include "base/url.h"
-
-#define BUDGET "budgets: [ { cluster: prod, namespace: inference, selector_label: app=chat-model, min_available: 4 } ]\n"
+#define BUDGET                                                                                     \
+    "budgets: [ { cluster: prod, namespace: inference, selector_label: app=chat-model, "           \
+    "min_available: 4 } ]\n"
 
 static int open_bench(void **state)
 {
@@ -38,8 +39,8 @@ static struct bench_answer ask(struct bench *bench, const char *name, enum http_
 /* The first pod whose owner is of that kind, as "NAMESPACE/NAME"; its UID in *ret_uid. */
 static char *pod_of(struct bench *bench, const char *cluster, const char *owner, char **ret_uid)
 {
-    owned(bench_answer) struct bench_answer pods =
-        ask(bench, cluster, HTTP_GET, "/api/v1/pods", NULL, NULL);
+    owned(bench_answer) struct bench_answer pods = ask(bench, cluster, HTTP_GET, "/api/v1/pods",
+                                                       NULL, NULL);
     size_t i;
     json_t *pod;
 
@@ -70,10 +71,10 @@ static struct bench_answer evict(struct bench *bench, const char *cluster, const
                                  const char *uid)
 {
     owned(chars) char *path = pod_path(pod, "/eviction");
-    owned(chars) char *body =
-        text_format("{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":"
-                    "\"%s\"},\"deleteOptions\":{\"preconditions\":{\"uid\":\"%s\"}}}",
-                    strchr(pod, '/') + 1, uid);
+    owned(chars) char *body = text_format(
+        "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":"
+        "\"%s\"},\"deleteOptions\":{\"preconditions\":{\"uid\":\"%s\"}}}",
+        strchr(pod, '/') + 1, uid);
 
     return ask(bench, cluster, HTTP_POST, path, NULL, body);
 }
@@ -130,9 +131,8 @@ static void test_refusals_are_statuses(void **state)
     struct bench *bench = *state;
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        owned(bench_answer) struct bench_answer answer =
-            bench_ask(bench, cases[i].method, cases[i].path, cases[i].token, cases[i].type,
-                      cases[i].body);
+        owned(bench_answer) struct bench_answer answer = bench_ask(
+            bench, cases[i].method, cases[i].path, cases[i].token, cases[i].type, cases[i].body);
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, cases[i].status);
@@ -160,8 +160,8 @@ static void test_pages_hold_every_pod_once(void **state)
             url_add_escaped(path, token);
         }
 
-        owned(bench_answer) struct bench_answer page =
-            ask(bench, "lab", HTTP_GET, path->chars, NULL, NULL);
+        owned(bench_answer) struct bench_answer page = ask(bench, "lab", HTTP_GET, path->chars,
+                                                           NULL, NULL);
 
         assert_int_equal(page.status, 200);
         json_array_foreach(json_at(page.body, "items"), i, pod)
@@ -184,10 +184,10 @@ static void test_the_selector_keeps_the_pods_of_one_node(void **state)
     json_array_foreach(json_at(nodes.body, "items"), i, node)
     {
         const char *name = json_text_or(node, "metadata/name", "");
-        owned(chars) char *path =
-            text_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s&limit=500", name);
-        owned(bench_answer) struct bench_answer pods =
-            ask(bench, "lab", HTTP_GET, path, NULL, NULL);
+        owned(chars) char *path = text_format(
+            "/api/v1/pods?fieldSelector=spec.nodeName%%3D%s&limit=500", name);
+        owned(bench_answer) struct bench_answer pods = ask(bench, "lab", HTTP_GET, path, NULL,
+                                                           NULL);
 
         json_array_foreach(json_at(pods.body, "items"), k, pod)
             assert_string_equal(json_text_or(pod, "spec/nodeName", ""), name);
@@ -205,8 +205,8 @@ static void test_patches_of_a_node(void **state)
         { "no format", "application/json", "{}", 415 },
         { "strategic", STRATEGIC, "{}", 415 },
         { "no object", MERGE, "[]", 400 },
-        { "stale", MERGE, "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"unschedulable\":true}}",
-          409 },
+        { "stale", MERGE,
+          "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"unschedulable\":true}}", 409 },
         { "wrong uid", MERGE, "{\"metadata\":{\"uid\":\"x\"}}", 409 },
         { "unknown member", MERGE, "{\"colour\":1}", 400 },
         { "providerID changes", MERGE, "{\"spec\":{\"providerID\":\"x\"}}", 422 },
@@ -229,8 +229,8 @@ static void test_patches_of_a_node(void **state)
     owned(chars) char *path = text_format("/api/v1/nodes/%s?fieldManager=sluice", name);
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        owned(bench_answer) struct bench_answer answer =
-            ask(bench, "lab", HTTP_PATCH, path, cases[i].type, cases[i].body);
+        owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_PATCH, path,
+                                                             cases[i].type, cases[i].body);
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, cases[i].status);
@@ -247,7 +247,8 @@ static void test_patches_of_a_node(void **state)
     owned(chars) char *plain = text_format("/api/v1/nodes/%s", name);
     owned(bench_answer) struct bench_answer later = ask(bench, "lab", HTTP_GET, plain, NULL, NULL);
 
-    assert_non_null(bench_find(later.body, "spec/taints", "key", "node.kubernetes.io/unschedulable"));
+    assert_non_null(
+        bench_find(later.body, "spec/taints", "key", "node.kubernetes.io/unschedulable"));
     assert_non_null(bench_find(later.body, "spec/taints", "key", "k"));
 }
 
@@ -256,10 +257,10 @@ static void test_a_patch_that_changes_nothing_keeps_the_version(void **state)
     struct bench *bench = *state;
     owned(bench_answer) struct bench_answer nodes = LAB(HTTP_GET, "/api/v1/nodes", NULL);
     json_t *node = json_array_get(json_at(nodes.body, "items"), 0);
-    owned(chars) char *path =
-        text_format("/api/v1/nodes/%s", json_text_or(node, "metadata/name", ""));
-    owned(bench_answer) struct bench_answer answer =
-        ask(bench, "lab", HTTP_PATCH, path, MERGE, "{\"spec\":{\"unschedulable\":false}}");
+    owned(chars) char *path = text_format("/api/v1/nodes/%s",
+                                          json_text_or(node, "metadata/name", ""));
+    owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_PATCH, path, MERGE,
+                                                         "{\"spec\":{\"unschedulable\":false}}");
 
     assert_int_equal(answer.status, 200);
     assert_string_equal(json_text_or(answer.body, "metadata/resourceVersion", "a"),
@@ -281,10 +282,10 @@ static void test_an_eviction_ends_a_pod_and_its_job_comes_back(void **state)
     assert_int_equal(right.status, 201);
     assert_string_equal(json_text_or(right.body, "status", ""), "Success");
     assert_non_null(json_at(during.body, "metadata/deletionTimestamp"));
-    assert_string_equal(json_text_or(bench_find(during.body, "status/conditions", "type",
-                                                "DisruptionTarget"),
-                                     "reason", ""),
-                        "EvictionByEvictionAPI");
+    assert_string_equal(
+        json_text_or(bench_find(during.body, "status/conditions", "type", "DisruptionTarget"),
+                     "reason", ""),
+        "EvictionByEvictionAPI");
     bench_wait(bench, 6 * SECOND_MS);
 
     owned(bench_answer) struct bench_answer after = ask(bench, "lab", HTTP_GET, path, NULL, NULL);
@@ -301,8 +302,9 @@ static void test_evictions_that_are_no_evictions(void **state)
     } cases[] = {
         { "old version", "{\"apiVersion\":\"policy/v1beta1\",\"kind\":\"Eviction\",\"metadata\":"
                          "{\"name\":\"%s\"}}" },
-        { "other name", "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":"
-                        "\"not-%s\"}}" },
+        { "other name",
+          "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":"
+          "\"not-%s\"}}" },
         { "unknown option", "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":"
                             "{\"name\":\"%s\"},\"deleteOptions\":{\"force\":true}}" },
         { "negative grace", "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":"
@@ -320,8 +322,8 @@ static void test_evictions_that_are_no_evictions(void **state)
         text_add_bytes(body, cases[i].body, (size_t)(hole - cases[i].body));
         text_add(body, "%s%s", strchr(pod, '/') + 1, hole + 2);
 
-        owned(bench_answer) struct bench_answer answer =
-            ask(bench, "lab", HTTP_POST, path, NULL, body->chars);
+        owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_POST, path, NULL,
+                                                             body->chars);
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, 400);
@@ -429,19 +431,19 @@ static void test_a_mark_joins_the_conditions(void **state)
     owned(chars) char *uid = NULL;
     owned(chars) char *pod = pod_of(bench, "lab", "Job", &uid);
     owned(chars) char *path = pod_path(pod, "/status");
-    owned(chars) char *body =
-        text_format("{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"conditions\":[{\"type\":"
-                    "\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"DeletionByBroker\"}]}}",
-                    uid);
-    owned(bench_answer) struct bench_answer format =
-        ask(bench, "lab", HTTP_PATCH, path, MERGE, body);
-    owned(bench_answer) struct bench_answer first =
-        ask(bench, "lab", HTTP_PATCH, path, STRATEGIC, body);
-    owned(bench_answer) struct bench_answer again =
-        ask(bench, "lab", HTTP_PATCH, path, STRATEGIC, body);
-    owned(bench_answer) struct bench_answer other =
-        ask(bench, "lab", HTTP_PATCH, path, STRATEGIC,
-            "{\"metadata\":{\"uid\":\"x\"},\"status\":{\"conditions\":[]}}");
+    owned(chars) char *body = text_format(
+        "{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"conditions\":[{\"type\":"
+        "\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"DeletionByBroker\"}]}}",
+        uid);
+    owned(bench_answer) struct bench_answer format = ask(bench, "lab", HTTP_PATCH, path, MERGE,
+                                                         body);
+    owned(bench_answer) struct bench_answer first = ask(bench, "lab", HTTP_PATCH, path, STRATEGIC,
+                                                        body);
+    owned(bench_answer) struct bench_answer again = ask(bench, "lab", HTTP_PATCH, path, STRATEGIC,
+                                                        body);
+    owned(bench_answer) struct bench_answer other = ask(
+        bench, "lab", HTTP_PATCH, path, STRATEGIC,
+        "{\"metadata\":{\"uid\":\"x\"},\"status\":{\"conditions\":[]}}");
 
     assert_int_equal(format.status, 415);
     assert_int_equal(first.status, 200);
@@ -453,18 +455,16 @@ static void test_a_mark_joins_the_conditions(void **state)
 
 static void test_the_scale_of_a_deployment(void **state)
 {
-    static const char path[] =
-        "/apis/apps/v1/namespaces/inference/deployments/chat-model/scale";
+    static const char path[] = "/apis/apps/v1/namespaces/inference/deployments/chat-model/scale";
     struct bench *bench = *state;
-    owned(bench_answer) struct bench_answer before =
-        ask(bench, "prod", HTTP_GET, path, NULL, NULL);
-    owned(bench_answer) struct bench_answer patched =
-        ask(bench, "prod", HTTP_PATCH, path, MERGE, "{\"spec\":{\"replicas\":6}}");
-    owned(bench_answer) struct bench_answer stale =
-        ask(bench, "prod", HTTP_PUT, path, NULL,
-            "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":9}}");
-    owned(bench_answer) struct bench_answer wrong =
-        ask(bench, "prod", HTTP_PATCH, path, MERGE, "{\"spec\":{\"replicas\":-1}}");
+    owned(bench_answer) struct bench_answer before = ask(bench, "prod", HTTP_GET, path, NULL, NULL);
+    owned(bench_answer) struct bench_answer patched = ask(bench, "prod", HTTP_PATCH, path, MERGE,
+                                                          "{\"spec\":{\"replicas\":6}}");
+    owned(bench_answer) struct bench_answer stale = ask(
+        bench, "prod", HTTP_PUT, path, NULL,
+        "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":9}}");
+    owned(bench_answer) struct bench_answer wrong = ask(bench, "prod", HTTP_PATCH, path, MERGE,
+                                                        "{\"spec\":{\"replicas\":-1}}");
 
     assert_int_equal(json_int_or(before.body, "spec/replicas", 0), 4);
     assert_int_equal(json_int_or(before.body, "status/replicas", 0), 4);

@@ -30,17 +30,17 @@ void sim_jobs_new(struct simulator *sim)
 }
 
 /* Jobs of the start have been at work for a while. */
-static void begin(struct simulator *sim, struct kube_pod *pod, bool is_start)
+static void begin(struct simulator *sim, struct kube_pod *pod)
 {
-    double left = is_start ? random_unit(&sim->job_chance) : 1;
+    double left = sim->is_started ? 1 : random_unit(&sim->job_chance);
 
     pod->work_ms = (int64_t)(left * (double)pod->job->duration_ms) + SECOND_MS;
-    if (is_start)
+    if (!sim->is_started)
         sim_pod_run(sim, pod);
 }
 
 static void place(struct simulator *sim, struct kube_cluster *cluster, struct kube_node *node,
-                  size_t at, bool is_start)
+                  size_t at)
 {
     struct job *job = sim->jobs.items[at];
     char name[SIM_NAME_SIZE + 16], tail[6];
@@ -57,10 +57,10 @@ static void place(struct simulator *sim, struct kube_cluster *cluster, struct ku
     pod->has_finalizer = true;
     sim_pod_changed(sim, pod, CHANGE_ADDED);
     sim_pod_bind(sim, pod, node);
-    begin(sim, pod, is_start);
+    begin(sim, pod);
 }
 
-void sim_jobs_place(struct simulator *sim, struct kube_cluster *cluster, bool is_start)
+void sim_jobs_place(struct simulator *sim, struct kube_cluster *cluster)
 {
     int hopeless = 1 << 20;
 
@@ -69,7 +69,7 @@ void sim_jobs_place(struct simulator *sim, struct kube_cluster *cluster, bool is
         struct kube_node *node = gpus < hopeless ? sim_scheduler_pick(cluster, gpus) : NULL;
 
         if (node) {
-            place(sim, cluster, node, i, is_start);
+            place(sim, cluster, node, i);
             continue;
         }
         if (gpus < hopeless)

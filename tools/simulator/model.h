@@ -301,7 +301,7 @@ struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char 
                                        const char *name);
 void sim_daemon_start(struct simulator *sim, struct kube_node *node);
 void sim_jobs_new(struct simulator *sim);
-void sim_jobs_place(struct simulator *sim, struct kube_cluster *cluster, bool is_start);
+void sim_jobs_place(struct simulator *sim, struct kube_cluster *cluster);
 void sim_job_pod_gone(struct simulator *sim, struct kube_pod *pod);
 struct kube_node *sim_scheduler_pick(const struct kube_cluster *cluster, int gpus);
 

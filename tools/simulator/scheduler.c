@@ -41,7 +41,7 @@ void sim_schedule_now(struct simulator *sim, struct kube_cluster *cluster)
         i++;
     }
     if (!cluster->plan->is_production)
-        sim_jobs_place(sim, cluster, false);
+        sim_jobs_place(sim, cluster);
 }
 
 static void pass(struct simulator *sim, struct actor *actor, uint64_t stamp)

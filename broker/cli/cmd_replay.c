@@ -95,15 +95,17 @@ static int read_options(struct command_call *call, struct replay_command *comman
 static const struct demand_series *choose_queue(const struct demand *demand, const char *queue,
                                                 struct error *err)
 {
-    const struct demand_series *series = queue ? demand_find(demand, queue) : &demand->series[0];
+    const struct demand_series *series = &demand->series[0];
 
-    if (!series)
-        error_set(err, ERROR_INVALID, "the demand has no queue \"%s\"", queue);
-    if (!queue && demand->count > 1) {
+    if (queue) {
+        series = demand_find(demand, queue);
+        if (!series)
+            error_set(err, ERROR_INVALID, "the demand has no queue \"%s\"", queue);
+    } else if (demand->count > 1) {
         error_set(err, ERROR_INVALID,
                   "the demand has %zu queues; choose one with --queue (%s, ...)", demand->count,
-                  demand->series[0].queue);
-        return NULL;
+                  series->queue);
+        series = NULL;
     }
     return series;
 }

@@ -16,6 +16,7 @@ extern const struct command_option wait_options[], replay_options[], allocate_op
     windows_options[], validate_options[];
 extern const char wait_examples[], replay_examples[], allocate_examples[], windows_examples[],
     validate_examples[];
+extern const char wait_text[], replay_text[], allocate_text[], windows_text[], validate_text[];
 int cmd_wait(struct command_call *call);
 int cmd_replay(struct command_call *call);
 int cmd_allocate(struct command_call *call);

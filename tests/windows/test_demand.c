@@ -1,0 +1,272 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Demand files: what is found in them, what is unknown, and what is refused.
+ */
+#include "base/file.h"
+#include "base/text.h"
+#include "tests/support/unit.h"
+#include "windows/segment.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static struct demand *parse(const char *chars, bool missing_zero, struct error *err)
+{
+    struct demand_options options = { missing_zero, NULL };
+    owned(chars) char *copy = mem_copy_chars(chars);
+
+    return demand_parse(copy, strlen(copy), "in/busy.csv.gz", &options, err);
+}
+
+static void columns_are_found_by_their_content(void **state)
+{
+    static const char *const files[] = {
+        "minute_utc_iso,queue,count\n"
+        "2026-11-17T12:00:00Z,chat,5\n2026-11-17T12:01:00Z,chat,6\n",
+        "count,when,Queue\n5,2026-11-17 13:00:00+01:00,chat\n6,2026-11-17 12:01:00,chat\n",
+        "\xef\xbb\xbfqueue,\"count\",note,t\r\nchat,6,\"a, b\",2026-11-17T12:01:00Z\r\n"
+        "chat,5.0,\"say \"\"x\"\"\",2026-11-17T12:00:00Z\r\n\r\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        struct error err = { 0 };
+        owned(demand) struct demand *demand = parse(files[i], false, &err);
+
+        if (!demand)
+            fail_msg("file %zu: %s", i, err.text);
+        assert_int_equal(demand->count, 1);
+
+        const struct demand_series *series = demand_find(demand, "chat");
+
+        assert_non_null(series);
+        assert_true(series->is_single);
+        assert_int_equal(series->start.ms, 1794916800000);
+        assert_int_equal(series->step_ms, MINUTE_MS);
+        assert_int_equal(series->count, 2);
+        assert_int_equal(demand_at(series, DEMAND_LOW, 0), 5);
+        assert_int_equal(demand_at(series, DEMAND_LOW, 1), 6);
+        assert_int_equal(demand_at(series, DEMAND_HIGH, 1), 0);
+        assert_int_equal(demand->end.ms, 1794916800000 + 2 * MINUTE_MS);
+    }
+}
+
+static void without_a_queue_column_the_file_names_the_queue(void **state)
+{
+    owned(demand) struct demand *demand = parse(
+        "t,count\n2026-11-17T12:00:00Z,5\n2026-11-17T12:10:00Z,6\n", false, NULL);
+
+    (void)state;
+    assert_non_null(demand);
+    assert_string_equal(demand->series[0].queue, "busy");
+    assert_int_equal(demand->series[0].step_ms, 10 * MINUTE_MS);
+}
+
+/* minute 2 has no row; minute 3 only one class; chat is silent at the end */
+static const char holes[] = "t,queue,count,priority\n"
+                            "2026-11-17T12:00:00Z,chat,1,high\n2026-11-17T12:00:00Z,chat,10,low\n"
+                            "2026-11-17T12:01:00Z,chat,2,high\n2026-11-17T12:01:00Z,chat,20,low\n"
+                            "2026-11-17T12:03:00Z,chat,3,high\n"
+                            "2026-11-17T12:04:00Z,chat,4,high\n2026-11-17T12:04:00Z,chat,40,low\n"
+                            "2026-11-17T12:04:00Z,batch,7,low\n2026-11-17T12:05:00Z,batch,8,low\n";
+
+static void a_step_without_a_row_is_unknown_and_never_zero(void **state)
+{
+    static const int32_t high[] = { 1, 2, -1, -1, 4 };
+    static const int32_t low[] = { 10, 20, -1, -1, 40 };
+    owned(demand) struct demand *demand = parse(holes, false, NULL);
+    const struct demand_series *chat = demand_find(demand, "chat");
+    owned(segments) struct segment_list segments = { 0 };
+
+    (void)state;
+    assert_int_equal(chat->count, 5);
+    assert_memory_equal(chat->counts[DEMAND_HIGH], high, sizeof high);
+    assert_memory_equal(chat->counts[DEMAND_LOW], low, sizeof low);
+    assert_null(demand_find(demand, "batch")->counts[DEMAND_HIGH]);
+    assert_string_equal(demand->series[0].queue, "batch");
+    segments_of_series(chat, chat->start, demand->end, &segments);
+    assert_int_equal(segments.list.count, 2);
+    assert_int_equal(segments.list.items[0].count, 2);
+    assert_int_equal(segments.list.items[1].first, 4);
+}
+
+static void missing_zero_makes_silence_a_count(void **state)
+{
+    static const int32_t high[] = { 1, 2, 0, 3, 4, 0 };
+    static const int32_t low[] = { 10, 20, 0, 0, 40, 0 };
+    owned(demand) struct demand *demand = parse(holes, true, NULL);
+    const struct demand_series *chat = demand_find(demand, "chat");
+
+    (void)state;
+    assert_int_equal(chat->count, 6);
+    assert_memory_equal(chat->counts[DEMAND_HIGH], high, sizeof high);
+    assert_memory_equal(chat->counts[DEMAND_LOW], low, sizeof low);
+    assert_int_equal(demand_find(demand, "batch")->count, 6);
+    assert_int_equal(demand_find(demand, "batch")->counts[DEMAND_LOW][0], 0);
+}
+
+static void a_gap_is_unknown_whatever_else_is_said(void **state)
+{
+    char path[] = "/tmp/sluice-gaps-XXXXXX";
+    int fd = mkstemp(path);
+    static const char gaps[] = "trace,gap_start_utc,gap_end_utc\n"
+                               "chat,2026-11-17T12:01:30Z,2026-11-17T12:03:00Z\n"
+                               "elsewhere,2026-11-17T12:00:00Z,2026-11-17T13:00:00Z\n"
+                               "busy,2026-11-17T12:05:00Z,2026-11-17T12:06:00Z\n";
+    struct demand_options options = { true, path };
+    owned(chars) char *copy = mem_copy_chars(holes);
+    static const int32_t high[] = { 1, -1, -1, 3, 4, -1 };
+    static const int32_t batch[] = { 0, 0, 0, 0, 7, -1 };
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, gaps, sizeof gaps - 1), sizeof gaps - 1);
+    close(fd);
+
+    struct error err = { 0 };
+    owned(demand) struct demand *demand = demand_parse(copy, strlen(copy), "in/busy.csv", &options,
+                                                       &err);
+
+    unlink(path);
+    if (!demand)
+        fail_msg("%s", err.text);
+    assert_memory_equal(demand_find(demand, "chat")->counts[DEMAND_HIGH], high, sizeof high);
+    assert_memory_equal(demand_find(demand, "batch")->counts[DEMAND_LOW], batch, sizeof batch);
+}
+
+static void the_sum_over_windows_is_the_input(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 22);
+    struct time_zone *zone = time_zone_open("America/New_York", NULL);
+    owned(window_set) struct window_set *set = window_set_read(NULL, zone, NULL);
+    int64_t expected = 0;
+    int64_t found = 0;
+    size_t steps = 0;
+
+    (void)state;
+    text_add(csv, "t,count\n");
+    /* three weeks around the end of daylight saving, every fifth row in seven missing */
+    for (int64_t i = 0; i < 3 * 7 * 288; i++) {
+        char time[WALL_TEXT_SIZE];
+
+        if (i % 7 == 5)
+            continue;
+        text_add(csv, "%s,%d\n",
+                 wall_format((struct wall_time){ 1792368000000 + i * 5 * MINUTE_MS }, time),
+                 (int)(i % 97));
+        expected += i % 97;
+        steps++;
+    }
+
+    owned(demand) struct demand *demand = parse(csv->chars, false, NULL);
+    const struct demand_series *series = &demand->series[0];
+
+    for (size_t window = 0; window < set->count; window++) {
+        owned(segments) struct segment_list segments = { 0 };
+
+        segments_of_window(series, set, window, series->start, demand->end, &segments);
+        for (size_t i = 0; i < segments.list.count; i++)
+            for (size_t at = 0; at < segments.list.items[i].count; at++) {
+                size_t step = segments.list.items[i].first + at;
+
+                assert_ptr_equal(window_at(set, demand_time(series, step)), &set->items[window]);
+                found += demand_at(series, DEMAND_LOW, step);
+                steps--;
+            }
+    }
+    assert_int_equal(found, expected);
+    assert_int_equal(steps, 0);
+}
+
+static void a_gzip_file_reads_like_the_plain_one(void **state)
+{
+    char path[] = "/tmp/sluice-demand-XXXXXX";
+    int fd = mkstemp(path);
+    gzFile file = gzdopen(fd, "wb");
+    struct demand_options options = { false, NULL };
+    struct error err = { 0 };
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, holes, sizeof holes - 1), sizeof holes - 1);
+    assert_int_equal(gzclose(file), Z_OK);
+
+    owned(demand) struct demand *demand = demand_read(path, &options, &err);
+
+    if (!demand)
+        fail_msg("%s", err.text);
+    assert_int_equal(demand_find(demand, "chat")->counts[DEMAND_LOW][4], 40);
+
+    /* and one that was cut is refused */
+    assert_int_equal(truncate(path, 60), 0);
+    assert_null(demand_read(path, &options, &err));
+    unlink(path);
+}
+
+#define HEAD "t,queue,count,priority\n"
+#define ROW "2026-11-17T12:00:00Z,chat,1,high\n2026-11-17T12:01:00Z,chat,1,high\n"
+
+static const struct {
+    const char *text;
+    const char *want;
+} mistakes[] = {
+    { "", "in/busy.csv.gz: is empty" },
+    { HEAD, "in/busy.csv.gz: has a header and no rows" },
+    { "t,queue\n2026-11-17T12:00:00Z,chat\n", ":1: the header names no column \"count\"" },
+    { "t,count\nyesterday,5\n", ":2: no column holds times" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,-1,high\n", ":4: count: -1 is negative" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,1.5,high\n",
+      ":4: count: expected a whole number, found \"1.5\"" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,,high\n", ":4: count: expected a whole number" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,nan,high\n", ":4: count: expected a whole number" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,3000000000,high\n", ":4: count: 3000000000 is more" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,1,urgent\n",
+      ":4: priority: expected high or low, found \"urgent\"" },
+    { HEAD ROW "2026-11-17T12:02:00Z,,1,high\n", ":4: queue: is empty" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,1\n", ":4: 3 fields, but the header has 4" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,1,high,x\n", ":4: 5 fields, but the header has 4" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,1,hi", ":4: the last line has no line end" },
+    { HEAD ROW "2026-13-17T12:02:00Z,chat,1,high\n", ":4: " },
+    { HEAD ROW "2026-11-17T12:02:30Z,chat,1,high\n",
+      ":4: queue chat, 2026-11-17T12:02:30Z: is not on the grid" },
+    { HEAD ROW "2026-11-17T12:01:00Z,chat,1,high\n",
+      ":4: queue chat, 2026-11-17T12:01:00Z: stands twice" },
+    { HEAD ROW "2026-11-17T12:02:00Z,\"chat,1,high\n", ":4: a quote is never closed" },
+    { HEAD "2026-11-17T12:00:00Z,chat,1,high\n",
+      ":2: queue chat, 2026-11-17T12:00:00Z: one time alone" },
+    { "t,count\n2026-11-17T00:00:00Z,1\n2026-11-18T00:00:00Z,1\n", "more than an hour apart" },
+    { "t,count\n1900-01-01T00:00:00Z,1\n1900-01-01T00:00:01Z,1\n2100-01-01T00:00:00Z,1\n",
+      "too far" },
+};
+
+static void a_mistake_is_answered_with_file_and_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
+        struct error err = { 0 };
+        owned(demand) struct demand *demand = parse(mistakes[i].text, false, &err);
+
+        if (demand || err.kind != ERROR_INVALID || !strstr(err.text, mistakes[i].want) ||
+            strncmp(err.text, "in/busy.csv.gz", 14) != 0)
+            fail_msg("case %zu: \"%s\" is not \"%s\"", i, err.text, mistakes[i].want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_found_by_their_content),
+        cmocka_unit_test(without_a_queue_column_the_file_names_the_queue),
+        cmocka_unit_test(a_step_without_a_row_is_unknown_and_never_zero),
+        cmocka_unit_test(missing_zero_makes_silence_a_count),
+        cmocka_unit_test(a_gap_is_unknown_whatever_else_is_said),
+        cmocka_unit_test(the_sum_over_windows_is_the_input),
+        cmocka_unit_test(a_gzip_file_reads_like_the_plain_one),
+        cmocka_unit_test(a_mistake_is_answered_with_file_and_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -21,7 +21,8 @@ struct books {
 
 int64_t plan_wanted(const struct plan_pool *pool)
 {
-    return pool->level > pool->wanted ? pool->level : pool->wanted;
+    /* Without a schedule and a reclaim nobody wants a number: -1, and never 0. */
+    return pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
 }
 
 static bool is_production(const struct plan_pool *pool)

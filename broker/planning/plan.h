@@ -72,7 +72,7 @@ struct plan *plan_make(const struct plan_input *input)
     __attribute__((returns_nonnull, warn_unused_result));
 void plan_free(struct plan *plan);
 
-/* What a pool should have: the greater of schedule and reclaim. */
+/* What a pool should have: the greater of schedule and reclaim; -1: it is left alone. */
 int64_t plan_wanted(const struct plan_pool *pool);
 
 /* Frees the nodes' arrays of `count` pools and the pools. */

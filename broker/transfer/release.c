@@ -78,7 +78,8 @@ static int clear_pods(struct runner *runner, struct transfer *transfer,
         const struct pod *pod = value;
         struct effect_target target = { .object = pod->uid, .pod = pod };
 
-        if (!text_equal(pod->node_name, transfer->node))
+        /* The cluster's garbage collector takes daemons, mirrors and what had finished. */
+        if (!text_equal(pod->node_name, transfer->node) || !pod_must_leave(pod))
             continue;
         /* A finalizer is somebody's promise to come by: reported, never stripped. */
         if (pod->has_finalizers && pod->deletion.ms > 0) {

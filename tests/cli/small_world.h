@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A world small enough to be played hundreds of times: one reservation of 16 nodes, shared by
+ * prod-a and research-a; one queue.  Times are short, so that a move takes about 20 minutes.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/cli/rehearsal.h"
+#include "tests/support/folder.h"
+#include "tests/support/unit.h"
+
+static const char small_config[] =
+    "time_zone: UTC\n"
+    "windows:\n"
+    "  day: {days: mon-sun, from: '08:00', to: '20:00'}\n"
+    "  night: {days: mon-sun, from: '20:00', to: '08:00'}\n"
+    "journal: ':memory:'\n"
+    "ephemeral_label: sluice.dev/ephemeral=true\n"
+    "repack_nodes: 0\n"
+    "drain: {notice: 5m, deadline: 5m, settle: 5s}\n"
+    "lead: {prior_p50: 15m, prior_p95: 25m}\n"
+    "clusters:\n"
+    "  prod-a: {role: production, kubeconfig: prod-a.kubeconfig}\n"
+    "  research-a: {role: research, kubeconfig: research-a.kubeconfig}\n"
+    "reservations:\n"
+    "  east: {machine: a3-megagpu-8g, region: us-east5, zone: us-east5-a, gpus_per_node: 8,"
+    " nodes: 16}\n"
+    "providers:\n"
+    "  google: {kind: gcp, endpoint: 'http://127.0.0.1:1/gcp', metadata: "
+    "'http://127.0.0.1:1/gcp'}\n"
+    "pools:\n"
+    "  prod-a-east: {cluster: prod-a, reservation: east, provider: google, project: p,"
+    " group: prod-a-east, static_nodes: 2}\n"
+    "  research-a-east: {cluster: research-a, reservation: east, provider: google, project: p,"
+    " group: research-a-east, static_nodes: 1}\n"
+    "queues:\n"
+    "  chat: {wait_target: 30s, service: 20s}\n"
+    "workloads:\n"
+    "  chat-2x: {queue: chat, namespace: serving, gpus: 2, clusters: {prod-a: {}}}\n";
+
+/* The head of world.yaml; a test adds faults. */
+static const char small_machines[] =
+    "seed: 1\n"
+    "pools:\n"
+    "  prod-a-east: {nodes: 6}\n"
+    "  research-a-east: {nodes: 10}\n"
+    "replicas: {chat-2x: {prod-a: 20}}\n"
+    "latency: {api: 5ms..40ms, delete: 60s..120s, create: 60s..180s, join: 60s..180s,"
+    " gpus: 20s..60s, pod_start: 10s..30s, pod_stop: 1s..20s}\n"
+    "jobs: {backlog: 60, duration: 20m..2h}\n";
+
+static inline void add_schedule(struct text *out, int nodes)
+{
+    text_add(out,
+             "workloads:\n  chat-2x:\n    prod-a: %d\ncompute:\n  a3-megagpu-8g:\n"
+             "    us-east5:\n      prod-a:\n        counts: [%d]\n",
+             nodes * 4 - 4, nodes);
+}
+
+/* A full set of schedules: so many production nodes by day and by night. */
+static inline json_t *small_schedules(int day_nodes, int night_nodes)
+{
+    owned(text) struct text *day = text_new(4096);
+    owned(text) struct text *night = text_new(4096);
+
+    add_schedule(day, day_nodes);
+    add_schedule(night, night_nodes);
+    return json_make("{ss ss}", "day", day->chars, "night", night->chars);
+}
+
+/* Opens a rehearsal on the small world at 06:00 of a Tuesday; `faults` is YAML to add. */
+static inline struct rehearsal *small_rehearsal(const char *folder, uint64_t seed,
+                                                const char *faults)
+{
+    owned(chars) char *world = text_format("%s%s", small_machines, faults);
+    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", small_config);
+    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
+    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
+    struct error err = { 0 };
+    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, seed, &err);
+
+    if (!rehearsal ||
+        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
+        rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+    return rehearsal;
+}

@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Moves from beginning to end: the real service against the simulator in virtual time, with the
+ * referee watching.
+ */
+#include "tests/cli/small_world.h"
+
+#include <stdio.h>
+
+static int nodes_of(struct rehearsal *rehearsal, const char *pool)
+{
+    return simulator_pool_running(rehearsal->simulator, pool);
+}
+
+static void apply(struct rehearsal *rehearsal, int day, int night)
+{
+    owned(json) json_t *schedules = small_schedules(day, night);
+    struct error err = { 0 };
+    owned(json) json_t *plan = service_apply(rehearsal->service, schedules, NULL, "test", &err);
+
+    if (!plan)
+        fail_msg("%s", err.text);
+}
+
+/* How many transfers there are, live ones only or all. */
+static size_t transfers_of(struct rehearsal *rehearsal, bool all)
+{
+    owned(json) json_t *answer = service_transfers(rehearsal->service, all);
+
+    return json_array_size(json_object_get(answer, "transfers"));
+}
+
+/* Ends with all 16 nodes somewhere, `prod` of them in production, and a content referee. */
+static void expect_rest(struct rehearsal *rehearsal, int prod)
+{
+    if (transfers_of(rehearsal, false) > 0 || nodes_of(rehearsal, "prod-a-east") != prod) {
+        owned(json) json_t *status = service_status(rehearsal->service);
+        owned(json) json_t *transfers = service_transfers(rehearsal->service, true);
+        owned(chars) char *status_text = json_print_pretty(status);
+        owned(chars) char *transfers_text = json_print_pretty(transfers);
+
+        fprintf(stderr, "%s\n%s\n", status_text, transfers_text);
+    }
+    assert_int_equal(transfers_of(rehearsal, false), 0);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), prod);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 16 - prod);
+    simulator_check_end(rehearsal->simulator);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+static void nothing_moves_without_schedules(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 4 * HOUR_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 0);
+    expect_rest(rehearsal, 6);
+}
+
+static void a_window_moves_nodes_there_and_back(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 118 * MINUTE_MS); /* 08:00: the day begins */
+    expect_rest(rehearsal, 10);
+    rehearsal_run(rehearsal, 13 * HOUR_MS); /* 21:00 */
+    expect_rest(rehearsal, 6);
+}
+
+static json_t *reclaim(struct rehearsal *rehearsal, int nodes)
+{
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss si ss}", "cluster", "prod-a", "nodes", nodes,
+                                            "reason", "launch");
+    json_t *answer = service_reclaim(rehearsal->service, request, "test", &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+static void a_reclaim_needs_no_notice_and_ends_by_itself(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 2, "");
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, 3);
+    assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 3);
+    rehearsal_run(rehearsal, 25 * MINUTE_MS);
+    expect_rest(rehearsal, 9);
+    rehearsal_run(rehearsal, 3 * HOUR_MS); /* two hours later the schedule counts again */
+    expect_rest(rehearsal, 6);
+}
+
+static void a_reclaim_goes_before_a_scheduled_move(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 3, "");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *transfers = NULL;
+    const json_t *row;
+    size_t emergencies = 0;
+    size_t i;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 91 * MINUTE_MS); /* 07:32: four nodes are announced */
+    assert_int_equal(transfers_of(rehearsal, false), 4);
+    answer = reclaim(rehearsal, 2);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    transfers = service_transfers(rehearsal->service, false);
+    json_array_foreach(json_object_get(transfers, "transfers"), i, row)
+    {
+        if (!json_bool_or(row, "is_emergency", false)) {
+            assert_string_equal(json_text_or(row, "step", ""), "hold");
+            continue;
+        }
+        emergencies++;
+        assert_string_not_equal(json_text_or(row, "step", ""), "hold");
+    }
+    assert_int_equal(emergencies, 2);
+    rehearsal_run(rehearsal, 28 * MINUTE_MS);
+    expect_rest(rehearsal, 12);
+}
+
+static void a_freeze_stops_what_can_be_stopped(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 4, "");
+    owned(json) json_t *request = json_make("{ss ss}", "until", "2026-11-17T12:00:00Z", "reason",
+                                            "incident");
+    owned(json) json_t *answer = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = service_freeze(rehearsal->service, request, "test", &err);
+    assert_non_null(answer);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 5 * HOUR_MS);
+    expect_rest(rehearsal, 6);
+    rehearsal_run(rehearsal, 2 * HOUR_MS); /* 13:00: it ended by itself at noon */
+    expect_rest(rehearsal, 10);
+}
+
+static void a_schedule_taken_back_withdraws_what_was_announced(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 5, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 91 * MINUTE_MS);
+    assert_int_equal(transfers_of(rehearsal, false), 4);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    expect_rest(rehearsal, 6);
+}
+
+static void no_room_in_the_target_gives_the_node_back(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 6, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    for (int i = 0; i < 40; i++)
+        simulator_fault_next(rehearsal->simulator, "stockout", NULL);
+    rehearsal_run(rehearsal, 12 * HOUR_MS);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east") + nodes_of(rehearsal, "research-a-east"),
+                     16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_moves_without_schedules),
+        cmocka_unit_test(a_window_moves_nodes_there_and_back),
+        cmocka_unit_test(a_reclaim_needs_no_notice_and_ends_by_itself),
+        cmocka_unit_test(a_reclaim_goes_before_a_scheduled_move),
+        cmocka_unit_test(a_freeze_stops_what_can_be_stopped),
+        cmocka_unit_test(a_schedule_taken_back_withdraws_what_was_announced),
+        cmocka_unit_test(no_room_in_the_target_gives_the_node_back),
+    };
+
+    mem_setup();
+    log_setup(LOG_ERROR, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

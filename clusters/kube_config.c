@@ -183,6 +183,8 @@ static int read_user(struct kube_config *config, const struct yaml_node *user, c
         read_pem(user, "client-certificate", path, &config->tls.certificate_pem, err) < 0 ||
         read_pem(user, "client-key", path, &config->tls.key_pem, err) < 0)
         return -1;
+    if (token && strpbrk(token, "\r\n"))
+        return yaml_error(err, yaml_get(user, "token"), "a token is one line");
     if (!config->tls.certificate_pem != !config->tls.key_pem)
         return yaml_error(err, user, "client-certificate and client-key go together");
 

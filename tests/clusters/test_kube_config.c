@@ -115,6 +115,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
         { USER("exec: {command: aws}"), NULL, "exec: refused: programs are not run" },
         { USER("auth-provider: {name: gcp}"), NULL, "auth-provider: refused" },
         { USER("username: me"), NULL, "username: refused: basic authentication" },
+        { USER("token: \"a\\r\\nX-Evil: 1\""), NULL, "token: a token is one line" },
         { USER("as: root"), NULL, "as: refused: impersonation" },
         { USER("client-certificate-data: " PEM_BASE64), NULL,
           "client-certificate and client-key go together" },

@@ -158,7 +158,8 @@ static void need_knowledge(struct simulator *sim, const struct machine *machine)
     const struct pool *pool = machine->pool;
     const int64_t *of_cluster = pool->cluster->bad_list_ms;
 
-    if (!node)
+    /* A node that still has its start-up taint never served anybody. */
+    if (!node || sim_node_has_taint(node, SIM_STARTING))
         return;
     if (!node->is_unschedulable)
         report(sim, "I10", "machine %s deleted though its node was never cordoned", machine->name);

@@ -41,8 +41,10 @@ static void pass_answer(void *context, const struct http_answer *answer, const s
 {
     struct passage *passage = context;
 
-    if (!passage->rehearsal->is_dead)
-        passage->done(passage->context, answer, err);
+    passage->inner = NULL;
+    if (passage->rehearsal->is_dead)
+        return; /* nobody is there to take it; closing the service frees the passage */
+    passage->done(passage->context, answer, err);
     mem_free(passage);
 }
 

@@ -13,6 +13,8 @@
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 
+#include <stdio.h>
+
 static const char small_config[] =
     "time_zone: UTC\n"
     "windows:\n"
@@ -88,4 +90,57 @@ static inline struct rehearsal *small_rehearsal(const char *folder, uint64_t see
         rehearsal_start(rehearsal, &err) < 0)
         fail_msg("%s", err.text);
     return rehearsal;
+}
+
+static inline int nodes_of(struct rehearsal *rehearsal, const char *pool)
+{
+    return simulator_pool_running(rehearsal->simulator, pool);
+}
+
+static inline void apply(struct rehearsal *rehearsal, int day, int night)
+{
+    owned(json) json_t *schedules = small_schedules(day, night);
+    struct error err = { 0 };
+    owned(json) json_t *plan = service_apply(rehearsal->service, schedules, NULL, "test", &err);
+
+    if (!plan)
+        fail_msg("%s", err.text);
+}
+
+/* How many transfers there are, live ones only or all. */
+static inline size_t transfers_of(struct rehearsal *rehearsal, bool all)
+{
+    owned(json) json_t *answer = service_transfers(rehearsal->service, all);
+
+    return json_array_size(json_object_get(answer, "transfers"));
+}
+
+/* Ends with all 16 nodes somewhere, `prod` of them in production, and a content referee. */
+static inline void expect_rest(struct rehearsal *rehearsal, int prod)
+{
+    if (transfers_of(rehearsal, false) > 0 || nodes_of(rehearsal, "prod-a-east") != prod) {
+        owned(json) json_t *status = service_status(rehearsal->service);
+        owned(json) json_t *transfers = service_transfers(rehearsal->service, true);
+        owned(chars) char *status_text = json_print_pretty(status);
+        owned(chars) char *transfers_text = json_print_pretty(transfers);
+
+        fprintf(stderr, "%s\n%s\n", status_text, transfers_text);
+    }
+    assert_int_equal(transfers_of(rehearsal, false), 0);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), prod);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 16 - prod);
+    simulator_check_end(rehearsal->simulator);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+static inline json_t *reclaim(struct rehearsal *rehearsal, int nodes)
+{
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss si ss}", "cluster", "prod-a", "nodes", nodes,
+                                            "reason", "launch");
+    json_t *answer = service_reclaim(rehearsal->service, request, "test", &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+    return answer;
 }

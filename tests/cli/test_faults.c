@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Bad luck by seed: lost answers, refusals, stock-outs, slow boots, machines that never join, pods
+ * that never stop, watches that forget.  Each seed plays a day there and back; whatever happens,
+ * the referee must have nothing to say, and every node must be somewhere in the end.
+ */
+#include "tests/cli/small_world.h"
+
+static const char faults[] =
+    "faults: {lost_answer: 0.02, http_429: 0.02, http_500: 0.02, http_500_after: 0.01,"
+    " stockout: 0.1, slow_boot: 0.1, never_joins: 0.1, no_gpus: 0.05, stuck_pod: 0.1,"
+    " watch_gap: 0.02}\n";
+
+static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *with_seed = text_format("%s", world);
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, with_seed);
+
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 18 * HOUR_MS); /* midnight */
+    if (transfers_of(rehearsal, false) > 0 ||
+        nodes_of(rehearsal, "prod-a-east") + nodes_of(rehearsal, "research-a-east") != 16 ||
+        rehearsal_violations(rehearsal) > 0)
+        print_message("seed %llu\n", (unsigned long long)seed);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    assert_int_equal(transfers_of(rehearsal, false), 0);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east") + nodes_of(rehearsal, "research-a-east"),
+                     16);
+    simulator_check_end(rehearsal->simulator);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    *ret_hash = simulator_trace_hash(rehearsal->simulator);
+}
+
+static void bad_luck_breaks_no_promise(void **state)
+{
+    uint64_t hash;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++)
+        play(seed, faults, &hash);
+}
+
+static void the_same_seed_gives_the_same_run(void **state)
+{
+    uint64_t first;
+    uint64_t second;
+
+    (void)state;
+    play(7, faults, &first);
+    play(7, faults, &second);
+    assert_true(first == second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_luck_breaks_no_promise),
+        cmocka_unit_test(the_same_seed_gives_the_same_run),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

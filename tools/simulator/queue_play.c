@@ -36,7 +36,7 @@ struct hour {
 };
 
 struct queue_play {
-    struct random chance;
+    struct random arrival_chance, service_chance; /* apart: when a report is asked matters not */
     double service_s, service_cv, log_mean, log_deviation, target_s;
     ARRAY(struct arrival) arrivals;
     size_t next_arrival;
@@ -57,7 +57,8 @@ struct queue_play *queue_play_new(uint64_t seed, double service_s, double servic
     struct queue_play *play = mem_new(sizeof *play);
     double variance = log(1 + service_cv * service_cv);
 
-    random_seed(&play->chance, seed);
+    random_seed(&play->arrival_chance, random_mix(seed, "arrivals", 0, 0));
+    random_seed(&play->service_chance, random_mix(seed, "service", 0, 0));
     play->service_s = service_s;
     play->service_cv = service_cv;
     play->log_mean = log(service_s > 0 ? service_s : 1) - variance / 2;
@@ -171,10 +172,10 @@ static double fifo_pop(struct fifo *fifo)
 static double draw_service(struct queue_play *play)
 {
     if (play->service_cv == 1)
-        return random_exponential(&play->chance, play->service_s);
+        return random_exponential(&play->service_chance, play->service_s);
     if (play->service_cv == 0)
         return play->service_s;
-    return exp(play->log_mean + play->log_deviation * random_normal(&play->chance));
+    return exp(play->log_mean + play->log_deviation * random_normal(&play->service_chance));
 }
 
 static void busy_push(struct queue_play *play, double until_s)
@@ -242,18 +243,18 @@ void queue_play_arrivals(struct queue_play *play, double from_s, double length_s
         play->next_arrival = play->arrivals.count = first = 0;
     /* Sorted uniform times: running sums of exponentials over their total. */
     for (int i = 0; i < left; i++) {
-        sum += random_exponential(&play->chance, 1);
+        sum += random_exponential(&play->arrival_chance, 1);
         *array_add(&play->arrivals) = (struct arrival){ sum, false };
     }
-    sum += random_exponential(&play->chance, 1);
+    sum += random_exponential(&play->arrival_chance, 1);
 
     size_t kept = first;
 
     for (size_t i = first; i < play->arrivals.count; i++, left--) {
         struct arrival arrival = { from_s + play->arrivals.items[i].at_s / sum * length_s, false };
 
-        if (low_left && (low_left == left ||
-                         random_below(&play->chance, (uint64_t)left) < (uint64_t)low_left)) {
+        if (low_left && (low_left == left || random_below(&play->arrival_chance, (uint64_t)left) <
+                                                 (uint64_t)low_left)) {
             arrival.is_low = true;
             low_left--;
         }

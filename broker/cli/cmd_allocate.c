@@ -198,6 +198,25 @@ static int finish(struct allocate_command *command, const struct allocate_model 
     return is_check && count > 0 ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
+/* Demand that nothing serves is no mistake (a file may cover more), but worth a word. */
+static void note_unserved(const struct allocate_model *model, const struct demand *demand)
+{
+    const char *first = NULL;
+    size_t unserved = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        bool is_served = false;
+
+        for (size_t at = 0; at < model->queue_count; at++)
+            is_served = is_served || model->queues[at].demand == &demand->series[i];
+        if (!is_served && unserved++ == 0)
+            first = demand->series[i].queue;
+    }
+    if (unserved > 0)
+        fprintf(stderr, "note: no workload serves %zu of the demand's queues (%s)\n", unserved,
+                first);
+}
+
 int cmd_allocate(struct command_call *call)
 {
     struct allocate_command command = { .call = call };
@@ -216,6 +235,7 @@ int cmd_allocate(struct command_call *call)
 
     if (!plan)
         return call_fail(call, EXIT_ERROR, &err);
+    note_unserved(model, demand);
     command.config = config;
     command.plan = plan;
     return finish(&command, model);

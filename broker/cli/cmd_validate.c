@@ -148,6 +148,7 @@ static void validate_config(struct validation *validation, const char *path)
     struct error err = { 0 };
     owned(config) struct config *config = config_read(path, &err);
 
+    require(config || err.kind != ERROR_NONE);
     add_result(validation, path, "config", &err);
 }
 

@@ -241,6 +241,33 @@ static void every_answer_is_certified(void **state)
     plant_clear(&plant);
 }
 
+static void the_worst_of_the_seeds_counts(void **state)
+{
+    static const char *const queues[] = { "a", "b", "c" };
+    struct plant plant;
+    int raised = 0;
+
+    (void)state;
+    plant_init(&plant, queues, 3);
+    plant.model.seeds = 1;
+
+    owned(allocate_plan) struct allocate_plan *one = plan_of(&plant);
+
+    plant.model.seeds = 6;
+
+    owned(allocate_plan) struct allocate_plan *six = plan_of(&plant);
+
+    for (size_t i = 0; i < one->window_count * 3; i++) {
+        assert_true(six->cells[i].search.servers >= one->cells[i].search.servers);
+        if (six->cells[i].search.servers > one->cells[i].search.servers) {
+            assert_true(six->cells[i].search.failing_seed > 0);
+            raised++;
+        }
+    }
+    assert_true(raised > 0);
+    plant_clear(&plant);
+}
+
 static void the_number_of_threads_changes_nothing(void **state)
 {
     static const char *const queues[] = { "a", "b", "c" };
@@ -462,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_search_finds_what_trying_everything_finds),
         cmocka_unit_test(every_answer_is_certified),
+        cmocka_unit_test(the_worst_of_the_seeds_counts),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
         cmocka_unit_test(another_queue_leaves_the_rows_of_the_others),
         cmocka_unit_test(replicas_and_nodes_add_up),

@@ -91,6 +91,15 @@ static void a_step_without_a_row_is_unknown_and_never_zero(void **state)
     assert_int_equal(segments.list.count, 2);
     assert_int_equal(segments.list.items[0].count, 2);
     assert_int_equal(segments.list.items[1].first, 4);
+
+    /* a step belongs to the days in which it begins */
+    owned(segments) struct segment_list part = { 0 };
+
+    segments_of_series(chat, (struct wall_time){ chat->start.ms + 1 },
+                       (struct wall_time){ chat->start.ms + MINUTE_MS + 1 }, &part);
+    assert_int_equal(part.list.count, 1);
+    assert_int_equal(part.list.items[0].first, 1);
+    assert_int_equal(part.list.items[0].count, 1);
 }
 
 static void missing_zero_makes_silence_a_count(void **state)

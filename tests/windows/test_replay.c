@@ -336,6 +336,37 @@ static void more_arrivals_keep_the_former_ones(void **state)
     series_clear(&series);
 }
 
+/* In a steady stream as many are in service as the load says, and their time left is exponential.
+ */
+static void a_segment_begins_with_what_came_before(void **state)
+{
+    owned(service_time) struct service_time *service = service_time_new(100, 1);
+    struct demand_series series = poisson_series(1, 4, 100, 9);
+
+    (void)state;
+    for (size_t first = 0; first < 100; first += 50) { /* unknown before, known before */
+        struct segment_list segments = { 0 };
+        struct arrivals_setup setup = { &series, &segments, service, 1, 3 };
+        double sum = 0;
+        size_t count;
+
+        segments_of_series(&series, demand_time(&series, first), demand_time(&series, 100),
+                           &segments);
+
+        owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
+        const uint64_t *left = arrivals_before(arrivals, 0, &count);
+
+        for (size_t i = 0; i < count; i++) {
+            assert_true(i == 0 || left[i] <= left[i - 1]);
+            sum += (double)left[i] / TICKS_PER_SECOND;
+        }
+        assert_true(count > 500 - 120 && count < 500 + 120);
+        assert_true(sum / (double)count > 80 && sum / (double)count < 120);
+        segments_clear(&segments);
+    }
+    series_clear(&series);
+}
+
 static void service_times_have_their_mean_and_deviation(void **state)
 {
     static const double cvs[] = { 0, 0.3, 1, 2 };
@@ -370,6 +401,7 @@ int main(void)
         cmocka_unit_test(the_replay_is_the_plain_simulation_to_the_tick),
         cmocka_unit_test(an_overload_fails_and_loses_nobody),
         cmocka_unit_test(more_arrivals_keep_the_former_ones),
+        cmocka_unit_test(a_segment_begins_with_what_came_before),
         cmocka_unit_test(service_times_have_their_mean_and_deviation),
     };
 

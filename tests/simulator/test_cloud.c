@@ -325,9 +325,13 @@ static void test_a_stockout_is_retried_until_it_is_called_off(void **state)
         owned(chars) char *old = first_of(bench, "lab-grp");
         owned(bench_answer) struct bench_answer delete = delete_one(bench, old, "");
 
+        assert_int_equal(delete.status, 200);
+
         bench_wait(bench, 2 * MINUTE_MS);
 
         owned(bench_answer) struct bench_answer create = create_one(bench, "prod-grp-new", "");
+
+        assert_int_equal(create.status, 200);
 
         bench_wait(bench, MINUTE_MS);
 
@@ -359,9 +363,13 @@ static void test_a_new_machine_joins_in_stages(void **state)
     owned(chars) char *old = first_of(bench, "lab-grp");
     owned(bench_answer) struct bench_answer delete = delete_one(bench, old, "");
 
+    assert_int_equal(delete.status, 200);
+
     bench_wait(bench, 70 * SECOND_MS);
 
     owned(bench_answer) struct bench_answer create = create_one(bench, "prod-grp-new", "");
+
+    assert_int_equal(create.status, 200);
 
     static const struct {
         const char *name;

@@ -200,7 +200,7 @@ static void plant_zero_grace(struct bench *bench)
 
 static void plant_name_twice(struct bench *bench)
 {
-    owned(chars) char *node = leave(bench, 0);
+    mem_free(leave(bench, 0));
 
     bench_wait(bench, 65 * SECOND_MS);
     cloud_change(bench, "prod-grp", "createInstances", "prod-grp-one");
@@ -274,7 +274,7 @@ static void plant_delete_without_cordon(struct bench *bench)
 
 static void plant_lost_machine(struct bench *bench)
 {
-    owned(chars) char *node = leave(bench, 0);
+    mem_free(leave(bench, 0));
 
     bench_wait(bench, 5 * MINUTE_MS);
     simulator_check_end(bench->simulator);

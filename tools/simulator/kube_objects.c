@@ -8,9 +8,9 @@
 
 #include <inttypes.h>
 
+/* Takes the object. */
 static struct blob *blob_of(json_t *object)
 {
-    owned(json) json_t *ending = object;
     owned(chars) char *chars = json_print(object);
     size_t size = strlen(chars);
     struct blob *blob = mem_new(sizeof *blob + size + 1);
@@ -18,6 +18,7 @@ static struct blob *blob_of(json_t *object)
     blob->references = 1;
     blob->size = size;
     memcpy(blob->chars, chars, size + 1);
+    json_decref(object);
     return blob;
 }
 

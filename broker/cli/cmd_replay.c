@@ -16,7 +16,7 @@
 const struct command_option replay_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
     { "queue", 'q', "NAME", "the queue, where the file has several", false },
-    { "servers", 'c', "N", "servers, each for one request at a time (required)", false },
+    { "servers", 0, "N", "servers, each for one request at a time (required)", false },
     { "service", 0, "DURATION", "mean time of one service (required)", false },
     { "service-cv", 0, "V", "its standard deviation over its mean (default 1: exponential)",
       false },

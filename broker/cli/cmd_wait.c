@@ -12,7 +12,7 @@
 #include <string.h>
 
 const struct command_option wait_options[] = {
-    { "servers", 'c', "N", "servers, each for one request at a time (required)", false },
+    { "servers", 0, "N", "servers, each for one request at a time (required)", false },
     { "rate", 0, "RATE", "arrivals, as 1.2/s, 70/m or 4000/h (required)", false },
     { "high", 0, "RATE", "of these, requests that go first; the others wait behind them", false },
     { "service", 0, "DURATION", "mean time of one service: 25s (required)", false },

@@ -142,6 +142,38 @@ static void test_refusals_are_statuses(void **state)
     }
 }
 
+static void test_a_client_can_find_its_way(void **state)
+{
+    static const struct {
+        const char *path, *member;
+    } cases[] = {
+        { "/version", "gitVersion" }, { "/api", "versions" },           { "/apis", "groups" },
+        { "/api/v1", "resources" },   { "/apis/apps/v1", "resources" },
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_GET, cases[i].path,
+                                                             NULL, NULL);
+
+        assert_int_equal(answer.status, 200);
+        assert_non_null(json_at(answer.body, cases[i].member));
+    }
+}
+
+static void test_a_namespace_has_its_own_pods(void **state)
+{
+    struct bench *bench = *state;
+    owned(bench_answer) struct bench_answer pods = LAB(HTTP_GET,
+                                                       "/api/v1/namespaces/kube-system/pods", NULL);
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(json_at(pods.body, "items"), i, pod)
+        assert_string_equal(json_text_or(pod, "metadata/namespace", ""), "kube-system");
+    assert_int_equal(i, 2); /* one of the DaemonSet's a node */
+}
+
 static void test_pages_hold_every_pod_once(void **state)
 {
     struct bench *bench = *state;
@@ -483,6 +515,8 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_bench, close_bench)
     const struct CMUnitTest tests[] = {
         CASE(test_refusals_are_statuses),
+        CASE(test_a_client_can_find_its_way),
+        CASE(test_a_namespace_has_its_own_pods),
         CASE(test_pages_hold_every_pod_once),
         CASE(test_the_selector_keeps_the_pods_of_one_node),
         CASE(test_patches_of_a_node),

@@ -137,6 +137,21 @@ static void plant_nothing(struct bench *bench)
     simulator_check_end(bench->simulator);
 }
 
+/* A machine whose GPUs never come goes back, uncordoned. */
+static void plant_give_back(struct bench *bench)
+{
+    mem_free(leave(bench, 0));
+    bench_wait(bench, 65 * SECOND_MS);
+    simulator_fault_next(bench->simulator, "no_gpus", NULL);
+    cloud_change(bench, "prod-grp", "createInstances", "prod-grp-one");
+    bench_wait(bench, 10 * MINUTE_MS);
+    cloud_change(bench, "prod-grp", "deleteInstances", "prod-grp-one");
+    bench_wait(bench, 5 * MINUTE_MS);
+    cloud_change(bench, "lab-grp", "createInstances", "lab-grp-two");
+    bench_wait(bench, 10 * MINUTE_MS);
+    simulator_check_end(bench->simulator);
+}
+
 static void plant_pod_left(struct bench *bench)
 {
     owned(chars) char *node = node_at(bench, "lab", 0);
@@ -317,6 +332,7 @@ static const struct {
     size_t count;          /* 0: any */
 } cases[] = {
     { "a clean transfer", plant_nothing, NULL, 0 },
+    { "a machine given back", plant_give_back, NULL, 0 },
     { "a machine deleted with work on it", plant_pod_left, "I4", 0 },
     { "a machine deleted while evicted pods stop", plant_evicted_not_gone, "I4", 0 },
     { "a Node deleted without UID", plant_node_without_uid, "I5", 1 },

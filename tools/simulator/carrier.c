@@ -97,7 +97,7 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
         fail(exchange, ERROR_UNKNOWN_OUTCOME, "connection reset after the request was sent");
         return;
     }
-    if (from->body->length > exchange->answer_limit) {
+    if (from->body->length > exchange->answer_limit && !exchange->on_chunk) {
         fail(exchange, ERROR_CORRUPT, "the answer is too long");
         return;
     }
@@ -113,7 +113,13 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
         .header_count = from->header_count,
     };
 
-    finish(exchange, &answer, NULL);
+    if (exchange->on_chunk && from->status == 200) {
+        exchange->on_chunk(exchange->context, from->body->chars, from->body->length);
+        answer.body = "";
+        answer.body_size = 0;
+    }
+    if (!exchange->actor.is_gone)
+        finish(exchange, &answer, NULL);
 }
 
 static void send_frames(void *context, const char *bytes, size_t size)

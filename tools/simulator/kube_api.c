@@ -167,13 +167,16 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     char **items = call->path->items;
     size_t count = call->path->count - at;
 
-    if (!is_authorized(call))
+    if (!is_authorized(call) || sim_kube_discover(call, at))
         return;
     if (count == 3 && PATH_IS(call, at, "api", "v1", "nodes") && call->request->method == HTTP_GET)
-        sim_kube_list(call, OBJECT_NODE);
+        sim_kube_list(call, OBJECT_NODE, NULL);
     else if (count == 3 && PATH_IS(call, at, "api", "v1", "pods") &&
              call->request->method == HTTP_GET)
-        sim_kube_list(call, OBJECT_POD);
+        sim_kube_list(call, OBJECT_POD, NULL);
+    else if (count == 5 && PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods") &&
+             call->request->method == HTTP_GET)
+        sim_kube_list(call, OBJECT_POD, items[at + 3]);
     else if (count == 4 && PATH_IS(call, at, "api", "v1", "nodes", NULL))
         answer_node(call, items[at + 3]);
     else if ((count == 6 || count == 7) &&

@@ -19,9 +19,10 @@ struct listing {
     enum object_kind kind;
     char name[SIM_NAME_SIZE];
     char node_name[SIM_NAME_SIZE];
-    long long limit;  /* 0: none */
-    uint64_t version; /* of the first page */
-    char *after;      /* key of the last item of the page before; NULL: the first page */
+    const char *namespace; /* NULL: all */
+    long long limit;       /* 0: none */
+    uint64_t version;      /* of the first page */
+    char *after;           /* key of the last item of the page before; NULL: the first page */
     ARRAY(struct item) items;
 };
 
@@ -105,7 +106,8 @@ static void collect(struct listing *listing)
     for (size_t i = 0; listing->kind == OBJECT_POD && map_next(cluster->pods, &i, &key, &value);) {
         const struct kube_pod *pod = value;
 
-        if (!listing->node_name[0] || text_equal(listing->node_name, pod->node_name))
+        if ((!listing->node_name[0] || text_equal(listing->node_name, pod->node_name)) &&
+            (!listing->namespace || text_equal(listing->namespace, pod->namespace)))
             *array_add(&listing->items) = (struct item){ key, pod->blob };
     }
     if (listing->items.count)
@@ -209,12 +211,12 @@ static void begin_watch(struct listing *listing)
     call->answer->content_type = "application/json";
 }
 
-void sim_kube_list(struct sim_call *call, enum object_kind kind)
+void sim_kube_list(struct sim_call *call, enum object_kind kind, const char *namespace)
 {
-    struct listing listing = { .call = call, .kind = kind };
+    struct listing listing = { .call = call, .kind = kind, .namespace = namespace };
     owned(chars) char *watch = url_query(call->request->target, "watch");
 
-    if (watch && (text_equal(watch, "1") || text_equal(watch, "true"))) {
+    if (!namespace && watch && (text_equal(watch, "1") || text_equal(watch, "true"))) {
         call->verb = kind == OBJECT_NODE ? "watch_nodes" : "watch_pods";
         begin_watch(&listing);
     } else {

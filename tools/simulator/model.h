@@ -379,8 +379,12 @@ void sim_kube_delete_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_scale(struct sim_call *call, const char *namespace, const char *name);
 json_t *sim_kube_body(struct sim_call *call); /* NULL: answered 400 */
 
+/* kube_discovery.c */
+bool sim_kube_discover(struct sim_call *call, size_t at); /* false: another path */
+
 /* kube_list.c */
-void sim_kube_list(struct sim_call *call, enum object_kind kind);
+/* namespace NULL: all; a watch of one namespace is not known. */
+void sim_kube_list(struct sim_call *call, enum object_kind kind, const char *namespace);
 
 /* kube_watch.c */
 typedef void (*sim_frames_fn)(void *context, const char *bytes, size_t size);

@@ -14,14 +14,19 @@ struct kube_pod *sim_pod_new(struct simulator *sim, struct kube_cluster *cluster
     struct kube_pod *pod = mem_new(sizeof *pod);
     owned(chars) char *key = text_format("%s/%s", namespace, name);
 
+    /* Five drawn digits repeat after some hundred pods; the API server's generateName tries again
+       too. */
+    for (int again = 2; map_get(cluster->pods, key); again++) {
+        mem_free(key);
+        key = text_format("%s/%s-%d", namespace, name, again);
+    }
     pod->actor.free = sim_pod_free;
     pod->cluster = cluster;
     pod->namespace = namespace;
-    text_copy(pod->name, sizeof pod->name, name);
+    text_copy(pod->name, sizeof pod->name, key + strlen(namespace) + 1);
     pod->grace_s = 30;
     pod->created_ms = sim_now(sim);
     sim_uuid(sim, pod->uid);
-    require(!map_get(cluster->pods, key));
     map_set(cluster->pods, key, pod);
     *array_add(&cluster->waiting) = pod;
     return pod;

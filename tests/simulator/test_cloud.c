@@ -85,6 +85,8 @@ static void test_wire_of_refusals(void **state)
           DELETE_BODY("x"), 400, "invalid" },
         { "name with capitals", HTTP_POST, GROUP_URL("prod-grp") "/createInstances",
           "{\"instances\":[{\"name\":\"Gpu\"}]}", 400, "invalid" },
+        { "one name twice", HTTP_POST, GROUP_URL("prod-grp") "/createInstances",
+          "{\"instances\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", 400, "invalid" },
         { "unknown operation", HTTP_GET, "/gcp/compute/v1/projects/acme/zones/zone-a/operations/o",
           NULL, 404, "notFound" },
         { "unknown instance", HTTP_GET, "/gcp/compute/v1/projects/acme/zones/zone-a/instances/i",

@@ -6,12 +6,22 @@
  */
 #include "tools/simulator/model.h"
 
-static void pod_name(struct simulator *sim, char *out, size_t size, const char *stem)
+/* STEM-xxxxx, drawn again while somebody has that name. */
+static void pod_name(struct simulator *sim, const struct kube_cluster *cluster,
+                     const char *namespace, const char *stem, char out[SIM_NAME_SIZE + 16])
 {
-    char tail[6];
+    bool is_taken;
 
-    random_hex(&sim->names, tail, sizeof tail);
-    snprintf(out, size, "%.56s-%s", stem, tail);
+    do {
+        char tail[6];
+
+        random_hex(&sim->names, tail, sizeof tail);
+        snprintf(out, SIM_NAME_SIZE + 16, "%.56s-%s", stem, tail);
+
+        owned(chars) char *key = text_format("%s/%s", namespace, out);
+
+        is_taken = map_get(cluster->pods, key) != NULL;
+    } while (is_taken);
 }
 
 void sim_deployments_new(struct simulator *sim, struct kube_cluster *cluster)
@@ -84,7 +94,7 @@ void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployme
         char stem[SIM_NAME_SIZE], name[SIM_NAME_SIZE + 16];
 
         snprintf(stem, sizeof stem, "%.48s-%s", deployment->plan->name, deployment->hash);
-        pod_name(sim, name, sizeof name, stem);
+        pod_name(sim, cluster, deployment->plan->namespace, stem, name);
 
         struct kube_pod *pod = sim_pod_new(sim, cluster, deployment->plan->namespace, name);
 
@@ -106,7 +116,7 @@ void sim_daemon_start(struct simulator *sim, struct kube_node *node)
     for (size_t i = 0; i < node->pods.count; i++)
         if (!node->pods.items[i]->job && !node->pods.items[i]->deployment)
             return;
-    pod_name(sim, name, sizeof name, "gpu-device-plugin");
+    pod_name(sim, node->cluster, "kube-system", "gpu-device-plugin", name);
 
     struct kube_pod *pod = sim_pod_new(sim, node->cluster, "kube-system", name);
 

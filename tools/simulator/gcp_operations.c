@@ -195,6 +195,14 @@ static bool is_instance_name(const char *name)
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
+static bool is_named_before(json_t *instances, size_t at, const char *name)
+{
+    for (size_t i = 0; i < at; i++)
+        if (text_equal(json_text_or(json_array_get(instances, i), "name", ""), name))
+            return true;
+    return false;
+}
+
 static bool name_is_free(struct sim_call *call, const struct pool *pool, const char *name)
 {
     for (size_t i = 0; i < call->sim->pool_count; i++) {
@@ -229,7 +237,7 @@ void sim_gcp_create_instances(struct sim_call *call, struct pool *pool)
     {
         const char *name = json_text_or(instance, "name", "");
 
-        if (!is_instance_name(name)) {
+        if (!is_instance_name(name) || is_named_before(json_at(body, "instances"), i, name)) {
             sim_gcp_error(call->answer, 400, "invalid",
                           "Invalid value for field 'instances[%zu].name': '%s'", i, name);
             return;

@@ -195,6 +195,12 @@ static void begin_watch(struct listing *listing)
         sim_kube_status(call->answer, 410, "Expired", "too old resource version: %lld", version);
         return;
     }
+    if ((uint64_t)version > call->cluster->version) {
+        sim_kube_status(call->answer, 504, "Timeout",
+                        "Too large resource version: %lld, current: %" PRIu64, version,
+                        call->cluster->version);
+        return;
+    }
 
     struct watch_query *query = &call->answer->watch;
 

@@ -103,7 +103,7 @@ static void print_plan(const json_t *plan, struct text *out)
     char lead[DURATION_TEXT_SIZE];
     char reach[DURATION_TEXT_SIZE];
 
-    text_add(out, "window %s, looking %s ahead (lead time p95 %s and notice)\n\n",
+    text_add(out, "window %s, looking %s ahead (notice and lead time; p95 of one node %s)\n\n",
              json_text_or(plan, "window", "-"),
              duration_format(json_int_or(plan, "reach_s", 0) * SECOND_MS, reach),
              duration_format(json_int_or(plan, "lead_p95_s", 0) * SECOND_MS, lead));

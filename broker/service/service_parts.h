@@ -50,7 +50,7 @@ struct survey *survey_make(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
 void survey_free(struct survey *survey);
 
-/* How far ahead growth looks: lead time (p95) and notice. */
+/* How far ahead growth looks: the lead time of a whole move, and the notice. */
 int64_t survey_reach_ms(const struct service *service);
 
 /* The reservation's pools are all known and fresh: what is planned rests on facts. */

@@ -8,7 +8,7 @@
 
 int64_t survey_reach_ms(const struct service *service)
 {
-    return leads_quantile(&service->runner->leads, 95) + service->config->drain.notice_ms;
+    return leads_reach(&service->runner->leads) + service->config->drain.notice_ms;
 }
 
 bool survey_is_known(const struct service *service, const struct config_reservation *reservation,

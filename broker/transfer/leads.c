@@ -49,6 +49,13 @@ int64_t leads_quantile(const struct leads *leads, double percentile)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
+int64_t leads_reach(const struct leads *leads)
+{
+    int64_t longest = leads_quantile(leads, 100);
+
+    return leads_known(leads) > 0 ? longest + longest / 4 : leads->prior->prior_p95_ms;
+}
+
 json_t *leads_encode(const struct leads *leads)
 {
     json_t *list = json_array();

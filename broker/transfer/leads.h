@@ -25,6 +25,11 @@ void leads_add(struct leads *leads, int64_t lead_ms);
 /* The quantile in [0, 100]: of what was learned, or between the prior's median and p95. */
 int64_t leads_quantile(const struct leads *leads, double percentile);
 
+/* How long before a window its moves must begin so that the last of their nodes is ready: a move is
+   as late as its slowest node, and of twenty nodes one is over the p95.  The longest that was
+   learned and a quarter on top; the prior's p95 until there is enough. */
+int64_t leads_reach(const struct leads *leads);
+
 /* How many the quantile rests on; 0: it is the prior. */
 size_t leads_known(const struct leads *leads);
 

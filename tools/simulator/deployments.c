@@ -6,22 +6,12 @@
  */
 #include "tools/simulator/model.h"
 
-/* STEM-xxxxx, drawn again while somebody has that name. */
-static void pod_name(struct simulator *sim, const struct kube_cluster *cluster,
-                     const char *namespace, const char *stem, char out[SIM_NAME_SIZE + 16])
+static void pod_name(struct simulator *sim, const char *stem, char out[SIM_NAME_SIZE + 16])
 {
-    bool is_taken;
+    char tail[6];
 
-    do {
-        char tail[6];
-
-        random_hex(&sim->names, tail, sizeof tail);
-        snprintf(out, SIM_NAME_SIZE + 16, "%.56s-%s", stem, tail);
-
-        owned(chars) char *key = text_format("%s/%s", namespace, out);
-
-        is_taken = map_get(cluster->pods, key) != NULL;
-    } while (is_taken);
+    random_hex(&sim->names, tail, sizeof tail);
+    snprintf(out, SIM_NAME_SIZE + 16, "%.56s-%s", stem, tail);
 }
 
 void sim_deployments_new(struct simulator *sim, struct kube_cluster *cluster)
@@ -94,7 +84,7 @@ void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployme
         char stem[SIM_NAME_SIZE], name[SIM_NAME_SIZE + 16];
 
         snprintf(stem, sizeof stem, "%.48s-%s", deployment->plan->name, deployment->hash);
-        pod_name(sim, cluster, deployment->plan->namespace, stem, name);
+        pod_name(sim, stem, name);
 
         struct kube_pod *pod = sim_pod_new(sim, cluster, deployment->plan->namespace, name);
 
@@ -116,7 +106,7 @@ void sim_daemon_start(struct simulator *sim, struct kube_node *node)
     for (size_t i = 0; i < node->pods.count; i++)
         if (!node->pods.items[i]->job && !node->pods.items[i]->deployment)
             return;
-    pod_name(sim, node->cluster, "kube-system", "gpu-device-plugin", name);
+    pod_name(sim, "gpu-device-plugin", name);
 
     struct kube_pod *pod = sim_pod_new(sim, node->cluster, "kube-system", name);
 

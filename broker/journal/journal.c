@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "broker/journal/journal_store.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 const char journal_chain_start[] =
@@ -114,9 +115,10 @@ void journal_set_gate(struct journal *journal, journal_gate_fn gate, void *conte
     journal->gate_context = context;
 }
 
-void journal_chain(const char *before, const char *event_text, char out[SHA256_TEXT_SIZE])
+void journal_chain(const char *before, struct wall_time at, const char *event_text,
+                   char out[SHA256_TEXT_SIZE])
 {
-    owned(chars) char *joined = text_format("%s%s", before, event_text);
+    owned(chars) char *joined = text_format("%s%" PRId64 "%s", before, at.ms, event_text);
 
     crypto_sha256_text(joined, strlen(joined), out);
 }
@@ -136,7 +138,7 @@ int journal_verify(struct journal *journal, struct error *err)
     {
         owned(chars) char *event = json_print(json_object_get(row, "event"));
 
-        journal_chain(hash, event, hash);
+        journal_chain(hash, (struct wall_time){ json_int_or(row, "at", 0) }, event, hash);
         if (!text_equal(hash, json_text_or(row, "hash", "")))
             return error_set(err, ERROR_CORRUPT,
                              "event %lld of the journal was changed after it was written",

@@ -38,31 +38,74 @@ static void record_free(void *value)
     mem_free(record);
 }
 
-/* Whether the entry can be applied; nothing is changed here, so that a batch is whole or not. */
-static int check(const struct memory *memory, const struct journal_entry *entry, struct error *err)
-{
-    owned(chars) char *key = text_format("%s/%s", entry->name ?: "", entry->id ?: "");
-    const struct record *record;
-    const char *holder;
+/* What the entries of a batch before the present one would have left: later ones build on it. */
+struct outlook {
+    const struct memory *memory;
+    struct map *revs;    /* "kind/id" -> uint64_t, 0: removed */
+    struct map *holders; /* name -> holder, "": released */
+};
 
-    switch (entry->operation) {
-    case JOURNAL_PUT:
-    case JOURNAL_REMOVE:
-        record = map_get(memory->records, key);
-        if ((record ? record->rev : 0) != entry->rev)
-            return error_set(err, ERROR_CONFLICT, "%s is at revision %" PRIu64 ", not at %" PRIu64,
-                             key, record ? record->rev : 0, entry->rev);
-        return 0;
-    case JOURNAL_CLAIM:
-        holder = map_get(memory->claims, entry->name);
-        if (holder && !text_equal(holder, entry->id))
+static int check_record(struct outlook *outlook, const struct journal_entry *entry,
+                        struct error *err)
+{
+    owned(chars) char *key = text_format("%s/%s", entry->name, entry->id);
+    const struct record *record = map_get(outlook->memory->records, key);
+    const uint64_t *ahead = map_get(outlook->revs, key);
+    uint64_t rev = ahead ? *ahead : record ? record->rev : 0;
+    uint64_t *next;
+
+    if (rev != entry->rev || (entry->operation == JOURNAL_REMOVE && rev == 0))
+        return error_set(err, ERROR_CONFLICT, "%s is at revision %" PRIu64 ", not at %" PRIu64, key,
+                         rev, entry->rev);
+    next = mem_new(sizeof *next);
+    *next = entry->operation == JOURNAL_PUT ? rev + 1 : 0;
+    map_set(outlook->revs, key, next);
+    return 0;
+}
+
+static int check_claim(struct outlook *outlook, const struct journal_entry *entry,
+                       struct error *err)
+{
+    const char *holder = map_get(outlook->holders, entry->name)
+                             ?: map_get(outlook->memory->claims, entry->name)
+                             ?: "";
+
+    if (entry->operation == JOURNAL_CLAIM) {
+        if (holder[0] != '\0' && !text_equal(holder, entry->id))
             return error_set(err, ERROR_CONFLICT, "%s is claimed by %s", entry->name, holder);
-        return 0;
-    case JOURNAL_RELEASE:
-    case JOURNAL_EVENT:
-        return 0;
+        map_set(outlook->holders, entry->name, mem_copy_chars(entry->id));
+    } else if (text_equal(holder, entry->id)) {
+        map_set(outlook->holders, entry->name, mem_copy_chars(""));
     }
     return 0;
+}
+
+/* Whether every entry can be applied in its turn; nothing is changed here, so that a batch is whole
+   or not. */
+static int check(const struct memory *memory, const struct journal_batch *batch, struct error *err)
+{
+    owned(map) struct map *revs = map_new(mem_free);
+    owned(map) struct map *holders = map_new(mem_free);
+    struct outlook outlook = { memory, revs, holders };
+    int result = 0;
+
+    for (size_t i = 0; i < batch->entries.count && result == 0; i++) {
+        const struct journal_entry *entry = &batch->entries.items[i];
+
+        switch (entry->operation) {
+        case JOURNAL_PUT:
+        case JOURNAL_REMOVE:
+            result = check_record(&outlook, entry, err);
+            break;
+        case JOURNAL_CLAIM:
+        case JOURNAL_RELEASE:
+            result = check_claim(&outlook, entry, err);
+            break;
+        case JOURNAL_EVENT:
+            break;
+        }
+    }
+    return result;
 }
 
 static void put(struct memory *memory, const struct journal_entry *entry)
@@ -82,7 +125,7 @@ static void append(struct memory *memory, const struct journal_entry *entry)
     owned(chars) char *text = json_print(entry->value);
 
     require(json_array_size(memory->events) < EVENTS_KEPT_MAX);
-    journal_chain(memory->hash, text, memory->hash);
+    journal_chain(memory->hash, entry->at, text, memory->hash);
     json_array_append_new(memory->events, json_make("{sIsIsssO}", "seq",
                                                     (json_int_t)json_array_size(memory->events) + 1,
                                                     "at", (json_int_t)entry->at.ms, "hash",
@@ -120,9 +163,8 @@ static int memory_commit(struct journal *journal, const struct journal_batch *ba
 
     if (batch->epoch != memory->epoch)
         return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
-    for (size_t i = 0; i < batch->entries.count; i++)
-        if (check(memory, &batch->entries.items[i], err) < 0)
-            return -1;
+    if (check(memory, batch, err) < 0)
+        return -1;
     for (size_t i = 0; i < batch->entries.count; i++)
         apply(memory, &batch->entries.items[i]);
     return 0;

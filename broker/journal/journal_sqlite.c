@@ -129,7 +129,7 @@ static int append(struct store *store, const struct journal_entry *entry, int64_
     sqlite3_stmt *statement = database_statement(
         store->database, "INSERT INTO event (seq, at_ms, hash, value) VALUES (?1, ?2, ?3, ?4)");
 
-    journal_chain(hash, value, hash);
+    journal_chain(hash, entry->at, value, hash);
     bind_int(statement, 1, ++*seq);
     bind_int(statement, 2, entry->at.ms);
     bind_text(statement, 3, hash);

@@ -50,8 +50,9 @@ struct journal {
     void *gate_context;
 };
 
-/* hash = SHA-256(hash before || compact JSON of the event), in hexadecimal. */
-void journal_chain(const char *before, const char *event_text, char out[SHA256_TEXT_SIZE]);
+/* hash = SHA-256(hash before || its time in ms || compact JSON of the event), in hexadecimal. */
+void journal_chain(const char *before, struct wall_time at, const char *event_text,
+                   char out[SHA256_TEXT_SIZE]);
 
 /* The hash before the first event. */
 extern const char journal_chain_start[];

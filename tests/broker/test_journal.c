@@ -1,0 +1,499 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One contract, all journals: every case runs on SQLite (a file) and on memory.  A case begins on
+ * an empty journal of its own.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/journal/journal.h"
+#include "tests/support/folder.h"
+#include "tests/support/unit.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+struct bench {
+    const char *kind;
+    char *folder;
+    char *path; /* NULL: in memory */
+    struct journal *journal;
+    uint64_t epoch;
+};
+
+static void begin_epoch(struct bench *bench)
+{
+    struct error err = { 0 };
+
+    if (journal_begin_epoch(bench->journal, &bench->epoch, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static struct bench open_bench(void **state)
+{
+    struct bench bench = { .kind = *state, .folder = test_folder_new() };
+    struct error err = { 0 };
+
+    if (text_equal(bench.kind, "memory")) {
+        bench.journal = journal_memory_new();
+    } else {
+        bench.path = text_format("%s/journal.db", bench.folder);
+        bench.journal = journal_sqlite_open(bench.path, &err);
+        if (!bench.journal)
+            fail_msg("%s", err.text);
+    }
+    begin_epoch(&bench);
+    return bench;
+}
+
+static void owned_bench(struct bench *bench)
+{
+    journal_close(bench->journal);
+    mem_free(bench->path);
+    test_folder_free(bench->folder);
+}
+
+static int commit(struct bench *bench, struct journal_batch *batch, struct error *err)
+{
+    int result = journal_commit(bench->journal, &batch, err);
+
+    assert_null(batch);
+    return result;
+}
+
+static void expect_commit(struct bench *bench, struct journal_batch *batch)
+{
+    struct error err = { 0 };
+
+    if (commit(bench, batch, &err) < 0)
+        fail_msg("%s: %s", bench->kind, err.text);
+}
+
+static void expect_refusal(struct bench *bench, struct journal_batch *batch, enum error_kind kind)
+{
+    struct error err = { 0 };
+
+    assert_int_equal(commit(bench, batch, &err), -1);
+    assert_string_equal(error_kind_name(err.kind), error_kind_name(kind));
+    assert_true(err.text[0] != '\0');
+}
+
+static struct journal_batch *batch_of(const struct bench *bench)
+{
+    return journal_batch_new(bench->epoch);
+}
+
+static void add_put(struct journal_batch *batch, const char *id, uint64_t rev, int number)
+{
+    owned(json) json_t *value = json_make("{si}", "number", number);
+
+    journal_put(batch, "thing", id, rev, value);
+}
+
+static void add_event(struct journal_batch *batch, int number)
+{
+    owned(json) json_t *event = json_make("{sisssfsn}", "event", number, "text", "Größe \"1\"\n",
+                                          "hours", 0.1 * number, "none");
+
+    journal_event(batch, (struct wall_time){ 1000 * number }, event);
+}
+
+static int list_one(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
+{
+    struct text *out = context;
+
+    (void)err;
+    text_add(out, "%s@%d=%d ", id, (int)rev, (int)json_int_or(value, "number", -1));
+    return 0;
+}
+
+/* All things as "a@1=10 b@2=20 ". */
+static void expect_things(struct bench *bench, const char *want)
+{
+    owned(text) struct text *got = text_new(4096);
+    struct error err = { 0 };
+
+    assert_int_equal(journal_each(bench->journal, "thing", list_one, got, &err), 0);
+    assert_string_equal(got->chars, want);
+}
+
+static void a_put_names_the_revision_that_it_replaces(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+
+    add_put(batch, "a", 0, 1);
+    add_put(batch, "b", 0, 2);
+    expect_commit(&bench, batch);
+    expect_things(&bench, "a@1=1 b@1=2 ");
+
+    batch = batch_of(&bench);
+    add_put(batch, "a", 1, 11);
+    expect_commit(&bench, batch);
+    expect_things(&bench, "a@2=11 b@1=2 ");
+
+    static const uint64_t wrong[] = { 0, 1, 3 };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        batch = batch_of(&bench);
+        add_put(batch, "a", wrong[i], 99);
+        expect_refusal(&bench, batch, ERROR_CONFLICT);
+    }
+    batch = batch_of(&bench);
+    add_put(batch, "new", 1, 99);
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+    expect_things(&bench, "a@2=11 b@1=2 ");
+}
+
+static void a_remove_names_the_revision_too(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+
+    add_put(batch, "a", 0, 1);
+    expect_commit(&bench, batch);
+    static const uint64_t wrong[] = { 0, 2 };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        batch = batch_of(&bench);
+        journal_remove(batch, "thing", "a", wrong[i]);
+        expect_refusal(&bench, batch, ERROR_CONFLICT);
+    }
+    for (uint64_t rev = 0; rev < 2; rev++) {
+        batch = batch_of(&bench);
+        journal_remove(batch, "thing", "absent", rev);
+        expect_refusal(&bench, batch, ERROR_CONFLICT);
+    }
+    batch = batch_of(&bench);
+    journal_remove(batch, "thing", "a", 1);
+    expect_commit(&bench, batch);
+    expect_things(&bench, "");
+
+    batch = batch_of(&bench);
+    add_put(batch, "a", 0, 2);
+    expect_commit(&bench, batch);
+    expect_things(&bench, "a@1=2 ");
+}
+
+static void a_claim_has_one_holder(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+
+    journal_claim(batch, "node/1", "t-1");
+    expect_commit(&bench, batch);
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/1", "t-1"); /* again, by the same */
+    journal_claim(batch, "node/2", "t-1");
+    expect_commit(&bench, batch);
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/1", "t-2");
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+
+    batch = batch_of(&bench);
+    journal_release(batch, "node/1", "t-2"); /* not the holder: nothing happens */
+    journal_release(batch, "node/9", "t-2");
+    expect_commit(&bench, batch);
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/1", "t-2");
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+
+    batch = batch_of(&bench);
+    journal_release(batch, "node/1", "t-1");
+    expect_commit(&bench, batch);
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/1", "t-2");
+    expect_commit(&bench, batch);
+}
+
+static void one_batch_cannot_claim_for_two(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+
+    journal_claim(batch, "node/1", "t-1");
+    journal_claim(batch, "node/1", "t-2");
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/1", "t-3"); /* and nothing of it stayed */
+    expect_commit(&bench, batch);
+}
+
+static void a_batch_sees_what_it_did_itself(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+
+    add_put(batch, "a", 0, 1);
+    add_put(batch, "a", 1, 2);
+    add_put(batch, "b", 0, 3);
+    journal_remove(batch, "thing", "b", 1);
+    journal_claim(batch, "node/1", "t-1");
+    journal_release(batch, "node/1", "t-1");
+    journal_claim(batch, "node/1", "t-2");
+    expect_commit(&bench, batch);
+    expect_things(&bench, "a@2=2 ");
+
+    batch = batch_of(&bench);
+    add_put(batch, "c", 0, 1);
+    add_put(batch, "c", 0, 2);
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+    expect_things(&bench, "a@2=2 ");
+}
+
+static void a_batch_happens_whole_or_not_at_all(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+    struct error err = { 0 };
+
+    add_put(batch, "a", 0, 1);
+    journal_claim(batch, "node/1", "t-1");
+    add_event(batch, 1);
+    expect_commit(&bench, batch);
+
+    batch = batch_of(&bench);
+    add_put(batch, "a", 1, 2);
+    add_put(batch, "b", 0, 3);
+    journal_release(batch, "node/1", "t-1");
+    journal_claim(batch, "node/2", "t-1");
+    add_event(batch, 2);
+    add_put(batch, "b", 7, 4); /* the last one does not fit */
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+
+    expect_things(&bench, "a@1=1 ");
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/1", "t-2");
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/2", "t-2");
+    add_event(batch, 3);
+    expect_commit(&bench, batch);
+    owned(json) json_t *events = journal_events(bench.journal, 10, &err);
+    assert_int_equal(json_array_size(events), 2);
+    assert_int_equal(journal_verify(bench.journal, &err), 0);
+}
+
+static void an_older_epoch_writes_no_more(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    uint64_t older = bench.epoch;
+    struct journal_batch *batch = batch_of(&bench);
+
+    add_put(batch, "a", 0, 1);
+    expect_commit(&bench, batch);
+    begin_epoch(&bench);
+    assert_true(bench.epoch > older);
+
+    batch = journal_batch_new(older);
+    add_put(batch, "a", 1, 2);
+    expect_refusal(&bench, batch, ERROR_DENIED);
+    batch = journal_batch_new(bench.epoch + 1);
+    add_put(batch, "a", 1, 2);
+    expect_refusal(&bench, batch, ERROR_DENIED);
+    expect_things(&bench, "a@1=1 ");
+    batch = batch_of(&bench);
+    add_put(batch, "a", 1, 3);
+    expect_commit(&bench, batch);
+}
+
+static void events_are_a_chain(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct error err = { 0 };
+
+    for (int i = 1; i <= 5; i++) {
+        struct journal_batch *batch = batch_of(&bench);
+
+        add_event(batch, 10 * i);
+        add_event(batch, 10 * i + 1);
+        expect_commit(&bench, batch);
+    }
+    owned(json) json_t *last = journal_events(bench.journal, 3, &err);
+    assert_int_equal(json_array_size(last), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *row = json_array_get(last, i);
+        int number = i == 0 ? 41 : 49 + (int)i;
+
+        assert_int_equal(json_int_or(row, "seq", 0), 8 + i);
+        assert_int_equal(json_int_or(row, "event/event", 0), number);
+        assert_int_equal(json_int_or(row, "at", 0), 1000 * number);
+        assert_string_equal(json_text_or(row, "event/text", ""), "Größe \"1\"\n");
+    }
+    owned(json) json_t *all = journal_events(bench.journal, SIZE_MAX, &err);
+    assert_int_equal(json_array_size(all), 10);
+    owned(json) json_t *none = journal_events(bench.journal, 0, &err);
+    assert_int_equal(json_array_size(none), 0);
+    for (size_t i = 1; i < 10; i++)
+        assert_string_not_equal(json_text_or(json_array_get(all, i), "hash", ""),
+                                json_text_or(json_array_get(all, i - 1), "hash", ""));
+    assert_int_equal(journal_verify(bench.journal, &err), 0);
+}
+
+static int shut(void *context)
+{
+    ++*(int *)context;
+    return -1;
+}
+
+static void a_shut_gate_leaves_the_outcome_unknown(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+    int asked = 0;
+
+    journal_set_gate(bench.journal, shut, &asked);
+    add_put(batch, "a", 0, 1);
+    expect_refusal(&bench, batch, ERROR_UNKNOWN_OUTCOME);
+    assert_int_equal(asked, 1);
+    journal_set_gate(bench.journal, NULL, NULL);
+    expect_things(&bench, "");
+}
+
+static int stop_at_b(void *context, const char *id, uint64_t rev, const json_t *value,
+                     struct error *err)
+{
+    (void)rev;
+    (void)value;
+    ++*(int *)context;
+    return text_equal(id, "b") ? error_set(err, ERROR_INVALID, "enough") : 0;
+}
+
+static void a_reader_can_stop(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+    struct error err = { 0 };
+    int seen = 0;
+
+    add_put(batch, "a", 0, 1);
+    add_put(batch, "b", 0, 2);
+    add_put(batch, "c", 0, 3);
+    expect_commit(&bench, batch);
+    assert_int_equal(journal_each(bench.journal, "thing", stop_at_b, &seen, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_int_equal(seen, 2);
+    assert_int_equal(journal_each(bench.journal, "other", stop_at_b, &seen, &err), 0);
+    assert_int_equal(seen, 2);
+}
+
+static void reopen(struct bench *bench)
+{
+    struct error err = { 0 };
+
+    journal_close(bench->journal);
+    bench->journal = journal_sqlite_open(bench->path, &err);
+    if (!bench->journal)
+        fail_msg("%s", err.text);
+}
+
+static void a_file_keeps_everything(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+    uint64_t older = bench.epoch;
+    struct error err = { 0 };
+
+    add_put(batch, "a", 0, 1);
+    journal_claim(batch, "node/1", "t-1");
+    add_event(batch, 1);
+    expect_commit(&bench, batch);
+    reopen(&bench);
+    begin_epoch(&bench);
+    assert_true(bench.epoch > older);
+    expect_things(&bench, "a@1=1 ");
+    batch = batch_of(&bench);
+    journal_claim(batch, "node/1", "t-2");
+    expect_refusal(&bench, batch, ERROR_CONFLICT);
+    batch = batch_of(&bench);
+    add_event(batch, 2); /* the chain goes on where it ended */
+    expect_commit(&bench, batch);
+    assert_int_equal(journal_verify(bench.journal, &err), 0);
+    owned(json) json_t *events = journal_events(bench.journal, 9, &err);
+    assert_int_equal(json_int_or(json_array_get(events, 1), "seq", 0), 2);
+}
+
+static void a_held_file_is_refused(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct error err = { 0 };
+
+    assert_null(journal_sqlite_open(bench.path, &err));
+    assert_string_equal(error_kind_name(err.kind), "conflict");
+}
+
+/* Changes the file with plain SQL while nobody has it open. */
+static void tamper(const struct bench *bench, const char *sql)
+{
+    sqlite3 *plain = NULL;
+
+    assert_int_equal(sqlite3_open(bench->path, &plain), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(plain, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_changes(plain), 1);
+    assert_int_equal(sqlite3_close(plain), SQLITE_OK);
+}
+
+static void a_changed_story_is_found(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *says;
+    } cases[] = {
+        { "UPDATE event SET value = replace(value, '20', '21') WHERE seq = 2", "event 2 " },
+        { "UPDATE event SET at_ms = at_ms + 1 WHERE seq = 2", "event 2 " },
+        { "UPDATE event SET hash = replace(hash, substr(hash, 1, 1), 'x') WHERE seq = 3",
+          "event 3 " },
+        { "DELETE FROM event WHERE seq = 2", "event 3 " },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(bench) struct bench bench = open_bench(state);
+        struct journal_batch *batch = batch_of(&bench);
+        struct error err = { 0 };
+
+        for (int number = 10; number <= 40; number += 10)
+            add_event(batch, number);
+        expect_commit(&bench, batch);
+        journal_close(bench.journal);
+        bench.journal = NULL;
+        tamper(&bench, cases[i].sql);
+        bench.journal = journal_sqlite_open(bench.path, &err);
+        assert_non_null(bench.journal);
+        if (journal_verify(bench.journal, &err) == 0)
+            fail_msg("not found: %s", cases[i].sql);
+        assert_int_equal(err.kind, ERROR_CORRUPT);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("%s: %s", cases[i].sql, err.text);
+    }
+}
+
+static char sqlite_kind[] = "sqlite";
+static char memory_kind[] = "memory";
+
+#define BOTH(test)                                                                                 \
+    { #test " (sqlite)", test, NULL, NULL, sqlite_kind },                                          \
+    {                                                                                              \
+#test " (memory)", test, NULL, NULL, memory_kind                                           \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(a_put_names_the_revision_that_it_replaces),
+        BOTH(a_remove_names_the_revision_too),
+        BOTH(a_claim_has_one_holder),
+        BOTH(one_batch_cannot_claim_for_two),
+        BOTH(a_batch_sees_what_it_did_itself),
+        BOTH(a_batch_happens_whole_or_not_at_all),
+        BOTH(an_older_epoch_writes_no_more),
+        BOTH(events_are_a_chain),
+        BOTH(a_shut_gate_leaves_the_outcome_unknown),
+        BOTH(a_reader_can_stop),
+        cmocka_unit_test_prestate(a_file_keeps_everything, sqlite_kind),
+        cmocka_unit_test_prestate(a_held_file_is_refused, sqlite_kind),
+        cmocka_unit_test_prestate(a_changed_story_is_found, sqlite_kind),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

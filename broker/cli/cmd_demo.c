@@ -21,13 +21,17 @@ enum { SCHEDULE_LIMIT = 1 << 18, SEEDS = 4, THREADS = 2 };
 const struct command_option demo_options[] = {
     { "demand", 'd', "FILE", "play a recorded demand (CSV, plain or gzip) instead of a made one",
       false },
+    { "day", 0, "YYYY-MM-DD",
+      "which day of the file is played (default: the first weekday with a "
+      "week of demand before it)",
+      false },
     { "seed", 0, "N", "another world (default 1)", false },
     { "quiet", 'q', NULL, "no board, only the result", false },
     { "log", 0, NULL, "the service's log on standard error", false },
     { 0 },
 };
 const char demo_examples[] = "  sluice demo\n"
-                             "  sluice demo --demand arrivals.csv.gz\n"
+                             "  sluice demo --demand arrivals.csv.gz --day 1995-08-30\n"
                              "  sluice demo --seed 7 -o json\n";
 
 /* Everything of one demo, in the order of making. */
@@ -133,12 +137,29 @@ static int start_service(struct demo *demo, uint64_t seed, struct error *err)
     return plan ? 0 : -1;
 }
 
+static int read_day(const struct command_call *call, struct civil_date *ret_day, struct error *err)
+{
+    owned(chars) char *noon = text_format("%sT12:00:00Z", call_text(call, "day"));
+    struct wall_time wall;
+
+    if (!call_text(call, "demand"))
+        return error_set(err, ERROR_INVALID, "--day chooses a day of the --demand file");
+    if (wall_parse(noon, false, &wall, err) < 0)
+        return error_context(err, "--day");
+    *ret_day = civil_date_of_day(wall.ms / DAY_MS);
+    return 0;
+}
+
 static int run(struct demo *demo, struct command_call *call, int64_t seed, struct error *err)
 {
     struct demo_play play = { .is_quiet = call_flag(call, "quiet") || client_wants_json(call) };
     owned(json) json_t *report = NULL;
+    struct civil_date day;
 
-    demo->world = demo_world_new(call_text(call, "demand"), (uint64_t)seed, err);
+    if (call_text(call, "day") && read_day(call, &day, err) < 0)
+        return -1;
+    demo->world = demo_world_new(call_text(call, "demand"), call_text(call, "day") ? &day : NULL,
+                                 (uint64_t)seed, err);
     if (!demo->world)
         return -1;
     if (!play.is_quiet)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/time_zone.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -195,9 +196,21 @@ static int write_generated(const struct demo_world *world, uint64_t seed, struct
     return write_file(world->past_path, past, err) < 0 ? -1 : write_file(world->day_path, day, err);
 }
 
+/* A queue's name as Kubernetes would have it in a workload's. */
+static char *kube_name(const char *queue)
+{
+    char *name = mem_copy_chars(queue);
+
+    for (char *at = name; *at; at++)
+        *at = isalnum((unsigned char)*at) ? (char)tolower((unsigned char)*at) : '-';
+    return name;
+}
+
 static void add_queue(struct text *out, struct text *workloads, const char *name, int target_s,
                       int service_s, double service_cv, int gpus)
 {
+    owned(chars) char *model = kube_name(name);
+
     text_add(out,
              "  %s: {wait_target: %ds, percentile: 98, service: %ds, service_cv: %g,"
              " scale_up: 1.1}\n",
@@ -206,7 +219,7 @@ static void add_queue(struct text *out, struct text *workloads, const char *name
              "  task-worker-%dx-h100-%s:\n    queue: %s\n    namespace: serving\n    gpus: %d\n"
              "    clusters: {prod-a: {weight: 2, replica_min: 1}, prod-b: {weight: 1,"
              " replica_min: 1}}\n",
-             gpus, name, name, gpus);
+             gpus, model, name, gpus);
 }
 
 static int write_config(const struct demo_world *world, const char *only_queue, struct error *err)
@@ -249,27 +262,32 @@ static bool is_known(const struct demand_series *series, int64_t from_ms, int64_
     return unknown * 50 <= steps;
 }
 
-/* The last weekday, 02:00 local, whose play and the week before it are in the file. */
-static int find_day(struct demo_world *world, const struct demand_series *series, struct error *err)
+/* The weekday to play, from 02:00 local: the wanted one, or the first whose own demand and that of
+   the seven days before it are in the file. */
+static int find_day(struct demo_world *world, const struct demand_series *series,
+                    const struct civil_date *wanted, struct error *err)
 {
     owned(time_zone) struct time_zone *zone = time_zone_open("America/New_York", err);
-    int64_t end_day = (series->start.ms + (int64_t)series->count * series->step_ms) / DAY_MS;
+    int64_t first = wanted ? civil_day(wanted->year, wanted->month, wanted->day)
+                           : series->start.ms / DAY_MS;
+    int64_t last = wanted ? first
+                          : (series->start.ms + (int64_t)series->count * series->step_ms) / DAY_MS;
 
     if (!zone)
         return -1;
-    for (int64_t day = end_day; day * DAY_MS > series->start.ms; day--) {
+    for (int64_t day = first; day <= last; day++) {
         struct wall_time from = time_zone_wall(zone, civil_date_of_day(day), PLAY_FROM_HOUR * 60);
 
-        if (civil_weekday(day) > 3 || !is_known(series, from.ms - DEMO_PAST_DAYS * DAY_MS,
-                                                DEMO_PAST_DAYS * DAY_MS + world->length_ms))
+        if ((civil_weekday(day) > 3 && !wanted) ||
+            !is_known(series, from.ms - DEMO_PAST_DAYS * DAY_MS,
+                      DEMO_PAST_DAYS * DAY_MS + world->length_ms))
             continue;
         world->start = from;
         return 0;
     }
     return error_set(err, ERROR_INVALID,
-                     "queue %s: no weekday (Monday to Thursday) in it has its demand and that of "
-                     "the 7 days before it known",
-                     series->queue);
+                     "queue %s: %s has its own demand and that of the 7 days before it known",
+                     series->queue, wanted ? "the day is not one that" : "no weekday");
 }
 
 static int by_size(const void *left, const void *right)
@@ -321,7 +339,8 @@ static void write_series(const struct demand_series *series, int64_t from_ms, in
     }
 }
 
-static int write_from_file(struct demo_world *world, const char *path, struct error *err)
+static int write_from_file(struct demo_world *world, const char *path,
+                           const struct civil_date *day_wanted, struct error *err)
 {
     struct demand_options options = { 0 };
     owned(demand) struct demand *demand = demand_read(path, &options, err);
@@ -332,7 +351,7 @@ static int write_from_file(struct demo_world *world, const char *path, struct er
     if (!demand)
         return -1;
     series = &demand->series[0];
-    if (find_day(world, series, err) < 0)
+    if (find_day(world, series, day_wanted, err) < 0)
         return -1;
     world->scale = find_scale(world, series);
     world->source = text_format("%s, queue %s, arrivals x %.3f", path, series->queue, world->scale);
@@ -344,7 +363,8 @@ static int write_from_file(struct demo_world *world, const char *path, struct er
     return write_config(world, series->queue, err);
 }
 
-struct demo_world *demo_world_new(const char *demand_path, uint64_t seed, struct error *err)
+struct demo_world *demo_world_new(const char *demand_path, const struct civil_date *day,
+                                  uint64_t seed, struct error *err)
 {
     owned(demo_world) struct demo_world *world = mem_new(sizeof *world);
     owned(chars) char *folder = mem_copy_chars("/tmp/sluice-demo-XXXXXX");
@@ -361,7 +381,7 @@ struct demo_world *demo_world_new(const char *demand_path, uint64_t seed, struct
     world->length_ms = (int64_t)PLAY_HOURS * HOUR_MS;
     world->scale = 1;
     if (demand_path)
-        return write_from_file(world, demand_path, err) < 0 ? NULL : steal(&world);
+        return write_from_file(world, demand_path, day, err) < 0 ? NULL : steal(&world);
 
     /* Wednesday, 11 November 2026, 02:00 in New York. */
     world->start.ms = civil_day(2026, 11, 11) * DAY_MS + (PLAY_FROM_HOUR + 5) * HOUR_MS;

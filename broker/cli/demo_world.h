@@ -28,8 +28,10 @@ struct demo_world {
 };
 
 /* Makes the folder and writes everything but the machines at the start.  demand_path NULL: by the
-   seed. */
-struct demo_world *demo_world_new(const char *demand_path, uint64_t seed, struct error *err)
+   seed.  day: which one of the file is played; NULL: the first weekday that has a week before it.
+ */
+struct demo_world *demo_world_new(const char *demand_path, const struct civil_date *day,
+                                  uint64_t seed, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Removes the folder. */

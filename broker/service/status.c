@@ -17,6 +17,12 @@ json_t *json_wall(struct wall_time wall)
     return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
 }
 
+/* After a restart a step has not looked yet. */
+static const char *waits_for(const struct transfer *transfer)
+{
+    return transfer->waiting[0] != '\0' ? transfer->waiting : "the first look after a start";
+}
+
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
 {
     const struct runner *runner = service->runner;
@@ -29,7 +35,7 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
         "is_undoing", (int)transfer->is_undoing, "created", json_wall(transfer->created), "since",
         json_wall(transfer->step_began), "departure", json_wall(transfer->departure), "due",
         json_wall(transfer->due), "expected", json_wall(runner_expected(runner, transfer, 95)),
-        "waits_for", is_live ? transfer->waiting : "", "needs_operator",
+        "waits_for", is_live ? waits_for(transfer) : "", "needs_operator",
         (int)transfer->needs_operator);
 
     json_object_set_new(row, "expected_p50", json_wall(runner_expected(runner, transfer, 50)));

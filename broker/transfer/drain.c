@@ -90,11 +90,15 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
 
 static void explain(struct transfer *transfer, const struct rest *rest)
 {
+    const char *plural = rest->count == 1 ? "" : "s";
+
     if (rest->blocker && rest->blocker->text[0] != '\0')
-        transfer_wait_for(transfer, "%d pods to leave; %s", rest->count, rest->blocker->text);
+        transfer_wait_for(transfer, "%d pod%s to leave; %s", rest->count, plural,
+                          rest->blocker->text);
     else
-        transfer_wait_for(transfer, "%d pods to leave, %s/%s is one", rest->count,
-                          rest->first->namespace, rest->first->name);
+        transfer_wait_for(transfer, "%d pod%s to leave: %s/%s%s", rest->count, plural,
+                          rest->first->namespace, rest->first->name,
+                          rest->count == 1 ? "" : " and others");
 }
 
 /* The snapshot shows no pod: the server itself must say so, after the scheduler has had time to

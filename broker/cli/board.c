@@ -29,7 +29,7 @@ const char *board_between(const json_t *from, const json_t *to, char *out)
     if (first.ms == 0 || second.ms == 0)
         snprintf(out, DURATION_TEXT_SIZE, "-");
     else
-        duration_format(second.ms - first.ms, out);
+        duration_format((second.ms - first.ms) / SECOND_MS * SECOND_MS, out);
     return out;
 }
 
@@ -148,31 +148,44 @@ void board_status(const json_t *status, struct text *out)
     add_moves(status, out);
 }
 
-void board_transfers(const json_t *transfers, struct text *out)
+/* The transfer's cells, as of `at`. */
+static void add_transfer(struct table *table, const json_t *row, const json_t *at)
 {
-    static const char *const titles[] = { "TRANSFER", "NODE",      "FROM",      "TO", "STEP",
-                                          ">SINCE",   ">EXPECTED", "WAITS FOR", NULL };
-    owned(table) struct table *table = table_new(titles);
-    const json_t *at = json_object_get(transfers, "at");
-    const json_t *row;
+    bool is_live = text_equal(json_text_or(row, "state", ""), "live");
     char text[DURATION_TEXT_SIZE];
+
+    table_cell(table, "%s%s", json_text_or(row, "transfer", "-"),
+               json_bool_or(row, "is_emergency", false) ? "!" : "");
+    table_cell(table, "%s", json_text_or(row, "node", "-"));
+    table_cell(table, "%s", json_text_or(row, "from", "-"));
+    table_cell(table, "%s", json_text_or(row, "to", "-"));
+    table_cell(table, "%s%s", json_bool_or(row, "is_undoing", false) ? "undo " : "",
+               is_live ? json_text_or(row, "step", "-") : json_text_or(row, "state", "-"));
+    table_cell(table, "%s", board_between(json_object_get(row, "since"), at, text));
+    table_cell(table, "%s",
+               is_live ? board_between(at, json_object_get(row, "expected"), text) : "-");
+    table_cell(table, "%s", json_text_or(row, "waits_for", ""));
+}
+
+void board_transfers(const json_t *answer, size_t most, struct text *out)
+{
+    static const char *const titles[] = { "TRANSFER", "NODE",   "FROM",      "TO", "STEP",
+                                          ">SINCE",   ">READY", "WAITS FOR", NULL };
+    owned(table) struct table *table = table_new(titles);
+    const json_t *rows = json_object_get(answer, "transfers");
+    const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(transfers, "transfers"), i, row)
+    if (json_array_size(rows) == 0) {
+        text_add(out, "no node is moving\n");
+        return;
+    }
+    json_array_foreach(rows, i, row)
     {
-        bool is_live = text_equal(json_text_or(row, "state", ""), "live");
-
-        table_cell(table, "%s%s", json_text_or(row, "transfer", "-"),
-                   json_bool_or(row, "is_emergency", false) ? "!" : "");
-        table_cell(table, "%s", json_text_or(row, "node", "-"));
-        table_cell(table, "%s", json_text_or(row, "from", "-"));
-        table_cell(table, "%s", json_text_or(row, "to", "-"));
-        table_cell(table, "%s%s", json_bool_or(row, "is_undoing", false) ? "undo " : "",
-                   is_live ? json_text_or(row, "step", "-") : json_text_or(row, "state", "-"));
-        table_cell(table, "%s", board_between(json_object_get(row, "since"), at, text));
-        table_cell(table, "%s",
-                   is_live ? board_between(at, json_object_get(row, "expected"), text) : "-");
-        table_cell(table, "%s", json_text_or(row, "waits_for", ""));
+        if (i < most)
+            add_transfer(table, row, json_object_get(answer, "at"));
     }
     table_print(table, out);
+    if (json_array_size(rows) > most)
+        text_add(out, "and %zu more: sluice transfers\n", json_array_size(rows) - most);
 }

@@ -12,9 +12,9 @@
 
 void board_status(const json_t *status, struct text *out);
 
-/* The transfers as a table: which node is where, since when, what it waits for, when it is
-   expected. */
-void board_transfers(const json_t *transfers, struct text *out);
+/* The first `most` transfers of a status or a list as a table: which node is where, since when,
+   what it waits for, in how long it is expected to be ready. */
+void board_transfers(const json_t *answer, size_t most, struct text *out);
 
 /* "12m", "1h18m" from one RFC 3339 time to another; "-" when one is absent. */
 const char *board_between(const json_t *from, const json_t *to, char *out);

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WATCH_S = 2, BOARD_LIMIT = 1 << 20 };
+enum { WATCH_S = 2, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24 };
 
 const struct command_option status_options[] = {
     { "watch", 'w', NULL, "look again every two seconds: a board on a terminal, else JSON lines",
@@ -52,6 +52,10 @@ static void show(const struct command_call *call, const json_t *status, bool is_
         printf("%s\n", line);
     } else {
         board_status(status, board);
+        if (json_int_or(status, "live_transfers", 0) > 0) {
+            text_add(board, "\n");
+            board_transfers(status, TRANSFERS_SHOWN, board);
+        }
         printf("%s%s", is_watching ? "\033[H\033[J" : "", board->chars);
     }
     fflush(stdout);

@@ -41,7 +41,7 @@ int cmd_transfers(struct command_call *call)
         client_print_json(answer);
         return EXIT_DONE;
     }
-    board_transfers(answer, out);
+    board_transfers(answer, SIZE_MAX, out);
     fputs(out->chars, stdout);
     return EXIT_DONE;
 }

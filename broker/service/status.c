@@ -52,7 +52,7 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
     return row;
 }
 
-json_t *service_transfers(struct service *service, bool all)
+static json_t *describe_transfers(const struct service *service, bool all)
 {
     json_t *rows = json_array();
 
@@ -62,8 +62,14 @@ json_t *service_transfers(struct service *service, bool all)
         if (all || transfer->state == TRANSFER_LIVE)
             json_array_append_new(rows, transfer_describe(service, transfer));
     }
+    return rows;
+}
+
+json_t *service_transfers(struct service *service, bool all)
+{
     return json_make("{ss so so}", "kind", "transfers", "at",
-                     json_wall(loop_wall(service->world->loop)), "transfers", rows);
+                     json_wall(loop_wall(service->world->loop)), "transfers",
+                     describe_transfers(service, all));
 }
 
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
@@ -295,5 +301,6 @@ json_t *service_status(struct service *service)
                        "lead_p95_s", (json_int_t)(leads_quantile(leads, 95) / SECOND_MS),
                        "lead_samples", (json_int_t)leads_known(leads));
     add_margin(status, service);
+    json_object_set_new(status, "transfers", describe_transfers(service, false));
     return status;
 }

@@ -166,3 +166,11 @@ bool client_confirm(const struct command_call *call, const char *what, const cha
     line[strcspn(line, "\n")] = '\0';
     return text_equal(line, word);
 }
+
+void client_rest(int64_t duration_ms)
+{
+    owned(loop) struct loop *loop = loop_libevent_new(NULL);
+
+    if (loop)
+        loop_run_until(loop, loop_now(loop) + duration_ms);
+}

@@ -35,3 +35,6 @@ json_t *client_schedules(const char *folder, struct error *err) __attribute__((w
 
 /* Asks for `word` on a terminal; true without one, or with --yes. */
 bool client_confirm(const struct command_call *call, const char *what, const char *word);
+
+/* Does nothing for a while. */
+void client_rest(int64_t duration_ms);

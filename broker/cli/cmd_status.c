@@ -9,10 +9,9 @@
 #include "broker/cli/commands.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { WATCH_S = 2, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24 };
+enum { WATCH_MS = 2 * SECOND_MS, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24 };
 
 const struct command_option status_options[] = {
     { "watch", 'w', NULL, "look again every two seconds: a board on a terminal, else JSON lines",
@@ -78,6 +77,6 @@ int cmd_status(struct command_call *call)
         show(call, status, is_watching);
         if (!is_watching)
             return call_flag(call, "check") && is_degraded(status) ? EXIT_DIFFERENT : EXIT_DONE;
-        nanosleep(&(struct timespec){ .tv_sec = WATCH_S }, NULL);
+        client_rest(WATCH_MS);
     }
 }

@@ -8,17 +8,17 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/cli/board.h"
+#include "broker/cli/client.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     BOARD_LIMIT = 1 << 18,
     BOARD_EVERY_MS = 10 * MINUTE_MS, /* on a terminal */
     LINE_EVERY_MS = 2 * HOUR_MS,     /* elsewhere */
-    FRAME_NS = 40000000,             /* long enough to be seen */
+    FRAME_MS = 40,                   /* long enough to be seen */
 };
 
 static const struct config_pool *production_pool(const struct config *config, size_t reservation)
@@ -106,7 +106,7 @@ static void show_board(const json_t *status)
 
     board_status(status, board);
     fprintf(stderr, "\033[H\033[J%s", board->chars);
-    nanosleep(&(struct timespec){ .tv_nsec = FRAME_NS }, NULL);
+    client_rest(FRAME_MS);
 }
 
 static void show_line(const json_t *status)

@@ -19,10 +19,18 @@ struct books {
     size_t *taken; /* per pool: how many of its nodes are given away already */
 };
 
+/* The pool never grows over this. */
+static int64_t limit(const struct plan_pool *pool)
+{
+    return pool->config->node_max ?: pool->config->reservation->nodes;
+}
+
 int64_t plan_wanted(const struct plan_pool *pool)
 {
     /* Without a schedule and a reclaim nobody wants a number: -1, and never 0. */
-    return pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
+    int64_t wanted = pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
+
+    return wanted > limit(pool) ? limit(pool) : wanted;
 }
 
 static bool is_production(const struct plan_pool *pool)
@@ -43,6 +51,23 @@ static int64_t spare(const struct books *books, size_t at)
     return free_nodes > 0 ? free_nodes : 0;
 }
 
+static bool is_withdrawn(const struct plan *plan, const struct plan_live *live)
+{
+    for (size_t i = 0; i < plan->withdrawn.count; i++)
+        if (plan->withdrawn.items[i] == live->id)
+            return true;
+    return false;
+}
+
+/* The books of a pool that is left alone stay even, whatever comes back to it. */
+static void change_gap(struct books *books, size_t at, int64_t by)
+{
+    const struct plan_pool *pool = &books->input->pools[at];
+
+    if (!is_production(pool) || plan_wanted(pool) >= 0)
+        books->gap[at] += by;
+}
+
 /* Takes back what was begun and is not wanted any more, newest first. */
 static void withdraw(struct books *books, size_t at, bool is_incoming)
 {
@@ -54,11 +79,11 @@ static void withdraw(struct books *books, size_t at, bool is_incoming)
         const struct config_pool *mine = is_incoming ? live->target : live->source;
         const struct config_pool *other = is_incoming ? live->source : live->target;
 
-        if (!live->can_withdraw || mine != pool->config)
+        if (!live->can_withdraw || mine != pool->config || is_withdrawn(books->plan, live))
             continue;
         *array_add(&books->plan->withdrawn) = live->id;
-        books->gap[at] += step;
-        books->gap[other - books->input->config->pools] -= step;
+        change_gap(books, at, step);
+        change_gap(books, (size_t)(other - books->input->config->pools), -step);
     }
 }
 
@@ -73,7 +98,8 @@ static void give(struct books *books, size_t source, size_t target)
     transfer->node = &giver->nodes.items[books->taken[source]++];
     transfer->due = taker->due;
     /* A reclaim is served first: what its level still lacks does not wait for a notice. */
-    transfer->is_emergency = plan_wanted(taker) - books->gap[target] < taker->level;
+    transfer->is_emergency = taker->level > 0 &&
+                             plan_wanted(taker) - books->gap[target] < taker->level;
     books->gap[target]--;
     books->gap[source]++;
 }
@@ -89,11 +115,10 @@ static size_t research_pool(const struct books *books, bool gives)
     for (size_t i = 0; i < config->pool_count; i++) {
         const struct plan_pool *pool = &books->input->pools[i];
         int64_t nodes = pool->present + pool->incoming - books->gap[i];
-        int64_t max = pool->config->node_max ?: books->reservation->nodes;
         double load = (double)nodes / (double)(pool->config->cluster->weight ?: 1);
 
         if (pool->config->reservation != books->reservation || is_production(pool) ||
-            (gives ? spare(books, i) == 0 : nodes >= max))
+            (gives ? spare(books, i) == 0 : nodes >= limit(pool)))
             continue;
         if (best == SIZE_MAX || (gives ? load > best_load : load < best_load)) {
             best = i;
@@ -154,22 +179,34 @@ static void note_lacks(struct books *books)
     }
 }
 
-static void plan_reservation(struct books *books)
+/* What each production pool lacks or can spare, after what can be taken back was. */
+static void open_books(struct books *books)
 {
     const struct config *config = books->input->config;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < config->pool_count; i++) {
+            const struct plan_pool *pool = &books->input->pools[i];
+
+            if (pool->config->reservation != books->reservation || !is_production(pool) ||
+                plan_wanted(pool) < 0)
+                continue;
+            if (pass == 0) {
+                books->gap[i] = plan_wanted(pool) - pool->present - pool->incoming;
+                continue;
+            }
+            withdraw(books, i, false);
+            withdraw(books, i, true);
+        }
+    }
+}
+
+static void plan_reservation(struct books *books)
+{
     size_t source;
     size_t target;
 
-    for (size_t i = 0; i < config->pool_count; i++) {
-        const struct plan_pool *pool = &books->input->pools[i];
-
-        if (pool->config->reservation != books->reservation || !is_production(pool))
-            continue;
-        books->gap[i] = plan_wanted(pool) < 0 ? 0
-                                              : plan_wanted(pool) - pool->present - pool->incoming;
-        withdraw(books, i, false);
-        withdraw(books, i, true);
-    }
+    open_books(books);
     while ((target = lacking_pool(books)) != SIZE_MAX) {
         source = sparing_pool(books);
         if (source == SIZE_MAX)

@@ -42,7 +42,7 @@ struct effect {
     struct transfer *transfer;
     enum effect_kind kind;
     char object[254];    /* UID or machine name: the key within the transfer */
-    char name[320];       /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */
+    char name[320];      /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */
     char request_id[40]; /* UUID, the same until a definite failure */
     int generation;      /* definite failures so far */
     int sent_count;

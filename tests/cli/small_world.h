@@ -46,7 +46,6 @@ static const char small_config[] =
 
 /* The head of world.yaml; a test adds faults. */
 static const char small_machines[] =
-    "seed: 1\n"
     "pools:\n"
     "  prod-a-east: {nodes: 6}\n"
     "  research-a-east: {nodes: 10}\n"
@@ -78,7 +77,8 @@ static inline json_t *small_schedules(int day_nodes, int night_nodes)
 static inline struct rehearsal *small_rehearsal(const char *folder, uint64_t seed,
                                                 const char *faults)
 {
-    owned(chars) char *world = text_format("%s%s", small_machines, faults);
+    owned(chars) char *world = text_format("seed: %llu\n%s%s", (unsigned long long)seed,
+                                           small_machines, faults);
     owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", small_config);
     owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
     struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };

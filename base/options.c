@@ -121,6 +121,19 @@ static int fail_unknown_command(const struct command_call *call, const char *nam
     return call_usage_error(call, "unknown command \"%s\"", name);
 }
 
+/* Whether an argument written as "this|that" names the value; any value fits another argument. */
+static bool is_choice(const char *argument, const char *value)
+{
+    size_t length = strlen(value);
+
+    if (!strchr(argument, '|'))
+        return true;
+    for (const char *at = argument; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (strcspn(at, "|") == length && strncmp(at, value, length) == 0)
+            return true;
+    return false;
+}
+
 /* Notes an option; `attached` is what stood behind "=", or NULL.  Returns 0 or an exit code. */
 static int take_option(struct command_call *call, const struct command_option *option,
                        const char *attached, struct words *words)
@@ -134,6 +147,9 @@ static int take_option(struct command_call *call, const struct command_option *o
             return call_usage_error(call, "--%s needs a value: %s", option->name, option->argument);
         attached = *words->at++;
     }
+    if (option->argument && !is_choice(option->argument, attached))
+        return call_usage_error(call, "--%s: \"%s\" is none of %s", option->name, attached,
+                                option->argument);
     *array_add(&call->given) = (struct given){ option, attached };
     return 0;
 }

@@ -31,7 +31,8 @@ enum command_mode { COMMAND_READS, COMMAND_WRITES };
 struct command_option {
     const char *name;     /* without the dashes */
     char letter;          /* 0: none */
-    const char *argument; /* what stands in for the value in the help; NULL: a flag */
+    const char *argument; /* what stands in for the value in the help; "this|that": the value is one
+                             of these; NULL: a flag */
     const char *help;
     bool may_repeat;
 };

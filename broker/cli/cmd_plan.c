@@ -24,15 +24,23 @@ const struct command_option plan_options[] = {
     { "exit-code", 0, NULL, "exit with 2 when something would change", false },
     { 0 },
 };
-const char plan_examples[] = "  sluice plan\n"
-                             "  sluice plan --out plan.json && sluice apply plan.json\n";
+const char plan_examples[] = "sluice plan\n"
+                             "sluice plan --out plan.json && sluice apply plan.json\n";
+const char plan_text[] =
+    "JSON: at, window, fingerprint, reach_s (how far ahead growth looks), lead_p95_s,\n"
+    "pools: [{pool, cluster, reservation, zone, nodes, incoming_nodes, now_nodes, wanted_nodes,\n"
+    "due}], transfers: [{node, from, to, lost_gpu_hours, due, is_emergency}],\n"
+    "workloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
+    "withdrawn_transfers.  Nothing is changed.\n";
 
 const struct command_option apply_options[] = {
     { "schedules", 0, "DIR", "folder of schedule files (default: the configured one)", false },
     { 0 },
 };
-const char apply_examples[] = "  sluice apply\n"
-                              "  sluice apply plan.json    (refused with 3 when the world moved)\n";
+const char apply_examples[] = "sluice apply\n"
+                              "sluice apply plan.json    (refused with 3 when the world moved)\n";
+const char apply_text[] =
+    "All windows' schedules are put in force together, or none.  JSON: as `sluice plan`.\n";
 
 static const char *number(const json_t *row, const char *key, char *out, size_t size)
 {

@@ -24,8 +24,14 @@ const struct command_option reclaim_options[] = {
     { 0 },
 };
 const char reclaim_examples[] =
-    "  sluice reclaim --to prod-a --gpus 64 --reason 'INC-4411 viral launch'\n"
-    "  sluice reclaim --to prod-b --nodes 4 --for 6h --reason launch --dry-run\n";
+    "sluice reclaim --to prod-a --gpus 64 --reason 'INC-4411 viral launch'\n"
+    "sluice reclaim --to prod-b --nodes 4 --for 6h --reason launch --dry-run\n";
+const char reclaim_text[] =
+    "The nodes come from the research pools that share a reservation with the cluster, the ones "
+    "with\n"
+    "the least work first, without notice.  Exit code 5 when fewer than wanted can be had, 3 when\n"
+    "none.  JSON: cluster, wanted_nodes, accepted_nodes, pools: [{pool, nodes}], until,\n"
+    "lost_gpu_hours, lead_p50_s, lead_p95_s, is_dry_run.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {

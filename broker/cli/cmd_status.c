@@ -20,9 +20,20 @@ const struct command_option status_options[] = {
       false },
     { 0 },
 };
-const char status_examples[] = "  sluice status\n"
-                               "  sluice status -w\n"
-                               "  sluice status -o json | jq '.clusters[] | {cluster, nodes}'\n";
+const char status_examples[] = "sluice status\n"
+                               "sluice status -w\n"
+                               "sluice status -o json | jq '.clusters[] | {cluster, nodes}'\n";
+const char status_text[] =
+    "JSON: at, local, window, window_until, next_window, margin_s (of the tightest move, p95; "
+    "null:\n"
+    "nothing is due), margin_for, live_transfers, steps: {STEP: count, needs_operator},\n"
+    "clusters: [{cluster, role, nodes, wanted_nodes, static_nodes, ephemeral_nodes,\n"
+    "incoming_nodes, outgoing_nodes, ready_gpus, age_s, state, trouble}],\n"
+    "reservations: [{reservation, machine, zone, reserved_nodes, nodes, moving_nodes}],\n"
+    "workloads: [{workload, cluster, replicas, wanted_replicas, trouble}],\n"
+    "holds: {freezes, reclaims}, transfers (as `sluice transfers`), warnings,\n"
+    "lead_p50_s, lead_p95_s, lead_samples.  Times are RFC 3339 in UTC.\n"
+    "State: OK, GROWING, LEAVING, SHORT (production has less than it wants), FROZEN, STALE.\n";
 
 static bool is_degraded(const json_t *status)
 {

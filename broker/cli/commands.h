@@ -28,6 +28,8 @@ extern const struct command_option serve_options[], status_options[], transfers_
     plan_options[], apply_options[], reclaim_options[], freeze_options[], unfreeze_options[];
 extern const char serve_examples[], status_examples[], transfers_examples[], plan_examples[],
     apply_examples[], reclaim_examples[], freeze_examples[], unfreeze_examples[];
+extern const char serve_text[], status_text[], transfers_text[], plan_text[], apply_text[],
+    reclaim_text[], freeze_text[], unfreeze_text[];
 int cmd_serve(struct command_call *call);
 int cmd_status(struct command_call *call);
 int cmd_transfers(struct command_call *call);
@@ -40,5 +42,6 @@ int cmd_unfreeze(struct command_call *call);
 /* cmd_demo.c, cmd_version.c */
 extern const struct command_option demo_options[], version_options[];
 extern const char demo_examples[], version_examples[];
+extern const char demo_text[];
 int cmd_demo(struct command_call *call);
 int cmd_version(struct command_call *call);

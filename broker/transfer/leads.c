@@ -6,13 +6,19 @@
 #include "broker/transfer/leads.h"
 
 #include "base/json.h"
+#include "base/timestamp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The clock was set, or something held the transfer that will not hold the next one. */
+static const int64_t LEAD_MAX_MS = DAY_MS;
+
 void leads_add(struct leads *leads, int64_t lead_ms)
 {
+    if (lead_ms <= 0 || lead_ms > LEAD_MAX_MS)
+        return;
     leads->kept_ms[leads->count++ % LEADS_KEPT] = lead_ms;
 }
 
@@ -74,6 +80,11 @@ int leads_decode(struct leads *leads, const json_t *value, struct error *err)
 
     if (json_need_array(value, "lead_ms", &list, err) < 0)
         return -1;
-    json_array_foreach(list, i, item) leads_add(leads, (int64_t)json_integer_value(item));
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_integer(item))
+            return error_set(err, ERROR_CORRUPT, "lead_ms: item %zu is not a number", i);
+        leads_add(leads, (int64_t)json_integer_value(item));
+    }
     return 0;
 }

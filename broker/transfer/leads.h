@@ -20,6 +20,7 @@ struct leads {
     size_t count;                /* ever added */
 };
 
+/* Lengths that cannot be (not positive, over a day) are not learned. */
 void leads_add(struct leads *leads, int64_t lead_ms);
 
 /* The quantile in [0, 100]: of what was learned, or between the prior's median and p95. */

@@ -1,0 +1,467 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Plans from one line to one line.  A case is a list of items, each ended by a semicolon:
+ *
+ *     P NAME key=number...      a production pool with a cluster of its own
+ *     R NAME key=number...      a research pool
+ *     T ID SOURCE>TARGET [fixed]  a live transfer, fixed: it cannot be withdrawn
+ *
+ * keys: has (machines), floor, max, in (incoming), want, level, weight, east (0: in another
+ * reservation), free (movable nodes; all over the floor when absent).  Node k of a pool is called
+ * NAME-k and costs as many GPU-seconds as `cost` says, one digit a node, else nothing.
+ */
+#include "base/random.h"
+#include "base/text.h"
+#include "broker/planning/plan.h"
+#include "tests/support/unit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { POOLS_MAX = 8, LIVE_MAX = 16, NODES_MAX = 48 };
+
+struct scene {
+    struct config config;
+    struct config_cluster clusters[POOLS_MAX];
+    struct config_reservation reservations[2];
+    struct config_pool configs[POOLS_MAX];
+    struct plan_pool *pools;
+    struct plan_live live[LIVE_MAX];
+    struct plan_input input;
+    char names[POOLS_MAX][16];
+    char ids[LIVE_MAX][16];
+    char nodes[POOLS_MAX][NODES_MAX][24];
+};
+
+static void scene_begin(struct scene *scene, int64_t nodes)
+{
+    memset(scene, 0, sizeof *scene);
+    scene->reservations[0] = (struct config_reservation){ .name = (char *)scene->names[0],
+                                                          .nodes = nodes };
+    scene->reservations[1] = scene->reservations[0];
+    scene->config.clusters = scene->clusters;
+    scene->config.reservations = scene->reservations;
+    scene->config.reservation_count = 2;
+    scene->config.pools = scene->configs;
+    scene->pools = mem_new_array(POOLS_MAX, sizeof *scene->pools);
+    scene->input.config = &scene->config;
+    scene->input.pools = scene->pools;
+    scene->input.live = scene->live;
+}
+
+static void owned_scene(struct scene *scene)
+{
+    plan_pools_free(scene->pools, POOLS_MAX);
+}
+
+static struct plan_pool *add_pool(struct scene *scene, enum cluster_role role, const char *name)
+{
+    size_t at = scene->config.pool_count++;
+    struct plan_pool *pool = &scene->pools[at];
+
+    require(at < POOLS_MAX);
+    scene->config.cluster_count++;
+    text_copy(scene->names[at], sizeof scene->names[at], name);
+    scene->clusters[at] =
+        (struct config_cluster){ .name = scene->names[at], .role = role, .weight = 1 };
+    scene->configs[at] = (struct config_pool){ .name = scene->names[at],
+                                               .cluster = &scene->clusters[at],
+                                               .reservation = &scene->reservations[0] };
+    pool->config = &scene->configs[at];
+    pool->wanted = -1;
+    return pool;
+}
+
+static void add_node(struct scene *scene, struct plan_pool *pool, int64_t cost)
+{
+    size_t at = (size_t)(pool - scene->pools);
+    size_t k = pool->nodes.count;
+    char name[16];
+    struct plan_node *node = array_add(&pool->nodes);
+
+    require(k < NODES_MAX);
+    text_copy(name, sizeof name, scene->names[at]);
+    snprintf(scene->nodes[at][k], sizeof scene->nodes[at][k], "%s-%02d", name, (int)(k % 100) + 1);
+    node->name = node->uid = node->instance = scene->nodes[at][k];
+    node->lost_gpu_s = cost;
+}
+
+static void add_live(struct scene *scene, const char *id, size_t source, size_t target,
+                     bool can_withdraw)
+{
+    size_t at = scene->input.live_count++;
+
+    require(at < LIVE_MAX);
+    text_copy(scene->ids[at], sizeof scene->ids[at], id);
+    scene->live[at] = (struct plan_live){ scene->ids[at], &scene->configs[source],
+                                          &scene->configs[target], can_withdraw };
+}
+
+static void set_key(struct scene *scene, struct plan_pool *pool, const char *key, int64_t number)
+{
+    size_t at = (size_t)(pool - scene->pools);
+    const struct {
+        const char *key;
+        int64_t *member;
+    } keys[] = {
+        { "has", &pool->present },
+        { "floor", &scene->configs[at].static_nodes },
+        { "max", &scene->configs[at].node_max },
+        { "in", &pool->incoming },
+        { "want", &pool->wanted },
+        { "level", &pool->level },
+        { "weight", &scene->clusters[at].weight },
+    };
+
+    if (text_equal(key, "east") && number == 0) {
+        scene->configs[at].reservation = &scene->reservations[1];
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        if (text_equal(keys[i].key, key)) {
+            *keys[i].member = number;
+            return;
+        }
+    }
+    fail_msg("unknown key %s", key);
+}
+
+static int64_t number_of(const char *chars)
+{
+    long long number = 0;
+
+    if (!text_to_int(chars, 0, 1000, &number))
+        fail_msg("%s is not a number", chars);
+    return number;
+}
+
+static void read_pool(struct scene *scene, const char *item)
+{
+    char name[16];
+    int64_t movable = -1;
+    char costs[NODES_MAX + 1] = "";
+    char key[16];
+    char value[NODES_MAX + 1];
+    struct plan_pool *pool;
+    char *rest;
+    char copy[256];
+
+    text_copy(copy, sizeof copy, item);
+    assert_int_equal(sscanf(copy + 1, " %15s", name), 1);
+    pool = add_pool(scene, copy[0] == 'P' ? ROLE_PRODUCTION : ROLE_RESEARCH, name);
+    rest = strstr(copy, name) + strlen(name);
+    for (int length = 0; sscanf(rest, " %15[a-z]=%48s%n", key, value, &length) == 2;
+         rest += length) {
+        if (text_equal(key, "cost"))
+            text_copy(costs, sizeof costs, value);
+        else if (text_equal(key, "free"))
+            movable = number_of(value);
+        else
+            set_key(scene, pool, key, number_of(value));
+    }
+    if (movable < 0)
+        movable = pool->present - pool->config->static_nodes;
+    for (int64_t k = 0; k < movable; k++)
+        add_node(scene, pool, k < (int64_t)strlen(costs) ? costs[k] - '0' : 0);
+}
+
+static size_t find_pool(const struct scene *scene, const char *name)
+{
+    for (size_t i = 0; i < scene->config.pool_count; i++)
+        if (text_equal(scene->names[i], name))
+            return i;
+    fail_msg("unknown pool %s", name);
+    return 0;
+}
+
+static void read_live(struct scene *scene, const char *item)
+{
+    char id[16];
+    char source[16];
+    char target[16];
+    char fixed[16];
+    int count = sscanf(item, "T %15s %15[a-z]>%15[a-z] %15s", id, source, target, fixed);
+
+    assert_true(count >= 3);
+    add_live(scene, id, find_pool(scene, source), find_pool(scene, target), count == 3);
+}
+
+static void read_scene(struct scene *scene, const char *chars)
+{
+    char item[256];
+    int length = 0;
+
+    scene_begin(scene, 40);
+    while (sscanf(chars, " %255[^;];%n", item, &length) == 1) {
+        if (item[0] == 'T')
+            read_live(scene, item);
+        else
+            read_pool(scene, item);
+        chars += length;
+        length = 0;
+    }
+    scene->input.config = &scene->config;
+}
+
+/* "!res->a x2, res->a x1, withdraw t1, a lacks 3"; with names also "(res-01 res-02)". */
+static void print_plan(const struct plan *plan, bool with_names, struct text *out)
+{
+    for (size_t i = 0, k; i < plan->transfers.count; i = k) {
+        const struct plan_transfer *head = &plan->transfers.items[i];
+
+        text_add(out, "%s%s%s->%s", out->length ? ", " : "", head->is_emergency ? "!" : "",
+                 head->source->name, head->target->name);
+        for (k = i; k < plan->transfers.count; k++) {
+            const struct plan_transfer *next = &plan->transfers.items[k];
+
+            if (next->source != head->source || next->target != head->target ||
+                next->is_emergency != head->is_emergency)
+                break;
+            if (with_names)
+                text_add(out, " %s", next->node->name);
+        }
+        if (!with_names)
+            text_add(out, " x%zu", k - i);
+    }
+    for (size_t i = 0; i < plan->withdrawn.count; i++)
+        text_add(out, "%swithdraw %s", out->length ? ", " : "", plan->withdrawn.items[i]);
+    for (size_t i = 0; i < plan->lack_count; i++)
+        text_add(out, "%s%s lacks %" PRId64, out->length ? ", " : "", plan->lacks[i].pool->name,
+                 plan->lacks[i].nodes);
+}
+
+static void expect_plan(const char *chars, bool with_names, const char *want)
+{
+    owned(scene) struct scene scene;
+    owned(plan) struct plan *plan = NULL;
+    owned(text) struct text *got = text_new(1 << 16);
+
+    read_scene(&scene, chars);
+    plan = plan_make(&scene.input);
+    print_plan(plan, with_names, got);
+    if (!text_equal(got->chars, want))
+        fail_msg("%s\n  want: %s\n  got:  %s", chars, want, got->chars);
+}
+
+static void plans_are_what_the_rules_say(void **state)
+{
+    static const struct {
+        const char *scene;
+        const char *plan;
+    } cases[] = {
+        /* nobody wants a number */
+        { "P a has=6; R res has=10;", "" },
+        { "P a has=6; P b has=3; R res has=1 weight=9;", "" },
+        { "P a has=6 want=6; R res has=10;", "" },
+        /* growth */
+        { "P a has=6 want=8; R res has=10;", "res->a x2" },
+        { "P a has=6 in=2 want=8; R res has=10;", "" },
+        { "P a has=6 in=1 want=8; R res has=10;", "res->a x1" },
+        { "P a has=6 want=20; R res has=10 floor=3;", "res->a x7, a lacks 7" },
+        { "P a has=6 want=8; R res has=10 free=1;", "res->a x1, a lacks 1" },
+        { "P a has=6 want=8; R res has=2 floor=2 free=2;", "a lacks 2" },
+        { "P a has=0 want=0; R res has=1;", "" },
+        /* a spare of production comes before research */
+        { "P a has=6 want=8; P b has=6 want=5; R res has=9;", "b->a x1, res->a x1" },
+        { "P a has=6 want=8; P b has=6; R res has=9;", "res->a x2" },
+        /* the one that lacks most is served first, and they end alike */
+        { "P a has=0 want=2; P b has=0 want=4; R res has=3;",
+          "res->b x2, res->a x1, a lacks 1, b lacks 2" },
+        /* shrinking, by weight */
+        { "P a has=9 want=6; R res has=1;", "a->res x3" },
+        { "P a has=9 want=1 floor=5; R res has=1;", "a->res x4" },
+        { "P a has=9 want=6; R x has=0 weight=2; R y has=0 weight=1;",
+          "a->x x1, a->y x1, a->x x1" },
+        { "P a has=9 want=6; R x has=6 weight=2; R y has=1 weight=1;", "a->y x2, a->x x1" },
+        { "P a has=9 want=6; R x has=2 max=3; R y has=9 max=10;", "a->x x1, a->y x1" },
+        { "P a has=9 want=6; R x has=2 in=1 max=3; R y has=9 max=9;", "" },
+        { "P a has=9 want=6;", "" },
+        { "P a has=9 want=6 free=0; R x has=1;", "" },
+        /* taking from research, by weight */
+        { "P a has=0 want=3; R x has=6 weight=2; R y has=6 weight=1;", "y->a x3" },
+        { "P a has=0 want=1; R x has=6 weight=2; R y has=6 weight=1 floor=6;", "x->a x1" },
+        /* research pools do not trade */
+        { "R x has=9 weight=1; R y has=1 weight=9;", "" },
+        /* reservations never mix */
+        { "P a has=1 want=3; R res has=9 east=0;", "a lacks 2" },
+        { "P a has=5 want=3; R res has=9 east=0;", "" },
+        { "P a has=1 want=3; P b has=9 want=1 east=0; R r has=1; R s has=0 east=0;",
+          "r->a x1, b->s x8, a lacks 1" },
+        /* reclaims */
+        { "P a has=6 level=8; R res has=10;", "!res->a x2" },
+        { "P a has=6 want=9 level=8; R res has=10;", "!res->a x2, res->a x1" },
+        { "P a has=6 want=6 level=8; R res has=10;", "!res->a x2" },
+        { "P a has=6 want=9 level=3; R res has=10;", "res->a x3" },
+        { "P a has=9 want=6 level=8; R res has=0;", "a->res x1" },
+        { "P a has=6 in=2 want=6 level=8; R res has=10;", "" },
+        { "P a has=0 want=9; P b has=0 level=2; R res has=3;", "!res->b x2, res->a x1, a lacks 8" },
+        { "P a has=2 want=4; P b has=2 want=2 level=3; R res has=9;", "!res->b x1, res->a x2" },
+        /* no pool grows over its limit, whoever asks */
+        { "P a has=6 max=7 level=9; R res has=10;", "!res->a x1" },
+        { "P a has=6 max=7 want=7 level=9; R res has=10;", "!res->a x1" },
+        { "P a has=38 want=38 level=50; R res has=10;", "!res->a x2" },
+        /* what is not wanted any more is withdrawn, newest first */
+        { "P a has=6 in=2 want=7; R res has=8; T one res>a; T two res>a;", "withdraw two" },
+        { "P a has=6 in=2 want=6; R res has=8; T one res>a; T two res>a fixed;",
+          "a->res x1, withdraw one" },
+        { "P a has=6 in=2 want=6; R res has=8; T one res>a fixed; T two res>a fixed;",
+          "a->res x2" },
+        { "P a has=4 want=6; R res has=8 in=2; T one a>res; T two a>res;",
+          "withdraw two, withdraw one" },
+        { "P a has=4 want=7; R res has=8 in=2; T one a>res; T two a>res;",
+          "res->a x1, withdraw two, withdraw one" },
+        { "P a has=4; R res has=8 in=2; T one a>res; T two res>a;", "" },
+        /* between two production pools a transfer is withdrawn once, for either's sake */
+        { "P a has=5 want=6; P b has=5 in=1 want=5; R res has=8; T one a>b;", "withdraw one" },
+        { "P b has=5 in=1 want=5; P a has=5 want=6; R res has=8; T one a>b;", "withdraw one" },
+        { "P a has=5 want=6; P b has=5 in=1 want=6; R res has=8; T one a>b;",
+          "res->b x1, withdraw one" },
+        /* a pool that is left alone is not filled or emptied by a withdrawal */
+        { "P a has=5 want=6; P b has=5 in=1; R res has=8; T one a>b;", "withdraw one" },
+        { "P b has=5; P a has=5 in=1 want=5; R res has=8; T one b>a;", "withdraw one" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_plan(cases[i].scene, false, cases[i].plan);
+}
+
+static void the_cheapest_nodes_go_first(void **state)
+{
+    (void)state;
+    expect_plan("P a has=0 want=3; R res has=5 cost=90505;", true, "res->a res-02 res-04 res-03");
+    expect_plan("P a has=5 want=3 cost=32111; R res has=0;", true, "a->res a-03 a-04");
+}
+
+static int64_t draw(struct random *random, int64_t below)
+{
+    return (int64_t)random_below(random, (uint64_t)below);
+}
+
+static void random_scene(struct scene *scene, struct random *random)
+{
+    size_t count = 2 + (size_t)draw(random, 6);
+    char name[2] = "a";
+
+    scene_begin(scene, 20 + draw(random, 30));
+    for (size_t i = 0; i < count; i++, name[0]++) {
+        struct plan_pool *pool = add_pool(scene, draw(random, 2) ? ROLE_PRODUCTION : ROLE_RESEARCH,
+                                          name);
+        int64_t movable;
+
+        scene->configs[i].reservation = &scene->reservations[draw(random, 4) == 0];
+        scene->configs[i].static_nodes = draw(random, 3);
+        scene->configs[i].node_max = draw(random, 3) ? 0 : 3 + draw(random, 10);
+        scene->clusters[i].weight = draw(random, 4);
+        pool->present = draw(random, 8);
+        pool->wanted = draw(random, 3) ? draw(random, 12) : -1;
+        pool->level = draw(random, 4) ? 0 : draw(random, 12);
+        movable = draw(random, pool->present + 1);
+        for (int64_t k = 0; k < movable; k++)
+            add_node(scene, pool, draw(random, 3));
+    }
+    for (int64_t left = draw(random, 6); left > 0; left--) {
+        size_t source = (size_t)draw(random, (int64_t)count);
+        size_t target = (size_t)draw(random, (int64_t)count);
+        char id[8];
+
+        if (source == target ||
+            scene->configs[source].reservation != scene->configs[target].reservation)
+            continue;
+        snprintf(id, sizeof id, "t%d", (int)left);
+        add_live(scene, id, source, target, draw(random, 2));
+        scene->pools[target].incoming++;
+    }
+}
+
+/* What must hold of a plan for one pool, given what it had. */
+static void check_pool(const struct scene *scene, const struct plan *plan, size_t at)
+{
+    const struct plan_pool *pool = &scene->pools[at];
+    const struct config_pool *config = pool->config;
+    int64_t max = config->node_max ?: config->reservation->nodes;
+    int64_t out = 0;
+    int64_t in = 0;
+    int64_t withdrawn_in = 0;
+
+    for (size_t i = 0; i < plan->transfers.count; i++) {
+        out += plan->transfers.items[i].source == config;
+        in += plan->transfers.items[i].target == config;
+    }
+    for (size_t i = 0; i < plan->withdrawn.count; i++)
+        for (size_t k = 0; k < scene->input.live_count; k++)
+            withdrawn_in += text_equal(scene->live[k].id, plan->withdrawn.items[i]) &&
+                            scene->live[k].target == config;
+    assert_true(out == 0 || pool->present - out >= config->static_nodes);
+    assert_true(out <= (int64_t)pool->nodes.count);
+    assert_true(in == 0 || pool->present + pool->incoming - withdrawn_in + in <= max);
+    assert_true(in == 0 || out == 0);
+    if (config->cluster->role == ROLE_PRODUCTION && plan_wanted(pool) < 0)
+        assert_true(in == 0 && out == 0);
+}
+
+static void check_transfers(const struct plan *plan)
+{
+    bool was_voluntary = false;
+
+    for (size_t i = 0; i < plan->transfers.count; i++) {
+        const struct plan_transfer *transfer = &plan->transfers.items[i];
+
+        assert_ptr_not_equal(transfer->source, transfer->target);
+        assert_ptr_equal(transfer->source->reservation, transfer->target->reservation);
+        assert_true(transfer->source->cluster->role == ROLE_PRODUCTION ||
+                    transfer->target->cluster->role == ROLE_PRODUCTION);
+        assert_false(transfer->is_emergency && was_voluntary);
+        was_voluntary = !transfer->is_emergency;
+        for (size_t k = 0; k < i; k++)
+            assert_ptr_not_equal(transfer->node, plan->transfers.items[k].node);
+    }
+    for (size_t i = 0; i < plan->withdrawn.count; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(plan->withdrawn.items[i], plan->withdrawn.items[k]);
+}
+
+static void no_plan_breaks_a_rule(void **state)
+{
+    struct random random;
+    size_t transfers = 0;
+    size_t withdrawn = 0;
+
+    (void)state;
+    random_seed(&random, 42);
+    for (int round = 0; round < 4000; round++) {
+        owned(scene) struct scene scene;
+        owned(plan) struct plan *plan = NULL;
+        owned(plan) struct plan *again = NULL;
+        owned(text) struct text *text = text_new(1 << 16);
+        owned(text) struct text *text_again = text_new(1 << 16);
+
+        random_scene(&scene, &random);
+        plan = plan_make(&scene.input);
+        again = plan_make(&scene.input);
+        print_plan(plan, true, text);
+        print_plan(again, true, text_again);
+        assert_string_equal(text->chars, text_again->chars);
+        check_transfers(plan);
+        for (size_t i = 0; i < scene.config.pool_count; i++)
+            check_pool(&scene, plan, i);
+        transfers += plan->transfers.count;
+        withdrawn += plan->withdrawn.count;
+    }
+    assert_true(transfers > 1000); /* the rounds are not empty */
+    assert_true(withdrawn > 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_are_what_the_rules_say),
+        cmocka_unit_test(the_cheapest_nodes_go_first),
+        cmocka_unit_test(no_plan_breaks_a_rule),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

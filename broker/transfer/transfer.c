@@ -53,7 +53,6 @@ static const struct {
     FLAG(is_undoing),
     FLAG(is_emergency),
     FLAG(is_returning),
-    FLAG(was_cordoned),
     FLAG(is_discarding),
     TIME(created),
     TIME(departure),

@@ -36,7 +36,6 @@ struct transfer {
     bool is_undoing; /* on the way back from `step` */
     bool is_emergency;
     bool is_returning;  /* the source pool is the target now */
-    bool was_cordoned;  /* somebody else's cordon, to be restored */
     bool is_discarding; /* the machine of this attempt must go first */
     int attempt;        /* at creating the machine, from 1 */
     const struct config_pool *source;

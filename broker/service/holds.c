@@ -212,8 +212,10 @@ json_t *service_unfreeze(struct service *service, const json_t *request, const c
         return NULL;
     freeze = find_freeze(service, cluster);
     if (!freeze || freeze->until.ms <= now.ms) {
-        error_set(err, ERROR_NOT_FOUND, "%s is not frozen%s", cluster[0] ? cluster : "nothing",
-                  cluster[0] ? " by a freeze of its own" : " as a whole");
+        error_set(err, ERROR_NOT_FOUND,
+                  cluster[0] ? "cluster %s has no freeze of its own"
+                             : "there is no freeze of all%s",
+                  cluster);
         return NULL;
     }
     return set_freeze(service, cluster, now, "unfreeze", by, err);
@@ -338,7 +340,7 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
 {
     owned(survey) struct survey *survey = survey_make(service, service->book);
     struct wall_time now = loop_wall(service->world->loop);
-    struct wall_time until = { now.ms + for_s * SECOND_MS };
+    struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
     const struct leads *leads = &service->runner->leads;
     owned(json) json_t *portions_json = json_array();
     struct portion portions[64];

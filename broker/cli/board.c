@@ -66,17 +66,17 @@ static void add_margin(const json_t *status, struct text *out)
              duration_format(margin_s * SECOND_MS, text));
 }
 
-static void add_holds(const json_t *status, struct text *out)
+void board_holds(const json_t *answer, struct text *out)
 {
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_at(status, "holds/freezes"), i, row)
+    json_array_foreach(json_at(answer, "holds/freezes"), i, row)
         text_add(out, "FROZEN          %s until %s by %s: %s\n",
                  json_text_or(row, "cluster", "")[0] ? json_text_or(row, "cluster", "") : "all",
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
                  json_text_or(row, "reason", "-"));
-    json_array_foreach(json_at(status, "holds/reclaims"), i, row)
+    json_array_foreach(json_at(answer, "holds/reclaims"), i, row)
         text_add(out, "RECLAIM         %s at %" PRId64 " nodes until %s by %s: %s\n",
                  json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
@@ -143,7 +143,7 @@ void board_status(const json_t *status, struct text *out)
 {
     add_head(status, out);
     add_margin(status, out);
-    add_holds(status, out);
+    board_holds(status, out);
     add_clusters(status, out);
     add_moves(status, out);
 }
@@ -169,8 +169,8 @@ static void add_transfer(struct table *table, const json_t *row, const json_t *a
 
 void board_transfers(const json_t *answer, size_t most, struct text *out)
 {
-    static const char *const titles[] = { "TRANSFER", "NODE",   "FROM",      "TO", "STEP",
-                                          ">SINCE",   ">READY", "WAITS FOR", NULL };
+    static const char *const titles[] = { "TRANSFER", "NODE",      "FROM",      "TO", "STEP",
+                                          ">SINCE",   ">READY IN", "WAITS FOR", NULL };
     owned(table) struct table *table = table_new(titles);
     const json_t *rows = json_object_get(answer, "transfers");
     const json_t *row;

@@ -46,8 +46,19 @@ static int read_until(const struct command_call *call, struct wall_time *ret_unt
     loop = loop_libevent_new(err);
     if (!loop)
         return -1;
-    ret_until->ms = loop_wall(loop).ms + for_ms;
+    ret_until->ms = (loop_wall(loop).ms + for_ms) / SECOND_MS * SECOND_MS;
     return 0;
+}
+
+static void print_freeze(const json_t *answer, bool is_frozen)
+{
+    const char *cluster = json_text_or(answer, "cluster", "");
+
+    printf("%s: ", cluster[0] != '\0' ? cluster : "all clusters");
+    if (is_frozen)
+        printf("frozen until %s\n", json_text_or(answer, "until", "-"));
+    else
+        printf("the freeze is over\n");
 }
 
 static int send(const struct command_call *call, const struct config *config, const char *path,
@@ -61,11 +72,7 @@ static int send(const struct command_call *call, const struct config *config, co
     if (client_wants_json(call))
         client_print_json(answer);
     else
-        printf("%s: %s until %s\n",
-               json_text_or(answer, "cluster", "")[0] ? json_text_or(answer, "cluster", "")
-                                                      : "all clusters",
-               path[4] == 'f' ? "frozen" : "frozen no more; was",
-               json_text_or(answer, "until", "-"));
+        print_freeze(answer, text_equal(path, "/v1/freeze"));
     return EXIT_DONE;
 }
 

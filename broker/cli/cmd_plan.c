@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
+#include "broker/cli/board.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/table.h"
@@ -31,7 +32,7 @@ const char plan_text[] =
     "pools: [{pool, cluster, reservation, zone, nodes, incoming_nodes, now_nodes, wanted_nodes,\n"
     "due}], transfers: [{node, from, to, lost_gpu_hours, due, is_emergency}],\n"
     "workloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
-    "withdrawn_transfers.  Nothing is changed.\n";
+    "holds: {freezes, reclaims}, withdrawn_transfers.  Nothing is changed.\n";
 
 const struct command_option apply_options[] = {
     { "schedules", 0, "DIR", "folder of schedule files (default: the configured one)", false },
@@ -111,10 +112,12 @@ static void print_plan(const json_t *plan, struct text *out)
     char lead[DURATION_TEXT_SIZE];
     char reach[DURATION_TEXT_SIZE];
 
-    text_add(out, "window %s, looking %s ahead (notice and lead time; p95 of one node %s)\n\n",
+    text_add(out, "window %s, looking %s ahead (notice and lead time; p95 of one node %s)\n",
              json_text_or(plan, "window", "-"),
              duration_format(json_int_or(plan, "reach_s", 0) * SECOND_MS, reach),
              duration_format(json_int_or(plan, "lead_p95_s", 0) * SECOND_MS, lead));
+    board_holds(plan, out);
+    text_add(out, "\n");
     print_pools(plan, out);
     text_add(out, "\n");
     print_changes(plan, out);

@@ -44,7 +44,7 @@ static int64_t gpus_per_node(const struct config *config, const char *cluster)
     return least;
 }
 
-/* The wish in nodes; 0 after having said what is wrong. */
+/* The wish in nodes; 0 and an error when it cannot be understood. */
 static int64_t wanted_nodes(const struct command_call *call, const struct config *config,
                             struct error *err)
 {
@@ -118,7 +118,9 @@ int cmd_reclaim(struct command_call *call)
     if (!config)
         return code;
     nodes = wanted_nodes(call, config, &err);
-    answer = nodes > 0 ? ask(config, call, nodes, true, &err) : NULL;
+    if (nodes == 0)
+        return call_usage_error(call, "%s", err.text);
+    answer = ask(config, call, nodes, true, &err);
     if (answer && !call_flag(call, "dry-run")) {
         owned(chars) char *offer = describe(answer);
 

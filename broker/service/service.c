@@ -214,11 +214,12 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
     survey = survey_make(service, book);
     plan = plan_make(&survey->input);
     fingerprint(survey, plan, print);
-    return json_make(
-        "{ss ss so ss so so so so si sI sI}", "kind", "plan", "fingerprint", print, "at",
-        json_wall(now), "window", window_at(service->config->windows, now)->name, "pools",
-        describe_pools(service, survey, book), "transfers", describe_transfers(plan), "workloads",
-        describe_workloads(service, book), "lacks", describe_lacks(plan), "withdrawn_transfers",
-        (int)plan->withdrawn.count, "reach_s", (json_int_t)(survey_reach_ms(service) / SECOND_MS),
-        "lead_p95_s", (json_int_t)(leads_quantile(&service->runner->leads, 95) / SECOND_MS));
+    return json_make("{ss ss so ss so so so so so si sI sI}", "kind", "plan", "fingerprint", print,
+                     "at", json_wall(now), "window", window_at(service->config->windows, now)->name,
+                     "pools", describe_pools(service, survey, book), "transfers",
+                     describe_transfers(plan), "workloads", describe_workloads(service, book),
+                     "lacks", describe_lacks(plan), "holds", holds_describe(service),
+                     "withdrawn_transfers", (int)plan->withdrawn.count, "reach_s",
+                     (json_int_t)(survey_reach_ms(service) / SECOND_MS), "lead_p95_s",
+                     (json_int_t)(leads_quantile(&service->runner->leads, 95) / SECOND_MS));
 }

@@ -121,10 +121,10 @@ static inline void expect_rest(struct rehearsal *rehearsal, int prod)
     if (transfers_of(rehearsal, false) > 0 || nodes_of(rehearsal, "prod-a-east") != prod) {
         owned(json) json_t *status = service_status(rehearsal->service);
         owned(json) json_t *transfers = service_transfers(rehearsal->service, true);
-        owned(chars) char *status_text = json_print_pretty(status);
-        owned(chars) char *transfers_text = json_print_pretty(transfers);
+        owned(chars) char *status_chars = json_print_pretty(status);
+        owned(chars) char *transfers_chars = json_print_pretty(transfers);
 
-        fprintf(stderr, "%s\n%s\n", status_text, transfers_text);
+        fprintf(stderr, "%s\n%s\n", status_chars, transfers_chars);
     }
     assert_int_equal(transfers_of(rehearsal, false), 0);
     assert_int_equal(nodes_of(rehearsal, "prod-a-east"), prod);

@@ -1,0 +1,141 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands without a service: what the help says, how a mistake is answered, and that a broken
+ * configuration is named by file, line and key while nothing is written.
+ */
+#include "tests/cli/said.h"
+#include "tests/cli/small_world.h"
+#include "tests/support/golden.h"
+
+#include <dirent.h>
+#include <string.h>
+
+static void the_help_of_each_command_is_as_reviewed(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(said) struct said all = expect_code(folder, 0, "--help");
+
+    (void)state;
+    golden_check("golden/cli/help.txt", all.out->chars);
+    for (const struct command *command = sluice_commands.children; command->name; command++) {
+        owned(chars) char *long_form = text_format("%s --help", command->name);
+        owned(chars) char *word_form = text_format("help %s", command->name);
+        owned(chars) char *golden = text_format("golden/cli/help-%s.txt", command->name);
+        owned(said) struct said one = expect_code(folder, 0, long_form);
+        owned(said) struct said other = expect_code(folder, 0, word_form);
+
+        golden_check(golden, one.out->chars);
+        assert_string_equal(one.out->chars, other.out->chars);
+    }
+}
+
+static const struct {
+    const char *line;
+    int code;
+    const char *says;
+} mistakes[] = {
+    { "statsu", 64, "did you mean \"status\"?" },
+    { "help statsu", 64, "did you mean \"status\"?" },
+    { "status --wach", 64, "did you mean --watch?" },
+    { "status -x", 64, "unknown option -x" },
+    { "status -o yaml", 64, "json" },
+    { "status --watch=2", 64, "takes no value" },
+    { "status here", 64, "unexpected argument \"here\"" },
+    { "transfers one two", 64, "unexpected argument \"two\"" },
+    { "serve --log-level loud", 64, "loud is not a level" },
+    { "reclaim", 64, "--to and --reason are required" },
+    { "reclaim --to prod-a --reason x -c @/sluice.yaml", 64, "--nodes and --gpus" },
+    { "reclaim --to prod-a --reason x --nodes 0 -c @/sluice.yaml", 64, "whole number from 1" },
+    { "reclaim --to prod-a --reason x --nodes 1 --gpus 8 -c @/sluice.yaml", 64,
+      "one of --nodes and --gpus" },
+    { "freeze --for 2h", 64, "--reason is required" },
+    { "freeze --reason x -c @/sluice.yaml", 64, "--until TIME or --for DURATION" },
+    { "freeze --reason x --for soon -c @/sluice.yaml", 64, "--for" },
+    { "freeze --reason x --until tomorrow -c @/sluice.yaml", 64, "2026-11-17T12:12:05Z" },
+    { "status -c @/none.yaml", 1, "none.yaml" },
+    { "status -c @/sluice.yaml", 1, "start it with `sluice serve --config " },
+    { "transfers -c @/sluice.yaml", 1, "start it with `sluice serve --config " },
+    { "plan --in-force -c @/sluice.yaml", 1, "start it with `sluice serve --config " },
+    { "plan -c @/sluice.yaml", 1, "`sluice allocate` writes them" },
+    { "apply @/none.json -c @/sluice.yaml", 1, "none.json" },
+    { "freeze --reason x --for 1h -c @/sluice.yaml", 1, "start it with `sluice serve --config " },
+    { "reclaim --to prod-a --reason x --nodes 1 -c @/sluice.yaml", 1, "no service answers at " },
+};
+
+static void a_mistake_is_answered_with_what_to_do(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *config = test_folder_write(folder, "sluice.yaml", small_config);
+    owned(chars) char *schedules = text_format("%s/schedules", folder);
+    struct error err;
+
+    (void)state;
+    assert_int_equal(file_make_folder(schedules, 0755, &err), 0);
+    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
+        owned(said) struct said said = expect_code(folder, mistakes[i].code, mistakes[i].line);
+
+        if (!strstr(said.err->chars, mistakes[i].says))
+            fail_msg("sluice %s: lacks \"%s\":\n%s", mistakes[i].line, mistakes[i].says,
+                     said.err->chars);
+        assert_int_equal(said.out->length, 0);
+    }
+}
+
+static int count_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    int count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* What is put behind the good configuration. */
+static const struct {
+    const char *lines;
+    const char *says;
+} breaks[] = {
+    { "pol: 15s\n", "sluice.yaml:24: pol: " },
+    { "poll: soon\n", "sluice.yaml:24: poll: " },
+    { "guard: {attempts: 0}\n", "sluice.yaml:24: guard.attempts: " },
+    { "guard:\n  fresh: [1]\n", "sluice.yaml:25: guard.fresh: " },
+};
+
+static void a_broken_configuration_starts_nothing(void **state)
+{
+    static const char *const lines[] = { "serve", "status", "transfers",
+                                         "plan",  "apply",  "freeze --reason x --for 1h" };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(breaks); i++) {
+        owned(chars) char *text = text_format("%s%s", small_config, breaks[i].lines);
+        owned(chars) char *config = test_folder_write(folder, "sluice.yaml", text);
+
+        for (size_t k = 0; k < COUNT_OF(lines); k++) {
+            owned(chars) char *line = text_format("%s -c @/sluice.yaml", lines[k]);
+            owned(said) struct said said = expect_code(folder, 1, line);
+
+            if (!strstr(said.err->chars, breaks[i].says))
+                fail_msg("sluice %s: lacks \"%s\":\n%s", line, breaks[i].says, said.err->chars);
+            assert_int_equal(count_entries(folder), 3); /* ., .. and sluice.yaml */
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_help_of_each_command_is_as_reviewed),
+        cmocka_unit_test(a_mistake_is_answered_with_what_to_do),
+        cmocka_unit_test(a_broken_configuration_starts_nothing),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

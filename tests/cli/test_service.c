@@ -1,0 +1,303 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands that ask the service: sluice-simulator and `sluice serve` run as programs, the commands
+ * in this process.  Exit codes, and which keys their JSON has (tests/golden/cli/keys.txt: the
+ * stable part of the interface).
+ */
+#include "tests/cli/said.h"
+#include "tests/cli/small_world.h"
+#include "tests/support/golden.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { START_MS = 30000, LOOK_MS = 50, QUICK_MS = 100, RUNS = 5 };
+
+static char *folder;
+static pid_t programs[2]; /* the simulator, the service */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND_MS + now.tv_nsec / 1000000;
+}
+
+static void pause_a_little(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
+}
+
+/* Starts a program of this build with its output in `log`. */
+static pid_t start(const char *log, const char *const *words)
+{
+    owned(chars) char *path = text_format("%s/%s", folder, log);
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+        dup2(fd, 1);
+        dup2(fd, 2);
+        execv(words[0], (char *const *)(uintptr_t)words);
+        _exit(127);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static int await_port(void)
+{
+    owned(chars) char *path = text_format("%s/simulator.log", folder);
+    int64_t end_ms = now_ms() + START_MS;
+
+    while (now_ms() < end_ms) {
+        owned(text) struct text *log = file_read(path, SAID_LIMIT, NULL);
+        const char *found = log ? strstr(log->chars, "http://127.0.0.1:") : NULL;
+
+        if (found && strchr(found, '\n'))
+            return atoi(found + strlen("http://127.0.0.1:"));
+        pause_a_little();
+    }
+    return 0;
+}
+
+/* Until the service answers and has seen all clusters. */
+static bool await_service(void)
+{
+    int64_t end_ms = now_ms() + START_MS;
+
+    while (now_ms() < end_ms) {
+        owned(said) struct said said = say(folder, folder, "status -c @/sluice.yaml");
+
+        if (said.code == EXIT_DONE && !strstr(said.out->chars, "STALE"))
+            return true;
+        pause_a_little();
+    }
+    return false;
+}
+
+/* The small world's, with the simulator's port and a journal that outlives the process. */
+static void write_config(int port)
+{
+    owned(text) struct text *text = text_new(1 << 16);
+    owned(chars) char *path = NULL;
+
+    for (const char *at = small_config; *at; at++)
+        if (strncmp(at, "127.0.0.1:1/", 12) == 0) {
+            text_add(text, "127.0.0.1:%d", port);
+            at += strlen("127.0.0.1:1") - 1;
+        } else if (strncmp(at, "':memory:'", 10) == 0) {
+            text_add(text, "sluice.db");
+            at += strlen("':memory:'") - 1;
+        } else {
+            text_add(text, "%.1s", at);
+        }
+    path = test_folder_write(folder, "sluice.yaml", text->chars);
+}
+
+/* Schedules as files: so many production nodes in both windows. */
+static void write_schedules(int nodes)
+{
+    static const char *const names[] = { "schedules/day.yaml", "schedules/night.yaml" };
+    owned(text) struct text *text = text_new(4096);
+    owned(chars) char *schedules = text_format("%s/schedules", folder);
+    struct error err;
+
+    assert_int_equal(file_make_folder(schedules, 0755, &err), 0);
+    add_schedule(text, nodes);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        owned(chars) char *path = test_folder_write(folder, names[i], text->chars);
+    }
+}
+
+static int open_world(void **state)
+{
+    static const char simulator[] = SLUICE_BUILD "/sluice-simulator";
+    static const char service[] = SLUICE_BUILD "/sluice";
+    owned(chars) char *config = NULL;
+    owned(chars) char *world = NULL;
+
+    (void)state;
+    folder = test_folder_new();
+    config = text_format("%s/sluice.yaml", folder);
+    world = test_folder_write(folder, "world.yaml", small_machines);
+    write_config(1);
+    write_schedules(6);
+    programs[0] = start("simulator.log", (const char *[]){ simulator, "-c", config, "-w", world,
+                                                           "--write-kubeconfigs", folder, NULL });
+    write_config(await_port());
+    programs[1] = start("service.log", (const char *[]){ service, "serve", "-c", config, NULL });
+    return await_service() ? 0 : -1;
+}
+
+/* Both end well when told to; under the sanitizers that includes that nothing leaked. */
+static int close_world(void **state)
+{
+    int result = 0;
+
+    (void)state;
+    for (size_t i = COUNT_OF(programs); i-- > 0;) {
+        int status = -1;
+
+        if (programs[i] <= 0)
+            continue;
+        kill(programs[i], SIGTERM);
+        while (waitpid(programs[i], &status, 0) < 0 && errno == EINTR)
+            continue;
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            result = -1;
+    }
+    if (result == 0)
+        test_folder_free(folder);
+    return result;
+}
+
+static json_t *ask(int code, const char *line)
+{
+    owned(chars) char *full = text_format("%s -o json -c @/sluice.yaml", line);
+    owned(said) struct said said = expect_code(folder, code, full);
+    struct error err = { 0 };
+    json_t *answer = json_parse(said.out->chars, said.out->length, line, &err);
+
+    if (!answer)
+        fail_msg("sluice %s: %s", line, err.text);
+    return answer;
+}
+
+static void expect(int code, const char *line, const char *says)
+{
+    owned(chars) char *full = text_format("%s -c @/sluice.yaml", line);
+    owned(said) struct said said = expect_code(folder, code, full);
+
+    if (!strstr(said.out->chars, says) && !strstr(said.err->chars, says))
+        fail_msg("sluice %s: lacks \"%s\":\n%s%s", line, says, said.out->chars, said.err->chars);
+}
+
+static bool is_snake_case(const char *key)
+{
+    return key[0] != '\0' && strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(key);
+}
+
+/* One line for each key below `path`, sorted; those of a list once. */
+static void add_keys(const char *path, const json_t *json, struct text *out)
+{
+    json_t *value;
+    const char *key;
+
+    if (json_is_array(json))
+        return add_keys(path, json_array_get(json, 0), out);
+    json_object_foreach((json_t *)(uintptr_t)json, key, value)
+    {
+        owned(chars) char *below = text_format("%s %s%s", path, key,
+                                               json_is_array(value) ? "[]" : "");
+
+        if (!is_snake_case(key))
+            fail_msg("%s: is not in snake_case", below);
+        text_add(out, "%s\n", below);
+        add_keys(below, value, out);
+    }
+}
+
+static void keys_of(int code, const char *name, const char *line, struct text *out)
+{
+    owned(json) json_t *answer = ask(code, line);
+
+    add_keys(name, answer, out);
+}
+
+static void json_has_the_keys_that_it_always_had(void **state)
+{
+    owned(text) struct text *keys = text_new(1 << 16);
+    owned(json) json_t *before = ask(0, "reclaim --to prod-a --nodes 1 --reason x");
+    owned(json) json_t *freeze = ask(0, "freeze --cluster research-a --for 1h --reason x");
+
+    (void)state;
+    add_keys("reclaim", before, keys);
+    add_keys("freeze", freeze, keys);
+    for (int64_t end_ms = now_ms() + START_MS; now_ms() < end_ms; pause_a_little()) {
+        owned(json) json_t *transfers = ask(0, "transfers");
+
+        if (json_array_size(json_object_get(transfers, "transfers")) > 0)
+            break;
+    }
+    keys_of(0, "status", "status", keys);
+    keys_of(0, "transfers", "transfers", keys);
+    write_schedules(9);
+    keys_of(0, "plan", "plan", keys);
+    write_schedules(6);
+    keys_of(0, "unfreeze", "unfreeze --cluster research-a", keys);
+    keys_of(0, "version", "version", keys);
+    golden_check("golden/cli/keys.txt", keys->chars);
+}
+
+static void exit_codes_say_what_happened(void **state)
+{
+    (void)state;
+    expect(0, "plan --exit-code --in-force", "Plan: 0 nodes to move now");
+    expect(0, "apply", "Applied: 2 schedules are in force.");
+    write_schedules(8);
+    expect(2, "plan --exit-code --out @/plan.json", "Plan: 2 nodes to move now");
+    expect(5, "reclaim --to prod-a --nodes 100 --reason x --dry-run", "Would take 9 of 100 nodes");
+    expect(1, "reclaim --to prod-b --nodes 1 --reason x", "not a production cluster");
+    expect(1, "reclaim --to research-a --nodes 1 --reason x", "not a production cluster");
+    expect(1, "freeze --cluster prod-z --for 1h --reason x", "no cluster prod-z");
+    expect(1, "freeze --until 2020-01-01T00:00:00Z --reason x", "has passed");
+    expect(1, "unfreeze", "there is no freeze of all");
+    expect(1, "transfers t-none", "there is no transfer t-none");
+    expect(75, "serve", "another sluice serves this journal");
+    expect(0, "freeze --for 1h --reason incident", "all clusters: frozen until");
+    expect(0, "plan", "FROZEN");
+    expect(0, "status", "FROZEN");
+    expect(0, "unfreeze", "all clusters: the freeze is over");
+    write_schedules(6);
+    expect(0, "apply", "Applied");
+}
+
+static void a_plan_of_another_world_is_refused(void **state)
+{
+    (void)state;
+    write_schedules(8);
+    expect(0, "plan --out @/plan.json", "Plan: 1 node to move now");
+    expect(0, "reclaim --to prod-a --nodes 8 --reason x", "Accepted: 8 of 8 nodes");
+    expect(3, "apply @/plan.json", "the world moved since the plan was made");
+    expect(3, "reclaim --to prod-a --nodes 1 --reason x", "no movable research node");
+}
+
+static void the_status_answers_at_once(void **state)
+{
+    int64_t best_ms = INT64_MAX;
+
+    (void)state;
+    for (int i = 0; i < RUNS; i++) {
+        int64_t began_ms = now_ms();
+
+        expect(0, "status", "CLUSTER");
+        if (now_ms() - began_ms < best_ms)
+            best_ms = now_ms() - began_ms;
+    }
+    print_message("status in %lld ms\n", (long long)best_ms);
+    assert_true(best_ms < QUICK_MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_codes_say_what_happened),
+        cmocka_unit_test(the_status_answers_at_once),
+        cmocka_unit_test(json_has_the_keys_that_it_always_had),
+        cmocka_unit_test(a_plan_of_another_world_is_refused),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, open_world, close_world);
+}

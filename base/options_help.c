@@ -10,7 +10,7 @@
 
 enum { PATH_LIMIT = 1024, LABEL_SIZE = 64 };
 
-static const struct command_option help_option = { "help", 'h', NULL, "Show this help", false };
+static const struct command_option help_option = { "help", 'h', NULL, "show this help", false };
 
 const struct command *command_find_child(const struct command *command, const char *name)
 {

@@ -109,6 +109,8 @@ static int print_changes(const json_t *plan, struct text *out)
 
 static void print_plan(const json_t *plan, struct text *out)
 {
+    size_t moves = json_array_size(json_object_get(plan, "transfers"));
+    int64_t withdrawn = json_int_or(plan, "withdrawn_transfers", 0);
     char lead[DURATION_TEXT_SIZE];
     char reach[DURATION_TEXT_SIZE];
 
@@ -122,9 +124,9 @@ static void print_plan(const json_t *plan, struct text *out)
     text_add(out, "\n");
     print_changes(plan, out);
     text_add(out,
-             "Plan: %zu nodes to move now, %" PRId64 " transfers to withdraw. Fingerprint %s.\n",
-             json_array_size(json_object_get(plan, "transfers")),
-             json_int_or(plan, "withdrawn_transfers", 0), json_text_or(plan, "fingerprint", "-"));
+             "Plan: %zu node%s to move now, %" PRId64 " transfer%s to withdraw. Fingerprint %s.\n",
+             moves, moves == 1 ? "" : "s", withdrawn, withdrawn == 1 ? "" : "s",
+             json_text_or(plan, "fingerprint", "-"));
 }
 
 /* The plan file holds the schedules too: what is applied is what was read. */

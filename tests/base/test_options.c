@@ -207,7 +207,7 @@ static const char list_page[] = "List moves\n"
                                 "  -a, --all          Also those that ended\n"
                                 "      --label TEXT   With this label (may be repeated)\n"
                                 "  -c, --config FILE  The configuration\n"
-                                "  -h, --help         Show this help\n"
+                                "  -h, --help         show this help\n"
                                 "\n"
                                 "Examples:\n"
                                 "  tool move list\n"
@@ -243,7 +243,7 @@ static void the_help_of_a_group_lists_its_commands(void **state)
                                      "\n"
                                      "Options:\n"
                                      "  -c, --config FILE  The configuration\n"
-                                     "  -h, --help         Show this help\n");
+                                     "  -h, --help         show this help\n");
 }
 
 int main(void)

@@ -27,6 +27,7 @@ enum {
     BACKOFF_LEAST_MS = SECOND_MS,
     BACKOFF_MOST_MS = 30 * SECOND_MS,
     SHORT_WATCH_MS = 5 * SECOND_MS,
+    DOUBTS_MAX = 2, /* lists in a row that may claim a sudden loss before it is believed */
 };
 
 struct kube_watch {
@@ -51,6 +52,7 @@ struct kube_watch {
     int64_t watch_began_ms;
     bool has_news; /* a frame came in this watch */
     bool is_known;
+    int doubts;
     int failures;
     char trouble[ERROR_TEXT_SIZE + 64];
 };
@@ -202,6 +204,33 @@ static void take_list(struct kube_watch *watch, const char *resource_version)
     watch->changed(watch->context);
 }
 
+/* Whether the list claims that more than half of what was there is gone.  A watch tells of such a
+ * loss object by object; a list alone that does is more often a lie. */
+static bool is_doubtful(const struct kube_watch *watch)
+{
+    size_t known = map_count(*watch->store.objects);
+    size_t lost = 0;
+    const char *key = NULL;
+    for (size_t at = 0; map_next(*watch->store.objects, &at, &key, NULL);)
+        lost += !map_get(watch->listed, key);
+    return lost * 2 > known && map_count(watch->listed_unreadable) == 0;
+}
+
+/* Takes the whole list, or reads it again when it cannot be believed yet. */
+static void judge_list(struct kube_watch *watch, const char *resource_version)
+{
+    struct error doubt = { 0 };
+    if (!is_doubtful(watch) || watch->doubts >= DOUBTS_MAX) {
+        watch->doubts = 0;
+        take_list(watch, resource_version);
+        return;
+    }
+    watch->doubts++;
+    error_set(&doubt, ERROR_CORRUPT, "the list holds %zu where there were %zu: reading it again",
+              map_count(watch->listed), map_count(*watch->store.objects));
+    list_again(watch, &doubt);
+}
+
 static int read_page(struct kube_watch *watch, const json_t *body, const char **ret_version,
                      const char **ret_continue, struct error *err)
 {
@@ -242,7 +271,7 @@ static void on_page(void *context, const json_t *body, const struct error *err)
         return;
     }
     if (token[0] == '\0') {
-        take_list(watch, version);
+        judge_list(watch, version);
         return;
     }
     set_text(&watch->continue_token, token);

@@ -13,7 +13,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { REFRESH_MS = 3 * SECOND_MS }; /* between two lists of one pool, at least */
+enum {
+    REFRESH_MS = 3 * SECOND_MS, /* between two lists of one pool, at least */
+    DOUBTS_MAX = 2, /* lists in a row that may claim a sudden loss before it is believed */
+};
 
 /* A pool and the list of it that may be on its way. */
 struct listing {
@@ -23,6 +26,7 @@ struct listing {
     struct timer *timer;
     struct map *incoming; /* pages of the list under way; NULL: none is */
     int64_t asked_ms;
+    int doubts; /* lists in a row that were not believed */
 };
 
 struct fleet {
@@ -62,8 +66,34 @@ static void list_failed(struct listing *listing, const struct error *err)
     map_free(steal(&listing->incoming));
 }
 
+/* Whether the list claims that the pool is empty, or that more than half of its machines are gone
+   that were not being deleted.  Such a list is more often a lie than a truth. */
+static bool is_doubtful(const struct listing *listing)
+{
+    const struct fleet_pool *pool = &listing->pool;
+    size_t lost = 0;
+    const char *name;
+    void *value;
+
+    for (size_t i = 0; map_next(pool->instances, &i, &name, &value);)
+        lost += ((const struct instance *)value)->state != INSTANCE_DELETING &&
+                !map_get(listing->incoming, name);
+    if (map_count(listing->incoming) == 0)
+        return !pool->is_known || lost > 0;
+    return lost * 2 > map_count(pool->instances);
+}
+
 static void list_complete(struct listing *listing)
 {
+    struct error doubt = { 0 };
+
+    if (is_doubtful(listing) && listing->doubts < DOUBTS_MAX) {
+        listing->doubts++;
+        error_set(&doubt, ERROR_CORRUPT, "the cloud lists %zu machines where there were %zu",
+                  map_count(listing->incoming), map_count(listing->pool.instances));
+        return list_failed(listing, &doubt);
+    }
+    listing->doubts = 0;
     map_free(listing->pool.instances);
     listing->pool.instances = steal(&listing->incoming);
     listing->pool.is_known = true;

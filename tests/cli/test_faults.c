@@ -12,7 +12,7 @@
 static const char faults[] =
     "faults: {lost_answer: 0.02, http_429: 0.02, http_500: 0.02, http_500_after: 0.01,"
     " stockout: 0.1, slow_boot: 0.1, never_joins: 0.1, no_gpus: 0.05, stuck_pod: 0.1,"
-    " watch_gap: 0.02}\n";
+    " watch_gap: 0.02, empty_list: 0.01}\n";
 
 static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
 {

@@ -144,7 +144,7 @@ static void an_expired_watch_lists_anew_and_drops_what_vanished(void **state)
             .answer = EVENT("ERROR", EXPIRED)),
         ASK(LIST("nodes"), 200, .delay_ms = 1000, .answer = PAGE("20", "", META("b", "19"))),
         ASK(WATCH("nodes", "20"), 410, .answer = EXPIRED),
-        ASK(LIST("nodes"), 200, .answer = PAGE("30", "", META("c", "29"))),
+        ASK(LIST("nodes"), 200, .answer = PAGE("30", "", META("b", "19") "," META("c", "29"))),
         QUIET("30"),
     };
     struct bench bench;
@@ -156,7 +156,31 @@ static void an_expired_watch_lists_anew_and_drops_what_vanished(void **state)
     run_for(&bench, 3100);
     assert_string_equal(nodes_of(&bench), "b@19");
     run_for(&bench, 10000);
-    assert_string_equal(nodes_of(&bench), "c@29");
+    assert_string_equal(nodes_of(&bench), "b@19 c@29");
+    assert_true(script_is_played(bench.script));
+    bench_close(&bench);
+}
+
+/* Most of a cluster gone between two lists is believed when the third one in a row says so. */
+static void a_sudden_loss_is_believed_when_it_is_repeated(void **state)
+{
+    static const struct script_step steps[] = {
+        NO_PODS,
+        ASK(LIST("nodes"), 200, .answer = PAGE("7", "", META("a", "1") "," META("b", "2"))),
+        ASK(WATCH("nodes", "7"), 410, .answer = EXPIRED),
+        ASK(LIST("nodes"), 200, .answer = PAGE("20", "", "")),
+        ASK(LIST("nodes"), 200, .answer = PAGE("21", "", "")),
+        ASK(LIST("nodes"), 200, .answer = PAGE("22", "", "")),
+        QUIET("22"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, 2500);
+    assert_string_equal(nodes_of(&bench), "a@1 b@2");
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "holds 0 where there were 2"));
+    run_for(&bench, 20000);
+    assert_string_equal(nodes_of(&bench), "");
     assert_true(script_is_played(bench.script));
     bench_close(&bench);
 }
@@ -425,6 +449,7 @@ int main(void)
         cmocka_unit_test(frames_may_come_in_any_pieces),
         cmocka_unit_test(a_bookmark_renews_the_age_and_the_place),
         cmocka_unit_test(an_expired_watch_lists_anew_and_drops_what_vanished),
+        cmocka_unit_test(a_sudden_loss_is_believed_when_it_is_repeated),
         cmocka_unit_test(a_list_that_fails_half_way_keeps_everything),
         cmocka_unit_test(a_cut_stream_goes_on_from_the_last_whole_event),
         cmocka_unit_test(a_frame_that_makes_no_sense_lists_anew),

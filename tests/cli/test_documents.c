@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The documents hold tables that are made from the code's own tables.  A difference fails;
+ * SLUICE_ACCEPT_GOLDENS=1 writes the present ones between the marks.
+ */
+#include "base/file.h"
+#include "base/text.h"
+#include "broker/cli/commands.h"
+#include "broker/fleet/config.h"
+#include "broker/transfer/steps.h"
+#include "tests/support/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DOCUMENT_LIMIT = 1 << 20 };
+
+static void add_commands(struct text *out)
+{
+    text_add(out, "| command | what it does | changes something |\n|---|---|---|\n");
+    for (const struct command *command = sluice_commands.children; command->name; command++)
+        text_add(out, "| `sluice %s%s%s` | %s | %s |\n", command->name,
+                 command->arguments[0] ? " " : "", command->arguments, command->summary,
+                 command->mode == COMMAND_WRITES ? "yes" : "no");
+}
+
+static void add_diagram(struct text *out)
+{
+    text_add(out, "```mermaid\n");
+    steps_diagram(out);
+    text_add(out, "```\n");
+}
+
+static void add_steps(struct text *out)
+{
+    text_add(out, "| step | what it does | if late | can be undone |\n|---|---|---|---|\n");
+    for (int i = 0; i < STEP_COUNT; i++) {
+        const struct step *step = &transfer_steps[i];
+        const char *late = step->deadline_ms == 0            ? "has its own deadline"
+                           : step->late == LATE_UNDO         ? "goes back"
+                           : step->late == LATE_NEXT         ? "goes on"
+                           : step->late == LATE_BACK         ? "another attempt"
+                                                             : "keeps trying, calls for a person";
+
+        text_add(out, "| %s | %s | %s | %s |\n", step->name, step->does, late,
+                 step_can_undo(i) ? "yes" : "no");
+    }
+}
+
+static const struct {
+    const char *path;
+    const char *name;
+    void (*add)(struct text *out);
+} tables[] = {
+    { "README.md", "commands", add_commands },
+    { "ARCHITECTURE.md", "diagram", add_diagram },
+    { "ARCHITECTURE.md", "steps", add_steps },
+    { "broker/README.md", "settings", config_document },
+};
+
+static void check_table(const char *path, const char *name, const char *want)
+{
+    struct error err = { 0 };
+    owned(text) struct text *document = file_read(path, DOCUMENT_LIMIT, &err);
+    owned(chars) char *mark = text_format("<!-- generated: %s -->\n", name);
+    owned(text) struct text *next = text_new(DOCUMENT_LIMIT);
+    char *begin;
+    char *end;
+
+    if (!document)
+        fail_msg("%s", err.text);
+    begin = strstr(document->chars, mark);
+    end = begin ? strstr(begin, "<!-- end -->") : NULL;
+    if (!end)
+        fail_msg("%s has no marks for %s", path, name);
+    begin += strlen(mark);
+    if ((size_t)(end - begin) == strlen(want) && memcmp(begin, want, strlen(want)) == 0)
+        return;
+    if (!getenv("SLUICE_ACCEPT_GOLDENS"))
+        fail_msg("%s: the table %s is not what the code says; tools/accept_goldens writes it", path,
+                 name);
+    text_add_bytes(next, document->chars, (size_t)(begin - document->chars));
+    text_add(next, "%s%s", want, end);
+    if (file_write(path, next->chars, next->length, 0644, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void documents_say_what_the_code_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        owned(text) struct text *want = text_new(DOCUMENT_LIMIT);
+
+        tables[i].add(want);
+        check_table(tables[i].path, tables[i].name, want->chars);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(documents_say_what_the_code_says),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,10 +11,9 @@
 /* Time for a production pool's replicas to be gone before its nodes are closed. */
 enum { PRODUCTION_NOTICE_MS = 2 * MINUTE_MS };
 
-static struct guard_load load_of(const struct service *service, const struct plan_pool *pool,
-                                 size_t begun)
+static struct guard_load load_of(const struct service *service, const struct plan_pool *pool)
 {
-    struct guard_load load = { .nodes_left = pool->present - (int64_t)begun };
+    struct guard_load load = { .nodes_left = pool->present };
 
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];
@@ -69,8 +68,8 @@ static void begin_move(struct service *service, const struct survey *survey,
                        const struct plan *plan, size_t first, bool *is_done)
 {
     const struct plan_transfer *head = &plan->transfers.items[first];
-    const struct plan_pool *pool = &survey->pools[head->source - service->config->pools];
-    struct guard_load load = load_of(service, pool, 0);
+    struct plan_pool *pool = &survey->pools[head->source - service->config->pools];
+    struct guard_load load = load_of(service, pool);
     ARRAY(struct transfer *) begun = { 0 };
     char move[TRANSFER_ID_SIZE] = "m-";
     struct error err;
@@ -95,6 +94,7 @@ static void begin_move(struct service *service, const struct survey *survey,
         load.in_flight_of_cluster++;
         load.nodes_left--;
     }
+    pool->present = load.nodes_left; /* the pool's next move counts from here */
     if (begun.count > 0) {
         log_info("move_begins", FIELD_TEXT("move", move), FIELD_TEXT("from", head->source->name),
                  FIELD_TEXT("to", head->target->name), FIELD_INT("nodes", (int64_t)begun.count),

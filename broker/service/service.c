@@ -49,7 +49,7 @@ static int load(struct service *service, struct error *err)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);
     if (scaler_load(service->scaler, err) < 0 || schedules_load(service, err) < 0 ||
-        holds_load(service, err) < 0)
+        freezes_load(service, err) < 0 || reclaims_load(service, err) < 0)
         return error_context(err, "journal");
     return 0;
 }
@@ -82,10 +82,27 @@ void service_close(struct service *service)
     fleet_close(service->fleet); /* first: it cancels what could still call back */
     scaler_free(service->scaler);
     runner_close(service->runner);
-    holds_clear(service);
+    guard_clear(&service->guard);
+    reclaims_clear(service);
     map_free(service->book);
     map_free(service->schedule_revs);
     mem_free(service);
+}
+
+int service_store_hold(struct service *service, const char *kind, const char *id, uint64_t rev,
+                       json_t *value, const char *event, const char *by, struct error *err)
+{
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    owned(json) json_t *story = json_make("{ss ss sO}", "event", event, "by", by, kind, value);
+
+    journal_put(batch, kind, id, rev, value);
+    journal_event(batch, loop_wall(service->world->loop), story);
+    if (journal_commit(service->world->journal, &batch, err) < 0) {
+        runner_break(service->runner, err);
+        return -1;
+    }
+    timer_set_sooner(service->timer, 0);
+    return 0;
 }
 
 bool service_is_broken(const struct service *service)

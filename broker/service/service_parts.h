@@ -66,11 +66,20 @@ int schedules_load(struct service *service, struct error *err) __attribute__((wa
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
                              struct error *err) __attribute__((warn_unused_result));
 
-/* holds.c: freezes and reclaims */
-int holds_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
-void holds_clear(struct service *service);
-json_t *holds_describe(const struct service *service); /* {freezes: [...], reclaims: [...]} */
-int64_t holds_level(const struct service *service, const struct config_pool *pool);
+/* service.c: writes a freeze or a reclaim with its event; the plan is made anew at once. */
+int service_store_hold(struct service *service, const char *kind, const char *id, uint64_t rev,
+                       json_t *value, const char *event, const char *by, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* freezes.c, reclaims.c; described are those that have not ended. */
+int freezes_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+json_t *freezes_describe(const struct service *service);
+int reclaims_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+json_t *reclaims_describe(const struct service *service);
+void reclaims_clear(struct service *service);
+
+/* The nodes that reclaims in force want of the pool; 0: none. */
+int64_t reclaims_level(const struct service *service, const struct config_pool *pool);
 
 /* scaler.c: replicas of the workloads' Deployments */
 struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_result));
@@ -83,6 +92,10 @@ json_t *scaler_describe(const struct scaler *scaler);
 
 /* status.c */
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* {freezes: [...], reclaims: [...]} that have not ended. */
+json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* "2026-11-17T12:12:05Z", or null for never. */

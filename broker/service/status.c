@@ -23,6 +23,12 @@ static const char *waits_for(const struct transfer *transfer)
     return transfer->waiting[0] != '\0' ? transfer->waiting : "the first look after a start";
 }
 
+json_t *holds_describe(const struct service *service)
+{
+    return json_make("{so so}", "freezes", freezes_describe(service), "reclaims",
+                     reclaims_describe(service));
+}
+
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
 {
     const struct runner *runner = service->runner;

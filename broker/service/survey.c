@@ -147,7 +147,7 @@ static void survey_wish(struct service *service, const struct map *book, struct 
                               survey_reach_ms(service));
         pool->wanted = target.wanted;
         pool->due = target.due;
-        pool->level = holds_level(service, pool->config);
+        pool->level = reclaims_level(service, pool->config);
     }
 }
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What people ordered against the plan: freezes, which stop voluntary work, and reclaims, which
- * bring nodes to production at once.  Both are journaled, have an end, and end by themselves.
+ * Reclaims: nodes to production at once, against the plan.  A reclaim is a level that its pool
+ * should have until a time; it is journaled, ends by itself, and the plan does the rest.
  */
 #include "base/json.h"
 #include "base/log.h"
@@ -20,15 +20,14 @@ static void reclaim_clear(struct reclaim *reclaim)
     mem_free(reclaim->by);
 }
 
-void holds_clear(struct service *service)
+void reclaims_clear(struct service *service)
 {
     for (size_t i = 0; i < service->reclaims.count; i++)
         reclaim_clear(&service->reclaims.items[i]);
     array_clear(&service->reclaims);
-    guard_clear(&service->guard);
 }
 
-int64_t holds_level(const struct service *service, const struct config_pool *pool)
+int64_t reclaims_level(const struct service *service, const struct config_pool *pool)
 {
     struct wall_time now = loop_wall(service->world->loop);
     int64_t level = 0;
@@ -42,12 +41,6 @@ int64_t holds_level(const struct service *service, const struct config_pool *poo
     return level;
 }
 
-static json_t *freeze_encode(const struct freeze *freeze)
-{
-    return json_make("{ss ss ss so}", "cluster", freeze->cluster, "reason", freeze->reason, "by",
-                     freeze->by, "until", json_wall(freeze->until));
-}
-
 static json_t *reclaim_encode(const struct reclaim *reclaim)
 {
     return json_make("{ss ss sI ss ss so}", "id", reclaim->id, "pool", reclaim->pool->name,
@@ -55,47 +48,15 @@ static json_t *reclaim_encode(const struct reclaim *reclaim)
                      reclaim->by, "until", json_wall(reclaim->until));
 }
 
-json_t *holds_describe(const struct service *service)
+json_t *reclaims_describe(const struct service *service)
 {
     struct wall_time now = loop_wall(service->world->loop);
-    json_t *freezes = json_array();
-    json_t *reclaims = json_array();
+    json_t *rows = json_array();
 
-    for (size_t i = 0; i < service->guard.freezes.count; i++)
-        if (service->guard.freezes.items[i].until.ms > now.ms)
-            json_array_append_new(freezes, freeze_encode(&service->guard.freezes.items[i]));
     for (size_t i = 0; i < service->reclaims.count; i++)
         if (service->reclaims.items[i].until.ms > now.ms)
-            json_array_append_new(reclaims, reclaim_encode(&service->reclaims.items[i]));
-    return json_make("{so so}", "freezes", freezes, "reclaims", reclaims);
-}
-
-/* A freeze's key in the journal: one per cluster. */
-static const char *freeze_id(const char *cluster)
-{
-    return cluster[0] != '\0' ? cluster : "*";
-}
-
-static struct freeze *find_freeze(struct service *service, const char *cluster)
-{
-    for (size_t i = 0; i < service->guard.freezes.count; i++)
-        if (text_equal(service->guard.freezes.items[i].cluster, cluster))
-            return &service->guard.freezes.items[i];
-    return NULL;
-}
-
-static int load_freeze(void *context, const char *id, uint64_t rev, const json_t *value,
-                       struct error *err)
-{
-    struct service *service = context;
-    struct freeze *freeze = array_add(&service->guard.freezes);
-
-    (void)id;
-    freeze->cluster = mem_copy_chars(json_text_or(value, "cluster", ""));
-    freeze->reason = mem_copy_chars(json_text_or(value, "reason", ""));
-    freeze->by = mem_copy_chars(json_text_or(value, "by", ""));
-    freeze->rev = rev;
-    return wall_parse(json_text_or(value, "until", ""), false, &freeze->until, err);
+            json_array_append_new(rows, reclaim_encode(&service->reclaims.items[i]));
+    return rows;
 }
 
 static int load_reclaim(void *context, const char *id, uint64_t rev, const json_t *value,
@@ -120,112 +81,16 @@ static int load_reclaim(void *context, const char *id, uint64_t rev, const json_
     return wall_parse(json_text_or(value, "until", ""), false, &reclaim->until, err);
 }
 
-int holds_load(struct service *service, struct error *err)
+int reclaims_load(struct service *service, struct error *err)
 {
-    if (journal_each(service->world->journal, "freeze", load_freeze, service, err) < 0)
-        return -1;
     return journal_each(service->world->journal, "reclaim", load_reclaim, service, err);
-}
-
-/* Writes one hold with its event. */
-static int store(struct service *service, const char *kind, const char *id, uint64_t rev,
-                 json_t *value, const char *event, const char *by, struct error *err)
-{
-    struct journal_batch *batch = journal_batch_new(service->epoch);
-    owned(json) json_t *story = json_make("{ss ss sO}", "event", event, "by", by, kind, value);
-
-    journal_put(batch, kind, id, rev, value);
-    journal_event(batch, loop_wall(service->world->loop), story);
-    if (journal_commit(service->world->journal, &batch, err) < 0) {
-        runner_break(service->runner, err);
-        return -1;
-    }
-    timer_set_sooner(service->timer, 0);
-    return 0;
-}
-
-static int check_cluster(const struct service *service, const char *cluster, struct error *err)
-{
-    if (cluster[0] != '\0' && !config_cluster(service->config, cluster))
-        return error_set(err, ERROR_INVALID, "there is no cluster %s in %s", cluster,
-                         service->config->path);
-    return 0;
-}
-
-/* Sets the freeze of a cluster (or of all) to end at `until`. */
-static json_t *set_freeze(struct service *service, const char *cluster, struct wall_time until,
-                          const char *reason, const char *by, struct error *err)
-{
-    struct freeze *freeze = find_freeze(service, cluster);
-    struct freeze next = {
-        .cluster = mem_copy_chars(cluster),
-        .reason = mem_copy_chars(reason),
-        .by = mem_copy_chars(by),
-        .until = until,
-        .rev = freeze ? freeze->rev : 0,
-    };
-    json_t *value = freeze_encode(&next);
-    bool is_future = until.ms > loop_wall(service->world->loop).ms;
-
-    if (store(service, "freeze", freeze_id(cluster), next.rev, value,
-              is_future ? "freeze" : "unfreeze", by, err) < 0) {
-        freeze_clear(&next);
-        json_decref(value);
-        return NULL;
-    }
-    next.rev++;
-    if (freeze)
-        freeze_clear(freeze);
-    else
-        freeze = array_add(&service->guard.freezes);
-    *freeze = next;
-    return value;
-}
-
-json_t *service_freeze(struct service *service, const json_t *request, const char *by,
-                       struct error *err)
-{
-    const char *cluster = json_text_or(request, "cluster", "");
-    const char *reason;
-    const char *until_text;
-    struct wall_time until;
-
-    if (json_need_text(request, "reason", &reason, err) < 0 ||
-        json_need_text(request, "until", &until_text, err) < 0 ||
-        wall_parse(until_text, false, &until, err) < 0 || check_cluster(service, cluster, err) < 0)
-        return NULL;
-    if (until.ms <= loop_wall(service->world->loop).ms) {
-        error_set(err, ERROR_INVALID, "until: %s has passed", until_text);
-        return NULL;
-    }
-    return set_freeze(service, cluster, until, reason, by, err);
-}
-
-json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
-                         struct error *err)
-{
-    const char *cluster = json_text_or(request, "cluster", "");
-    struct wall_time now = loop_wall(service->world->loop);
-    const struct freeze *freeze;
-
-    if (check_cluster(service, cluster, err) < 0)
-        return NULL;
-    freeze = find_freeze(service, cluster);
-    if (!freeze || freeze->until.ms <= now.ms) {
-        error_set(err, ERROR_NOT_FOUND,
-                  cluster[0] ? "cluster %s has no freeze of its own"
-                             : "there is no freeze of all%s",
-                  cluster);
-        return NULL;
-    }
-    return set_freeze(service, cluster, now, "unfreeze", by, err);
 }
 
 /* A wish for one pool, as part of a reclaim for its cluster. */
 struct portion {
     const struct plan_pool *pool;
     int64_t nodes;
-    int64_t free_nodes; /* that research in its reservation can give */
+    int64_t free_nodes; /* that research in its reservation can give, and the pool can take */
 };
 
 static int64_t research_can_give(const struct survey *survey,
@@ -247,20 +112,25 @@ static int64_t research_can_give(const struct survey *survey,
     return nodes;
 }
 
-/* Spreads the wish over the cluster's pools, where most can be had first; what was found. */
-static int64_t spread(const struct survey *survey, const struct config_cluster *cluster,
-                      int64_t nodes, struct portion *portions, size_t *ret_count)
+/* How many nodes the pool may be promised: none when its reservation is not seen, because a number
+   that rests on an old list is the wrong one. */
+static int64_t can_have(const struct service *service, const struct survey *survey,
+                        const struct plan_pool *pool, struct error *err)
 {
-    const struct config *config = survey->input.config;
-    int64_t found = 0;
-    size_t count = 0;
+    int64_t max = pool->config->node_max ?: pool->config->reservation->nodes;
+    int64_t room = max - pool->present - pool->incoming;
+    int64_t nodes = research_can_give(survey, pool->config->reservation);
 
-    for (size_t i = 0; i < config->pool_count; i++)
-        if (config->pools[i].cluster == cluster)
-            portions[count++] = (struct portion){
-                .pool = &survey->pools[i],
-                .free_nodes = research_can_give(survey, config->pools[i].reservation),
-            };
+    if (!survey_is_known(service, pool->config->reservation, err))
+        return 0;
+    return nodes < room ? nodes : room;
+}
+
+/* Spreads the wish over the cluster's pools, where most can be had first; what was found. */
+static int64_t spread(struct portion *portions, size_t count, int64_t nodes)
+{
+    int64_t found = 0;
+
     while (found < nodes) {
         struct portion *best = NULL;
 
@@ -274,7 +144,6 @@ static int64_t spread(const struct survey *survey, const struct config_cluster *
         best->nodes++;
         found++;
     }
-    *ret_count = count;
     return found;
 }
 
@@ -324,7 +193,7 @@ static int store_portion(struct service *service, const struct portion *portion,
     reclaim.reason = mem_copy_chars(reason);
     reclaim.by = mem_copy_chars(by);
     value = reclaim_encode(&reclaim);
-    if (store(service, "reclaim", reclaim.id, 0, value, "reclaim", by, err) < 0) {
+    if (service_store_hold(service, "reclaim", reclaim.id, 0, value, "reclaim", by, err) < 0) {
         reclaim_clear(&reclaim);
         return -1;
     }
@@ -344,12 +213,26 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     const struct leads *leads = &service->runner->leads;
     owned(json) json_t *portions_json = json_array();
     struct portion portions[64];
+    struct error stale = { 0 };
     int64_t lost_gpu_s = 0;
     size_t count = 0;
     int64_t found;
 
     require(service->config->pool_count <= COUNT_OF(portions));
-    found = spread(survey, cluster, nodes, portions, &count);
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+
+        if (pool->config->cluster == cluster)
+            portions[count++] = (struct portion){
+                .pool = pool,
+                .free_nodes = can_have(service, survey, pool, &stale),
+            };
+    }
+    found = spread(portions, count, nodes);
+    if (found == 0 && stale.kind != ERROR_NONE) {
+        *err = stale;
+        return NULL;
+    }
     if (found == 0) {
         error_set(err, ERROR_DENIED,
                   "no movable research node shares a reservation with a pool of %s", cluster->name);

@@ -1,0 +1,136 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Freezes: no voluntary work on a cluster, or on all, until a time.  Journaled; they end by
+ * themselves.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+static json_t *freeze_encode(const struct freeze *freeze)
+{
+    return json_make("{ss ss ss so}", "cluster", freeze->cluster, "reason", freeze->reason, "by",
+                     freeze->by, "until", json_wall(freeze->until));
+}
+
+json_t *freezes_describe(const struct service *service)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->guard.freezes.count; i++)
+        if (service->guard.freezes.items[i].until.ms > now.ms)
+            json_array_append_new(rows, freeze_encode(&service->guard.freezes.items[i]));
+    return rows;
+}
+
+/* A freeze's key in the journal: one per cluster. */
+static const char *freeze_id(const char *cluster)
+{
+    return cluster[0] != '\0' ? cluster : "*";
+}
+
+static struct freeze *find_freeze(struct service *service, const char *cluster)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++)
+        if (text_equal(service->guard.freezes.items[i].cluster, cluster))
+            return &service->guard.freezes.items[i];
+    return NULL;
+}
+
+static int load_freeze(void *context, const char *id, uint64_t rev, const json_t *value,
+                       struct error *err)
+{
+    struct service *service = context;
+    struct freeze *freeze = array_add(&service->guard.freezes);
+
+    (void)id;
+    freeze->cluster = mem_copy_chars(json_text_or(value, "cluster", ""));
+    freeze->reason = mem_copy_chars(json_text_or(value, "reason", ""));
+    freeze->by = mem_copy_chars(json_text_or(value, "by", ""));
+    freeze->rev = rev;
+    return wall_parse(json_text_or(value, "until", ""), false, &freeze->until, err);
+}
+
+int freezes_load(struct service *service, struct error *err)
+{
+    return journal_each(service->world->journal, "freeze", load_freeze, service, err);
+}
+
+static int check_cluster(const struct service *service, const char *cluster, struct error *err)
+{
+    if (cluster[0] != '\0' && !config_cluster(service->config, cluster))
+        return error_set(err, ERROR_INVALID, "there is no cluster %s in %s", cluster,
+                         service->config->path);
+    return 0;
+}
+
+/* Sets the freeze of a cluster (or of all) to end at `until`. */
+static json_t *set_freeze(struct service *service, const char *cluster, struct wall_time until,
+                          const char *reason, const char *by, struct error *err)
+{
+    struct freeze *freeze = find_freeze(service, cluster);
+    struct freeze next = {
+        .cluster = mem_copy_chars(cluster),
+        .reason = mem_copy_chars(reason),
+        .by = mem_copy_chars(by),
+        .until = until,
+        .rev = freeze ? freeze->rev : 0,
+    };
+    json_t *value = freeze_encode(&next);
+    bool is_future = until.ms > loop_wall(service->world->loop).ms;
+
+    if (service_store_hold(service, "freeze", freeze_id(cluster), next.rev, value,
+                           is_future ? "freeze" : "unfreeze", by, err) < 0) {
+        freeze_clear(&next);
+        json_decref(value);
+        return NULL;
+    }
+    next.rev++;
+    if (freeze)
+        freeze_clear(freeze);
+    else
+        freeze = array_add(&service->guard.freezes);
+    *freeze = next;
+    return value;
+}
+
+json_t *service_freeze(struct service *service, const json_t *request, const char *by,
+                       struct error *err)
+{
+    const char *cluster = json_text_or(request, "cluster", "");
+    const char *reason;
+    const char *until_text;
+    struct wall_time until;
+
+    if (json_need_text(request, "reason", &reason, err) < 0 ||
+        json_need_text(request, "until", &until_text, err) < 0 ||
+        wall_parse(until_text, false, &until, err) < 0 || check_cluster(service, cluster, err) < 0)
+        return NULL;
+    if (until.ms <= loop_wall(service->world->loop).ms) {
+        error_set(err, ERROR_INVALID, "until: %s has passed", until_text);
+        return NULL;
+    }
+    return set_freeze(service, cluster, until, reason, by, err);
+}
+
+json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
+                         struct error *err)
+{
+    const char *cluster = json_text_or(request, "cluster", "");
+    struct wall_time now = loop_wall(service->world->loop);
+    const struct freeze *freeze;
+
+    if (check_cluster(service, cluster, err) < 0)
+        return NULL;
+    freeze = find_freeze(service, cluster);
+    if (!freeze || freeze->until.ms <= now.ms) {
+        error_set(err, ERROR_NOT_FOUND,
+                  cluster[0] ? "cluster %s has no freeze of its own"
+                             : "there is no freeze of all%s",
+                  cluster);
+        return NULL;
+    }
+    return set_freeze(service, cluster, now, "unfreeze", by, err);
+}

@@ -93,6 +93,16 @@ struct portion {
     int64_t free_nodes; /* that research in its reservation can give, and the pool can take */
 };
 
+struct portions {
+    struct portion *items; /* one per pool of the cluster */
+    size_t count;
+};
+
+static void owned_portions(struct portions *portions)
+{
+    mem_free(portions->items);
+}
+
 static int64_t research_can_give(const struct survey *survey,
                                  const struct config_reservation *reservation)
 {
@@ -126,19 +136,36 @@ static int64_t can_have(const struct service *service, const struct survey *surv
     return nodes < room ? nodes : room;
 }
 
+static struct portions portions_of(const struct service *service, const struct survey *survey,
+                                   const struct config_cluster *cluster, struct error *err)
+{
+    const struct config *config = service->config;
+    struct portions portions = { mem_new_array(config->pool_count, sizeof *portions.items), 0 };
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == cluster)
+            portions.items[portions.count++] = (struct portion){
+                .pool = &survey->pools[i],
+                .free_nodes = can_have(service, survey, &survey->pools[i], err),
+            };
+    return portions;
+}
+
 /* Spreads the wish over the cluster's pools, where most can be had first; what was found. */
-static int64_t spread(struct portion *portions, size_t count, int64_t nodes)
+static int64_t spread(struct portions *portions, int64_t nodes)
 {
     int64_t found = 0;
 
     while (found < nodes) {
         struct portion *best = NULL;
 
-        for (size_t i = 0; i < count; i++)
-            if (portions[i].nodes < portions[i].free_nodes &&
-                (!best ||
-                 portions[i].free_nodes - portions[i].nodes > best->free_nodes - best->nodes))
-                best = &portions[i];
+        for (size_t i = 0; i < portions->count; i++) {
+            struct portion *portion = &portions->items[i];
+
+            if (portion->nodes < portion->free_nodes &&
+                (!best || portion->free_nodes - portion->nodes > best->free_nodes - best->nodes))
+                best = portion;
+        }
         if (!best)
             break;
         best->nodes++;
@@ -212,23 +239,11 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
     const struct leads *leads = &service->runner->leads;
     owned(json) json_t *portions_json = json_array();
-    struct portion portions[64];
     struct error stale = { 0 };
+    owned(portions) struct portions portions = portions_of(service, survey, cluster, &stale);
+    int64_t found = spread(&portions, nodes);
     int64_t lost_gpu_s = 0;
-    size_t count = 0;
-    int64_t found;
 
-    require(service->config->pool_count <= COUNT_OF(portions));
-    for (size_t i = 0; i < service->config->pool_count; i++) {
-        const struct plan_pool *pool = &survey->pools[i];
-
-        if (pool->config->cluster == cluster)
-            portions[count++] = (struct portion){
-                .pool = pool,
-                .free_nodes = can_have(service, survey, pool, &stale),
-            };
-    }
-    found = spread(portions, count, nodes);
     if (found == 0 && stale.kind != ERROR_NONE) {
         *err = stale;
         return NULL;
@@ -238,17 +253,19 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                   "no movable research node shares a reservation with a pool of %s", cluster->name);
         return NULL;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (portions[i].nodes == 0)
+    for (size_t i = 0; i < portions.count; i++) {
+        const struct portion *portion = &portions.items[i];
+
+        if (portion->nodes == 0)
             continue;
-        lost_gpu_s += price_gpu_s(survey, &portions[i]);
+        lost_gpu_s += price_gpu_s(survey, portion);
         if (!json_bool_or(request, "is_dry_run", false) &&
-            store_portion(service, &portions[i], until, json_text_or(request, "reason", ""), by,
-                          err) < 0)
+            store_portion(service, portion, until, json_text_or(request, "reason", ""), by, err) <
+                0)
             return NULL;
         json_array_append_new(portions_json,
-                              json_make("{ss sI}", "pool", portions[i].pool->config->name, "nodes",
-                                        (json_int_t)portions[i].nodes));
+                              json_make("{ss sI}", "pool", portion->pool->config->name, "nodes",
+                                        (json_int_t)portion->nodes));
     }
     return json_make("{ss sI sI sO so sf sI sI sb}", "cluster", cluster->name, "wanted_nodes",
                      (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json,

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/text.h"
+#include "windows/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,8 +138,11 @@ json_t *client_schedules(const char *folder, struct error *err)
         owned(chars) char *path = text_format("%s/%s", folder, list.names[i]);
         owned(chars) char *window = mem_copy_chars(list.names[i]);
         owned(text) struct text *text = file_read(path, SCHEDULE_LIMIT, err);
+        owned(schedule) struct schedule *schedule =
+            text ? schedule_parse(text->chars, text->length, path, err) : NULL;
 
-        if (!text) {
+        /* The service would refuse it as well, but it does not know the file's name. */
+        if (!schedule) {
             file_list_free(&list);
             return NULL;
         }

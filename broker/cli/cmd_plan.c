@@ -199,9 +199,13 @@ static json_t *read_request(const struct command_call *call, const struct config
     }
     text = file_read(path, PLAN_LIMIT, err);
     plan = text ? json_parse(text->chars, text->length, path, err) : NULL;
-    if (!plan || json_need_object(plan, "schedules", &object, err) < 0 ||
-        json_need_text(plan, "fingerprint", &fingerprint, err) < 0)
+    if (!plan)
         return NULL;
+    if (json_need_object(plan, "schedules", &object, err) < 0 ||
+        json_need_text(plan, "fingerprint", &fingerprint, err) < 0) {
+        error_context(err, "%s", path);
+        return NULL;
+    }
     return json_make("{sO ss}", "schedules", object, "fingerprint", fingerprint);
 }
 

@@ -56,8 +56,9 @@ static const struct setting guard_settings[] = {
       "transfers at once, in all" },
     { "in_flight_per_cluster", SETTING_INT, offsetof(struct config_guard, in_flight_per_cluster),
       "50", 1, 100000, "of those that leave one cluster" },
-    { "fresh", SETTING_DURATION, offsetof(struct config_guard, fresh_ms), "2m", SECOND_MS, HOUR_MS,
-      "knowledge older than this frees no node" },
+    { "fresh", SETTING_DURATION, offsetof(struct config_guard, fresh_ms), "2m", 90 * SECOND_MS,
+      HOUR_MS,
+      "knowledge older than this frees no node; a quiet cluster is heard from once a minute" },
     { "attempts", SETTING_INT, offsetof(struct config_guard, attempts), "5", 1, 100,
       "at creating a machine, before its node is given back to where it came from" },
 };

@@ -146,7 +146,7 @@ static int open_clusters(struct fleet *fleet, struct error *err)
 
         fleet->clusters[i] = cluster_open(fleet->world, &settings, err);
         if (!fleet->clusters[i])
-            return error_context(err, "cluster %s", settings.name);
+            return -1;
     }
     return 0;
 }
@@ -306,6 +306,13 @@ const struct node *fleet_node_of(const struct fleet *fleet, const struct config_
     return NULL;
 }
 
+static bool is_old(const char *what, const char *name, const char *trouble, struct error *err)
+{
+    error_set(err, ERROR_DENIED, "%s %s was not seen lately%s%s", what, name,
+              trouble[0] != '\0' ? ": " : "", trouble);
+    return false;
+}
+
 bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config, int64_t fresh_ms,
                     struct error *err)
 {
@@ -314,16 +321,12 @@ bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config,
     int64_t oldest_ms = loop_now(fleet->world->loop) - fresh_ms;
 
     if (!snapshot->is_known || snapshot->nodes_seen_ms < oldest_ms ||
-        snapshot->pods_seen_ms < oldest_ms) {
-        error_set(err, ERROR_DENIED, "cluster %s was last seen too long ago: %s",
-                  config->cluster->name, cluster_trouble(fleet_cluster(fleet, config->cluster)));
-        return false;
-    }
-    if (!pool->is_known || pool->began_ms < oldest_ms) {
-        error_set(err, ERROR_DENIED, "pool %s was last listed too long ago: %s", config->name,
-                  pool->trouble.text);
-        return false;
-    }
+        snapshot->pods_seen_ms < oldest_ms)
+        return is_old("cluster", config->cluster->name,
+                      cluster_trouble(fleet_cluster(fleet, config->cluster)), err);
+    if (!pool->is_known || pool->began_ms < oldest_ms)
+        return is_old("pool", config->name,
+                      pool->trouble.kind == ERROR_NONE ? "" : pool->trouble.text, err);
     return true;
 }
 

@@ -255,7 +255,7 @@ static void keys_together(struct text *said, const struct text *good)
         { { "ephemeral_label", "=true" } },
         { { "ephemeral_label", "a b=true" } },
         { { "ephemeral_label", "a=b=c" } },
-        { { "guard.fresh", "14s" } },
+        { { "poll", "3m" } },
         { { "lead.prior_p95", "29m" } },
         { { "lead", "{prior_p50: 2h}" } },
         { { "queues.chat-large.percentile", "100" } },

@@ -127,12 +127,39 @@ static void a_broken_configuration_starts_nothing(void **state)
     }
 }
 
+static void a_broken_file_is_named_with_line_and_key(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *config = test_folder_write(folder, "sluice.yaml", small_config);
+    owned(chars) char *schedules = text_format("%s/schedules", folder);
+    owned(chars) char *day = NULL;
+    owned(chars) char *plan = test_folder_write(folder, "plan.json", "{\"schedules\": 3}\n");
+    struct error err;
+
+    (void)state;
+    assert_int_equal(file_make_folder(schedules, 0755, &err), 0);
+    day = test_folder_write(folder, "schedules/day.yaml",
+                            "workloads:\n  chat-2x:\n    prod-a: -12\n");
+    for (int i = 0; i < 3; i++) {
+        static const char *const lines[] = { "plan", "apply", "apply @/plan.json" };
+        static const char *const says[] = { "day.yaml:3: workloads.chat-2x.prod-a: ",
+                                            "day.yaml:3: workloads.chat-2x.prod-a: ",
+                                            "plan.json: schedules: " };
+        owned(chars) char *line = text_format("%s -c @/sluice.yaml", lines[i]);
+        owned(said) struct said said = expect_code(folder, 1, line);
+
+        if (!strstr(said.err->chars, says[i]))
+            fail_msg("sluice %s: lacks \"%s\":\n%s", line, says[i], said.err->chars);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_help_of_each_command_is_as_reviewed),
         cmocka_unit_test(a_mistake_is_answered_with_what_to_do),
         cmocka_unit_test(a_broken_configuration_starts_nothing),
+        cmocka_unit_test(a_broken_file_is_named_with_line_and_key),
     };
 
     mem_setup();

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "broker/cli/commands.h"
 #include "broker/fleet/config.h"
+#include "broker/planning/schedule_check.h"
 #include "windows/schedule.h"
 
 #include <stdio.h>
@@ -46,100 +47,13 @@ static void add_result(struct validation *validation, const char *path, const ch
                                     is_valid ? json_null() : json_string(err->text)));
 }
 
-static const struct config_workload *find_workload(const struct config *config, const char *name)
-{
-    for (size_t i = 0; i < config->workload_count; i++)
-        if (text_equal(config->workloads[i].name, name))
-            return &config->workloads[i];
-    return NULL;
-}
-
-static int check_replicas(const struct config *config, const struct schedule *schedule,
-                          const char *path, struct error *err)
-{
-    for (size_t i = 0; i < schedule->replicas_count; i++) {
-        const struct schedule_replicas *item = &schedule->replicas[i];
-        const struct config_workload *workload = find_workload(config, item->workload);
-        bool runs_there = false;
-
-        if (!workload)
-            return error_set(err, ERROR_INVALID,
-                             "%s: workloads.%s: the configuration has no such workload", path,
-                             item->workload);
-        for (size_t at = 0; at < workload->share_count; at++)
-            runs_there = runs_there ||
-                         text_equal(workload->shares[at].cluster->name, item->cluster);
-        if (!runs_there)
-            return error_set(err, ERROR_INVALID,
-                             "%s: workloads.%s.%s: the workload does not run in that cluster", path,
-                             item->workload, item->cluster);
-    }
-    return 0;
-}
-
-/* Nodes that the schedule gives to one reservation, over all clusters. */
-static int64_t nodes_in(const struct schedule *schedule,
-                        const struct config_reservation *reservation)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < schedule->nodes_count; i++)
-        if (text_equal(schedule->nodes[i].machine, reservation->machine) &&
-            text_equal(schedule->nodes[i].region, reservation->region) &&
-            reservation->zone_index < schedule->nodes[i].zone_count)
-            sum += schedule->nodes[i].counts[reservation->zone_index];
-    return sum;
-}
-
-/* Whether the cluster has a pool of that machine in that zone of the region. */
-static bool has_pool(const struct config *config, const struct schedule_nodes *nodes, size_t zone)
-{
-    for (size_t i = 0; i < config->pool_count; i++) {
-        const struct config_pool *pool = &config->pools[i];
-
-        if (text_equal(pool->cluster->name, nodes->cluster) &&
-            text_equal(pool->reservation->machine, nodes->machine) &&
-            text_equal(pool->reservation->region, nodes->region) &&
-            pool->reservation->zone_index == zone)
-            return true;
-    }
-    return false;
-}
-
-static int check_nodes(const struct config *config, const struct schedule *schedule,
-                       const char *path, struct error *err)
-{
-    for (size_t i = 0; i < schedule->nodes_count; i++) {
-        const struct schedule_nodes *nodes = &schedule->nodes[i];
-
-        for (size_t zone = 0; zone < nodes->zone_count; zone++)
-            if (nodes->counts[zone] > 0 && !has_pool(config, nodes, zone))
-                return error_set(err, ERROR_INVALID,
-                                 "%s: compute.%s.%s.%s.counts[%zu]: the cluster has no pool there",
-                                 path, nodes->machine, nodes->region, nodes->cluster, zone);
-    }
-    for (size_t i = 0; i < config->reservation_count; i++) {
-        const struct config_reservation *reservation = &config->reservations[i];
-        int64_t sum = nodes_in(schedule, reservation);
-
-        if (sum > reservation->nodes)
-            return error_set(err, ERROR_INVALID,
-                             "%s: compute.%s.%s: %lld nodes in zone %s, but reservation %s has "
-                             "%lld",
-                             path, reservation->machine, reservation->region, (long long)sum,
-                             reservation->zone, reservation->name, (long long)reservation->nodes);
-    }
-    return 0;
-}
-
 static void validate_schedule(struct validation *validation, const char *path)
 {
     struct error err = { 0 };
     owned(schedule) struct schedule *schedule = schedule_read(path, &err);
 
-    if (schedule && validation->config &&
-        check_replicas(validation->config, schedule, path, &err) == 0)
-        (void)check_nodes(validation->config, schedule, path, &err);
+    if (schedule && validation->config)
+        (void)!schedule_check(validation->config, schedule, path, &err);
     add_result(validation, path, "schedule", &err);
 }
 
@@ -160,6 +74,23 @@ static bool is_config(const char *path)
            yaml_get(yaml_root(document), "clusters");
 }
 
+static char *schedule_path(const struct config *config, size_t window)
+{
+    return text_format("%s/%s.yaml", config->schedules, config->windows->items[window].name);
+}
+
+/* A configuration of the first day has none; when one window has a schedule, all must. */
+static bool has_schedules(const struct config *config)
+{
+    for (size_t i = 0; i < config->windows->count; i++) {
+        owned(chars) char *file = schedule_path(config, i);
+
+        if (file_exists(file))
+            return true;
+    }
+    return false;
+}
+
 static void validate_all(struct validation *validation, const char *path)
 {
     struct error err = { 0 };
@@ -168,10 +99,13 @@ static void validate_all(struct validation *validation, const char *path)
     add_result(validation, path, "config", &err);
     if (!config)
         return;
+    if (!has_schedules(config)) {
+        fprintf(stderr, "%s: no schedules yet; `sluice allocate` writes them\n", config->schedules);
+        return;
+    }
     validation->config = config;
     for (size_t i = 0; i < config->windows->count; i++) {
-        owned(chars) char *file = text_format("%s/%s.yaml", config->schedules,
-                                              config->windows->items[i].name);
+        owned(chars) char *file = schedule_path(config, i);
 
         validate_schedule(validation, file);
     }

@@ -6,92 +6,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "broker/planning/schedule_check.h"
 #include "broker/service/service_parts.h"
 
-#include <inttypes.h>
 #include <string.h>
-
-/* Everything that the schedule names must be configured: a name nobody knows is a mistake. */
-static int check_replicas(const struct config *config, const struct schedule *schedule,
-                          struct error *err)
-{
-    for (size_t i = 0; i < schedule->replicas_count; i++) {
-        const struct schedule_replicas *row = &schedule->replicas[i];
-        bool is_known = false;
-
-        for (size_t w = 0; w < config->workload_count; w++)
-            for (size_t s = 0; s < config->workloads[w].share_count; s++)
-                is_known = is_known ||
-                           (text_equal(config->workloads[w].name, row->workload) &&
-                            text_equal(config->workloads[w].shares[s].cluster->name, row->cluster));
-        if (!is_known)
-            return error_set(err, ERROR_INVALID,
-                             "workload %s in cluster %s is in the schedule but not in %s",
-                             row->workload, row->cluster, config->path);
-    }
-    return 0;
-}
-
-static const struct config_pool *find_pool(const struct config *config,
-                                           const struct schedule_nodes *row, size_t zone)
-{
-    for (size_t i = 0; i < config->pool_count; i++) {
-        const struct config_pool *pool = &config->pools[i];
-
-        if (text_equal(pool->reservation->machine, row->machine) &&
-            text_equal(pool->reservation->region, row->region) &&
-            text_equal(pool->cluster->name, row->cluster) && pool->reservation->zone_index == zone)
-            return pool;
-    }
-    return NULL;
-}
-
-static int check_row(const struct config *config, const struct schedule_nodes *row, int64_t *wanted,
-                     struct error *err)
-{
-    for (size_t zone = 0; zone < row->zone_count; zone++) {
-        const struct config_pool *pool = find_pool(config, row, zone);
-
-        if (!pool && row->counts[zone] == 0)
-            continue;
-        if (!pool)
-            return error_set(err, ERROR_INVALID, "%s has no pool of %s in zone %zu of %s",
-                             row->cluster, row->machine, zone + 1, row->region);
-        if (pool->cluster->role != ROLE_PRODUCTION)
-            return error_set(err, ERROR_INVALID,
-                             "%s is a research cluster: it shares what production leaves and has "
-                             "no counts of its own",
-                             row->cluster);
-        if (row->counts[zone] < pool->static_nodes)
-            return error_set(err, ERROR_INVALID,
-                             "pool %s: %d nodes wanted, and %" PRId64 " of it are static",
-                             pool->name, row->counts[zone], pool->static_nodes);
-        if (pool->node_max > 0 && row->counts[zone] > pool->node_max)
-            return error_set(err, ERROR_INVALID,
-                             "pool %s: %d nodes wanted, and its node_max is %" PRId64, pool->name,
-                             row->counts[zone], pool->node_max);
-        wanted[pool->reservation - config->reservations] += row->counts[zone];
-    }
-    return 0;
-}
-
-static int check_nodes(const struct config *config, const struct schedule *schedule,
-                       struct error *err)
-{
-    int64_t *wanted = mem_new_array(config->reservation_count, sizeof *wanted);
-    int result = 0;
-
-    for (size_t i = 0; i < schedule->nodes_count && result == 0; i++)
-        result = check_row(config, &schedule->nodes[i], wanted, err);
-    for (size_t i = 0; i < config->reservation_count && result == 0; i++)
-        if (wanted[i] > config->reservations[i].nodes)
-            result = error_set(err, ERROR_INVALID,
-                               "%" PRId64 " nodes wanted of reservation %s, which has %" PRId64,
-                               wanted[i], config->reservations[i].name,
-                               config->reservations[i].nodes);
-    mem_free(wanted);
-    return result;
-}
 
 static struct schedule *decode_one(const struct config *config, const char *window,
                                    const char *text, struct error *err)
@@ -106,11 +24,7 @@ static struct schedule *decode_one(const struct config *config, const char *wind
     schedule = schedule_parse(text, strlen(text), source, err);
     if (!schedule)
         return NULL;
-    if (check_replicas(config, schedule, err) < 0 || check_nodes(config, schedule, err) < 0) {
-        error_context(err, "schedule %s", window);
-        return NULL;
-    }
-    return steal(&schedule);
+    return schedule_check(config, schedule, source, err) < 0 ? NULL : steal(&schedule);
 }
 
 struct map *schedules_decode(const struct service *service, const json_t *schedules,

@@ -173,7 +173,7 @@ static const struct {
     { "allocate --demand @/week.csv --config @/sluice.yaml --check", EXIT_DIFFERENT,
       "would change" },
     { "validate --config @/bad.yaml", EXIT_ERROR, "bad.yaml" },
-    { "validate --config @/sluice.yaml", EXIT_ERROR, "weekday-day.yaml: cannot open" },
+    { "validate --config @/sluice.yaml", EXIT_DONE, "no schedules yet" },
 };
 
 static void calls_end_with_their_code_and_write_nothing(void **state)

@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See schedule_check.h.
+ */
+#include "broker/planning/schedule_check.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+
+static const struct config_workload *find_workload(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->workload_count; i++)
+        if (text_equal(config->workloads[i].name, name))
+            return &config->workloads[i];
+    return NULL;
+}
+
+static int check_replicas(const struct config *config, const struct schedule_replicas *row,
+                          const char *source, struct error *err)
+{
+    const struct config_workload *workload = find_workload(config, row->workload);
+
+    if (!workload)
+        return error_set(err, ERROR_INVALID,
+                         "%s: workloads.%s: the configuration has no such workload", source,
+                         row->workload);
+    for (size_t i = 0; i < workload->share_count; i++)
+        if (text_equal(workload->shares[i].cluster->name, row->cluster))
+            return 0;
+    return error_set(err, ERROR_INVALID,
+                     "%s: workloads.%s.%s: the workload does not run in that cluster", source,
+                     row->workload, row->cluster);
+}
+
+/* The cluster's pool of that machine in that zone of the region, or NULL. */
+static const struct config_pool *find_pool(const struct config *config,
+                                           const struct schedule_nodes *row, size_t zone)
+{
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct config_pool *pool = &config->pools[i];
+
+        if (text_equal(pool->cluster->name, row->cluster) &&
+            text_equal(pool->reservation->machine, row->machine) &&
+            text_equal(pool->reservation->region, row->region) &&
+            pool->reservation->zone_index == zone)
+            return pool;
+    }
+    return NULL;
+}
+
+/* What is wrong with so many nodes for the pool; NULL: nothing. */
+static const char *find_fault(const struct config_pool *pool, int nodes)
+{
+    if (!pool)
+        return nodes > 0 ? "the cluster has no pool there" : NULL;
+    if (pool->cluster->role != ROLE_PRODUCTION)
+        return "a research cluster shares what production leaves and has no counts of its own";
+    if (nodes < pool->static_nodes)
+        return "fewer than the pool's static_nodes";
+    if (pool->node_max > 0 && nodes > pool->node_max)
+        return "more than the pool's node_max";
+    return NULL;
+}
+
+static int check_nodes(const struct config *config, const struct schedule_nodes *row,
+                       const char *source, int64_t *wanted, struct error *err)
+{
+    for (size_t zone = 0; zone < row->zone_count; zone++) {
+        const struct config_pool *pool = find_pool(config, row, zone);
+        const char *fault = find_fault(pool, row->counts[zone]);
+
+        if (fault)
+            return error_set(err, ERROR_INVALID, "%s: compute.%s.%s.%s.counts[%zu]: %d: %s", source,
+                             row->machine, row->region, row->cluster, zone, row->counts[zone],
+                             fault);
+        if (pool)
+            wanted[pool->reservation - config->reservations] += row->counts[zone];
+    }
+    return 0;
+}
+
+static int check_all_nodes(const struct config *config, const struct schedule *schedule,
+                           const char *source, int64_t *wanted, struct error *err)
+{
+    for (size_t i = 0; i < schedule->nodes_count; i++)
+        if (check_nodes(config, &schedule->nodes[i], source, wanted, err) < 0)
+            return -1;
+    for (size_t i = 0; i < config->reservation_count; i++) {
+        const struct config_reservation *reservation = &config->reservations[i];
+
+        if (wanted[i] > reservation->nodes)
+            return error_set(err, ERROR_INVALID,
+                             "%s: compute.%s.%s: %" PRId64 " nodes in zone %s, but reservation %s "
+                             "has %" PRId64,
+                             source, reservation->machine, reservation->region, wanted[i],
+                             reservation->zone, reservation->name, reservation->nodes);
+    }
+    return 0;
+}
+
+int schedule_check(const struct config *config, const struct schedule *schedule, const char *source,
+                   struct error *err)
+{
+    int64_t *wanted;
+    int result;
+
+    for (size_t i = 0; i < schedule->replicas_count; i++)
+        if (check_replicas(config, &schedule->replicas[i], source, err) < 0)
+            return -1;
+    wanted = mem_new_array(config->reservation_count, sizeof *wanted);
+    result = check_all_nodes(config, schedule, source, wanted, err);
+    mem_free(wanted);
+    return result;
+}

@@ -8,6 +8,10 @@
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
+#include <string.h>
+
+enum { REASON_MAX = 200 };
+
 static json_t *freeze_encode(const struct freeze *freeze)
 {
     return json_make("{ss ss ss so}", "cluster", freeze->cluster, "reason", freeze->reason, "by",
@@ -96,6 +100,18 @@ static json_t *set_freeze(struct service *service, const char *cluster, struct w
     return value;
 }
 
+int reason_read(const json_t *request, const char **ret_reason, struct error *err)
+{
+    if (json_need_text(request, "reason", ret_reason, err) < 0)
+        return -1;
+    if ((*ret_reason)[0] == '\0' || strlen(*ret_reason) > REASON_MAX)
+        return error_set(err, ERROR_INVALID, "reason: from 1 to %d bytes", REASON_MAX);
+    for (const char *at = *ret_reason; *at; at++)
+        if ((unsigned char)*at < ' ')
+            return error_set(err, ERROR_INVALID, "reason: one line without control characters");
+    return 0;
+}
+
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err)
 {
@@ -104,7 +120,7 @@ json_t *service_freeze(struct service *service, const json_t *request, const cha
     const char *until_text;
     struct wall_time until;
 
-    if (json_need_text(request, "reason", &reason, err) < 0 ||
+    if (reason_read(request, &reason, err) < 0 ||
         json_need_text(request, "until", &until_text, err) < 0 ||
         wall_parse(until_text, false, &until, err) < 0 || check_cluster(service, cluster, err) < 0)
         return NULL;

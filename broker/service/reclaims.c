@@ -286,8 +286,7 @@ json_t *service_reclaim(struct service *service, const json_t *request, const ch
 
     if (json_need_text(request, "cluster", &name, err) < 0 ||
         json_need_int(request, "nodes", &nodes, err) < 0 ||
-        json_need_text(request, "reason", &reason, err) < 0 ||
-        json_find_int(request, "for_s", &for_s, err) < 0)
+        reason_read(request, &reason, err) < 0 || json_find_int(request, "for_s", &for_s, err) < 0)
         return NULL;
     cluster = config_cluster(service->config, name);
     if (!cluster || cluster->role != ROLE_PRODUCTION) {

@@ -71,6 +71,10 @@ int service_store_hold(struct service *service, const char *kind, const char *id
                        json_t *value, const char *event, const char *by, struct error *err)
     __attribute__((warn_unused_result));
 
+/* freezes.c: the reason that a person gives, one line for the status. */
+int reason_read(const json_t *request, const char **ret_reason, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* freezes.c, reclaims.c; described are those that have not ended. */
 int freezes_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 json_t *freezes_describe(const struct service *service);

@@ -98,7 +98,8 @@ struct tally {
     int64_t outgoing;
     int64_t static_nodes;
     int64_t gpus;   /* allocatable on Ready nodes */
-    int64_t age_ms; /* of the oldest fact */
+    int64_t age_ms; /* of the oldest list of a pool */
+    bool is_stale;  /* too little is known to act */
     const char *trouble;
 };
 
@@ -107,7 +108,10 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
     int64_t age_ms = loop_now(service->world->loop) - listed->began_ms;
+    struct error err;
 
+    tally->is_stale |= !fleet_is_fresh(service->fleet, pool->config,
+                                       service->config->guard.fresh_ms, &err);
     tally->present += pool->present;
     tally->incoming += pool->incoming;
     tally->static_nodes += pool->config->static_nodes;
@@ -128,7 +132,7 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
 static const char *state_of(const struct service *service, const struct config_cluster *cluster,
                             const struct tally *tally)
 {
-    if (tally->age_ms > service->config->guard.fresh_ms)
+    if (tally->is_stale)
         return "STALE";
     if (guard_freeze(&service->guard, cluster->name, loop_wall(service->world->loop)))
         return "FROZEN";

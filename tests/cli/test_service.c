@@ -252,6 +252,8 @@ static void exit_codes_say_what_happened(void **state)
     expect(1, "freeze --cluster prod-z --for 1h --reason x", "no cluster prod-z");
     expect(1, "freeze --until 2020-01-01T00:00:00Z --reason x", "has passed");
     expect(1, "unfreeze", "there is no freeze of all");
+    expect(1, "freeze --for 1h --reason a\nb", "without control characters");
+    expect(1, "reclaim --to prod-a --nodes 1 --reason a\nb", "without control characters");
     expect(1, "transfers t-none", "there is no transfer t-none");
     expect(75, "serve", "another sluice serves this journal");
     expect(0, "freeze --for 1h --reason incident", "all clusters: frozen until");

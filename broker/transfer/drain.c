@@ -14,6 +14,7 @@ enum { FORCE_WAIT_MS = 30 * SECOND_MS };
 struct rest {
     int count;
     int refused;             /* deletes of this step that were not accepted yet */
+    int granted;             /* pods within the grace that our delete gave them */
     const struct pod *first; /* one of them, to be named */
     const struct effect *blocker;
 };
@@ -23,10 +24,12 @@ static struct wall_time deadline(const struct runner *runner, const struct trans
     return (struct wall_time){ transfer->cordoned.ms + runner->config->drain.deadline_ms };
 }
 
-/* Seconds of grace that a forced delete may still grant, at least one. */
-static int64_t grace_left_s(const struct pod *pod, int64_t left_ms)
+/* Seconds of grace that a forced delete grants, at least one.  A pod that nobody asked in time (a
+   freeze, a broker that was down) has its own grace yet, up to a whole drain's length. */
+static int64_t grace_s(const struct runner *runner, const struct pod *pod, int64_t left_ms)
 {
-    int64_t left_s = left_ms / SECOND_MS;
+    int64_t left_s = (pod->deletion.ms == 0 ? runner->config->drain.deadline_ms : left_ms) /
+                     SECOND_MS;
 
     if (left_s > pod->grace_s)
         left_s = pod->grace_s;
@@ -39,7 +42,7 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
     struct effect_target target = {
         .object = pod->uid,
         .pod = pod,
-        .grace_s = grace_left_s(pod, left_ms),
+        .grace_s = grace_s(runner, pod, left_ms),
     };
     const struct effect *mark = effect_find(transfer, EFFECT_MARK, pod->uid);
 
@@ -53,6 +56,16 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
 static bool is_on_node(const struct pod *pod, const struct transfer *transfer)
 {
     return text_equal(pod->node_name, transfer->node) && pod_must_leave(pod);
+}
+
+/* Whether the pod is within the grace that our delete gave it. */
+static bool has_time(const struct runner *runner, const struct transfer *transfer,
+                     const struct pod *pod)
+{
+    const struct effect *effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+
+    return effect && effect->answered_ms > 0 && effect->outcome == ERROR_NONE &&
+           pod->deletion.ms > runner_now(runner).ms;
 }
 
 /* Asks each pod to leave: by eviction before its last moment, by deletion after it. */
@@ -72,6 +85,10 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
             continue;
         rest.count++;
         rest.first = pod;
+        if (has_time(runner, transfer, pod)) {
+            rest.granted++;
+            continue;
+        }
         if (left_ms <= pod->grace_s * SECOND_MS && (pod->deletion.ms == 0 || left_ms <= 0)) {
             effect = delete_pod(runner, transfer, pod, left_ms, snapshot->pods_seen_ms);
             rest.refused += effect->kind != EFFECT_DELETE_POD || effect->outcome != ERROR_NONE ||
@@ -152,7 +169,7 @@ enum verdict step_force(struct runner *runner, struct transfer *transfer)
 
     /* Every delete was accepted and its last second has passed: what is left cannot stop by
        itself (a dead kubelet, a process that hangs).  Only the machine's end will end it. */
-    if (rest.refused == 0 &&
+    if (rest.refused == 0 && rest.granted == 0 &&
         loop_now(runner->world->loop) - transfer->step_began_ms >= FORCE_WAIT_MS &&
         runner_now(runner).ms >= deadline(runner, transfer).ms)
         return STEP_DONE;

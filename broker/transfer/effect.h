@@ -78,6 +78,9 @@ const struct effect *effect_find(const struct transfer *transfer, enum effect_ki
 bool effect_is_open(const struct transfer *transfer, enum effect_kind kind, const char *object,
                     int64_t seen_ms);
 
+/* Whether it was sent and not every sending was refused for certain; effect may be NULL. */
+bool effect_may_have_happened(const struct effect *effect);
+
 /* "announce", "cordon", ... */
 const char *effect_kind_name(enum effect_kind kind);
 

@@ -164,7 +164,7 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
         enum node_look look = look_at_node(runner, transfer, transfer->step_began_ms);
 
         transfer_wait_for(transfer, "a direct read of the node");
-        return look == NODE_LOOK_UNKNOWN || look == NODE_LOOK_OURS ? STEP_WAIT : STEP_DONE;
+        return look == NODE_LOOK_STATIC || look == NODE_LOOK_GONE ? STEP_DONE : STEP_WAIT;
     }
 
     notes = json_make("{snsnsn}", SLUICE_NOTE_TRANSFER, SLUICE_NOTE_DEPARTURE,

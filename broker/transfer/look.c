@@ -142,11 +142,11 @@ static void node_answered(void *context, const json_t *body, const struct error 
         return finish(reading, false);
     if (!text_equal(node->uid, transfer->node_uid))
         reading->node = NODE_LOOK_GONE;
-    else if (fleet_is_ephemeral(reading->runner->config, node) &&
-             text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id))
-        reading->node = NODE_LOOK_OURS;
-    else
+    else if (!text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id))
         reading->node = NODE_LOOK_STATIC;
+    else
+        reading->node = fleet_is_ephemeral(reading->runner->config, node) ? NODE_LOOK_OURS
+                                                                          : NODE_LOOK_MARKED;
     node_free(node);
     finish(reading, true);
 }

@@ -23,7 +23,8 @@ bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t sinc
 enum node_look {
     NODE_LOOK_UNKNOWN, /* no answer yet; one is asked for */
     NODE_LOOK_OURS,    /* same UID, still movable, and marked by this transfer */
-    NODE_LOOK_STATIC,  /* same UID, but not movable any more, or not ours */
+    NODE_LOOK_MARKED,  /* same UID and marked by this transfer, but not movable any more */
+    NODE_LOOK_STATIC,  /* same UID, but not ours */
     NODE_LOOK_GONE,    /* no such node, or another one by that name */
 };
 enum node_look look_at_node(struct runner *runner, struct transfer *transfer, int64_t since_ms);

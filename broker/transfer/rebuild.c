@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    NO_CAPACITY_PATIENCE_MS = 4 * MINUTE_MS, /* a slot just freed may take minutes to be seen */
+    PATIENCE_MS = 4 * MINUTE_MS, /* a slot just freed may take minutes to be seen */
     GPUS_STABLE_MS = 10 * SECOND_MS,
 };
 
@@ -76,7 +76,8 @@ static enum verdict look_at_trouble(struct runner *runner, struct transfer *tran
         return STEP_WAIT;
     transfer_wait_for(transfer, "machine %s, attempt %d: %s", transfer->new_instance,
                       transfer->attempt, trouble->text);
-    if (trouble->kind == ERROR_NO_CAPACITY && since_ms < NO_CAPACITY_PATIENCE_MS)
+    /* On the way back there is no other pool to try: attempts follow each other slowly. */
+    if ((trouble->kind == ERROR_NO_CAPACITY || transfer->is_returning) && since_ms < PATIENCE_MS)
         return STEP_WAIT;
     if (trouble->kind == ERROR_TRANSIENT || trouble->kind == ERROR_THROTTLED)
         return STEP_WAIT;
@@ -89,6 +90,7 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     struct effect_target target = { .object = transfer->new_instance };
     const struct instance *instance = NULL;
     const struct effect *effect;
+    struct error trouble = { 0 };
 
     if (transfer->new_instance[0] == '\0')
         transfer_name_instance(transfer);
@@ -112,10 +114,21 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
                         fleet_pool(runner->fleet, goal)->began_ms);
     if (effect->is_in_flight || effect->answered_ms == 0)
         return STEP_WAIT;
-    return look_at_trouble(runner, transfer,
-                           &(struct error){ .kind = effect->outcome == ERROR_UNKNOWN_OUTCOME
-                                                        ? ERROR_TRANSIENT
-                                                        : effect->outcome });
+    if (effect->outcome != ERROR_NONE)
+        error_set(&trouble,
+                  effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome,
+                  "%s", effect->text);
+    return look_at_trouble(runner, transfer, &trouble);
+}
+
+bool step_may_discard(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct node *node = transfer->step == STEP_JOIN
+                                  ? fleet_node_of(runner->fleet, transfer_goal(transfer),
+                                                  transfer->new_instance)
+                                  : NULL;
+
+    return !node || !effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid));
 }
 
 static const char *what_is_missing(const struct node *node, const struct config_pool *goal)

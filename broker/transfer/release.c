@@ -15,6 +15,7 @@ static enum verdict check_node(struct runner *runner, struct transfer *transfer)
     case NODE_LOOK_UNKNOWN:
         transfer_wait_for(transfer, "a direct read of the node");
         return STEP_WAIT;
+    case NODE_LOOK_MARKED:
     case NODE_LOOK_STATIC:
         transfer_wait_for(transfer, "node %s is not movable any more", transfer->node);
         return STEP_UNDO;
@@ -55,7 +56,8 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
                       instance_state_name(instance->state));
     if (instance->state == INSTANCE_DELETING)
         return STEP_WAIT;
-    if (!effect || effect->sent_count == 0) {
+    /* A refused removal did not happen, and what was true before it may not be true any more. */
+    if (!effect_may_have_happened(effect)) {
         verdict = check_node(runner, transfer);
         if (verdict != STEP_DONE)
             return verdict;

@@ -14,7 +14,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { TICK_MS = 2 * SECOND_MS, WAKE_MS = 20, ENDED_KEPT = 200 };
+enum {
+    TICK_MS = 2 * SECOND_MS,
+    WAKE_MS = 20,
+    ENDED_KEPT = 200,
+    UNDO_DEADLINE_MS = 15 * MINUTE_MS, /* of one step back, before a person is called */
+};
 
 static void tick(void *context);
 
@@ -89,17 +94,12 @@ static char *claim_of_instance(const struct transfer *transfer)
     return text_format("instance/%s/%s", transfer->source->name, transfer->instance);
 }
 
-/* What an ended transfer leaves in the journal: its record; claims and effects go. */
-static void batch_end(struct runner *runner, struct journal_batch *batch, struct transfer *transfer)
+/* Takes the effects out of the journal; one that is under way takes itself out when it is
+   answered. */
+static void batch_effects(struct journal_batch *batch, struct transfer *transfer)
 {
-    owned(chars) char *node = claim_of_node(transfer);
-    owned(chars) char *instance = claim_of_instance(transfer);
-    owned(json) json_t *leads = leads_encode(&runner->leads);
     void *value;
 
-    journal_release(batch, node, transfer->id);
-    journal_release(batch, instance, transfer->id);
-    journal_put(batch, "leads", "all", runner->leads_rev, leads);
     for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);) {
         struct effect *effect = value;
         owned(chars) char *id = text_format("%s/%s/%s", transfer->id,
@@ -110,6 +110,19 @@ static void batch_end(struct runner *runner, struct journal_batch *batch, struct
         journal_remove(batch, "effect", id, effect->rev);
         effect->rev = 0;
     }
+}
+
+/* What an ended transfer leaves in the journal: its record; claims and effects go. */
+static void batch_end(struct runner *runner, struct journal_batch *batch, struct transfer *transfer)
+{
+    owned(chars) char *node = claim_of_node(transfer);
+    owned(chars) char *instance = claim_of_instance(transfer);
+    owned(json) json_t *leads = leads_encode(&runner->leads);
+
+    journal_release(batch, node, transfer->id);
+    journal_release(batch, instance, transfer->id);
+    journal_put(batch, "leads", "all", runner->leads_rev, leads);
+    batch_effects(batch, transfer);
 }
 
 /* THE one place where step and state change. */
@@ -148,7 +161,7 @@ static void begin_undo(struct runner *runner, struct transfer *transfer)
     const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
 
     require(step_can_undo(transfer->step) ||
-            (transfer->step == STEP_RELEASE && (!remove || remove->sent_count == 0)));
+            (transfer->step == STEP_RELEASE && !effect_may_have_happened(remove)));
     transfer->is_undoing = true;
     change_step(runner, transfer, transfer->step, TRANSFER_LIVE, "undo");
 }
@@ -171,28 +184,38 @@ static void step_next(struct runner *runner, struct transfer *transfer)
                     transfer->is_returning ? TRANSFER_RETURNED : TRANSFER_DONE, "handed_over");
 }
 
+static enum verdict call_operator(struct transfer *transfer)
+{
+    if (!transfer->needs_operator)
+        log_warn("transfer_needs_operator", FIELD_TEXT("transfer", transfer->id),
+                 FIELD_TEXT("node", transfer->node),
+                 FIELD_TEXT("step", transfer_steps[transfer->step].name),
+                 FIELD_TEXT("text", transfer->waiting));
+    transfer->needs_operator = true;
+    return STEP_WAIT;
+}
+
 /* The verdict that a missed deadline makes of a wait. */
 static enum verdict after_deadline(struct runner *runner, struct transfer *transfer)
 {
     const struct step *step = &transfer_steps[transfer->step];
+    int64_t deadline_ms = transfer->is_undoing ? UNDO_DEADLINE_MS : step->deadline_ms;
 
-    if (transfer->is_undoing || step->deadline_ms == 0 ||
-        runner_now(runner).ms - transfer->step_began.ms < step->deadline_ms)
+    if (deadline_ms == 0 || runner_now(runner).ms - transfer->step_began.ms < deadline_ms)
         return STEP_WAIT;
+    if (transfer->is_undoing)
+        return call_operator(transfer);
     switch (step->late) {
     case LATE_UNDO:
         return STEP_UNDO;
     case LATE_NEXT:
         return STEP_DONE;
     case LATE_BACK:
-        return transfer->is_discarding ? STEP_WAIT : STEP_BACK;
+        return !transfer->is_discarding && step_may_discard(runner, transfer)
+                   ? STEP_BACK
+                   : call_operator(transfer);
     case LATE_OPERATOR:
-        if (!transfer->needs_operator)
-            log_warn("transfer_needs_operator", FIELD_TEXT("transfer", transfer->id),
-                     FIELD_TEXT("node", transfer->node), FIELD_TEXT("step", step->name),
-                     FIELD_TEXT("text", transfer->waiting));
-        transfer->needs_operator = true;
-        return STEP_WAIT;
+        return call_operator(transfer);
     }
     return STEP_WAIT;
 }
@@ -203,10 +226,11 @@ static enum verdict judge(struct runner *runner, struct transfer *transfer)
     enum verdict verdict;
 
     if (transfer->is_undoing)
-        return step->undo ? step->undo(runner, transfer) : STEP_DONE;
-    if (transfer->wants_undo && step_can_undo(transfer->step))
-        return STEP_UNDO;
-    verdict = step->run(runner, transfer);
+        verdict = step->undo ? step->undo(runner, transfer) : STEP_DONE;
+    else if (transfer->wants_undo && step_can_undo(transfer->step))
+        verdict = STEP_UNDO;
+    else
+        verdict = step->run(runner, transfer);
     return verdict == STEP_WAIT ? after_deadline(runner, transfer) : verdict;
 }
 
@@ -259,6 +283,7 @@ static void trim(struct runner *runner)
         }
         batch = journal_batch_new(runner->epoch);
         journal_remove(batch, "transfer", transfer->id, transfer->rev);
+        batch_effects(batch, transfer); /* left by a death between the end and their answers */
         if (journal_commit(runner->world->journal, &batch, &err) < 0)
             return runner_break(runner, &err);
         transfer_free(transfer);
@@ -358,7 +383,11 @@ static int load_transfer(void *context, const char *id, uint64_t rev, const json
     struct transfer *transfer = transfer_decode(runner->config, value, err);
     size_t at = runner->transfers.count;
 
-    (void)id;
+    if (!transfer && err->kind == ERROR_INVALID &&
+        !text_equal(json_text_or(value, "state", ""), transfer_state_name(TRANSFER_LIVE))) {
+        log_warn("transfer_ignored", FIELD_TEXT("transfer", id), FIELD_TEXT("text", err->text));
+        return 0;
+    }
     if (!transfer)
         return -1;
     transfer->rev = rev;

@@ -75,4 +75,7 @@ enum verdict step_clear(struct runner *runner, struct transfer *transfer);
 /* rebuild.c */
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer);
 enum verdict step_join(struct runner *runner, struct transfer *transfer);
+/* Whether the machine of this attempt never served: once its start-up taint was lifted somebody's
+   pods may run on it. */
+bool step_may_discard(const struct runner *runner, const struct transfer *transfer);
 enum verdict step_hand_over(struct runner *runner, struct transfer *transfer);

@@ -245,87 +245,85 @@ static void expect_plan(const char *chars, bool with_names, const char *want)
         fail_msg("%s\n  want: %s\n  got:  %s", chars, want, got->chars);
 }
 
+static const struct {
+    const char *scene;
+    const char *plan;
+} rules[] = {
+    /* nobody wants a number */
+    { "P a has=6; R res has=10;", "" },
+    { "P a has=6; P b has=3; R res has=1 weight=9;", "" },
+    { "P a has=6 want=6; R res has=10;", "" },
+    /* growth */
+    { "P a has=6 want=8; R res has=10;", "res->a x2" },
+    { "P a has=6 in=2 want=8; R res has=10;", "" },
+    { "P a has=6 in=1 want=8; R res has=10;", "res->a x1" },
+    { "P a has=6 want=20; R res has=10 floor=3;", "res->a x7, a lacks 7" },
+    { "P a has=6 want=8; R res has=10 free=1;", "res->a x1, a lacks 1" },
+    { "P a has=6 want=8; R res has=2 floor=2 free=2;", "a lacks 2" },
+    { "P a has=0 want=0; R res has=1;", "" },
+    /* a spare of production comes before research */
+    { "P a has=6 want=8; P b has=6 want=5; R res has=9;", "b->a x1, res->a x1" },
+    { "P a has=6 want=8; P b has=6; R res has=9;", "res->a x2" },
+    /* the one that lacks most is served first, and they end alike */
+    { "P a has=0 want=2; P b has=0 want=4; R res has=3;",
+      "res->b x2, res->a x1, a lacks 1, b lacks 2" },
+    /* shrinking, by weight */
+    { "P a has=9 want=6; R res has=1;", "a->res x3" },
+    { "P a has=9 want=1 floor=5; R res has=1;", "a->res x4" },
+    { "P a has=9 want=6; R x has=0 weight=2; R y has=0 weight=1;", "a->x x1, a->y x1, a->x x1" },
+    { "P a has=9 want=6; R x has=6 weight=2; R y has=1 weight=1;", "a->y x2, a->x x1" },
+    { "P a has=9 want=6; R x has=2 max=3; R y has=9 max=10;", "a->x x1, a->y x1" },
+    { "P a has=9 want=6; R x has=2 in=1 max=3; R y has=9 max=9;", "" },
+    { "P a has=9 want=6;", "" },
+    { "P a has=9 want=6 free=0; R x has=1;", "" },
+    /* taking from research, by weight */
+    { "P a has=0 want=3; R x has=6 weight=2; R y has=6 weight=1;", "y->a x3" },
+    { "P a has=0 want=1; R x has=6 weight=2; R y has=6 weight=1 floor=6;", "x->a x1" },
+    /* research pools do not trade */
+    { "R x has=9 weight=1; R y has=1 weight=9;", "" },
+    /* reservations never mix */
+    { "P a has=1 want=3; R res has=9 east=0;", "a lacks 2" },
+    { "P a has=5 want=3; R res has=9 east=0;", "" },
+    { "P a has=1 want=3; P b has=9 want=1 east=0; R r has=1; R s has=0 east=0;",
+      "r->a x1, b->s x8, a lacks 1" },
+    /* reclaims */
+    { "P a has=6 level=8; R res has=10;", "!res->a x2" },
+    { "P a has=6 want=9 level=8; R res has=10;", "!res->a x2, res->a x1" },
+    { "P a has=6 want=6 level=8; R res has=10;", "!res->a x2" },
+    { "P a has=6 want=9 level=3; R res has=10;", "res->a x3" },
+    { "P a has=9 want=6 level=8; R res has=0;", "a->res x1" },
+    { "P a has=6 in=2 want=6 level=8; R res has=10;", "" },
+    { "P a has=0 want=9; P b has=0 level=2; R res has=3;", "!res->b x2, res->a x1, a lacks 8" },
+    { "P a has=2 want=4; P b has=2 want=2 level=3; R res has=9;", "!res->b x1, res->a x2" },
+    /* no pool grows over its limit, whoever asks */
+    { "P a has=6 max=7 level=9; R res has=10;", "!res->a x1" },
+    { "P a has=6 max=7 want=7 level=9; R res has=10;", "!res->a x1" },
+    { "P a has=38 want=38 level=50; R res has=10;", "!res->a x2" },
+    /* what is not wanted any more is withdrawn, newest first */
+    { "P a has=6 in=2 want=7; R res has=8; T one res>a; T two res>a;", "withdraw two" },
+    { "P a has=6 in=2 want=6; R res has=8; T one res>a; T two res>a fixed;",
+      "a->res x1, withdraw one" },
+    { "P a has=6 in=2 want=6; R res has=8; T one res>a fixed; T two res>a fixed;", "a->res x2" },
+    { "P a has=4 want=6; R res has=8 in=2; T one a>res; T two a>res;",
+      "withdraw two, withdraw one" },
+    { "P a has=4 want=7; R res has=8 in=2; T one a>res; T two a>res;",
+      "res->a x1, withdraw two, withdraw one" },
+    { "P a has=4; R res has=8 in=2; T one a>res; T two res>a;", "" },
+    /* between two production pools a transfer is withdrawn once, for either's sake */
+    { "P a has=5 want=6; P b has=5 in=1 want=5; R res has=8; T one a>b;", "withdraw one" },
+    { "P b has=5 in=1 want=5; P a has=5 want=6; R res has=8; T one a>b;", "withdraw one" },
+    { "P a has=5 want=6; P b has=5 in=1 want=6; R res has=8; T one a>b;",
+      "res->b x1, withdraw one" },
+    /* a pool that is left alone is not filled or emptied by a withdrawal */
+    { "P a has=5 want=6; P b has=5 in=1; R res has=8; T one a>b;", "withdraw one" },
+    { "P b has=5; P a has=5 in=1 want=5; R res has=8; T one b>a;", "withdraw one" },
+};
+
 static void plans_are_what_the_rules_say(void **state)
 {
-    static const struct {
-        const char *scene;
-        const char *plan;
-    } cases[] = {
-        /* nobody wants a number */
-        { "P a has=6; R res has=10;", "" },
-        { "P a has=6; P b has=3; R res has=1 weight=9;", "" },
-        { "P a has=6 want=6; R res has=10;", "" },
-        /* growth */
-        { "P a has=6 want=8; R res has=10;", "res->a x2" },
-        { "P a has=6 in=2 want=8; R res has=10;", "" },
-        { "P a has=6 in=1 want=8; R res has=10;", "res->a x1" },
-        { "P a has=6 want=20; R res has=10 floor=3;", "res->a x7, a lacks 7" },
-        { "P a has=6 want=8; R res has=10 free=1;", "res->a x1, a lacks 1" },
-        { "P a has=6 want=8; R res has=2 floor=2 free=2;", "a lacks 2" },
-        { "P a has=0 want=0; R res has=1;", "" },
-        /* a spare of production comes before research */
-        { "P a has=6 want=8; P b has=6 want=5; R res has=9;", "b->a x1, res->a x1" },
-        { "P a has=6 want=8; P b has=6; R res has=9;", "res->a x2" },
-        /* the one that lacks most is served first, and they end alike */
-        { "P a has=0 want=2; P b has=0 want=4; R res has=3;",
-          "res->b x2, res->a x1, a lacks 1, b lacks 2" },
-        /* shrinking, by weight */
-        { "P a has=9 want=6; R res has=1;", "a->res x3" },
-        { "P a has=9 want=1 floor=5; R res has=1;", "a->res x4" },
-        { "P a has=9 want=6; R x has=0 weight=2; R y has=0 weight=1;",
-          "a->x x1, a->y x1, a->x x1" },
-        { "P a has=9 want=6; R x has=6 weight=2; R y has=1 weight=1;", "a->y x2, a->x x1" },
-        { "P a has=9 want=6; R x has=2 max=3; R y has=9 max=10;", "a->x x1, a->y x1" },
-        { "P a has=9 want=6; R x has=2 in=1 max=3; R y has=9 max=9;", "" },
-        { "P a has=9 want=6;", "" },
-        { "P a has=9 want=6 free=0; R x has=1;", "" },
-        /* taking from research, by weight */
-        { "P a has=0 want=3; R x has=6 weight=2; R y has=6 weight=1;", "y->a x3" },
-        { "P a has=0 want=1; R x has=6 weight=2; R y has=6 weight=1 floor=6;", "x->a x1" },
-        /* research pools do not trade */
-        { "R x has=9 weight=1; R y has=1 weight=9;", "" },
-        /* reservations never mix */
-        { "P a has=1 want=3; R res has=9 east=0;", "a lacks 2" },
-        { "P a has=5 want=3; R res has=9 east=0;", "" },
-        { "P a has=1 want=3; P b has=9 want=1 east=0; R r has=1; R s has=0 east=0;",
-          "r->a x1, b->s x8, a lacks 1" },
-        /* reclaims */
-        { "P a has=6 level=8; R res has=10;", "!res->a x2" },
-        { "P a has=6 want=9 level=8; R res has=10;", "!res->a x2, res->a x1" },
-        { "P a has=6 want=6 level=8; R res has=10;", "!res->a x2" },
-        { "P a has=6 want=9 level=3; R res has=10;", "res->a x3" },
-        { "P a has=9 want=6 level=8; R res has=0;", "a->res x1" },
-        { "P a has=6 in=2 want=6 level=8; R res has=10;", "" },
-        { "P a has=0 want=9; P b has=0 level=2; R res has=3;", "!res->b x2, res->a x1, a lacks 8" },
-        { "P a has=2 want=4; P b has=2 want=2 level=3; R res has=9;", "!res->b x1, res->a x2" },
-        /* no pool grows over its limit, whoever asks */
-        { "P a has=6 max=7 level=9; R res has=10;", "!res->a x1" },
-        { "P a has=6 max=7 want=7 level=9; R res has=10;", "!res->a x1" },
-        { "P a has=38 want=38 level=50; R res has=10;", "!res->a x2" },
-        /* what is not wanted any more is withdrawn, newest first */
-        { "P a has=6 in=2 want=7; R res has=8; T one res>a; T two res>a;", "withdraw two" },
-        { "P a has=6 in=2 want=6; R res has=8; T one res>a; T two res>a fixed;",
-          "a->res x1, withdraw one" },
-        { "P a has=6 in=2 want=6; R res has=8; T one res>a fixed; T two res>a fixed;",
-          "a->res x2" },
-        { "P a has=4 want=6; R res has=8 in=2; T one a>res; T two a>res;",
-          "withdraw two, withdraw one" },
-        { "P a has=4 want=7; R res has=8 in=2; T one a>res; T two a>res;",
-          "res->a x1, withdraw two, withdraw one" },
-        { "P a has=4; R res has=8 in=2; T one a>res; T two res>a;", "" },
-        /* between two production pools a transfer is withdrawn once, for either's sake */
-        { "P a has=5 want=6; P b has=5 in=1 want=5; R res has=8; T one a>b;", "withdraw one" },
-        { "P b has=5 in=1 want=5; P a has=5 want=6; R res has=8; T one a>b;", "withdraw one" },
-        { "P a has=5 want=6; P b has=5 in=1 want=6; R res has=8; T one a>b;",
-          "res->b x1, withdraw one" },
-        /* a pool that is left alone is not filled or emptied by a withdrawal */
-        { "P a has=5 want=6; P b has=5 in=1; R res has=8; T one a>b;", "withdraw one" },
-        { "P b has=5; P a has=5 in=1 want=5; R res has=8; T one b>a;", "withdraw one" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_plan(cases[i].scene, false, cases[i].plan);
+    for (size_t i = 0; i < COUNT_OF(rules); i++)
+        expect_plan(rules[i].scene, false, rules[i].plan);
 }
 
 static void the_cheapest_nodes_go_first(void **state)

@@ -1,0 +1,413 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Hazards: each case plays one way in which a transfer could lose work, lose a machine, or stop for
+ * ever, and that a reader of the code would not see.
+ */
+#include "broker/service/service_parts.h"
+#include "tests/cli/small_world.h"
+#include "tools/simulator/model.h"
+
+static void run_until(struct rehearsal *rehearsal, int64_t step_ms, int64_t limit_ms,
+                      bool (*is_there)(struct rehearsal *rehearsal))
+{
+    int64_t end_ms = loop_now(rehearsal->loop) + limit_ms;
+
+    while (!is_there(rehearsal)) {
+        if (loop_now(rehearsal->loop) >= end_ms)
+            fail_msg("it did not come to that");
+        rehearsal_run(rehearsal, step_ms);
+    }
+}
+
+static struct transfer *first_live(struct rehearsal *rehearsal)
+{
+    struct runner *runner = rehearsal->service->runner;
+
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        if (runner->transfers.items[i]->state == TRANSFER_LIVE)
+            return runner->transfers.items[i];
+    return NULL;
+}
+
+static void freeze(struct rehearsal *rehearsal, const char *cluster, int64_t duration_ms)
+{
+    struct wall_time until = { loop_wall(rehearsal->loop).ms + duration_ms };
+    char text[WALL_TEXT_SIZE];
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", cluster, "until",
+                                            wall_format(until, text), "reason", "incident");
+    owned(json) json_t *answer = service_freeze(rehearsal->service, request, "test", &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+}
+
+static bool cordon_is_sent(struct rehearsal *rehearsal)
+{
+    const struct transfer *transfer = first_live(rehearsal);
+
+    return transfer && effect_find(transfer, EFFECT_CORDON, transfer->node_uid);
+}
+
+/* Pods of jobs that were told to stop with less than their own grace. */
+static int shortened(const struct rehearsal *rehearsal)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < rehearsal->simulator->cluster_count; i++) {
+        void *value;
+
+        for (size_t k = 0; map_next(rehearsal->simulator->clusters[i].pods, &k, NULL, &value);) {
+            const struct kube_pod *pod = value;
+
+            count += pod->job && pod->deletion_ms > 0 && pod->deletion_grace_s < pod->grace_s;
+        }
+    }
+    return count;
+}
+
+static void a_freeze_in_a_drain_takes_no_grace_away(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 21, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 10, 10);
+    run_until(rehearsal, 10, HOUR_MS, cordon_is_sent);
+    freeze(rehearsal, "", HOUR_MS);
+    for (int i = 0; i < 100 * 60 * 5; i++) {
+        rehearsal_run(rehearsal, 200);
+        assert_int_equal(shortened(rehearsal), 0);
+    }
+    expect_rest(rehearsal, 10);
+}
+
+static void a_freeze_of_the_target_keeps_the_machine(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 22, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 10, 10);
+    run_until(rehearsal, 10, HOUR_MS, cordon_is_sent);
+    freeze(rehearsal, "prod-a", 2 * HOUR_MS);
+    rehearsal_run(rehearsal, 110 * MINUTE_MS);
+    assert_int_equal(simulator_pool_target(rehearsal->simulator, "research-a-east"), 10);
+    assert_int_equal(simulator_pool_target(rehearsal->simulator, "prod-a-east"), 6);
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    expect_rest(rehearsal, 10);
+}
+
+/* Before the lists are complete nobody knows what a pool has: such a reclaim would be a promise of
+   a wrong number. */
+static void a_reclaim_rests_on_facts(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, "");
+        owned(json) json_t *request = json_make("{ss si ss}", "cluster", "prod-a", "nodes", 3,
+                                                "reason", "launch");
+        owned(json) json_t *answer = NULL;
+
+        for (int i = 0; i < 2000 && !answer; i++) {
+            struct error err = { 0 };
+
+            rehearsal_run(rehearsal, 1);
+            answer = service_reclaim(rehearsal->service, request, "test", &err);
+        }
+        assert_non_null(answer);
+        rehearsal_run(rehearsal, 25 * MINUTE_MS);
+        expect_rest(rehearsal, 9);
+    }
+}
+
+static void put_record(struct rehearsal *rehearsal, const char *kind, const char *id, json_t *value)
+{
+    struct journal_batch *batch;
+    uint64_t epoch;
+    struct error err = { 0 };
+
+    assert_int_equal(journal_begin_epoch(rehearsal->journal, &epoch, &err), 0);
+    batch = journal_batch_new(epoch);
+    journal_put(batch, kind, id, 0, value);
+    if (journal_commit(rehearsal->journal, &batch, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* A transfer that ended long ago, as a record. */
+static json_t *old_transfer(const struct rehearsal *rehearsal, int number, const char *id)
+{
+    owned(transfer) struct transfer *transfer = transfer_new();
+
+    text_copy(transfer->id, sizeof transfer->id, id);
+    transfer->state = TRANSFER_DONE;
+    transfer->step = STEP_HAND_OVER;
+    transfer->source = &rehearsal->config->pools[0];
+    transfer->target = &rehearsal->config->pools[1];
+    transfer->created.ms = 1000 + number;
+    return transfer_encode(transfer);
+}
+
+static void restart(struct rehearsal *rehearsal)
+{
+    struct error err = { 0 };
+
+    rehearsal_kill(rehearsal);
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* The process died between a transfer's end and the answer to its last effect; two hundred
+   transfers later its record is forgotten.  The effect must not outlive it. */
+static void a_forgotten_transfer_leaves_nothing_behind(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 23, "");
+    owned(json)
+        json_t *effect = json_make("{ss ss ss ss ss}", "transfer", "t-old-0", "kind", "welcome",
+                                   "object", "uid-1", "name", "node-1", "state", "intent");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    for (int i = 0; i < 220; i++) {
+        owned(chars) char *id = text_format("t-old-%d", i);
+        owned(json) json_t *value = old_transfer(rehearsal, i, id);
+
+        put_record(rehearsal, "transfer", id, value);
+    }
+    put_record(rehearsal, "effect", "t-old-0/welcome/uid-1", effect);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 200);
+    assert_false(service_is_broken(rehearsal->service));
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_rest(rehearsal, 6);
+}
+
+static void a_pool_that_is_configured_no_more_stops_only_live_transfers(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 24, "");
+    owned(json) json_t *ended = old_transfer(rehearsal, 0, "t-ended");
+    owned(json) json_t *live = old_transfer(rehearsal, 0, "t-live");
+    struct error err = { 0 };
+
+    (void)state;
+    json_object_set_new(ended, "source", json_string("prod-a-gone"));
+    json_object_set_new(live, "source", json_string("prod-a-gone"));
+    json_object_set_new(live, "state", json_string("live"));
+    put_record(rehearsal, "transfer", "t-ended", ended);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_rest(rehearsal, 6);
+    put_record(rehearsal, "transfer", "t-live", live);
+    rehearsal_kill(rehearsal);
+    assert_int_equal(rehearsal_start(rehearsal, &err), -1);
+    assert_non_null(strstr(err.text, "prod-a-gone"));
+}
+
+static void patched(void *context, const json_t *body, const struct error *err)
+{
+    (void)body;
+    if (err)
+        fail_msg("%s", err->text);
+    *(bool *)context = true;
+}
+
+/* What a person would do with kubectl. */
+static void patch_node(struct rehearsal *rehearsal, const struct config_pool *pool,
+                       const char *node, const char *patch_text)
+{
+    struct error err = { 0 };
+    owned(json) json_t *patch = json_parse(patch_text, strlen(patch_text), "test", &err);
+    bool is_done = false;
+
+    assert_non_null(patch);
+    cluster_patch_node(fleet_cluster(rehearsal->service->fleet, pool->cluster), node, patch,
+                       patched, &is_done);
+    rehearsal_run(rehearsal, SECOND_MS);
+    assert_true(is_done);
+}
+
+static bool remove_is_refused(struct rehearsal *rehearsal)
+{
+    const struct transfer *transfer = first_live(rehearsal);
+    const struct effect *effect = transfer
+                                      ? effect_find(transfer, EFFECT_REMOVE, transfer->instance)
+                                      : NULL;
+
+    return effect && effect->outcome == ERROR_THROTTLED;
+}
+
+/* A refused removal did not happen: what was checked before it is checked again before the next. */
+static void a_node_made_static_after_a_refused_removal_stays(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 25, "");
+    owned(json) json_t *answer = NULL;
+    const struct transfer *transfer;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, 1);
+    for (int i = 0; i < 4; i++)
+        simulator_fault_next(rehearsal->simulator, "http_429", "delete_instances");
+    run_until(rehearsal, 100, HOUR_MS, remove_is_refused);
+    transfer = first_live(rehearsal);
+    patch_node(rehearsal, transfer->source, transfer->node,
+               "{\"metadata\":{\"labels\":{\"sluice.dev/ephemeral\":\"false\"}}}");
+    run_until(rehearsal, SECOND_MS, 10 * MINUTE_MS, cordon_is_sent);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(transfer->state, TRANSFER_UNDONE);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    const struct node *node = map_get(
+        fleet_snapshot(rehearsal->service->fleet, transfer->source->cluster)->nodes,
+        transfer->node);
+    assert_non_null(node);
+    assert_false(node->is_unschedulable);
+    assert_false(node_has_taint(node, SLUICE_TAINT_LEAVING));
+}
+
+static bool new_node_is_there(struct rehearsal *rehearsal)
+{
+    const struct transfer *transfer = first_live(rehearsal);
+
+    return transfer && transfer->step == STEP_JOIN &&
+           fleet_node_of(rehearsal->service->fleet, transfer->target, transfer->new_instance);
+}
+
+/* A machine whose start-up taint was lifted may run somebody's pods: a cordon that a person put on
+   it is no reason to delete it. */
+static void a_machine_that_serves_is_not_discarded(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 26, "");
+    owned(json) json_t *answer = NULL;
+    const struct transfer *transfer;
+    const struct node *node;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, 1);
+    run_until(rehearsal, 100, HOUR_MS, new_node_is_there);
+    transfer = first_live(rehearsal);
+    node = fleet_node_of(rehearsal->service->fleet, transfer->target, transfer->new_instance);
+    patch_node(rehearsal, transfer->target, node->name, "{\"spec\":{\"unschedulable\":true}}");
+    rehearsal_run(rehearsal, 80 * MINUTE_MS);
+    assert_int_equal(transfer->attempt, 1);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 7);
+    assert_int_equal(transfer->state, TRANSFER_LIVE);
+    assert_true(transfer->needs_operator);
+    patch_node(rehearsal, transfer->target, transfer->new_node,
+               "{\"spec\":{\"unschedulable\":null}}");
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+}
+
+/* A way out on which the cloud knows no createInstances while it is shut. */
+static struct http *open_way;
+static bool is_shut;
+
+static struct http_exchange *strait_send(struct http *http, const struct http_request *request,
+                                         http_done_fn done, void *context)
+{
+    struct http_request bent = *request;
+    owned(chars) char *url = text_format("%s-in-vain", request->url);
+
+    (void)http;
+    if (is_shut && strstr(request->url, "createInstances"))
+        bent.url = url;
+    return http_send(open_way, &bent, done, context);
+}
+
+static void strait_cancel(struct http_exchange *exchange)
+{
+    http_cancel(open_way, exchange);
+}
+
+static const struct http_verbs strait_verbs = { .send = strait_send, .cancel = strait_cancel };
+
+/* Refused in both pools: no storm of attempts, and it comes through when the refusals end. */
+static void refusals_everywhere_make_no_storm(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 27, "");
+    struct http strait = { &strait_verbs };
+    owned(json) json_t *answer = NULL;
+    const struct transfer *transfer;
+
+    (void)state;
+    open_way = rehearsal->door;
+    is_shut = true;
+    rehearsal->world.http = &strait;
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, 1);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    transfer = first_live(rehearsal);
+    rehearsal_run(rehearsal, 3 * HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_LIVE);
+    assert_true(transfer->is_returning);
+    assert_true(transfer->needs_operator);
+    assert_in_range(transfer->attempt, 10, 60);
+    is_shut = false;
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_RETURNED);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    rehearsal_kill(rehearsal);
+    rehearsal->world.http = rehearsal->door;
+}
+
+static bool is_undoing(struct rehearsal *rehearsal)
+{
+    const struct transfer *transfer = first_live(rehearsal);
+
+    return transfer && transfer->is_undoing;
+}
+
+/* A way back that does not end calls for a person, as a way forward does. */
+static void a_way_back_that_does_not_end_calls_for_a_person(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 28, "");
+    struct transfer *transfer;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    transfer = first_live(rehearsal);
+    assert_non_null(transfer);
+    for (int i = 0; i < 1000; i++)
+        simulator_fault_next(rehearsal->simulator, "http_500", "patch_node");
+    runner_withdraw(rehearsal->service->runner, transfer, "test");
+    run_until(rehearsal, 100, MINUTE_MS, is_undoing);
+    assert_false(transfer->needs_operator);
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    assert_int_equal(transfer->state, TRANSFER_LIVE);
+    assert_true(transfer->needs_operator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_freeze_in_a_drain_takes_no_grace_away),
+        cmocka_unit_test(a_freeze_of_the_target_keeps_the_machine),
+        cmocka_unit_test(a_reclaim_rests_on_facts),
+        cmocka_unit_test(a_forgotten_transfer_leaves_nothing_behind),
+        cmocka_unit_test(a_pool_that_is_configured_no_more_stops_only_live_transfers),
+        cmocka_unit_test(a_node_made_static_after_a_refused_removal_stays),
+        cmocka_unit_test(a_machine_that_serves_is_not_discarded),
+        cmocka_unit_test(refusals_everywhere_make_no_storm),
+        cmocka_unit_test(a_way_back_that_does_not_end_calls_for_a_person),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

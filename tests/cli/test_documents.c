@@ -37,11 +37,11 @@ static void add_steps(struct text *out)
     text_add(out, "| step | what it does | if late | can be undone |\n|---|---|---|---|\n");
     for (int i = 0; i < STEP_COUNT; i++) {
         const struct step *step = &transfer_steps[i];
-        const char *late = step->deadline_ms == 0            ? "has its own deadline"
-                           : step->late == LATE_UNDO         ? "goes back"
-                           : step->late == LATE_NEXT         ? "goes on"
-                           : step->late == LATE_BACK         ? "another attempt"
-                                                             : "keeps trying, calls for a person";
+        const char *late = step->deadline_ms == 0    ? "has its own deadline"
+                           : step->late == LATE_UNDO ? "goes back"
+                           : step->late == LATE_NEXT ? "goes on"
+                           : step->late == LATE_BACK ? "another attempt"
+                                                     : "keeps trying, calls for a person";
 
         text_add(out, "| %s | %s | %s | %s |\n", step->name, step->does, late,
                  step_can_undo(i) ? "yes" : "no");

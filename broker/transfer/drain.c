@@ -127,8 +127,12 @@ static bool is_empty(struct runner *runner, struct transfer *transfer)
     int count = 0;
 
     transfer_wait_for(transfer, "a direct list of the node's pods");
-    return wait_ms <= 0 && look_at_pods(runner, transfer, transfer->step_began_ms, &count) &&
-           count == 0;
+    if (wait_ms > 0 || !look_at_pods(runner, transfer, transfer->step_began_ms, &count))
+        return false;
+    if (count > 0)
+        transfer_wait_for(transfer, "%d pods that the server lists and the watch does not show",
+                          count);
+    return count == 0;
 }
 
 static bool is_seen(struct runner *runner, struct transfer *transfer)

@@ -195,13 +195,15 @@ static enum verdict call_operator(struct transfer *transfer)
     return STEP_WAIT;
 }
 
-/* The verdict that a missed deadline makes of a wait. */
+/* The verdict that a missed deadline makes of a wait.  It is counted from when this process began
+   to watch the step: what happened while nobody watched, or how the clock was set, proves nothing.
+ */
 static enum verdict after_deadline(struct runner *runner, struct transfer *transfer)
 {
     const struct step *step = &transfer_steps[transfer->step];
     int64_t deadline_ms = transfer->is_undoing ? UNDO_DEADLINE_MS : step->deadline_ms;
 
-    if (deadline_ms == 0 || runner_now(runner).ms - transfer->step_began.ms < deadline_ms)
+    if (deadline_ms == 0 || loop_now(runner->world->loop) - transfer->step_began_ms < deadline_ms)
         return STEP_WAIT;
     if (transfer->is_undoing)
         return call_operator(transfer);

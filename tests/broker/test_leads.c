@@ -86,6 +86,7 @@ static void a_restart_forgets_nothing(void **state)
         for (int k = 0; k < lengths[i]; k++)
             leads_add(&leads, (k + 1) * SECOND_MS);
         owned(json) json_t *value = leads_encode(&leads);
+        assert_in_range(json_array_size(json_object_get(value, "lead_ms")), 0, LEADS_KEPT);
         assert_int_equal(leads_decode(&again, value, &err), 0);
         assert_int_equal(leads_known(&again), leads_known(&leads));
         assert_int_equal(leads_quantile(&again, 50), leads_quantile(&leads, 50));

@@ -26,6 +26,12 @@ static struct guard_load load_of(const struct service *service, const struct pla
     return load;
 }
 
+/* People read it on the node: no fraction, and never less than the notice. */
+static struct wall_time whole_second(int64_t ms)
+{
+    return (struct wall_time){ (ms + SECOND_MS - 1) / SECOND_MS * SECOND_MS };
+}
+
 static struct transfer *new_transfer(struct service *service, const struct plan_transfer *wish,
                                      const char *move)
 {
@@ -47,9 +53,10 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     transfer->is_emergency = wish->is_emergency;
     transfer->created = now;
     transfer->due = wish->due;
-    transfer->departure.ms = now.ms + (wish->is_emergency ? 0
-                                       : is_research      ? service->config->drain.notice_ms
-                                                          : PRODUCTION_NOTICE_MS);
+    transfer->departure = now;
+    if (!wish->is_emergency)
+        transfer->departure = whole_second(
+            now.ms + (is_research ? service->config->drain.notice_ms : PRODUCTION_NOTICE_MS));
     reason = text_format("%s", wish->is_emergency ? "reclaim"
                                : is_research      ? "production needs it"
                                                   : "production can spare it");

@@ -1,0 +1,164 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the service refuses to be asked for: each wrong request by its kind (a wrong shape is
+ * ERROR_CORRUPT, the readers' word) and a word of its sentence, and that nothing of it stays.
+ */
+#include "tests/cli/small_world.h"
+
+#include <string.h>
+
+typedef json_t *(*request_fn)(struct service *service, const json_t *request, const char *by,
+                              struct error *err);
+
+static json_t *apply_set(struct service *service, const json_t *request, const char *by,
+                         struct error *err)
+{
+    return service_apply(service, request, NULL, by, err);
+}
+
+static const struct {
+    request_fn ask;
+    const char *request;
+    enum error_kind kind;
+    const char *says;
+} rows[] = {
+    { service_reclaim, "{}", ERROR_CORRUPT, "cluster" },
+    { service_reclaim, "{'cluster':'prod-z','nodes':1,'reason':'r'}", ERROR_INVALID, "prod-z" },
+    { service_reclaim, "{'cluster':'research-a','nodes':1,'reason':'r'}", ERROR_INVALID,
+      "research-a" },
+    { service_reclaim, "{'cluster':'prod-a','nodes':0,'reason':'r'}", ERROR_INVALID, "nodes" },
+    { service_reclaim, "{'cluster':'prod-a','nodes':-3,'reason':'r'}", ERROR_INVALID, "nodes" },
+    { service_reclaim, "{'cluster':'prod-a','nodes':'3','reason':'r'}", ERROR_CORRUPT, "nodes" },
+    { service_reclaim, "{'cluster':'prod-a','nodes':1}", ERROR_CORRUPT, "reason" },
+    { service_reclaim, "{'cluster':'prod-a','nodes':1,'reason':'r','for_s':59}", ERROR_INVALID,
+      "minute" },
+    { service_reclaim, "{'cluster':'prod-a','nodes':1,'reason':'r','for_s':604801}", ERROR_INVALID,
+      "7 days" },
+    { service_freeze, "{'until':'2026-11-18T00:00:00Z'}", ERROR_CORRUPT, "reason" },
+    { service_freeze, "{'reason':'r'}", ERROR_CORRUPT, "until" },
+    { service_freeze, "{'until':'tomorrow','reason':'r'}", ERROR_INVALID, "tomorrow" },
+    { service_freeze, "{'until':'2026-11-17T05:00:00Z','reason':'r'}", ERROR_INVALID,
+      "has passed" },
+    { service_freeze, "{'cluster':'x','until':'2026-11-18T00:00:00Z','reason':'r'}", ERROR_INVALID,
+      "cluster x" },
+    { service_unfreeze, "{'cluster':'prod-a'}", ERROR_NOT_FOUND, "freeze" },
+    { service_unfreeze, "{}", ERROR_NOT_FOUND, "freeze" },
+    { service_unfreeze, "{'cluster':'x'}", ERROR_INVALID, "cluster x" },
+    { apply_set, "[]", ERROR_INVALID, "schedules" },
+    { apply_set, "{'day':5,'night':''}", ERROR_INVALID, "schedules/day" },
+    { apply_set, "{'day':'{workloads: {}, compute: {}}'}", ERROR_INVALID, "window night" },
+    { apply_set, "{'noon':'{workloads: {}, compute: {}}'}", ERROR_INVALID, "window noon" },
+    { apply_set, "{'day':'{workloads: {ghost: {prod-a: 3}}, compute: {}}'}", ERROR_INVALID,
+      "ghost" },
+    { apply_set, "{'day':'{workloads: {chat-2x: {research-a: 3}}, compute: {}}'}", ERROR_INVALID,
+      "research-a" },
+    { apply_set,
+      "{'day':'{workloads: {}, compute: {a3-megagpu-8g: {us-east5: {prod-a: {counts: [6, "
+      "1]}}}}}'"
+      "}",
+      ERROR_INVALID, "counts[1]" },
+    { apply_set,
+      "{'day':'{workloads: {}, compute: {a3-megagpu-8g: {us-east5: {prod-a: {counts: "
+      "[17]}}}}}'}",
+      ERROR_INVALID, "reservation east" },
+    { apply_set,
+      "{'day':'{workloads: {}, compute: {a3-megagpu-8g: {us-east5: {prod-a: {counts: "
+      "[1]}}}}}'}",
+      ERROR_INVALID, "static" },
+    { apply_set,
+      "{'day':'{workloads: {}, compute: {a3-megagpu-8g: {us-east5: {research-a: {counts: "
+      "[9]}}}}}'}",
+      ERROR_INVALID, "research cluster" },
+};
+
+static void a_wrong_request_is_refused(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 41, "");
+    int64_t commits;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    commits = rehearsal->commits;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *text = mem_copy_chars(rows[i].request);
+        owned(json) json_t *request = NULL;
+        owned(json) json_t *answer = NULL;
+        struct error err = { 0 };
+
+        for (char *at = text; *at; at++)
+            if (*at == '\'')
+                *at = '"';
+        request = json_parse(text, strlen(text), "test", &err);
+        if (!request)
+            fail_msg("%s: %s", rows[i].request, err.text);
+        answer = rows[i].ask(rehearsal->service, request, "test", &err);
+        if (answer)
+            fail_msg("%s was accepted", rows[i].request);
+        if (err.kind != rows[i].kind || !strstr(err.text, rows[i].says))
+            fail_msg("%s: %s: %s", rows[i].request, error_kind_name(err.kind), err.text);
+    }
+    assert_int_equal(rehearsal->commits, commits);
+}
+
+static void a_freeze_is_kept_across_a_restart_and_can_be_lifted(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 42, "");
+    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "prod-a", "until",
+                                            "2026-11-18T06:00:00Z", "reason", "incident");
+    owned(json) json_t *frozen = NULL;
+    owned(json) json_t *lifted = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    frozen = service_freeze(rehearsal->service, request, "test", &err);
+    assert_non_null(frozen);
+    apply(rehearsal, 10, 10);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    rehearsal_kill(rehearsal);
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 0);
+    lifted = service_unfreeze(rehearsal->service, request, "test", &err);
+    assert_non_null(lifted);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 10);
+}
+
+static void a_dry_reclaim_changes_nothing(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 43, "");
+    owned(json) json_t *request = json_make("{ss si ss sb}", "cluster", "prod-a", "nodes", 50,
+                                            "reason", "launch", "is_dry_run", 1);
+    owned(json) json_t *answer = NULL;
+    struct error err = { 0 };
+    int64_t commits;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    commits = rehearsal->commits;
+    answer = service_reclaim(rehearsal->service, request, "test", &err);
+    assert_non_null(answer);
+    assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 9); /* ten less its static one */
+    assert_int_equal(json_int_or(answer, "wanted_nodes", 0), 50);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(rehearsal->commits, commits);
+    expect_rest(rehearsal, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_request_is_refused),
+        cmocka_unit_test(a_freeze_is_kept_across_a_restart_and_can_be_lifted),
+        cmocka_unit_test(a_dry_reclaim_changes_nothing),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -312,6 +312,7 @@ static void a_machine_that_serves_is_not_discarded(void **state)
 /* A way out on which the cloud knows no createInstances while it is shut. */
 static struct http *open_way;
 static bool is_shut;
+static bool is_lying; /* the list of the research pool is that of the other one */
 
 static struct http_exchange *strait_send(struct http *http, const struct http_request *request,
                                          http_done_fn done, void *context)
@@ -322,6 +323,14 @@ static struct http_exchange *strait_send(struct http *http, const struct http_re
     (void)http;
     if (is_shut && strstr(request->url, "createInstances"))
         bent.url = url;
+    if (is_lying && strstr(request->url, "listManagedInstances") &&
+        strstr(request->url, "research-a-east")) {
+        mem_free(url);
+        url = text_format("%.*sprod-a-east/listManagedInstances",
+                          (int)(strstr(request->url, "research-a-east") - request->url),
+                          request->url);
+        bent.url = url;
+    }
     return http_send(open_way, &bent, done, context);
 }
 
@@ -439,6 +448,41 @@ static void a_long_outage_discards_no_machine(void **state)
     }
 }
 
+static bool is_draining(struct rehearsal *rehearsal)
+{
+    return is_in(rehearsal, STEP_DRAIN);
+}
+
+/* The cloud's list is wrong for a while, the same each time.  The machine was never asked to go and
+   its node is Ready: nothing is cleared on the word of that list. */
+static void a_list_that_lies_clears_no_node(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 30, "");
+    struct http strait = { &strait_verbs };
+    owned(json) json_t *answer = NULL;
+    const struct transfer *transfer;
+
+    (void)state;
+    open_way = rehearsal->door;
+    rehearsal->world.http = &strait;
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, 1);
+    run_until(rehearsal, 10, HOUR_MS, is_draining);
+    transfer = first_live(rehearsal);
+    is_lying = true;
+    rehearsal_run(rehearsal, 20 * MINUTE_MS);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    assert_int_equal(transfer->step, STEP_RELEASE);
+    is_lying = false;
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    expect_rest(rehearsal, 7);
+    rehearsal_kill(rehearsal);
+    rehearsal->world.http = rehearsal->door;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +496,7 @@ int main(void)
         cmocka_unit_test(refusals_everywhere_make_no_storm),
         cmocka_unit_test(a_way_back_that_does_not_end_calls_for_a_person),
         cmocka_unit_test(a_long_outage_discards_no_machine),
+        cmocka_unit_test(a_list_that_lies_clears_no_node),
     };
 
     mem_setup();

@@ -89,7 +89,7 @@ static void send_node(struct effect *effect, const struct effect_target *target)
     case EFFECT_CREATE:
     case EFFECT_DISCARD:
     case EFFECT_KIND_COUNT:
-        require(!"not an effect on a node");
+        require(false); /* not an effect on a node */
     }
 }
 
@@ -129,7 +129,7 @@ static void send_pod(struct effect *effect, const struct effect_target *target)
     case EFFECT_CREATE:
     case EFFECT_DISCARD:
     case EFFECT_KIND_COUNT:
-        require(!"not an effect on a pod");
+        require(false); /* not an effect on a pod */
     }
 }
 

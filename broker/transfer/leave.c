@@ -8,6 +8,8 @@
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
+enum { CORDON_MS = 10 * MINUTE_MS };
+
 /* The source node in the snapshot, if it is still the one that was bound at the start. */
 static enum presence find_node(const struct runner *runner, const struct transfer *transfer,
                                const struct node **ret_node, int64_t *ret_seen_ms)
@@ -29,6 +31,12 @@ static bool is_marked(const struct node *node, const struct transfer *transfer)
     return text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id);
 }
 
+/* The snapshot does not show the node: the server itself must say so. */
+static bool is_gone(struct runner *runner, struct transfer *transfer)
+{
+    return look_at_node(runner, transfer, transfer->step_began_ms) == NODE_LOOK_GONE;
+}
+
 /* Looks for the node; the verdict that follows when it cannot go on. */
 static enum verdict look_for_node(struct runner *runner, struct transfer *transfer,
                                   const struct node **ret_node, int64_t *ret_seen_ms)
@@ -39,7 +47,7 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
         return STEP_WAIT;
     case PRESENCE_NO:
         transfer_wait_for(transfer, "node %s is not there any more", transfer->node);
-        return STEP_UNDO;
+        return is_gone(runner, transfer) ? STEP_UNDO : STEP_WAIT;
     case PRESENCE_YES:
         break;
     }
@@ -128,6 +136,10 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
         return move_is_closed(runner, transfer) ? STEP_DONE : STEP_WAIT;
     }
 
+    /* A node that cannot be closed gives up alone; the others of its move wait for that, not with
+     * it. */
+    if (loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS)
+        return STEP_UNDO;
     notes = json_make("{ssssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
                       wall_format(transfer->departure, departure), SLUICE_NOTE_WAS_CORDONED,
                       node->is_unschedulable ? "true" : "false");
@@ -150,7 +162,8 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
         transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
         return STEP_WAIT;
     case PRESENCE_NO:
-        return STEP_DONE;
+        transfer_wait_for(transfer, "a direct read of the node");
+        return is_gone(runner, transfer) ? STEP_DONE : STEP_WAIT;
     case PRESENCE_YES:
         break;
     }

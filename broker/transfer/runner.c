@@ -208,6 +208,8 @@ static enum verdict after_deadline(struct runner *runner, struct transfer *trans
     if (transfer->is_undoing)
         return call_operator(transfer);
     switch (step->late) {
+    case LATE_OWN:
+        return STEP_WAIT;
     case LATE_UNDO:
         return STEP_UNDO;
     case LATE_NEXT:

@@ -23,6 +23,7 @@ enum verdict {
 };
 
 enum late {
+    LATE_OWN, /* the step knows its own deadline and what follows */
     LATE_UNDO,
     LATE_NEXT,     /* go on to the next step, which is built for it */
     LATE_BACK,     /* another attempt */
@@ -34,7 +35,7 @@ typedef enum verdict (*step_fn)(struct runner *runner, struct transfer *transfer
 struct step {
     const char *name;
     step_fn run;
-    int64_t deadline_ms; /* 0: the step knows its own */
+    int64_t deadline_ms; /* 0 with LATE_OWN only */
     enum late late;
     step_fn undo;     /* takes back what the step did; NULL: nothing to take back */
     const char *does; /* one line for people */

@@ -37,7 +37,7 @@ static void add_steps(struct text *out)
     text_add(out, "| step | what it does | if late | can be undone |\n|---|---|---|---|\n");
     for (int i = 0; i < STEP_COUNT; i++) {
         const struct step *step = &transfer_steps[i];
-        const char *late = step->deadline_ms == 0    ? "has its own deadline"
+        const char *late = step->late == LATE_OWN    ? "has its own deadline"
                            : step->late == LATE_UNDO ? "goes back"
                            : step->late == LATE_NEXT ? "goes on"
                            : step->late == LATE_BACK ? "another attempt"

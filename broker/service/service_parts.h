@@ -102,6 +102,10 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* warnings.c: an array of sentences, what a person should know first. */
+json_t *warnings_describe(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* "2026-11-17T12:12:05Z", or null for never. */
 json_t *json_wall(struct wall_time wall);
 

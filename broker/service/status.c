@@ -208,33 +208,6 @@ static json_t *describe_steps(const struct service *service, struct wall_time *r
     return steps;
 }
 
-static json_t *describe_warnings(const struct service *service)
-{
-    json_t *rows = json_array();
-    struct error err;
-
-    if (map_count(service->book) == 0)
-        json_array_append_new(rows, json_string("no schedules are in force: nothing is moved "
-                                                "(sluice apply puts them in force)"));
-    for (size_t i = 0; i < service->config->reservation_count; i++)
-        if (!survey_is_known(service, &service->config->reservations[i], &err))
-            json_array_append_new(rows, json_string(err.text));
-    if (service->held[0] != '\0')
-        json_array_append_new(rows, json_string(service->held));
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-
-        if (transfer->state == TRANSFER_LIVE && transfer->needs_operator) {
-            owned(chars) char *line = text_format(
-                "transfer %s of %s needs a person at step %s: %s", transfer->id, transfer->node,
-                transfer_steps[transfer->step].name, transfer->waiting);
-
-            json_array_append_new(rows, json_string(line));
-        }
-    }
-    return rows;
-}
-
 static json_t *describe_reservations(const struct service *service, const struct survey *survey)
 {
     const struct config *config = service->config;
@@ -307,7 +280,7 @@ json_t *service_status(struct service *service)
                        change.ms == 0 ? "" : window_at(config->windows, change)->name, "clusters",
                        clusters, "reservations", describe_reservations(service, survey),
                        "workloads", scaler_describe(service->scaler), "holds",
-                       holds_describe(service), "warnings", describe_warnings(service),
+                       holds_describe(service), "warnings", warnings_describe(service),
                        "lead_p50_s", (json_int_t)(leads_quantile(leads, 50) / SECOND_MS),
                        "lead_p95_s", (json_int_t)(leads_quantile(leads, 95) / SECOND_MS),
                        "lead_samples", (json_int_t)leads_known(leads));

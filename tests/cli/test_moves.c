@@ -4,6 +4,7 @@
  * Moves from beginning to end: the real service against the simulator in virtual time, with the
  * referee watching.
  */
+#include "broker/journal/journal.h"
 #include "tests/cli/small_world.h"
 
 static void nothing_moves_without_schedules(void **state)
@@ -132,6 +133,29 @@ static void no_room_in_the_target_gives_the_node_back(void **state)
                      16);
 }
 
+static void a_lost_journal_leaves_marks_that_are_shown(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 7, "");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *status = NULL;
+    owned(chars) char *warnings = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, 1);
+    rehearsal_run(rehearsal, 5 * SECOND_MS); /* cordoned, not drained yet */
+    rehearsal_kill(rehearsal);
+    journal_close(rehearsal->journal);
+    rehearsal->journal = rehearsal->world.journal = journal_memory_new();
+    assert_return_code(rehearsal_start(rehearsal, &err), 0);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    status = service_status(rehearsal->service);
+    warnings = json_print(json_object_get(status, "warnings"));
+    assert_non_null(strstr(warnings, "is marked and cordoned by transfer t-"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +166,7 @@ int main(void)
         cmocka_unit_test(a_freeze_stops_what_can_be_stopped),
         cmocka_unit_test(a_schedule_taken_back_withdraws_what_was_announced),
         cmocka_unit_test(no_room_in_the_target_gives_the_node_back),
+        cmocka_unit_test(a_lost_journal_leaves_marks_that_are_shown),
     };
 
     mem_setup();

@@ -1,0 +1,84 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a person should know first: why nothing moves, who needs help, and what an earlier broker
+ * left behind.
+ */
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+static void add(json_t *rows, const char *sentence)
+{
+    json_array_append_new(rows, json_string(sentence));
+}
+
+static void add_stale(const struct service *service, json_t *rows)
+{
+    struct error err;
+
+    for (size_t i = 0; i < service->config->reservation_count; i++)
+        if (!survey_is_known(service, &service->config->reservations[i], &err))
+            add(rows, err.text);
+}
+
+static void add_operators(const struct service *service, json_t *rows)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (transfer->state == TRANSFER_LIVE && transfer->needs_operator) {
+            owned(chars) char *line = text_format(
+                "transfer %s of %s needs a person at step %s: %s", transfer->id, transfer->node,
+                transfer_steps[transfer->step].name, transfer->waiting);
+
+            add(rows, line);
+        }
+    }
+}
+
+static bool is_known_transfer(const struct service *service, const char *id)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++)
+        if (text_equal(service->runner->transfers.items[i]->id, id))
+            return true;
+    return false;
+}
+
+/* Nodes that carry the mark of a transfer that the journal does not know: another broker's, or of a
+   journal that was lost.  Nobody will restore them. */
+static void add_strays(const struct service *service, const struct config_cluster *cluster,
+                       json_t *rows)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    void *value;
+
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
+        const struct node *node = value;
+        const char *id = node_annotation(node, SLUICE_NOTE_TRANSFER);
+
+        if (id && !is_known_transfer(service, id)) {
+            owned(chars) char *line = text_format(
+                "node %s of %s is marked%s by transfer %s, which this journal does not know: take "
+                "the taint %s and the annotations sluice.dev/* off by hand",
+                node->name, cluster->name, node->is_unschedulable ? " and cordoned" : "", id,
+                SLUICE_TAINT_LEAVING);
+
+            add(rows, line);
+        }
+    }
+}
+
+json_t *warnings_describe(const struct service *service)
+{
+    json_t *rows = json_array();
+
+    if (map_count(service->book) == 0)
+        add(rows, "no schedules are in force: nothing is moved (sluice apply puts them in force)");
+    add_stale(service, rows);
+    if (service->held[0] != '\0')
+        add(rows, service->held);
+    add_operators(service, rows);
+    for (size_t i = 0; i < service->config->cluster_count; i++)
+        add_strays(service, &service->config->clusters[i], rows);
+    return rows;
+}

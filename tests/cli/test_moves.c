@@ -7,6 +7,8 @@
 #include "broker/journal/journal.h"
 #include "tests/cli/small_world.h"
 
+#include <string.h>
+
 static void nothing_moves_without_schedules(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

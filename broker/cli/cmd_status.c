@@ -50,7 +50,8 @@ static bool is_degraded(const json_t *status)
     return json_int_or(status, "margin_s", 0) < 0 || json_int_or(status, "steps/needs_operator", 0);
 }
 
-static void show(const struct command_call *call, const json_t *status, bool is_watching)
+/* False when nobody reads any more: the end of `sluice status -w | head`. */
+static bool show(const struct command_call *call, const json_t *status, bool is_watching)
 {
     owned(text) struct text *board = text_new(BOARD_LIMIT);
 
@@ -68,7 +69,7 @@ static void show(const struct command_call *call, const json_t *status, bool is_
         }
         printf("%s%s", is_watching ? "\033[H\033[J" : "", board->chars);
     }
-    fflush(stdout);
+    return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 int cmd_status(struct command_call *call)
@@ -85,7 +86,8 @@ int cmd_status(struct command_call *call)
 
         if (!status)
             return client_fail(call, &err);
-        show(call, status, is_watching);
+        if (!show(call, status, is_watching))
+            return EXIT_ERROR;
         if (!is_watching)
             return call_flag(call, "check") && is_degraded(status) ? EXIT_DIFFERENT : EXIT_DONE;
         client_rest(WATCH_MS);

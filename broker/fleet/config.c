@@ -135,6 +135,11 @@ static int read_sections(struct config *config, const struct config_file *file, 
     config->pools = section_read(CONFIG_POOLS, file->pools, &config->pool_count, err);
     if (!config->pools)
         return -1;
+    if (file->sources) {
+        config->sources = section_read(CONFIG_SOURCES, file->sources, &config->source_count, err);
+        if (!config->sources)
+            return -1;
+    }
     config->queues = section_read(CONFIG_QUEUES, file->queues, &config->queue_count, err);
     if (!config->queues)
         return -1;
@@ -187,6 +192,11 @@ static int place_all(struct config *config, struct error *err)
         place(file, &config->clusters[i].kubeconfig);
     for (size_t i = 0; i < config->provider_count; i++)
         place(file, &config->providers[i].credentials);
+    for (size_t i = 0; i < config->source_count; i++) {
+        place(file, &config->sources[i].token);
+        place(file, &config->sources[i].ca);
+        place(file, &config->sources[i].credentials);
+    }
 
     size_t socket_max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
     const struct yaml_node *root = yaml_root(config->document);
@@ -230,6 +240,7 @@ void config_free(struct config *config)
         mem_free(config->workloads[i].shares);
     section_free(CONFIG_WORKLOADS, config->workloads, config->workload_count);
     section_free(CONFIG_QUEUES, config->queues, config->queue_count);
+    section_free(CONFIG_SOURCES, config->sources, config->source_count);
     section_free(CONFIG_POOLS, config->pools, config->pool_count);
     section_free(CONFIG_PROVIDERS, config->providers, config->provider_count);
     section_free(CONFIG_RESERVATIONS, config->reservations, config->reservation_count);

@@ -58,8 +58,34 @@ struct config_pool {
     const struct config_provider *provider;
 };
 
+/* Where recorded arrivals are asked for. */
+struct config_source {
+    char *name;
+    char *kind; /* "prometheus", "cloudwatch", "monitoring" */
+    char *endpoint;
+    char *token; /* absolute path of a file with a bearer token */
+    char *tenant;
+    char *ca; /* absolute path */
+    char *query;
+    char *region;
+    char *profile;
+    char *credentials; /* absolute path */
+    char *metadata;
+    char *project;
+    char *namespace;
+    char *metric;
+    char *dimension;
+    char *missing;
+    int64_t settle_ms;
+};
+
 struct config_queue {
     char *name;
+    char *source_name;   /* NULL: its arrivals come from files only */
+    char *arrivals;      /* what the source calls them; NULL: by priority, or no source */
+    char *arrivals_high; /* both or neither */
+    char *arrivals_low;
+    const struct config_source *source;
     int64_t wait_target_ms;
     double percentile;  /* 98 */
     int64_t service_ms; /* mean time that one worker takes for one request */
@@ -122,6 +148,8 @@ struct config {
     size_t provider_count;
     struct config_pool *pools;
     size_t pool_count;
+    struct config_source *sources;
+    size_t source_count; /* may be 0 */
     struct config_queue *queues;
     size_t queue_count;
     struct config_workload *workloads;

@@ -106,22 +106,22 @@ static int check_reservations(struct config *config, struct error *err)
     return 0;
 }
 
-static int check_url(const struct config *config, size_t at, const char *key, const char *value,
-                     struct error *err)
+static int check_url(const struct config *config, const char *section, size_t at, const char *key,
+                     const char *value, struct error *err)
 {
     struct error why = { 0 };
     struct url url;
 
     if (!value || url_parse(value, &url, &why) == 0)
         return 0;
-    return yaml_error(err, place_of(config, "providers", at, key), "%s", why.text);
+    return yaml_error(err, place_of(config, section, at, key), "%s", why.text);
 }
 
 static int check_providers(const struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->provider_count; i++)
-        if (check_url(config, i, "endpoint", config->providers[i].endpoint, err) < 0 ||
-            check_url(config, i, "metadata", config->providers[i].metadata, err) < 0)
+        if (check_url(config, "providers", i, "endpoint", config->providers[i].endpoint, err) < 0 ||
+            check_url(config, "providers", i, "metadata", config->providers[i].metadata, err) < 0)
             return -1;
     return 0;
 }
@@ -216,6 +216,74 @@ static bool is_served(const struct config *config, const char *queue)
         if (text_equal(config->workloads[i].queue_name, queue))
             return true;
     return false;
+}
+
+/* The keys that only some kinds of source know, and what each kind cannot do without. */
+static const struct {
+    const char *key;
+    const char *kinds;
+} source_keys[] = {
+    { "token", "prometheus" },     { "tenant", "prometheus" },
+    { "ca", "prometheus" },        { "query", "prometheus monitoring" },
+    { "region", "cloudwatch" },    { "profile", "cloudwatch" },
+    { "namespace", "cloudwatch" }, { "credentials", "cloudwatch monitoring" },
+    { "metric", "cloudwatch" },    { "metadata", "monitoring" },
+    { "dimension", "cloudwatch" }, { "project", "monitoring" },
+};
+
+static int check_source(const struct config *config, size_t at, struct error *err)
+{
+    const struct config_source *source = &config->sources[at];
+    const char *kind = source->kind;
+    bool is_prometheus = text_equal(kind, "prometheus");
+    bool is_cloudwatch = text_equal(kind, "cloudwatch");
+    const char *needed = is_prometheus ? "endpoint" : is_cloudwatch ? "region" : "project";
+    const struct yaml_node *entry = place_of(config, "sources", at, "");
+
+    if (!is_prometheus && !is_cloudwatch && !text_equal(kind, "monitoring"))
+        return yaml_error(err, place_of(config, "sources", at, "kind"),
+                          "expected prometheus, cloudwatch or monitoring, found \"%s\"", kind);
+    for (size_t i = 0; i < COUNT_OF(source_keys); i++)
+        if (yaml_get(entry, source_keys[i].key) && !strstr(source_keys[i].kinds, kind))
+            return yaml_error(err, yaml_get(entry, source_keys[i].key),
+                              "is no key of a %s source (of %s)", kind, source_keys[i].kinds);
+    if (!yaml_get(entry, needed))
+        return yaml_error(err, entry, "a %s source needs %s", kind, needed);
+    if (!text_equal(source->missing, "unknown") && !text_equal(source->missing, "zero"))
+        return yaml_error(err, place_of(config, "sources", at, "missing"),
+                          "expected unknown or zero, found \"%s\"", source->missing);
+    if (check_url(config, "sources", at, "endpoint", source->endpoint, err) < 0)
+        return -1;
+    return check_url(config, "sources", at, "metadata", source->metadata, err);
+}
+
+static int check_queue_source(const struct config *config, size_t at, struct config_queue *queue,
+                              struct error *err)
+{
+    const struct yaml_node *entry = place_of(config, "queues", at, "");
+
+    if (!queue->source_name && (queue->arrivals || queue->arrivals_high || queue->arrivals_low))
+        return yaml_error(err, entry, "names its arrivals, and no source to ask for them");
+    if (!queue->source_name)
+        return 0;
+    if (!queue->arrivals_high != !queue->arrivals_low || !queue->arrivals == !queue->arrivals_low)
+        return yaml_error(err, entry,
+                          "has a source: it needs either arrivals, or arrivals_high and "
+                          "arrivals_low");
+    queue->source = resolve(place_of(config, "queues", at, "source"), CONFIG_SOURCES,
+                            config->sources, config->source_count, queue->source_name, err);
+    return queue->source ? 0 : -1;
+}
+
+static int check_sources(const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->source_count; i++)
+        if (check_source(config, i, err) < 0)
+            return -1;
+    for (size_t i = 0; i < config->queue_count; i++)
+        if (check_queue_source(config, i, &config->queues[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 static int check_queues(const struct config *config, struct error *err)
@@ -328,7 +396,8 @@ int config_check(struct config *config, struct error *err)
 {
     if (check_top(config, err) < 0 || check_clusters(config, err) < 0 ||
         check_reservations(config, err) < 0 || check_providers(config, err) < 0 ||
-        check_pools(config, err) < 0 || check_workloads(config, err) < 0)
+        check_pools(config, err) < 0 || check_sources(config, err) < 0 ||
+        check_workloads(config, err) < 0)
         return -1;
     return check_queues(config, err);
 }

@@ -37,6 +37,8 @@ static const struct setting top_settings[] = {
       "the capacity that is paid for, by name" },
     { "providers", SETTING_NODE, NODE(providers), NULL, 0, 0, "the cloud accounts, by name" },
     { "pools", SETTING_NODE, NODE(pools), NULL, 0, 0, "the node pools, by name" },
+    { "sources", SETTING_NODE, NODE(sources), "", 0, 0,
+      "where recorded arrivals are asked for, by name; for `sluice snapshot`" },
     { "queues", SETTING_NODE, NODE(queues), NULL, 0, 0, "the request queues, by name" },
     { "workloads", SETTING_NODE, NODE(workloads), NULL, 0, 0,
       "the Deployments that serve queues, by name" },
@@ -121,7 +123,55 @@ static const struct setting pool_settings[] = {
       "the pool never grows over this; 0: the reservation's size" },
 };
 
+#define SOURCE(field) offsetof(struct config_source, field)
+
+static const struct setting source_settings[] = {
+    { "kind", SETTING_TEXT, SOURCE(kind), NULL, 0, 0,
+      "`prometheus`, `cloudwatch` (AWS) or `monitoring` (Google Cloud)" },
+    { "endpoint", SETTING_TEXT, SOURCE(endpoint), "", 0, 0,
+      "URL of the API, without /api/v1 (https, or loopback); absent: the cloud's own" },
+    { "missing", SETTING_TEXT, SOURCE(missing), "unknown", 0, 0,
+      "a step without a point is `unknown`, or `zero` within an hour that has points; an hour "
+      "without any is always unknown" },
+    { "settle", SETTING_DURATION, SOURCE(settle_ms), "15m", 0, DAY_MS,
+      "points younger than this may still change and are not asked for" },
+    { "token", SETTING_TEXT, SOURCE(token), "", 0, 0,
+      "prometheus: path of a file with a bearer token, read anew for each request" },
+    { "tenant", SETTING_TEXT, SOURCE(tenant), "", 0, 0,
+      "prometheus: X-Scope-OrgID, for Mimir and Cortex" },
+    { "ca", SETTING_TEXT, SOURCE(ca), "", 0, 0,
+      "prometheus: path of the authorities' certificates; absent: the system's" },
+    { "query", SETTING_TEXT, SOURCE(query), "", 0, 0,
+      "prometheus: what is asked, with `$arrivals` and `$step`; absent: "
+      "`sum(increase($arrivals[$step]))`. monitoring: the filter; absent: `$arrivals`" },
+    { "region", SETTING_TEXT, SOURCE(region), "", 0, 0, "cloudwatch: us-east-1" },
+    { "profile", SETTING_TEXT, SOURCE(profile), "", 0, 0,
+      "cloudwatch: profile of the credentials file; absent: the environment's keys, then "
+      "`default`" },
+    { "credentials", SETTING_TEXT, SOURCE(credentials), "", 0, 0,
+      "cloudwatch: path of the shared credentials file. monitoring: path of a service account's "
+      "key; absent: the metadata server" },
+    { "metadata", SETTING_TEXT, SOURCE(metadata), "", 0, 0,
+      "monitoring: URL of the metadata server; absent: the cloud's own" },
+    { "project", SETTING_TEXT, SOURCE(project), "", 0, 0, "monitoring: the project" },
+    { "namespace", SETTING_TEXT, SOURCE(namespace), "AWS/SQS", 0, 0, "cloudwatch" },
+    { "metric", SETTING_TEXT, SOURCE(metric), "NumberOfMessagesSent", 0, 0,
+      "cloudwatch: its sum over each minute is the arrivals" },
+    { "dimension", SETTING_TEXT, SOURCE(dimension), "QueueName", 0, 0,
+      "cloudwatch: the dimension whose value a queue's `arrivals` is" },
+};
+
 static const struct setting queue_settings[] = {
+    { "source", SETTING_TEXT, offsetof(struct config_queue, source_name), "", 0, 0,
+      "the source of its recorded arrivals" },
+    { "arrivals", SETTING_TEXT, offsetof(struct config_queue, arrivals), "", 0, 0,
+      "what the source calls them: a counter with its labels (prometheus), the name of the SQS "
+      "queue (cloudwatch), a filter (monitoring)" },
+    { "arrivals_high", SETTING_TEXT, offsetof(struct config_queue, arrivals_high), "", 0, 0,
+      "the same for requests of high priority, together with `arrivals_low` instead of "
+      "`arrivals`" },
+    { "arrivals_low", SETTING_TEXT, offsetof(struct config_queue, arrivals_low), "", 0, 0,
+      "the same for requests of low priority" },
     { "wait_target", SETTING_DURATION, offsetof(struct config_queue, wait_target_ms), NULL, 1,
       DAY_MS, "how long a request may wait, at the percentile" },
     { "percentile", SETTING_DOUBLE, offsetof(struct config_queue, percentile), "98", 1, 100,
@@ -172,6 +222,10 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_POOLS] = { "pools.NAME",
                        "One node group of one cluster in one reservation: what is resized.",
                        TABLE(pool_settings), ENTRIES(config_pool) },
+    [CONFIG_SOURCES] = { "sources.NAME",
+                         "One place where recorded arrivals are asked for. Only the keys of its "
+                         "kind may be set.",
+                         TABLE(source_settings), ENTRIES(config_source) },
     [CONFIG_QUEUES] = { "queues.NAME", "One stream of requests and how long they may wait.",
                         TABLE(queue_settings), ENTRIES(config_queue) },
     [CONFIG_WORKLOADS] = { "workloads.NAME", "One Deployment, in each of its clusters.",

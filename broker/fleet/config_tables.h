@@ -21,6 +21,7 @@ enum config_table_id {
     CONFIG_RESERVATIONS,
     CONFIG_PROVIDERS,
     CONFIG_POOLS,
+    CONFIG_SOURCES,
     CONFIG_QUEUES,
     CONFIG_WORKLOADS,
     CONFIG_SHARES,
@@ -38,6 +39,7 @@ struct config_file {
     const struct yaml_node *reservations;
     const struct yaml_node *providers;
     const struct yaml_node *pools;
+    const struct yaml_node *sources;
     const struct yaml_node *queues;
     const struct yaml_node *workloads;
 };

@@ -190,6 +190,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_RESERVATIONS] = "reservations.main.",
     [CONFIG_PROVIDERS] = "providers.google.",
     [CONFIG_POOLS] = "pools.prod-a-main.",
+    [CONFIG_SOURCES] = "sources.metrics.",
     [CONFIG_QUEUES] = "queues.chat-large.",
     [CONFIG_WORKLOADS] = "workloads.chat-large-8x.",
     [CONFIG_SHARES] = "workloads.chat-large-8x.clusters.prod-a.",
@@ -229,6 +230,29 @@ static void each_key_alone(struct text *said, const struct text *good)
             refuse_setting(said, good, table_places[i], &table->settings[j]);
         expect_edit_refused(said, good, &(struct edit){ unknown, "1" }, 1);
     }
+}
+
+static void keys_of_sources(struct text *said, const struct text *good)
+{
+    static const struct edit cases[][2] = {
+        { { "sources.metrics.kind", "graphite" } },
+        { { "sources.metrics.endpoint", NULL } },
+        { { "sources.metrics.endpoint", "metrics.example.com" } },
+        { { "sources.metrics.region", "us-east-1" } },
+        { { "sources.metrics.missing", "nothing" } },
+        { { "sources.aws.region", NULL } },
+        { { "sources.aws.token", "t" } },
+        { { "sources.google.project", NULL } },
+        { { "sources", "{}" } },
+        { { "queues.chat-large.source", NULL } },
+        { { "queues.chat-large.source", "other" } },
+        { { "queues.chat-large.arrivals", "{}" } },
+        { { "queues.chat-large.arrivals_low", "b" } },
+        { { "queues.speech.arrivals_low", NULL } },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
 }
 
 static void keys_together(struct text *said, const struct text *good)
@@ -328,6 +352,7 @@ static void every_mistake_is_answered_with_file_line_and_key(void **state)
     (void)state;
     each_key_alone(said, good);
     keys_together(said, good);
+    keys_of_sources(said, good);
     whole_files(said, good);
     expect_golden("errors.txt", said);
 }

@@ -159,8 +159,20 @@ static int put_in_place(const char *temporary, const char *path, struct error *e
     return rename(temporary, path) < 0 ? fail_file(path, "replace", err) : 0;
 }
 
+/* A rename would put a file in the place of a device or a pipe: /dev/null, for root. */
+static bool is_replaceable(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) < 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ||
+           (S_ISLNK(status.st_mode) && (stat(path, &status) < 0 || S_ISREG(status.st_mode)));
+}
+
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
 {
+    if (!is_replaceable(path))
+        return error_set(err, ERROR_INVALID, "%s: is not a regular file", path);
+
     owned(chars) char *temporary = text_format("%s.tmp-XXXXXX", path);
     owned(fd) int fd = mkostemp(temporary, O_CLOEXEC);
 

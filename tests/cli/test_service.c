@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -241,6 +242,8 @@ static void json_has_the_keys_that_it_always_had(void **state)
 
 static void exit_codes_say_what_happened(void **state)
 {
+    owned(chars) char *fifo = text_format("%s/pipe", folder);
+
     (void)state;
     expect(0, "plan --exit-code --in-force", "Plan: 0 nodes to move now");
     expect(0, "apply", "Applied: 2 schedules are in force.");
@@ -261,6 +264,8 @@ static void exit_codes_say_what_happened(void **state)
     expect(0, "status", "FROZEN");
     expect(0, "unfreeze", "all clusters: the freeze is over");
     write_schedules(6);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    expect(1, "plan --out @/pipe", "pipe: is not a regular file");
     expect(0, "apply", "Applied");
 }
 

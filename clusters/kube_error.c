@@ -126,6 +126,9 @@ static int server_failed(const struct kube_answer *answer, struct error *err)
         return fail(ERROR_DENIED, answer, err);
     if (answer->is_eviction && says(answer, "PodDisruptionBudget") && says(answer, "conflicts"))
         return throttled(answer, HELD_BY_BUDGET, message_of(answer), SLOW_RETRY_MS, err);
+    /* The server is behind the version that was asked for: restored from a backup, or another. */
+    if (find_cause(answer, "ResourceVersionTooLarge") || says(answer, "Too large resource version"))
+        return fail(ERROR_CONFLICT, answer, err);
     if (says(answer, "failed calling webhook") || !answer->is_mutation)
         return fail(ERROR_TRANSIENT, answer, err);
     return fail(ERROR_UNKNOWN_OUTCOME, answer, err);

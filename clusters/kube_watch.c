@@ -370,7 +370,7 @@ static void on_watch_end(void *context, const json_t *body, const struct error *
     watch->exchange = NULL;
     kube_frames_reset(watch->frames);
     timer_stop(watch->silence);
-    if (err && err->kind == ERROR_CONFLICT) { /* 410: too old */
+    if (err && err->kind == ERROR_CONFLICT) { /* a version that the server does not have */
         list_again(watch, err);
         return;
     }

@@ -83,6 +83,15 @@ void board_holds(const json_t *answer, struct text *out)
                  json_text_or(row, "reason", "-"));
 }
 
+/* A number, or "-" where it is not known. */
+static void add_number(struct table *table, const json_t *row, const char *key)
+{
+    if (json_at(row, key))
+        table_cell(table, "%" PRId64, json_int_or(row, key, 0));
+    else
+        table_cell(table, "-");
+}
+
 static void add_clusters(const json_t *status, struct text *out)
 {
     static const char *const titles[] = { "CLUSTER", "ROLE",       ">NODES", ">WANTED",
@@ -96,16 +105,13 @@ static void add_clusters(const json_t *status, struct text *out)
     {
         table_cell(table, "%s", json_text_or(row, "cluster", "-"));
         table_cell(table, "%s", json_text_or(row, "role", "-"));
-        table_cell(table, "%" PRId64, json_int_or(row, "nodes", 0));
-        if (json_at(row, "wanted_nodes"))
-            table_cell(table, "%" PRId64, json_int_or(row, "wanted_nodes", 0));
-        else
-            table_cell(table, "-");
-        table_cell(table, "%" PRId64, json_int_or(row, "static_nodes", 0));
-        table_cell(table, "%" PRId64, json_int_or(row, "ephemeral_nodes", 0));
-        table_cell(table, "%" PRId64, json_int_or(row, "incoming_nodes", 0));
-        table_cell(table, "%" PRId64, json_int_or(row, "outgoing_nodes", 0));
-        table_cell(table, "%" PRId64, json_int_or(row, "ready_gpus", 0));
+        add_number(table, row, "nodes");
+        add_number(table, row, "wanted_nodes");
+        add_number(table, row, "static_nodes");
+        add_number(table, row, "ephemeral_nodes");
+        add_number(table, row, "incoming_nodes");
+        add_number(table, row, "outgoing_nodes");
+        add_number(table, row, "ready_gpus");
         table_cell(table, "%s%s%s", json_text_or(row, "state", "-"),
                    json_text_or(row, "trouble", "")[0] ? "  " : "",
                    json_text_or(row, "trouble", ""));

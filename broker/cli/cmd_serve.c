@@ -54,7 +54,11 @@ static int lock_journal(struct house *house, const struct config *config, struct
     if (text_equal(config->journal, ":memory:"))
         return 0;
     house->lock = file_lock(path, err);
-    return house->lock < 0 ? error_context(err, "another sluice serves this journal") : 0;
+    if (house->lock >= 0)
+        return 0;
+    return err->kind == ERROR_CONFLICT
+               ? error_context(err, "another sluice serves this journal")
+               : error_context(err, "the journal's folder must exist and be writable");
 }
 
 static int build(struct house *house, const struct config *config, struct error *err)

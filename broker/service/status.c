@@ -145,11 +145,19 @@ static const char *state_of(const struct service *service, const struct config_c
     return "OK";
 }
 
+/* A pool that was never listed has an unknown number of nodes, not none. */
+static json_t *known(const struct tally *tally, int64_t number)
+{
+    return tally->age_ms == INT64_MAX ? json_null() : json_integer((json_int_t)number);
+}
+
 static json_t *describe_cluster(const struct service *service, const struct survey *survey,
                                 const struct config_cluster *cluster)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
     struct tally tally = { .wanted = -1, .trouble = "" };
+    const char *watch_trouble;
+    owned(chars) char *trouble = NULL;
     void *value;
 
     for (size_t i = 0; i < service->config->pool_count; i++)
@@ -161,19 +169,20 @@ static json_t *describe_cluster(const struct service *service, const struct surv
         tally.gpus += node->is_ready && !node_has_taint(node, SLUICE_TAINT_STARTING) ? node->gpus
                                                                                      : 0;
     }
-    if (cluster_trouble(fleet_cluster(service->fleet, cluster))[0] != '\0')
-        tally.trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
+    watch_trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
+    trouble = text_format("%s%s%s", watch_trouble, watch_trouble[0] && tally.trouble[0] ? "; " : "",
+                          tally.trouble);
     return json_make(
-        "{ss ss sI so sI sI sI sI sI so ss ss}", "cluster", cluster->name, "role",
-        cluster->role_name, "nodes", (json_int_t)tally.present, "wanted_nodes",
+        "{ss ss so so sI so sI sI sI so ss ss}", "cluster", cluster->name, "role",
+        cluster->role_name, "nodes", known(&tally, tally.present), "wanted_nodes",
         tally.wanted < 0 ? json_null() : json_integer((json_int_t)tally.wanted), "static_nodes",
         (json_int_t)tally.static_nodes, "ephemeral_nodes",
-        (json_int_t)(tally.present > tally.static_nodes ? tally.present - tally.static_nodes : 0),
+        known(&tally, tally.present > tally.static_nodes ? tally.present - tally.static_nodes : 0),
         "incoming_nodes", (json_int_t)tally.incoming, "outgoing_nodes", (json_int_t)tally.outgoing,
         "ready_gpus", (json_int_t)tally.gpus, "age_s",
         tally.age_ms == INT64_MAX ? json_null()
                                   : json_integer((json_int_t)(tally.age_ms / SECOND_MS)),
-        "state", state_of(service, cluster, &tally), "trouble", tally.trouble);
+        "state", state_of(service, cluster, &tally), "trouble", trouble);
 }
 
 /* How many live transfers stand at each step, and how many need a person. */

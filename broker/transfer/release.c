@@ -74,12 +74,11 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
                       instance_state_name(instance->state));
     if (instance->state == INSTANCE_DELETING)
         return STEP_WAIT;
-    /* A refused removal did not happen, and what was true before it may not be true any more. */
-    if (!effect_may_have_happened(effect)) {
-        verdict = check_node(runner, transfer);
-        if (verdict != STEP_DONE)
-            return verdict;
-    }
+    /* What was true before an earlier ask may not be true any more: a group may have made a new
+       machine under the old name.  After an ask there is no way back, so a person must look. */
+    verdict = check_node(runner, transfer);
+    if (verdict != STEP_DONE)
+        return effect_may_have_happened(effect) ? STEP_WAIT : verdict;
     effect = effect_ask(runner, transfer, EFFECT_REMOVE, &target,
                         fleet_pool(runner->fleet, transfer->source)->began_ms);
     if (effect->outcome != ERROR_NONE)

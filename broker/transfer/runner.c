@@ -224,6 +224,32 @@ static enum verdict after_deadline(struct runner *runner, struct transfer *trans
     return STEP_WAIT;
 }
 
+/* The freeze that keeps the transfer from its next effect, or NULL. */
+static const struct freeze *holding_freeze(const struct runner *runner,
+                                           const struct transfer *transfer)
+{
+    const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    struct wall_time now = runner_now(runner);
+    const struct freeze *freeze;
+
+    if (transfer->is_emergency || transfer->is_undoing || transfer->step > STEP_RELEASE ||
+        effect_may_have_happened(remove))
+        return NULL;
+    freeze = guard_freeze(runner->guard, transfer->source->cluster->name, now);
+    return freeze ? freeze : guard_freeze(runner->guard, transfer->target->cluster->name, now);
+}
+
+static void note_freeze(const struct runner *runner, struct transfer *transfer)
+{
+    const struct freeze *freeze = holding_freeze(runner, transfer);
+    char until[WALL_TEXT_SIZE];
+    owned(chars) char *before = mem_copy_chars(transfer->waiting);
+
+    if (freeze)
+        transfer_wait_for(transfer, "%s; frozen until %s: %s", before,
+                          wall_format(freeze->until, until), freeze->reason);
+}
+
 static enum verdict judge(struct runner *runner, struct transfer *transfer)
 {
     const struct step *step = &transfer_steps[transfer->step];
@@ -235,6 +261,8 @@ static enum verdict judge(struct runner *runner, struct transfer *transfer)
         verdict = STEP_UNDO;
     else
         verdict = step->run(runner, transfer);
+    if (verdict == STEP_WAIT)
+        note_freeze(runner, transfer);
     return verdict == STEP_WAIT ? after_deadline(runner, transfer) : verdict;
 }
 
@@ -370,13 +398,16 @@ struct wall_time runner_expected(const struct runner *runner, const struct trans
     struct wall_time from = transfer->cordoned;
     struct wall_time now = runner_now(runner);
     struct wall_time expected;
+    const struct freeze *freeze;
 
     if (transfer->state != TRANSFER_LIVE)
         return transfer->ended;
     if (from.ms == 0)
         from = transfer->departure.ms > now.ms && !transfer->is_emergency ? transfer->departure
                                                                           : now;
-    expected.ms = from.ms + leads_quantile(&runner->leads, percentile);
+    freeze = holding_freeze(runner, transfer);
+    expected.ms = from.ms + leads_quantile(&runner->leads, percentile) +
+                  (freeze ? freeze->until.ms - now.ms : 0);
     return expected.ms > now.ms ? expected : now;
 }
 

@@ -189,9 +189,11 @@ static int decode_pool(const struct config *config, const json_t *value, const c
         return -1;
     *ret_pool = config_pool(config, name);
     if (!*ret_pool)
-        return error_set(err, ERROR_INVALID,
-                         "pool %s is in a transfer of the journal but not in %s any more", name,
-                         config->path);
+        return error_set(
+            err, ERROR_INVALID,
+            "pool %s is in a transfer of the journal but not in %s any more: put it back "
+            "until `sluice transfers` shows none",
+            name, config->path);
     return 0;
 }
 

@@ -161,6 +161,28 @@ static void an_expired_watch_lists_anew_and_drops_what_vanished(void **state)
     bench_close(&bench);
 }
 
+/* An API server that was restored from a backup does not know our version, and never will. */
+static void a_server_that_is_behind_is_listed_anew(void **state)
+{
+    static const struct script_step steps[] = {
+        NO_PODS,
+        ASK(LIST("nodes"), 200, .answer = PAGE("1589", "", META("a", "1"))),
+        ASK(WATCH("nodes", "1589"), 504,
+            .answer =
+                "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Timeout\",\"code\":504,"
+                "\"message\":\"Too large resource version: 1589, current: 1464\"}"),
+        ASK(LIST("nodes"), 200, .answer = PAGE("1464", "", META("a", "1") "," META("b", "2"))),
+        QUIET("1464"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, 10000);
+    assert_string_equal(nodes_of(&bench), "a@1 b@2");
+    assert_true(script_is_played(bench.script));
+    bench_close(&bench);
+}
+
 /* Most of a cluster gone between two lists is believed when the third one in a row says so. */
 static void a_sudden_loss_is_believed_when_it_is_repeated(void **state)
 {
@@ -449,6 +471,7 @@ int main(void)
         cmocka_unit_test(frames_may_come_in_any_pieces),
         cmocka_unit_test(a_bookmark_renews_the_age_and_the_place),
         cmocka_unit_test(an_expired_watch_lists_anew_and_drops_what_vanished),
+        cmocka_unit_test(a_server_that_is_behind_is_listed_anew),
         cmocka_unit_test(a_sudden_loss_is_believed_when_it_is_repeated),
         cmocka_unit_test(a_list_that_fails_half_way_keeps_everything),
         cmocka_unit_test(a_cut_stream_goes_on_from_the_last_whole_event),

@@ -12,14 +12,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What the threads share. */
+/* What the threads share: cells are taken in order, and each is done by one of them. */
 struct work {
     const struct allocate_model *model;
-    struct service_time **services; /* one a queue */
     struct allocate_plan *plan;
-    struct segment_list *segments; /* one a cell */
-    struct estimate *estimates;    /* one a cell */
-    struct error *errors;          /* one a cell */
+    struct service_time **services; /* one a queue */
+    struct segment_list *segments;  /* one a cell */
+    struct estimate *estimates;     /* one a cell */
+    struct error *errors;           /* one a cell */
+    size_t part;
+    size_t parts;
+    int (*run)(struct work *work, size_t cell, struct error *err);
     atomic_size_t next;
 };
 
@@ -31,123 +34,62 @@ void allocate_plan_free(struct allocate_plan *plan)
         schedule_free(plan->schedules[i]);
     mem_free(plan->schedules);
     mem_free(plan->cells);
+    mem_free(plan->needs);
     mem_free(plan->missing_nodes);
+    mem_free(plan->is_met);
     mem_free(plan);
 }
 
-static struct search_setup cell_setup(const struct work *work, size_t cell)
+struct allocate_plan *allocate_plan_new(const struct allocate_model *model)
 {
-    const struct allocate_model *model = work->model;
-    size_t queue = cell % model->queue_count;
+    struct allocate_plan *plan = mem_new(sizeof *plan);
+    size_t windows = model->windows->count;
 
-    return (struct search_setup){
-        .series = model->queues[queue].demand,
-        .segments = &work->segments[cell],
-        .service = work->services[queue],
-        .scale = model->queues[queue].scale,
-        .target = model->queues[queue].target,
-        .seed = model->seed,
-        .seeds = model->seeds,
-    };
+    plan->window_first = model->window_first;
+    plan->window_end = model->window_end > 0 ? model->window_end : windows;
+    plan->window_count = windows;
+    plan->queue_count = model->queue_count;
+    plan->cluster_count = model->cluster_count;
+    plan->cells = mem_new_array(windows * model->queue_count, sizeof *plan->cells);
+    plan->schedules = mem_new_array(windows, sizeof *plan->schedules);
+    plan->needs = mem_new_array(windows * model->cluster_count, sizeof *plan->needs);
+    plan->missing_nodes = mem_new_array(windows, sizeof *plan->missing_nodes);
+    plan->is_met = mem_new_array(windows, sizeof *plan->is_met);
+    return plan;
 }
 
-static int run_cell(struct work *work, size_t cell, struct error *err)
+size_t allocate_part(size_t window, size_t queue, size_t parts)
 {
-    const struct allocate_model *model = work->model;
-    const struct allocate_queue *queue = &model->queues[cell % model->queue_count];
-    size_t window = cell / model->queue_count;
-    const char *name = model->windows->items[window].name;
-    struct search_setup setup = cell_setup(work, cell);
-
-    segments_of_window(queue->demand, model->windows, window, model->from, model->to,
-                       &work->segments[cell]);
-    if (work->segments[cell].list.count == 0)
-        return error_set(err, ERROR_INVALID,
-                         "queue %s: nothing is known of its demand in window %s on these days",
-                         queue->name, name);
-
-    struct arrivals_setup arrivals = { setup.series, setup.segments, setup.service, setup.scale,
-                                       0 };
-
-    estimate_init(&work->estimates[cell], &arrivals);
-    if (search_servers(&setup, &work->plan->cells[cell].search, err) < 0)
-        return error_context(err, "window %s", name);
-    return 0;
+    return (window + queue) % parts;
 }
 
-static void *run_cells(void *argument)
+/* An estimate needs no table of times. */
+static struct service_time *new_service(const struct allocate_model *model, size_t queue)
 {
-    struct work *work = argument;
-    size_t count = work->plan->window_count * work->plan->queue_count;
+    const struct allocate_queue *item = &model->queues[queue];
 
-    for (size_t cell; (cell = atomic_fetch_add(&work->next, 1)) < count;)
-        (void)run_cell(work, cell, &work->errors[cell]); /* first_error() looks */
-    return NULL;
+    if (!model->is_estimate)
+        return service_time_new(item->service_s, item->service_cv);
+
+    struct service_time *service = mem_new(sizeof *service);
+
+    service->mean_s = item->service_s;
+    service->cv = item->service_cv;
+    return service;
 }
 
-/* The caller is one of the threads. */
-static void run_threads(struct work *work)
+static void work_init(struct work *work, const struct allocate_model *model,
+                      struct allocate_plan *plan)
 {
-    enum { THREADS_MAX = 256 };
-    pthread_t threads[THREADS_MAX];
-    int started = 0;
+    size_t cells = plan->window_count * plan->queue_count;
 
-    while (started < work->model->threads - 1 && started < THREADS_MAX &&
-           pthread_create(&threads[started], NULL, run_cells, work) == 0)
-        started++;
-    run_cells(work);
-    for (int i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-}
-
-static int first_error(const struct work *work, struct error *err)
-{
-    for (size_t i = 0; i < work->plan->window_count * work->plan->queue_count; i++)
-        if (work->errors[i].kind != ERROR_NONE) {
-            if (err)
-                *err = work->errors[i];
-            return -1;
-        }
-    return 0;
-}
-
-/* The wait with what was granted; where that is what was searched for, it is known already. */
-static int find_waits(const struct work *work, size_t window, struct error *err)
-{
-    for (size_t i = 0; i < work->plan->queue_count; i++) {
-        size_t at = window * work->plan->queue_count + i;
-        struct allocate_cell *cell = &work->plan->cells[at];
-        struct search_setup setup = cell_setup(work, at);
-        double high = cell->search.wait_s[DEMAND_HIGH];
-        double low = cell->search.wait_s[DEMAND_LOW];
-
-        cell->wait_s = high > low ? high : low;
-        if (cell->granted == cell->search.servers || cell->search.servers == 0)
-            continue;
-        if (cell->granted == 0)
-            cell->wait_s = HUGE_VAL;
-        else if (search_wait(&setup, cell->granted, &cell->wait_s, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int fill_windows(struct work *work, struct error *err)
-{
-    struct allocate_plan *plan = work->plan;
-
-    plan->is_feasible = true;
-    for (size_t i = 0; i < plan->window_count; i++) {
-        struct window_work window = { work->model, &plan->cells[i * plan->queue_count],
-                                      &work->estimates[i * plan->queue_count] };
-
-        plan->schedules[i] = schedule_new();
-        plan->missing_nodes[i] = allocate_window(&window, plan->schedules[i]);
-        plan->is_feasible = plan->is_feasible && plan->missing_nodes[i] == 0;
-        if (find_waits(work, i, err) < 0)
-            return -1;
-    }
-    return 0;
+    *work = (struct work){ .model = model, .plan = plan, .parts = 1 };
+    work->services = mem_new_array(model->queue_count, sizeof *work->services);
+    work->segments = mem_new_array(cells, sizeof *work->segments);
+    work->estimates = mem_new_array(cells, sizeof *work->estimates);
+    work->errors = mem_new_array(cells, sizeof *work->errors);
+    for (size_t i = 0; i < model->queue_count; i++)
+        work->services[i] = new_service(model, i);
 }
 
 static void work_clear(struct work *work)
@@ -162,30 +104,235 @@ static void work_clear(struct work *work)
     mem_free(work->errors);
 }
 
+static struct search_setup cell_setup(const struct work *work, size_t cell)
+{
+    const struct allocate_model *model = work->model;
+    size_t queue = cell % model->queue_count;
+    const struct window *window = &model->windows->items[cell / model->queue_count];
+
+    return (struct search_setup){
+        .series = model->queues[queue].demand,
+        .segments = &work->segments[cell],
+        .service = work->services[queue],
+        .scale = model->queues[queue].scale * window_multiplier(window, model->queues[queue].name),
+        .target = model->queues[queue].target,
+        .seed = model->seed,
+        .seeds = model->seeds,
+    };
+}
+
+static bool is_over(const struct allocate_model *model, size_t window)
+{
+    return window_is_over(&model->windows->items[window], model->to);
+}
+
+/* Before either step: when the window is, and what the closed form says of it. */
+static int prepare_cell(struct work *work, size_t cell, struct error *err)
+{
+    const struct allocate_model *model = work->model;
+    const struct allocate_queue *queue = &model->queues[cell % model->queue_count];
+    size_t window = cell / model->queue_count;
+    struct search_setup setup = cell_setup(work, cell);
+
+    if (is_over(model, window))
+        return 0;
+    segments_of_window(queue->demand, model->windows, window, model->from, model->to,
+                       &work->segments[cell]);
+    if (work->segments[cell].list.count == 0)
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: nothing is known of its demand in window %s on these days",
+                         queue->name, model->windows->items[window].name);
+
+    struct arrivals_setup arrivals = { setup.series, setup.segments, setup.service, setup.scale,
+                                       0 };
+
+    estimate_init(&work->estimates[cell], &arrivals);
+    return 0;
+}
+
+static void estimate_cell(struct work *work, size_t at)
+{
+    struct allocate_cell *cell = &work->plan->cells[at];
+    const struct allocate_queue *queue = &work->model->queues[at % work->model->queue_count];
+    const struct estimate *estimate = &work->estimates[at];
+    double p = queue->target.percentile / 100;
+    double target_s = (double)queue->target.wait_ms / SECOND_MS;
+    double counts[DEMAND_CLASSES] = { 0 };
+
+    for (size_t i = 0; i < work->segments[at].list.count; i++) {
+        const struct segment *segment = &work->segments[at].list.items[i];
+
+        for (size_t step = segment->first; step < segment->first + segment->count; step++)
+            for (int class = 0; class < DEMAND_CLASSES; class ++)
+                counts[class] += demand_at(queue->demand, (enum demand_class) class, step);
+    }
+    cell->search = (struct search_result){ .failing_seed = -1, .worst_seed = -1 };
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        cell->search.requests[class] = (int64_t)(counts[class] * cell_setup(work, at).scale);
+    if (!(estimate->load_max > 0))
+        return;
+    cell->search.servers = estimate_servers(estimate, p, target_s);
+    if (queue->survives_node || queue->survives_zone)
+        cell->degraded = estimate_servers(estimate, p, 2 * target_s);
+}
+
+static int search_cell(struct work *work, size_t at, struct error *err)
+{
+    const struct allocate_model *model = work->model;
+    struct allocate_cell *cell = &work->plan->cells[at];
+    const struct allocate_queue *queue = &model->queues[at % model->queue_count];
+    struct search_setup setup = cell_setup(work, at);
+    const char *name = model->windows->items[at / model->queue_count].name;
+
+    if (search_servers(&setup, &cell->search, err) < 0)
+        return error_context(err, "window %s", name);
+    if (cell->search.servers > 0 && (queue->survives_node || queue->survives_zone)) {
+        struct search_result degraded;
+
+        setup.target.wait_ms *= 2;
+        if (search_servers(&setup, &degraded, err) < 0)
+            return error_context(err, "window %s", name);
+        cell->degraded = degraded.servers;
+    }
+    return 0;
+}
+
+static int run_search(struct work *work, size_t at, struct error *err)
+{
+    struct allocate_cell *cell = &work->plan->cells[at];
+    size_t queues = work->plan->queue_count;
+
+    if (cell->is_known || is_over(work->model, at / queues) ||
+        allocate_part(at / queues, at % queues, work->parts) != work->part)
+        return 0;
+    if (prepare_cell(work, at, err) < 0)
+        return -1;
+    if (work->model->is_estimate)
+        estimate_cell(work, at);
+    else if (search_cell(work, at, err) < 0)
+        return -1;
+    cell->is_known = true;
+    return 0;
+}
+
+/* The wait with what was granted; where that is what was searched for, it is known already. */
+static int run_wait(struct work *work, size_t at, struct error *err)
+{
+    struct allocate_cell *cell = &work->plan->cells[at];
+    const struct replay_target *target = &work->model->queues[at % work->plan->queue_count].target;
+    struct search_setup setup = cell_setup(work, at);
+    double target_s = (double)target->wait_ms / SECOND_MS;
+
+    cell->wait_s = fmax(cell->search.wait_s[DEMAND_HIGH], cell->search.wait_s[DEMAND_LOW]);
+    if (cell->search.servers == 0)
+        return 0;
+    if (cell->granted == 0) {
+        cell->wait_s = HUGE_VAL;
+        return 0;
+    }
+    if (work->model->is_estimate) {
+        cell->wait_s = target_s * estimate_pressure(&work->estimates[at], cell->granted,
+                                                    target->percentile / 100, target_s);
+        return 0;
+    }
+    if (cell->granted == cell->search.servers)
+        return 0;
+    return search_wait(&setup, cell->granted, &cell->wait_s, err);
+}
+
+static void *run_cells(void *argument)
+{
+    struct work *work = argument;
+    size_t end = work->plan->window_end * work->plan->queue_count;
+
+    for (size_t cell; (cell = atomic_fetch_add(&work->next, 1)) < end;)
+        (void)work->run(work, cell, &work->errors[cell]); /* run_threads() looks */
+    return NULL;
+}
+
+/* The caller is one of the threads.  The error is that of the first cell in order. */
+static int run_threads(struct work *work,
+                       int (*run)(struct work *work, size_t cell, struct error *err),
+                       struct error *err)
+{
+    enum { THREADS_MAX = 256 };
+    pthread_t threads[THREADS_MAX];
+    int started = 0;
+    size_t first = work->plan->window_first * work->plan->queue_count;
+
+    work->run = run;
+    atomic_store(&work->next, first);
+    while (started < work->model->threads - 1 && started < THREADS_MAX &&
+           pthread_create(&threads[started], NULL, run_cells, work) == 0)
+        started++;
+    run_cells(work);
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = first; i < work->plan->window_end * work->plan->queue_count; i++)
+        if (work->errors[i].kind != ERROR_NONE) {
+            if (err)
+                *err = work->errors[i];
+            return -1;
+        }
+    return 0;
+}
+
+static void fill_windows(struct work *work)
+{
+    struct allocate_plan *plan = work->plan;
+
+    plan->is_feasible = true;
+    for (size_t i = plan->window_first; i < plan->window_end; i++) {
+        struct window_work window = { work->model, &plan->cells[i * plan->queue_count],
+                                      &work->estimates[i * plan->queue_count],
+                                      &plan->needs[i * plan->cluster_count] };
+
+        plan->is_met[i] = true;
+        if (is_over(work->model, i))
+            continue;
+        schedule_free(plan->schedules[i]);
+        plan->schedules[i] = schedule_new();
+        plan->is_met[i] = allocate_window(&window, plan->schedules[i], &plan->missing_nodes[i]);
+        plan->is_feasible = plan->is_feasible && plan->is_met[i];
+    }
+}
+
+int allocate_search(const struct allocate_model *model, struct allocate_plan *plan, size_t part,
+                    size_t parts, struct error *err)
+{
+    struct work work;
+
+    work_init(&work, model, plan);
+    work.part = part;
+    work.parts = parts;
+
+    int result = run_threads(&work, run_search, err);
+
+    work_clear(&work);
+    return result;
+}
+
+int allocate_fill(const struct allocate_model *model, struct allocate_plan *plan, struct error *err)
+{
+    struct work work;
+
+    work_init(&work, model, plan);
+
+    int result = run_threads(&work, prepare_cell, err);
+
+    if (result == 0) {
+        fill_windows(&work);
+        result = run_threads(&work, run_wait, err);
+    }
+    work_clear(&work);
+    return result;
+}
+
 struct allocate_plan *allocate_plan(const struct allocate_model *model, struct error *err)
 {
-    owned(allocate_plan) struct allocate_plan *plan = mem_new(sizeof *plan);
-    size_t cells = model->windows->count * model->queue_count;
-    struct work work = { .model = model, .plan = plan };
+    owned(allocate_plan) struct allocate_plan *plan = allocate_plan_new(model);
 
-    plan->window_count = model->windows->count;
-    plan->queue_count = model->queue_count;
-    plan->cells = mem_new_array(cells, sizeof *plan->cells);
-    plan->schedules = mem_new_array(plan->window_count, sizeof *plan->schedules);
-    plan->missing_nodes = mem_new_array(plan->window_count, sizeof *plan->missing_nodes);
-    work.services = mem_new_array(model->queue_count, sizeof *work.services);
-    work.segments = mem_new_array(cells, sizeof *work.segments);
-    work.estimates = mem_new_array(cells, sizeof *work.estimates);
-    work.errors = mem_new_array(cells, sizeof *work.errors);
-    for (size_t i = 0; i < model->queue_count; i++)
-        work.services[i] = service_time_new(model->queues[i].service_s,
-                                            model->queues[i].service_cv);
-    run_threads(&work);
-
-    int result = first_error(&work, err);
-
-    if (result == 0)
-        result = fill_windows(&work, err);
-    work_clear(&work);
-    return result == 0 ? steal(&plan) : NULL;
+    if (allocate_search(model, plan, 0, 1, err) < 0 || allocate_fill(model, plan, err) < 0)
+        return NULL;
+    return steal(&plan);
 }

@@ -3,8 +3,11 @@
  *
  * Allocation: for every window the fewest replicas with which every queue meets its target on the
  * days of the demand, split over clusters, packed into nodes, placed in pools; one schedule a
- * window.  Where the nodes do not suffice, the replicas go first to who is not even stable, then to
- * who is furthest from its target, one by one; the plan then names who falls short and by how much.
+ * window.  A queue that has to survive the loss of a node or a zone gets so many more that those
+ * which stay keep its waits within twice the target.  Where the nodes do not suffice, the replicas
+ * go first to who is not even stable, then to who is furthest from its target, one by one; the plan
+ * then names who falls short and by how much.  A saturated plan gives what is left over to the
+ * thinnest cushion, again and again, until no node is left.
  *
  * The model is plain data that borrows everything; who has a configuration translates it.  Cells
  * (queue, window) are worked on by several threads; their number changes nothing in the answer, and
@@ -23,6 +26,8 @@ struct allocate_queue {
     double service_s;
     double service_cv;
     double scale;
+    bool survives_node; /* its waits stay within twice the target when the worst node is lost, */
+    bool survives_zone; /* or the worst zone */
 };
 
 struct allocate_cluster { /* of production */
@@ -48,12 +53,15 @@ struct allocate_workload {
 struct allocate_pool { /* of a production cluster; place.pools has its numbers */
     const char *machine;
     const char *region;
-    size_t zone;
+    const char *zone_name;
+    size_t zone;       /* index among those of machine and region */
     size_t zone_count; /* of machine and region */
 };
 
 struct allocate_model {
     const struct window_set *windows;
+    size_t window_first;   /* those that are planned: [window_first, window_end) */
+    size_t window_end;     /* 0: all */
     struct wall_time from; /* the demand's days */
     struct wall_time to;
     const struct allocate_queue *queues;
@@ -68,23 +76,62 @@ struct allocate_model {
     int seeds;
     int threads;
     uint64_t seed;
+    bool is_estimate;  /* closed form instead of replays: quick, and not confirmed by one */
+    bool is_saturated; /* spends the nodes that are left over */
 };
 
 struct allocate_cell {
-    struct search_result search;
-    int granted;   /* replicas; below search.servers where nodes are short */
+    struct search_result search; /* of an estimate: no seeds, no waits */
+    int degraded;  /* replicas that keep the waits within twice the target; 0: not asked for */
+    int needed;    /* search.servers, or more for the least that always run and for losses */
+    int granted;   /* below `needed` where nodes are short, above it in a saturated plan */
+    int lost;      /* of `granted`, with the worst node or zone that the queue has to survive */
     double wait_s; /* at the percentile with what was granted, of the worse class and seed */
+    bool is_known; /* searched, or read from another run's part */
+};
+
+static inline bool allocate_is_met(const struct allocate_cell *cell)
+{
+    return cell->granted >= cell->search.servers && cell->granted - cell->lost >= cell->degraded;
+}
+
+/* Why a cluster has as many nodes as it has in a window. */
+struct allocate_need {
+    int gpus;   /* of all replicas */
+    int packed; /* nodes that hold them */
+    int repack; /* spare ones */
+    int floor;  /* static nodes, which are there anyway */
+    int nodes;  /* packed and repack, or the floor */
 };
 
 struct allocate_plan {
     struct allocate_cell *cells; /* [window * queue_count + queue] */
-    struct schedule **schedules; /* one a window */
+    struct schedule **schedules; /* one a window; NULL for an event that ended before the demand */
+    struct allocate_need *needs; /* [window * cluster_count + cluster] */
     int *missing_nodes;          /* one a window: how many more all targets would take */
+    bool *is_met;                /* one a window: every target and loss */
+    size_t window_first;         /* the others of the set have no schedule */
+    size_t window_end;
     size_t window_count;
     size_t queue_count;
+    size_t cluster_count;
     bool is_feasible;
 };
 
+/* A plan in two steps, for those who share the first among machines: the searches, of which part
+   `part` (from 0) of `parts` is a fixed share, and what follows for each window once every cell is
+   known.  Cells that are known are not searched again. */
+struct allocate_plan *allocate_plan_new(const struct allocate_model *model)
+    __attribute__((returns_nonnull, warn_unused_result));
+int allocate_search(const struct allocate_model *model, struct allocate_plan *plan, size_t part,
+                    size_t parts, struct error *err) __attribute__((warn_unused_result));
+int allocate_fill(const struct allocate_model *model, struct allocate_plan *plan, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The part whose cell this is: neighbours are in different ones. */
+size_t allocate_part(size_t window, size_t queue, size_t parts);
+
+/* Both steps. */
 struct allocate_plan *allocate_plan(const struct allocate_model *model, struct error *err)
     __attribute__((warn_unused_result));
 void allocate_plan_free(struct allocate_plan *plan);

@@ -1,101 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Everything here is integers and order, but for the pressure by which scarce nodes are shared.
+ * What is needed is split by weight and placed.  Where it finds no room, everything begins anew
+ * from the least that always runs, and grows by one replica at a time: first all queues up to their
+ * targets, then up to what their losses ask for.
  */
 #include "windows/allocate_window.h"
 
+#include "windows/layout.h"
+
+#include <limits.h>
+#include <math.h>
 #include <string.h>
 
-/* One share of one workload, and what it gets. */
-struct slot {
-    size_t workload;
-    const struct allocate_share *share;
-    int replicas;
-};
-
-struct layout {
-    ARRAY(struct slot) slots; /* in the order of workloads */
-    int *nodes;               /* per pool */
-    int *needs;               /* per cluster */
-};
-
-static void layout_init(struct layout *layout, const struct allocate_model *model)
-{
-    *layout = (struct layout){
-        .nodes = mem_new_array(model->place.pool_count, sizeof *layout->nodes),
-        .needs = mem_new_array(model->cluster_count, sizeof *layout->needs),
-    };
-    for (size_t i = 0; i < model->workload_count; i++)
-        for (size_t at = 0; at < model->workloads[i].share_count; at++)
-            *array_add(&layout->slots) = (struct slot){ i, &model->workloads[i].shares[at], 0 };
-}
-
-static void layout_clear(struct layout *layout)
-{
-    array_clear(&layout->slots);
-    mem_free(layout->nodes);
-    mem_free(layout->needs);
-}
-
-/* Splits a queue's replicas over all shares of all workloads that serve it. */
-static void split_queue(const struct allocate_model *model, struct layout *layout, size_t queue,
-                        int replicas)
-{
-    size_t count = layout->slots.count;
-    int *numbers = mem_new_array(3 * count, sizeof *numbers);
-    int *weights = numbers;
-    int *minimums = numbers + count;
-    int *parts = numbers + 2 * count;
-    size_t found = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct slot *slot = &layout->slots.items[i];
-
-        if (model->workloads[slot->workload].queue != queue)
-            continue;
-        weights[found] = slot->share->weight;
-        minimums[found++] = slot->share->replica_min;
-    }
-    place_split(replicas, weights, minimums, found, parts);
-    found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (model->workloads[layout->slots.items[i].workload].queue == queue)
-            layout->slots.items[i].replicas = parts[found++];
-    mem_free(numbers);
-}
-
-static int cluster_need(const struct allocate_model *model, const struct layout *layout,
-                        size_t cluster)
-{
-    int counts[PLACE_GPUS_MAX + 1] = { 0 };
-    int floor = model->clusters[cluster].static_nodes;
-
-    for (size_t i = 0; i < layout->slots.count; i++) {
-        const struct slot *slot = &layout->slots.items[i];
-
-        if (slot->share->cluster == cluster)
-            counts[model->workloads[slot->workload].gpus] += slot->replicas;
-    }
-
-    int nodes = place_pack(counts, model->clusters[cluster].gpus_per_node);
-
-    if (nodes > 0)
-        nodes += model->repack_nodes;
-    return nodes > floor ? nodes : floor;
-}
-
-/* Lays out what is granted now; returns the nodes that found no room. */
-static int lay_out(const struct window_work *work, struct layout *layout)
-{
-    const struct allocate_model *model = work->model;
-
-    for (size_t i = 0; i < model->queue_count; i++)
-        split_queue(model, layout, i, work->cells[i].granted);
-    for (size_t i = 0; i < model->cluster_count; i++)
-        layout->needs[i] = cluster_need(model, layout, i);
-    return place_nodes(&model->place, layout->needs, model->cluster_count, layout->nodes, NULL);
-}
+enum { ROUNDS_MAX = 200 }; /* of raising for lost zones; each closes a fixed share of the gap */
 
 static int least_replicas(const struct allocate_model *model, size_t queue)
 {
@@ -108,52 +26,171 @@ static int least_replicas(const struct allocate_model *model, size_t queue)
     return sum;
 }
 
-static double pressure_of(const struct window_work *work, size_t queue)
+/* The estimate is right about what a replica more is worth; where the replay has told the wait, it
+   is also set to that.  The load in the last digits decides among those who wait for nothing. */
+static double pressure_of(const struct window_work *work, size_t queue, int replicas)
 {
+    enum { UNSTABLE = 1000 };
     const struct replay_target *target = &work->model->queues[queue].target;
+    const struct estimate *estimate = &work->estimates[queue];
+    const struct search_result *search = &work->cells[queue].search;
+    double p = target->percentile / 100;
+    double target_s = (double)target->wait_ms / SECOND_MS;
+    double waits = fmax(search->wait_s[DEMAND_HIGH], search->wait_s[DEMAND_LOW]) / target_s;
+    double pressure = estimate_pressure(estimate, replicas, p, target_s);
 
-    return estimate_pressure(&work->estimates[queue], work->cells[queue].granted,
-                             target->percentile / 100, (double)target->wait_ms / SECOND_MS);
+    if (waits > 0 && pressure > 0 && pressure < UNSTABLE) {
+        double estimated = estimate_pressure(estimate, search->servers, p, target_s);
+
+        if (estimated > 0 && estimated < UNSTABLE)
+            pressure = fmin(pressure * waits / estimated, UNSTABLE);
+    }
+    return pressure + 1e-6 * estimate->load_max / (replicas > 0 ? replicas : 0.5);
 }
 
 /* The queue under the most pressure that still wants a replica; queue_count when none does. */
-static size_t most_pressed(const struct window_work *work, const int *wanted,
-                           const double *pressures)
+static size_t most_pressed(const struct window_work *work, const struct layout *layout,
+                           const int *wanted, const double *pressures)
 {
     size_t best = work->model->queue_count;
 
     for (size_t i = 0; i < work->model->queue_count; i++)
-        if (work->cells[i].granted < wanted[i] &&
+        if (layout_replicas(layout, i) < wanted[i] &&
             (best == work->model->queue_count || pressures[i] > pressures[best]))
             best = i;
     return best;
 }
 
 /* One replica at a time to the queue under the most pressure for whose replica there is room. */
-static void share_scarce(const struct window_work *work, struct layout *layout)
+static void grow(const struct window_work *work, struct layout *layout, int *wanted)
 {
     size_t count = work->model->queue_count;
-    int *wanted = mem_new_array(count, sizeof *wanted);
     double *pressures = mem_new_array(count, sizeof *pressures);
 
-    for (size_t i = 0; i < count; i++) {
-        wanted[i] = work->cells[i].granted;
-        work->cells[i].granted = least_replicas(work->model, i);
-        pressures[i] = pressure_of(work, i);
+    for (size_t i = 0; i < count; i++)
+        pressures[i] = pressure_of(work, i, layout_replicas(layout, i));
+    for (size_t at; (at = most_pressed(work, layout, wanted, pressures)) < count;) {
+        if (!layout_add(layout, at))
+            wanted[at] = 0; /* no room: never again */
+        else
+            pressures[at] = pressure_of(work, at, layout_replicas(layout, at));
     }
-    for (size_t at; (at = most_pressed(work, wanted, pressures)) < count;) {
-        work->cells[at].granted++;
-        if (lay_out(work, layout) > 0)
-            wanted[at] = --work->cells[at].granted; /* no room: never again */
-        pressures[at] = pressure_of(work, at);
-    }
-    mem_free(wanted);
     mem_free(pressures);
 }
 
-static void write_nodes(const struct allocate_model *model, const struct layout *layout,
-                        struct schedule *schedule)
+/* Whether the minimums found room; beyond them there is nothing to give otherwise. */
+static bool share_scarce(const struct window_work *work, struct layout *layout)
 {
+    size_t count = work->model->queue_count;
+    int *wanted = mem_new_array(count, sizeof *wanted);
+
+    for (size_t i = 0; i < count; i++) {
+        layout_split(layout, i, least_replicas(work->model, i));
+        wanted[i] = work->cells[i].search.servers;
+    }
+
+    bool has_room = layout_place(layout) == 0;
+
+    grow(work, layout, wanted);
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = work->cells[i].needed;
+    grow(work, layout, wanted);
+    mem_free(wanted);
+    return has_room;
+}
+
+static int lost_replicas(const struct window_work *work, const struct layout *layout, size_t queue)
+{
+    const struct allocate_queue *item = &work->model->queues[queue];
+    int node = item->survives_node ? layout_lost_with_node(layout, queue) : 0;
+    int zone = item->survives_zone ? layout_lost_with_zone(layout, queue) : 0;
+
+    return node > zone ? node : zone;
+}
+
+/* Raises what is needed by what losses leave too little of.  Whether anything was raised: a queue
+   that is all in one zone is not helped by more replicas there. */
+static bool raise_for_losses(const struct window_work *work, struct layout *layout)
+{
+    bool is_raised = false;
+
+    for (size_t i = 0; i < work->model->queue_count; i++) {
+        struct allocate_cell *cell = &work->cells[i];
+        int lost = lost_replicas(work, layout, i);
+        int more = cell->degraded + lost - cell->needed;
+
+        if (cell->degraded == 0 || more <= 0 ||
+            (work->model->queues[i].survives_zone && layout_is_in_one_zone(layout, i)))
+            continue;
+        cell->needed += more;
+        layout_split(layout, i, cell->needed);
+        is_raised = true;
+    }
+    return is_raised;
+}
+
+/* Returns how many nodes found no room. */
+static int lay_out_needs(const struct window_work *work, struct layout *layout)
+{
+    const struct allocate_model *model = work->model;
+    int missing = 0;
+
+    for (size_t i = 0; i < model->queue_count; i++) {
+        struct allocate_cell *cell = &work->cells[i];
+        int least = least_replicas(model, i);
+
+        cell->needed = cell->search.servers > least ? cell->search.servers : least;
+        layout_split(layout, i, cell->needed);
+    }
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        missing = layout_place(layout);
+        if (!raise_for_losses(work, layout) || missing > 0)
+            break;
+    }
+    return missing > 0 ? missing : layout_place(layout);
+}
+
+static bool take_grants(const struct window_work *work, const struct layout *layout)
+{
+    bool is_met = true;
+
+    for (size_t i = 0; i < work->model->queue_count; i++) {
+        struct allocate_cell *cell = &work->cells[i];
+
+        cell->granted = layout_replicas(layout, i);
+        cell->lost = cell->degraded > 0 ? lost_replicas(work, layout, i) : 0;
+        if (!allocate_is_met(cell))
+            is_met = false;
+    }
+    memcpy(work->needs, layout->needs, work->model->cluster_count * sizeof *work->needs);
+    return is_met;
+}
+
+/* Where the nodes that are added would make a zone weigh so much that a queue no longer survives
+   its loss, everything stays as it was. */
+static void saturate(const struct window_work *work, struct layout *layout)
+{
+    int *wanted = mem_new_array(work->model->queue_count, sizeof *wanted);
+
+    for (size_t i = 0; i < work->model->queue_count; i++)
+        wanted[i] = INT_MAX;
+    grow(work, layout, wanted);
+    if (!take_grants(work, layout)) {
+        (void)lay_out_needs(work, layout);
+        (void)take_grants(work, layout);
+    }
+    mem_free(wanted);
+}
+
+static void write_schedule(const struct allocate_model *model, const struct layout *layout,
+                           struct schedule *schedule)
+{
+    for (size_t i = 0; i < layout->slots.count; i++) {
+        const struct layout_slot *slot = &layout->slots.items[i];
+
+        schedule_set_replicas(schedule, model->workloads[slot->workload].name,
+                              model->clusters[slot->share->cluster].name, slot->replicas);
+    }
     for (size_t i = 0; i < model->place.pool_count; i++) {
         const struct allocate_pool *pool = &model->pools[i];
         size_t cluster = model->place.pools[i].cluster;
@@ -169,33 +206,24 @@ static void write_nodes(const struct allocate_model *model, const struct layout 
     }
 }
 
-int allocate_window(const struct window_work *work, struct schedule *schedule)
+bool allocate_window(const struct window_work *work, struct schedule *schedule, int *ret_missing)
 {
-    const struct allocate_model *model = work->model;
     struct layout layout;
+    bool has_room = true;
 
-    layout_init(&layout, model);
-    for (size_t i = 0; i < model->queue_count; i++) {
-        int least = least_replicas(model, i);
+    layout_init(&layout, work->model);
 
-        work->cells[i].granted = work->cells[i].search.servers;
-        if (work->cells[i].granted < least)
-            work->cells[i].granted = least;
-    }
+    int missing = lay_out_needs(work, &layout);
 
-    int missing = lay_out(work, &layout);
+    if (missing > 0)
+        has_room = share_scarce(work, &layout);
 
-    if (missing > 0) {
-        share_scarce(work, &layout);
-        (void)lay_out(work, &layout);
-    }
-    for (size_t i = 0; i < layout.slots.count; i++) {
-        const struct slot *slot = &layout.slots.items[i];
+    bool is_met = take_grants(work, &layout) && has_room;
 
-        schedule_set_replicas(schedule, model->workloads[slot->workload].name,
-                              model->clusters[slot->share->cluster].name, slot->replicas);
-    }
-    write_nodes(model, &layout, schedule);
+    if (is_met && work->model->is_saturated)
+        saturate(work, &layout);
+    write_schedule(work->model, &layout, schedule);
     layout_clear(&layout);
-    return missing;
+    *ret_missing = is_met ? 0 : missing;
+    return is_met;
 }

@@ -13,8 +13,10 @@ struct window_work {
     const struct allocate_model *model;
     struct allocate_cell *cells; /* of this window, one a queue */
     const struct estimate
-        *estimates; /* one a queue: what a replica is worth where they are scarce */
+        *estimates;              /* one a queue: what a replica is worth where they are scarce */
+    struct allocate_need *needs; /* one a cluster: set */
 };
 
-/* Sets `granted` of each cell, writes the schedule, returns how many nodes are missing. */
-int allocate_window(const struct window_work *work, struct schedule *schedule);
+/* Sets `needed`, `granted` and `lost` of each cell, writes the schedule; ret_missing is how many
+   nodes more all of it would take.  Whether every target and loss is met. */
+bool allocate_window(const struct window_work *work, struct schedule *schedule, int *ret_missing);

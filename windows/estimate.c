@@ -65,23 +65,79 @@ static double bin_load(const struct estimate *estimate, int bin)
     return estimate->load_max * (bin + 0.5) / ESTIMATE_BINS;
 }
 
-double estimate_tail(const struct estimate *estimate, int servers, double t_s)
+/* The bins that hold something, with what does not depend on the wait asked about. */
+struct curve {
+    double unstable; /* share of the arrivals at a load that so many servers cannot serve */
+    int count;
+    double load[ESTIMATE_BINS];
+    double waiting[ESTIMATE_BINS]; /* share of all arrivals that come then and wait */
+    double decay[ESTIMATE_BINS];   /* per second */
+};
+
+/* Erlang's C for all loads at once: without a division in the recursion, and side by side.  Its
+   inverse grows without bound where hardly anyone waits, and ends as an infinity there. */
+static void curve_waiting(struct curve *curve, int servers)
+{
+    enum { LANES = 8 };
+
+    for (int first = 0; first < curve->count; first += LANES) {
+        double inverse[LANES];
+        double step[LANES];
+        int count = curve->count - first < LANES ? curve->count - first : LANES;
+
+        for (int i = 0; i < LANES; i++) {
+            inverse[i] = 1;
+            step[i] = 1 / curve->load[first + (i < count ? i : 0)];
+        }
+        for (int n = 1; n <= servers; n++)
+            for (int i = 0; i < LANES; i++)
+                inverse[i] = 1 + inverse[i] * (n * step[i]);
+        for (int i = 0; i < count; i++) {
+            double load = curve->load[first + i];
+            double blocked = 1 / inverse[i];
+
+            curve->waiting[first + i] *= servers * blocked / ((servers - load) + load * blocked);
+        }
+    }
+}
+
+static void curve_init(struct curve *curve, const struct estimate *estimate, int servers)
 {
     double slower = 2 / (1 + estimate->cv * estimate->cv);
-    double tail = 0;
 
+    curve->unstable = 0;
+    curve->count = 0;
     for (int i = 0; i < ESTIMATE_BINS; i++) {
         double load = bin_load(estimate, i);
 
         if (estimate->share[i] <= 0)
             continue;
-        if (load >= servers)
-            tail += estimate->share[i];
-        else
-            tail += estimate->share[i] * erlang_c(servers, load) *
-                    exp(-slower * (servers - load) * t_s / estimate->mean_s);
+        if (load >= servers) {
+            curve->unstable += estimate->share[i];
+            continue;
+        }
+        curve->load[curve->count] = load;
+        curve->waiting[curve->count] = estimate->share[i];
+        curve->decay[curve->count++] = slower * (servers - load) / estimate->mean_s;
     }
+    curve_waiting(curve, servers);
+}
+
+static double curve_tail(const struct curve *curve, double t_s)
+{
+    double tail = curve->unstable;
+
+    for (int i = 0; i < curve->count; i++)
+        tail += curve->waiting[i] * exp(-curve->decay[i] * t_s);
     return tail;
+}
+
+double estimate_tail(const struct estimate *estimate, int servers, double t_s)
+{
+    struct curve curve;
+
+    curve_init(&curve, estimate, servers);
+    return curve_tail(&curve, t_s);
 }
 
 int estimate_servers(const struct estimate *estimate, double p, double t_s)
@@ -92,6 +148,8 @@ int estimate_servers(const struct estimate *estimate, double p, double t_s)
     p = fmin(p, p_max);
     if (!(estimate->load_max > 0))
         return 1;
+    if (estimate->load_max < ERLANG_SERVERS_MAX)
+        passes = (int)ceil(estimate->load_max);
     while (passes < ERLANG_SERVERS_MAX && estimate_tail(estimate, passes, t_s) > 1 - p) {
         fails = passes;
         passes *= 2;
@@ -109,6 +167,7 @@ int estimate_servers(const struct estimate *estimate, double p, double t_s)
 
 double estimate_pressure(const struct estimate *estimate, int servers, double p, double target_s)
 {
+    struct curve curve;
     double unstable = 1000;
     double below = 0;
     double above = unstable;
@@ -116,12 +175,15 @@ double estimate_pressure(const struct estimate *estimate, int servers, double p,
     p = fmin(p, p_max);
     if (!(estimate->load_max > 0))
         return 0;
-    if (estimate_tail(estimate, servers, unstable * target_s) > 1 - p)
+    curve_init(&curve, estimate, servers);
+    if (curve_tail(&curve, unstable * target_s) > 1 - p)
         return unstable * (1 + estimate->load_max / (servers > 0 ? servers : 0.5));
+    if (curve_tail(&curve, 0) <= 1 - p)
+        return 0;
     for (int i = 0; i < 40; i++) {
         double middle = (below + above) / 2;
 
-        if (estimate_tail(estimate, servers, middle * target_s) > 1 - p)
+        if (curve_tail(&curve, middle * target_s) > 1 - p)
             below = middle;
         else
             above = middle;

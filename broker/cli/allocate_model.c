@@ -167,8 +167,13 @@ static int add_pool(struct model *model, const struct config *config,
                          production->name);
     production->gpus_per_node = (int)reservation->gpus_per_node;
     production->static_nodes += (int)pool->static_nodes;
-    model->tables.pools[at] = (struct allocate_pool){ reservation->machine, reservation->region,
-                                                      reservation->zone_index, zones };
+    model->tables.pools[at] = (struct allocate_pool){
+        .machine = reservation->machine,
+        .region = reservation->region,
+        .zone_name = reservation->zone,
+        .zone = reservation->zone_index,
+        .zone_count = zones,
+    };
     model->tables.place_pools[at] = (struct place_pool){
         .cluster = cluster,
         .reservation = (size_t)(reservation - config->reservations),

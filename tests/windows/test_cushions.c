@@ -1,0 +1,322 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a plan does beyond its targets: it spends what is left over, keeps enough for a lost node or
+ * zone, goes to another cluster where one is full; and the ways to compute it in parts.
+ */
+#include "tests/windows/plant.h"
+#include "windows/layout.h"
+
+#include <string.h>
+
+static const char *const three[] = { "a", "b", "c" };
+
+/* One seed and a third of the arrivals: what is tested here is not the replay. */
+static void quick_plant(struct plant *plant)
+{
+    plant_init(plant, three, 3);
+    plant->model.seeds = 1;
+    for (size_t i = 0; i < 3; i++)
+        plant->queues[i].scale = 0.35;
+}
+
+static int nodes_of(const struct schedule *schedule)
+{
+    int sum = 0;
+
+    for (size_t i = 0; i < schedule->nodes_count; i++)
+        for (size_t zone = 0; zone < schedule->nodes[i].zone_count; zone++)
+            sum += schedule->nodes[i].counts[zone];
+    return sum;
+}
+
+/* The wait over the target of the queue that is worst off. */
+static double thinnest(const struct plant *plant, const struct allocate_plan *plan, size_t window)
+{
+    double worst = 0;
+
+    for (size_t i = 0; i < plan->queue_count; i++) {
+        const struct allocate_cell *cell = &plan->cells[window * plan->queue_count + i];
+
+        worst = fmax(worst, cell->wait_s * SECOND_MS / (double)plant->queues[i].target.wait_ms);
+    }
+    return worst;
+}
+
+static void a_saturated_plan_spends_every_node_on_the_thinnest_cushion(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+
+    owned(allocate_plan) struct allocate_plan *lean = plan_of(&plant);
+
+    plant.model.is_saturated = true;
+
+    owned(allocate_plan) struct allocate_plan *full = plan_of(&plant);
+
+    assert_true(full->is_feasible);
+    for (size_t window = 0; window < full->window_count; window++) {
+        assert_true(nodes_of(lean->schedules[window]) < 120);
+        assert_int_equal(nodes_of(full->schedules[window]), 120);
+        assert_true(thinnest(&plant, full, window) < thinnest(&plant, lean, window));
+        for (size_t i = 0; i < 3; i++) {
+            const struct allocate_cell *cell = &full->cells[window * 3 + i];
+
+            assert_true(cell->granted > cell->needed);
+            assert_int_equal(cell->needed, lean->cells[window * 3 + i].granted);
+        }
+    }
+    plant_clear(&plant);
+}
+
+/* One node more: what it holds goes to the queue that was worst off, and nobody is worse off. */
+static void the_first_to_get_more_is_the_thinnest(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+    plant.model.window_first = 1;
+    plant.model.window_end = 2;
+
+    owned(allocate_plan) struct allocate_plan *lean = plan_of(&plant);
+    int nodes = nodes_of(lean->schedules[1]);
+
+    plant.reservation_nodes[0] = (nodes + 1) / 2;
+    plant.reservation_nodes[1] = nodes + 1 - plant.reservation_nodes[0];
+    plant.model.is_saturated = true;
+
+    owned(allocate_plan) struct allocate_plan *more = plan_of(&plant);
+    size_t worst = 0;
+    bool is_worst_helped = false;
+
+    for (size_t i = 0; i < 3; i++) {
+        if (lean->cells[3 + i].wait_s > lean->cells[3 + worst].wait_s)
+            worst = i;
+        assert_true(more->cells[3 + i].granted >= lean->cells[3 + i].granted);
+    }
+    is_worst_helped = more->cells[3 + worst].granted > lean->cells[3 + worst].granted;
+    assert_true(is_worst_helped);
+    assert_true(thinnest(&plant, more, 1) <= thinnest(&plant, lean, 1));
+    assert_null(more->schedules[0]);
+    plant_clear(&plant);
+}
+
+static void what_a_lost_node_leaves_is_enough(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+    plant.queues[1].scale = 1;
+
+    owned(allocate_plan) struct allocate_plan *before = plan_of(&plant);
+
+    plant.queues[1].survives_node = true;
+
+    owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);
+
+    assert_true(plan->is_feasible);
+    for (size_t window = 0; window < plan->window_count; window++) {
+        const struct allocate_cell *cell = &plan->cells[window * 3 + 1];
+
+        assert_int_equal(cell->lost, 4); /* 8 GPUs of 2 */
+        assert_true(cell->degraded > 0 && cell->degraded <= cell->search.servers);
+        assert_true(cell->granted - 4 >= cell->degraded);
+        assert_int_equal(cell->granted, cell->degraded + 4 > cell->search.servers
+                                            ? cell->degraded + 4
+                                            : cell->search.servers);
+        for (size_t i = 0; i < 3; i += 2)
+            assert_int_equal(plan->cells[window * 3 + i].granted,
+                             before->cells[window * 3 + i].granted);
+    }
+    plant_clear(&plant);
+}
+
+static void what_a_lost_zone_leaves_is_enough_in_the_worst_zone(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+    for (size_t i = 0; i < 3; i++)
+        plant.queues[i].survives_zone = true;
+
+    owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);
+
+    assert_true(plan->is_feasible);
+    for (size_t window = 0; window < plan->window_count; window++)
+        for (size_t i = 0; i < 3; i++) {
+            const struct allocate_cell *cell = &plan->cells[window * 3 + i];
+            const struct schedule *schedule = plan->schedules[window];
+
+            for (size_t zone = 0; zone < 2; zone++) {
+                int left = 0;
+
+                for (size_t at = 0; at < 2; at++) {
+                    const char *name = plant.clusters[at].name;
+                    int replicas = schedule_replicas_of(schedule, plant.workloads[i].name, name);
+                    int gone = schedule_nodes_of(schedule, "h100", "r1", name, zone);
+                    int stays = schedule_nodes_of(schedule, "h100", "r1", name, 1 - zone);
+
+                    left += replicas * stays / (stays + gone);
+                }
+                assert_true(left >= cell->degraded);
+            }
+            assert_true(cell->lost * 2 >= cell->granted);
+        }
+    plant_clear(&plant);
+}
+
+static void a_queue_that_stands_in_one_zone_cannot_survive_it(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+    for (size_t i = 0; i < 4; i++)
+        plant.pools[i].zone_name = "z1";
+    plant.queues[2].survives_zone = true;
+
+    owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);
+
+    assert_false(plan->is_feasible);
+    for (size_t window = 0; window < plan->window_count; window++) {
+        const struct allocate_cell *cell = &plan->cells[window * 3 + 2];
+
+        assert_int_equal(cell->lost, cell->granted);
+        assert_int_equal(cell->granted, cell->search.servers); /* more would not help */
+        assert_int_equal(plan->missing_nodes[window], 0);
+    }
+    plant_clear(&plant);
+}
+
+static void a_full_cluster_leaves_the_rest_to_the_other(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+    plant.place_pools[2].cap = 2; /* prod-b */
+    plant.place_pools[3].cap = 2;
+
+    owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);
+
+    assert_true(plan->is_feasible);
+    for (size_t window = 0; window < plan->window_count; window++)
+        for (size_t i = 0; i < 3; i++) {
+            const struct allocate_cell *cell = &plan->cells[window * 3 + i];
+            const char *name = plant.workloads[i].name;
+
+            assert_int_equal(cell->granted, cell->search.servers);
+            assert_int_equal(schedule_replicas_of(plan->schedules[window], name, "prod-a") +
+                                 schedule_replicas_of(plan->schedules[window], name, "prod-b"),
+                             cell->granted);
+        }
+    plant_clear(&plant);
+}
+
+static void parts_in_any_order_are_the_whole(void **state)
+{
+    static const size_t order[] = { 4, 0, 6, 2, 4, 7, 1, 5, 3 };
+    struct plant plant;
+    struct error err = { 0 };
+
+    (void)state;
+    quick_plant(&plant);
+    plant.queues[0].survives_node = true;
+
+    owned(allocate_plan) struct allocate_plan *whole = plan_of(&plant);
+    owned(allocate_plan) struct allocate_plan *joined = allocate_plan_new(&plant.model);
+
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        owned(allocate_plan) struct allocate_plan *part = allocate_plan_new(&plant.model);
+
+        assert_int_equal(allocate_search(&plant.model, part, order[i], 8, &err), 0);
+        for (size_t at = 0; at < 15; at++)
+            if (part->cells[at].is_known) {
+                assert_int_equal(allocate_part(at / 3, at % 3, 8), order[i]);
+                joined->cells[at] = part->cells[at];
+            }
+    }
+    assert_int_equal(allocate_fill(&plant.model, joined, &err), 0);
+
+    owned(chars) char *left = all_schedules(whole);
+    owned(chars) char *right = all_schedules(joined);
+
+    assert_string_equal(left, right);
+    plant_clear(&plant);
+}
+
+static void an_estimated_plan_is_near_the_replayed_one(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+    plant.queues[0].survives_node = true;
+
+    owned(allocate_plan) struct allocate_plan *exact = plan_of(&plant);
+
+    plant.model.is_estimate = true;
+
+    owned(allocate_plan) struct allocate_plan *quick = plan_of(&plant);
+
+    for (size_t i = 0; i < 15; i++) {
+        const struct allocate_cell *left = &exact->cells[i];
+        const struct allocate_cell *right = &quick->cells[i];
+
+        assert_true(abs(left->search.servers - right->search.servers) * 100 <=
+                    15 * left->search.servers);
+        assert_true(right->wait_s >= 0 && right->wait_s <= 30);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            assert_true(llabs(left->search.requests[class] - right->search.requests[class]) * 100 <=
+                        left->search.requests[class]);
+        assert_int_equal(right->search.worst_seed, -1);
+        assert_true((left->degraded > 0) == (right->degraded > 0));
+    }
+    plant_clear(&plant);
+}
+
+static void nodes_are_explained_by_what_stands_on_them(void **state)
+{
+    struct plant plant;
+
+    (void)state;
+    quick_plant(&plant);
+
+    owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);
+
+    for (size_t window = 0; window < plan->window_count; window++) {
+        int nodes = 0;
+
+        for (size_t i = 0; i < 2; i++) {
+            const struct allocate_need *need = &plan->needs[window * 2 + i];
+
+            assert_int_equal(need->packed, (need->gpus + 7) / 8);
+            assert_int_equal(need->nodes, need->packed + 1);
+            nodes += need->nodes;
+        }
+        assert_int_equal(nodes, nodes_of(plan->schedules[window]));
+    }
+    plant_clear(&plant);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_saturated_plan_spends_every_node_on_the_thinnest_cushion),
+        cmocka_unit_test(the_first_to_get_more_is_the_thinnest),
+        cmocka_unit_test(what_a_lost_node_leaves_is_enough),
+        cmocka_unit_test(what_a_lost_zone_leaves_is_enough_in_the_worst_zone),
+        cmocka_unit_test(a_queue_that_stands_in_one_zone_cannot_survive_it),
+        cmocka_unit_test(a_full_cluster_leaves_the_rest_to_the_other),
+        cmocka_unit_test(parts_in_any_order_are_the_whole),
+        cmocka_unit_test(an_estimated_plan_is_near_the_replayed_one),
+        cmocka_unit_test(nodes_are_explained_by_what_stands_on_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

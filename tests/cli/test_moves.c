@@ -34,6 +34,27 @@ static void a_window_moves_nodes_there_and_back(void **state)
     expect_rest(rehearsal, 6);
 }
 
+static void the_story_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    owned(json) json_t *story = NULL;
+    owned(json) json_t *too_many = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    story = service_events(rehearsal->service, 1, &err);
+    assert_int_equal(json_array_size(json_object_get(story, "events")), 1);
+    assert_string_equal(
+        json_text_or(json_array_get(json_object_get(story, "events"), 0), "event", ""),
+        "schedules_applied");
+    too_many = service_events(rehearsal->service, 1000000, &err);
+    assert_null(too_many);
+    assert_int_equal(err.kind, ERROR_INVALID);
+}
+
 static void a_reclaim_needs_no_notice_and_ends_by_itself(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -163,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_moves_without_schedules),
         cmocka_unit_test(a_window_moves_nodes_there_and_back),
+        cmocka_unit_test(the_story_is_told),
         cmocka_unit_test(a_reclaim_needs_no_notice_and_ends_by_itself),
         cmocka_unit_test(a_reclaim_goes_before_a_scheduled_move),
         cmocka_unit_test(a_freeze_stops_what_can_be_stopped),

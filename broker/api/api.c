@@ -32,6 +32,7 @@ enum role { ROLE_VIEWER, ROLE_OPERATOR };
 static json_t *get_status(const struct ask *ask, struct error *err);
 static json_t *get_transfers(const struct ask *ask, struct error *err);
 static json_t *get_transfer(const struct ask *ask, struct error *err);
+static json_t *get_events(const struct ask *ask, struct error *err);
 static json_t *get_version(const struct ask *ask, struct error *err);
 static json_t *post_plan(const struct ask *ask, struct error *err);
 static json_t *post_apply(const struct ask *ask, struct error *err);
@@ -49,6 +50,7 @@ static const struct route {
     { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER },
     { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER },
     { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER },
+    { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER },
     { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER },
     { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER },
     { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR },
@@ -75,6 +77,18 @@ static json_t *get_transfers(const struct ask *ask, struct error *err)
 static json_t *get_transfer(const struct ask *ask, struct error *err)
 {
     return service_transfer(ask->service, ask->id, err);
+}
+
+static json_t *get_events(const struct ask *ask, struct error *err)
+{
+    owned(chars) char *text = url_query(ask->target, "count");
+    long long count = 50;
+
+    if (text && !text_to_int(text, 1, INT32_MAX, &count)) {
+        error_set(err, ERROR_INVALID, "count: \"%s\" is not a number of events", text);
+        return NULL;
+    }
+    return service_events(ask->service, count, err);
 }
 
 static json_t *get_version(const struct ask *ask, struct error *err)

@@ -46,6 +46,21 @@ static void add_head(const json_t *status, struct text *out)
     text_add(out, "\n");
 }
 
+/* Whether every cluster has what it wants. */
+static bool is_even(const json_t *status)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "clusters"), i, row)
+    {
+        if (json_at(row, "wanted_nodes") && json_at(row, "nodes") &&
+            json_int_or(row, "wanted_nodes", 0) != json_int_or(row, "nodes", 0))
+            return false;
+    }
+    return true;
+}
+
 static void add_margin(const json_t *status, struct text *out)
 {
     int64_t live = json_int_or(status, "live_transfers", 0);
@@ -53,7 +68,9 @@ static void add_margin(const json_t *status, struct text *out)
     int64_t margin_s;
 
     if (live == 0) {
-        text_add(out, "SETTLED         no node is moving\n");
+        text_add(out, is_even(status) ? "SETTLED         no node is moving\n"
+                                      : "WAITING         no node is moving yet: replicas go down "
+                                        "first, nodes come when they can be had\n");
         return;
     }
     if (!json_at(status, "margin_s")) {
@@ -154,6 +171,12 @@ void board_status(const json_t *status, struct text *out)
     add_moves(status, out);
 }
 
+/* How long until it is expected; a transfer past its p95 is overdue, not ready in no time. */
+static const char *due_text(const json_t *at, const json_t *expected, char *out)
+{
+    return wall_of(expected).ms <= wall_of(at).ms ? "overdue" : board_between(at, expected, out);
+}
+
 /* The transfer's cells, as of `at`. */
 static void add_transfer(struct table *table, const json_t *row, const json_t *at)
 {
@@ -168,8 +191,7 @@ static void add_transfer(struct table *table, const json_t *row, const json_t *a
     table_cell(table, "%s%s", json_bool_or(row, "is_undoing", false) ? "undo " : "",
                is_live ? json_text_or(row, "step", "-") : json_text_or(row, "state", "-"));
     table_cell(table, "%s", board_between(json_object_get(row, "since"), at, text));
-    table_cell(table, "%s",
-               is_live ? board_between(at, json_object_get(row, "expected"), text) : "-");
+    table_cell(table, "%s", is_live ? due_text(at, json_object_get(row, "expected"), text) : "-");
     table_cell(table, "%s", json_text_or(row, "waits_for", ""));
 }
 

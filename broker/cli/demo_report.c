@@ -213,7 +213,7 @@ static void print_research(const json_t *report, struct text *out)
              real_at(report, "research/lost_gpu_hours"));
     text_add(out,
              "moves      %" PRId64 " moves of %" PRId64
-             " nodes; lead time %s to %s, median %s; %" PRId64 " not done\n",
+             " nodes; lead time %s to %s, median %s; %" PRId64 " still moving or withdrawn\n",
              json_int_or(report, "transfers/moves", 0), json_int_or(report, "transfers/nodes", 0),
              duration_format((int64_t)real_at(report, "transfers/lead_min_s") * SECOND_MS, least),
              duration_format((int64_t)real_at(report, "transfers/lead_max_s") * SECOND_MS, most),

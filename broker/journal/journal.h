@@ -51,8 +51,10 @@ int journal_each(struct journal *journal, const char *kind, journal_record_fn fn
 json_t *journal_events(struct journal *journal, size_t count, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Recomputes the chain; ERROR_CORRUPT names the first event that does not fit. */
-int journal_verify(struct journal *journal, struct error *err) __attribute__((warn_unused_result));
+/* Recomputes the chain of the last `count` events; ERROR_CORRUPT names the first event that does
+ * not fit. */
+int journal_verify(struct journal *journal, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* Building a batch.  Values are referenced, not copied: do not change them afterwards. */
 struct journal_batch *journal_batch_new(uint64_t epoch)

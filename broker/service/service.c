@@ -7,13 +7,14 @@
 
 #include "base/crypto.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100 };
+enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100, EVENTS_VERIFIED = 10000, EVENTS_MOST = 10000 };
 
 static void tick(void *context)
 {
@@ -35,9 +36,14 @@ static void on_news(void *context)
 static int load(struct service *service, struct error *err)
 {
     struct world *world = service->world;
+    struct error doubt;
 
     if (journal_begin_epoch(world->journal, &service->epoch, err) < 0)
         return error_context(err, "journal");
+    if (journal_verify(world->journal, EVENTS_VERIFIED, &doubt) < 0) {
+        log_error("journal_doubt", FIELD_TEXT("text", doubt.text));
+        text_copy(service->doubt, sizeof service->doubt, doubt.text);
+    }
     service->fleet = fleet_open(world, service->config, err);
     if (!service->fleet)
         return -1;
@@ -103,6 +109,35 @@ int service_store_hold(struct service *service, const char *kind, const char *id
     }
     timer_set_sooner(service->timer, 0);
     return 0;
+}
+
+json_t *service_events(struct service *service, int64_t count, struct error *err)
+{
+    owned(json) json_t *rows = NULL;
+    json_t *events;
+    const json_t *row;
+    size_t i;
+
+    if (count < 1 || count > EVENTS_MOST) {
+        error_set(err, ERROR_INVALID, "count: expected 1 to %d, found %" PRId64, EVENTS_MOST,
+                  count);
+        return NULL;
+    }
+    rows = journal_events(service->world->journal, (size_t)count, err);
+    if (!rows)
+        return NULL;
+    events = json_array();
+    json_array_foreach(rows, i, row)
+    {
+        json_t *event = json_deep_copy(json_object_get(row, "event"));
+
+        json_object_set(event, "seq", json_object_get(row, "seq"));
+        json_object_set_new(event, "at",
+                            json_wall((struct wall_time){ json_int_or(row, "at", 0) }));
+        json_array_append_new(events, event);
+    }
+    return json_make("{ss so so}", "kind", "events", "at",
+                     json_wall(loop_wall(service->world->loop)), "events", events);
 }
 
 bool service_is_broken(const struct service *service)

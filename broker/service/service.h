@@ -40,6 +40,10 @@ json_t *service_transfers(struct service *service, bool all)
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The last `count` events of the journal, oldest first. */
+json_t *service_events(struct service *service, int64_t count, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* schedules: {window: text of the schedule file} for every window, or NULL for those in force.
    What would follow: targets per pool and workload, the transfers that would begin now, and a
    fingerprint of what the answer rests on. */

@@ -36,7 +36,8 @@ struct service {
     ARRAY(struct reclaim) reclaims;
     struct timer *timer;
     int64_t planned_ms;
-    char held[256]; /* why the guard let nothing begin at the last look; "": nothing */
+    char held[256];  /* why the guard let nothing begin at the last look; "": nothing */
+    char doubt[256]; /* what the journal failed when it was verified; "": nothing */
 };
 
 /* survey.c: the facts in the form that the plan wants.  Everything borrowed from the fleet is valid

@@ -74,6 +74,8 @@ json_t *warnings_describe(const struct service *service)
 
     if (map_count(service->book) == 0)
         add(rows, "no schedules are in force: nothing is moved (sluice apply puts them in force)");
+    if (service->doubt[0] != '\0')
+        add(rows, service->doubt);
     add_stale(service, rows);
     if (service->held[0] != '\0')
         add(rows, service->held);

@@ -87,6 +87,8 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
         return NULL;
     http_send(http, &request, answered, &waiting);
     loop_run(loop);
+    if (!waiting.answer && err->kind == ERROR_UNKNOWN_OUTCOME)
+        error_context(err, "the service at %s took the request and did not answer", config->socket);
     if (!waiting.answer && (err->kind == ERROR_TRANSIENT))
         error_set(err, ERROR_TRANSIENT,
                   "no service answers at %s: start it with `sluice serve --config %s`",

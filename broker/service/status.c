@@ -96,6 +96,7 @@ struct tally {
     int64_t wanted; /* -1: nothing wants a number */
     int64_t incoming;
     int64_t outgoing;
+    int64_t leaving; /* of those, still here */
     int64_t static_nodes;
     int64_t gpus;   /* allocatable on Ready nodes */
     int64_t age_ms; /* of the oldest list of a pool */
@@ -124,8 +125,11 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];
 
-        tally->outgoing += transfer->state == TRANSFER_LIVE && !transfer->is_undoing &&
-                           !transfer->is_returning && transfer->source == pool->config;
+        if (transfer->state != TRANSFER_LIVE || transfer->is_undoing || transfer->is_returning ||
+            transfer->source != pool->config)
+            continue;
+        tally->outgoing++;
+        tally->leaving += transfer->step <= STEP_RELEASE;
     }
 }
 
@@ -157,6 +161,7 @@ static json_t *describe_cluster(const struct service *service, const struct surv
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
     struct tally tally = { .wanted = -1, .trouble = "" };
     const char *watch_trouble;
+    int64_t here;
     owned(chars) char *trouble = NULL;
     void *value;
 
@@ -169,20 +174,21 @@ static json_t *describe_cluster(const struct service *service, const struct surv
         tally.gpus += node->is_ready && !node_has_taint(node, SLUICE_TAINT_STARTING) ? node->gpus
                                                                                      : 0;
     }
+    here = tally.present + tally.leaving;
     watch_trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
     trouble = text_format("%s%s%s", watch_trouble, watch_trouble[0] && tally.trouble[0] ? "; " : "",
                           tally.trouble);
-    return json_make(
-        "{ss ss so so sI so sI sI sI so ss ss}", "cluster", cluster->name, "role",
-        cluster->role_name, "nodes", known(&tally, tally.present), "wanted_nodes",
-        tally.wanted < 0 ? json_null() : json_integer((json_int_t)tally.wanted), "static_nodes",
-        (json_int_t)tally.static_nodes, "ephemeral_nodes",
-        known(&tally, tally.present > tally.static_nodes ? tally.present - tally.static_nodes : 0),
-        "incoming_nodes", (json_int_t)tally.incoming, "outgoing_nodes", (json_int_t)tally.outgoing,
-        "ready_gpus", (json_int_t)tally.gpus, "age_s",
-        tally.age_ms == INT64_MAX ? json_null()
-                                  : json_integer((json_int_t)(tally.age_ms / SECOND_MS)),
-        "state", state_of(service, cluster, &tally), "trouble", trouble);
+    return json_make("{ss ss so so sI so sI sI sI so ss ss}", "cluster", cluster->name, "role",
+                     cluster->role_name, "nodes", known(&tally, here), "wanted_nodes",
+                     tally.wanted < 0 ? json_null() : json_integer((json_int_t)tally.wanted),
+                     "static_nodes", (json_int_t)tally.static_nodes, "ephemeral_nodes",
+                     known(&tally, here > tally.static_nodes ? here - tally.static_nodes : 0),
+                     "incoming_nodes", (json_int_t)tally.incoming, "outgoing_nodes",
+                     (json_int_t)tally.outgoing, "ready_gpus", (json_int_t)tally.gpus, "age_s",
+                     tally.age_ms == INT64_MAX
+                         ? json_null()
+                         : json_integer((json_int_t)(tally.age_ms / SECOND_MS)),
+                     "state", state_of(service, cluster, &tally), "trouble", trouble);
 }
 
 /* How many live transfers stand at each step, and how many need a person. */

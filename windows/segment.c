@@ -45,6 +45,33 @@ void segments_of_series(const struct demand_series *series, struct wall_time fro
     add_known(series, step_from(series, from), step_from(series, to), out);
 }
 
+/* The minutes of the week that an event covers. */
+static void mark_minutes(const struct window_set *set, const struct window_event *event,
+                         bool marks[WINDOW_MINUTES])
+{
+    struct wall_time end = { event->from.ms + WEEK_MS + DAY_MS };
+
+    end = event->to.ms < end.ms ? event->to : end;
+    for (struct wall_time at = event->from; at.ms < end.ms; at.ms += MINUTE_MS)
+        marks[window_week_minute(set, at)] = true;
+}
+
+static void segments_of_event(const struct demand_series *series, const struct window_set *set,
+                              const struct window_event *event, struct wall_time from,
+                              struct wall_time to, struct segment_list *out)
+{
+    bool marks[WINDOW_MINUTES] = { false };
+    size_t end = step_from(series, to);
+
+    mark_minutes(set, event, marks);
+    for (size_t at = step_from(series, from); at < end; at++) {
+        struct wall_time begin = demand_time(series, at);
+
+        if (marks[window_week_minute(set, begin)] && !window_at(set, begin)->event)
+            add_known(series, at, at + 1, out);
+    }
+}
+
 void segments_of_window(const struct demand_series *series, const struct window_set *set,
                         size_t window, struct wall_time from, struct wall_time to,
                         struct segment_list *out)
@@ -52,6 +79,10 @@ void segments_of_window(const struct demand_series *series, const struct window_
     size_t end = step_from(series, to);
     size_t at = step_from(series, from);
 
+    if (set->items[window].event) {
+        segments_of_event(series, set, set->items[window].event, from, to, out);
+        return;
+    }
     while (at < end) {
         struct wall_time begin = demand_time(series, at);
         struct wall_time change = window_next_change(set, begin);

@@ -24,7 +24,8 @@ struct segment_list {
 void segments_of_series(const struct demand_series *series, struct wall_time from,
                         struct wall_time to, struct segment_list *out);
 
-/* Of those on which `window` (an index) is in force. */
+/* Of those on which `window` (an index) is in force.  For an event: of those at its hours of the
+   week on which no event was in force, so that it can be planned before it begins. */
 void segments_of_window(const struct demand_series *series, const struct window_set *set,
                         size_t window, struct wall_time from, struct wall_time to,
                         struct segment_list *out);

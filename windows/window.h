@@ -9,6 +9,11 @@
  * later than `from`: the night that begins on Friday at 20:00 ends on Saturday at 08:00 and is a
  * weekday night.  Times are those of the clock on the wall: 08:30 stays 08:30 when daylight saving
  * begins; that night has an hour less.
+ *
+ * The calendar (windows/calendar.h) adds what stands outside the week.  A holiday has another day's
+ * windows from its midnight to the next: the night before it ends at midnight, and so does its own
+ * (what then follows is what always stands at that hour).  An event is a dated window that covers
+ * whatever it overlaps and ends by itself.
  */
 #pragma once
 
@@ -16,23 +21,42 @@
 #include "base/time_zone.h"
 #include "base/yaml.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { WINDOW_MINUTES = 7 * 24 * 60 };
 
+/* What makes a window a dated one. */
+struct window_event {
+    struct wall_time from;
+    struct wall_time to;
+    double multiplier;  /* of the arrivals at these hours of the week */
+    char **queues;      /* whose arrivals are multiplied */
+    size_t queue_count; /* 0: all queues */
+};
+
+struct holiday {
+    int64_t day; /* as civil_day() counts */
+    int weekday; /* whose windows it has: 0 Monday .. 6 Sunday */
+};
+
 struct window {
     char *name;
-    unsigned days;   /* bit 0 Monday .. bit 6 Sunday: the days on which it begins */
-    int from_minute; /* of the day, 0..1439 */
-    int to_minute;   /* 1..1440; <= from_minute: on the next day */
-    int within;      /* index of the window it is carved out of; -1: none */
-    int depth;       /* 0, or one more than that of `within` */
+    unsigned days;              /* bit 0 Monday .. bit 6 Sunday: the days on which it begins */
+    int from_minute;            /* of the day, 0..1439 */
+    int to_minute;              /* 1..1440; <= from_minute: on the next day */
+    int within;                 /* index of the window it is carved out of; -1: none */
+    int depth;                  /* 0, or one more than that of `within` */
+    struct window_event *event; /* NULL: of the week; otherwise the five fields above say nothing */
 };
 
 struct window_set {
     struct time_zone *zone;
-    struct window *items;
+    struct window *items; /* the week's, then the events in the order of time */
     size_t count;
+    size_t weekly_count;
+    struct holiday *holidays; /* in the order of time */
+    size_t holiday_count;
     unsigned char
         at_minute[WINDOW_MINUTES]; /* index by minute of the local week from Monday 00:00 */
 };
@@ -57,6 +81,26 @@ struct wall_time window_next_change(const struct window_set *set, struct wall_ti
 
 /* The last moment at or before `wall` at which the window in force began. */
 struct wall_time window_began(const struct window_set *set, struct wall_time wall);
+
+/* The same as if there were no events: the window of the week that an event covers. */
+const struct window *window_beneath(const struct window_set *set, struct wall_time wall);
+struct wall_time window_beneath_next_change(const struct window_set *set, struct wall_time wall);
+
+/* The minute of the week as which this moment counts: its clock's, on a holiday that of the day
+   whose windows it has. */
+int window_week_minute(const struct window_set *set, struct wall_time wall);
+
+/* What the arrivals of a queue are multiplied by in this window; 1 but for events. */
+double window_multiplier(const struct window *window, const char *queue);
+
+/* An event that has ended: it needs no schedule any more. */
+static inline bool window_is_over(const struct window *window, struct wall_time now)
+{
+    return window->event && window->event->to.ms <= now.ms;
+}
+
+/* 0 Monday .. 6 Sunday by three letters or more of the name in any case; -1: no day. */
+int window_day_named(const char *chars, size_t length);
 
 static inline void owned_window_set(struct window_set **set)
 {

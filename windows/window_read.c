@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/settings.h"
 #include "base/text.h"
-#include "windows/window.h"
+#include "windows/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static const struct {
 };
 
 /* Three letters, or more of the whole name in any case ("Monday"). */
-static int day_of(const char *chars, size_t length)
+int window_day_named(const char *chars, size_t length)
 {
     static const char *const whole[7] = { "monday", "tuesday",  "wednesday", "thursday",
                                           "friday", "saturday", "sunday" };
@@ -52,8 +52,8 @@ static int days_of_text(const struct yaml_node *node, unsigned *days, struct err
         return -1;
 
     const char *dash = strchr(text, '-');
-    int first = day_of(text, dash ? (size_t)(dash - text) : strlen(text));
-    int last = dash ? day_of(dash + 1, strlen(dash + 1)) : first;
+    int first = window_day_named(text, dash ? (size_t)(dash - text) : strlen(text));
+    int last = dash ? window_day_named(dash + 1, strlen(dash + 1)) : first;
 
     if (first < 0 || last < 0)
         return yaml_error(err, node, "expected a day (mon) or days (mon-fri), found \"%s\"", text);
@@ -137,17 +137,6 @@ static int read_window(const struct yaml_node *node, struct window *window, stru
         window->to_minute = DAY_MINUTES; /* midnight is the end of the day */
     window->within = -1;
     window->name = mem_copy_chars(node->key);
-    return 0;
-}
-
-/* The name becomes the name of a file. */
-static int check_name(const struct yaml_node *node, struct error *err)
-{
-    size_t length = strspn(node->key, "abcdefghijklmnopqrstuvwxyz0123456789-");
-
-    if (length == 0 || length > 63 || node->key[length] != '\0' || node->key[0] == '-')
-        return yaml_error(err, node,
-                          "a window's name has up to 63 lower-case letters, digits and hyphens");
     return 0;
 }
 
@@ -247,7 +236,7 @@ static int read_all(const struct yaml_node *windows, struct window_set *set, str
                           WINDOWS_MAX);
     set->items = mem_new_array(windows->count, sizeof *set->items);
     for (size_t i = 0; i < windows->count; i++) {
-        if (check_name(&windows->children[i], err) < 0 ||
+        if (calendar_check_name(&windows->children[i], err) < 0 ||
             read_window(&windows->children[i], &set->items[i], err) < 0)
             return -1;
         set->count++;
@@ -289,6 +278,7 @@ struct window_set *window_set_read(const struct yaml_node *windows, struct time_
         take_defaults(set);
     else if (read_all(windows, set, err) < 0)
         return NULL;
+    set->weekly_count = set->count;
     set->zone = zone;
     return steal(&set);
 }

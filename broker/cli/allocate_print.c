@@ -70,10 +70,12 @@ void allocate_print_table(const struct allocate_model *model, const struct alloc
     printf("%-16s %-32s %8s %8s %9s %9s %5s  %s\n", "WINDOW", "WORKLOAD", "NEEDED", "GRANTED",
            "WAIT_S", "TARGET_S", "SEED", "REPLICAS");
     for (size_t i = 0; i < plan->window_count; i++)
-        print_workloads(model, plan, i);
+        if (plan->schedules[i])
+            print_workloads(model, plan, i);
     printf("\n");
     for (size_t i = 0; i < plan->window_count; i++)
-        print_nodes(plan, i, model->windows->items[i].name);
+        if (plan->schedules[i])
+            print_nodes(plan, i, model->windows->items[i].name);
 }
 
 static json_t *queues_json(const struct allocate_model *model, const struct allocate_plan *plan,
@@ -141,12 +143,13 @@ void allocate_print_json(const struct allocate_model *model, const struct alloca
                                  wall_format(model->to, to), "windows", windows, "files", files);
 
     for (size_t i = 0; i < plan->window_count; i++)
-        json_array_append_new(windows, json_make("{s:s, s:i, s:o, s:o, s:o}", "window",
-                                                 model->windows->items[i].name, "missing_nodes",
-                                                 plan->missing_nodes[i], "queues",
-                                                 queues_json(model, plan, i), "workloads",
-                                                 workloads_json(plan->schedules[i]), "nodes",
-                                                 nodes_json(plan->schedules[i])));
+        if (plan->schedules[i])
+            json_array_append_new(windows, json_make("{s:s, s:i, s:o, s:o, s:o}", "window",
+                                                     model->windows->items[i].name, "missing_nodes",
+                                                     plan->missing_nodes[i], "queues",
+                                                     queues_json(model, plan, i), "workloads",
+                                                     workloads_json(plan->schedules[i]), "nodes",
+                                                     nodes_json(plan->schedules[i])));
 
     owned(chars) char *text = json_print_pretty(root);
 

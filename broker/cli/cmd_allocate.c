@@ -42,6 +42,8 @@ const char allocate_text[] =
     "Each queue gets, in each window, the fewest replicas with which a replay of the demand meets\n"
     "its target under every seed; one fewer has been shown to fail.  Exit code 4 when the\n"
     "reservations do not suffice: the queue that misses its target by most is named.\n"
+    "An event is planned from its hours of the week, multiplied; one that ended before the demand\n"
+    "gets no schedule any more.\n"
     "\n"
     "JSON: is_feasible, demand_from, demand_to, files (written, or that differ with --check),\n"
     "windows: [{window, missing_nodes, queues: [{queue, requests_high, requests_low,\n"
@@ -153,6 +155,8 @@ static int put_files(const struct allocate_command *command, json_t *changed, st
         owned(chars) char *path = text_format("%s/%s.yaml", folder, windows->items[i].name);
         owned(text) struct text *bytes = text_new(SCHEDULE_LIMIT);
 
+        if (!command->plan->schedules[i])
+            continue;
         schedule_print(command->plan->schedules[i], header->chars, bytes);
         if (bytes->is_cut)
             return error_set(err, ERROR_INVALID, "%s: the schedule is too long", path);

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice windows: the windows of the week, which one is in force, and the proof that a year is
- * covered.
+ * sluice windows: the windows of the week, holidays and events, which one is in force, the proof
+ * that a year is covered, and windows proposed from a demand.
  */
 #include "base/json.h"
 #include "broker/cli/commands.h"
-#include "broker/fleet/config.h"
+#include "broker/cli/windows_suggest.h"
+#include "windows/calendar.h"
+#include "windows/suggest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,19 +16,31 @@
 const struct command_option windows_options[] = {
     { "at", 0, "TIME", "which window is in force then (RFC 3339, with Z or an offset)", false },
     { "check-year", 0, "YEAR", "count the minutes of each window in that year", false },
+    { "suggest", 0, NULL, "propose the windows that fit a demand best (with --demand)", false },
+    { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip", false },
+    { "count", 0, "K", "propose at most K windows (2 to 24, default 5)", false },
+    { "shortest", 0, "DURATION", "propose none shorter than this (default 1h)", false },
     { "zone", 0, "NAME", "the default five windows in this zone; no configuration is read", false },
     { 0 },
 };
 
 const char windows_examples[] = "sluice windows\n"
                                 "sluice windows --at 2026-11-17T12:12:05Z\n"
-                                "sluice windows --zone Europe/Berlin --check-year 2026\n";
+                                "sluice windows --zone Europe/Berlin --check-year 2026\n"
+                                "sluice windows --suggest --demand last-month.csv.gz --count 4\n";
 
 const char windows_text[] =
-    "JSON: time_zone, windows: [{window, days, from, to, within, minutes_per_week}]; with --at "
-    "also\n"
-    "at, in_force, began, next_change (null: never); with --check-year also year, minutes_in_year\n"
-    "and of each window minutes_in_year.  Exit code 1 when minutes are missing or double.\n";
+    "--suggest cuts the week where demand turns: of all ways to cut it into that many windows\n"
+    "(weekdays and weekends apart), the one that holds the fewest GPU-hours for the greatest need\n"
+    "inside each window.  Without a configuration (--zone) the need is the rate of arrivals.\n"
+    "\n"
+    "JSON: time_zone, windows: [{window, days, from, to, within, minutes_per_week}], holidays:\n"
+    "[{date, as}], events: [{window, from, to, multiplier, queues}]; with --at also at, in_force,\n"
+    "began, next_change (null: never); with --check-year also year, minutes_in_year and of each\n"
+    "window and event minutes_in_year.  Exit code 1 when minutes are missing or double.  With\n"
+    "--suggest instead: unit, windows: [{window, days, from, to, need}], and in that unit\n"
+    "suggested, configured (the windows as they are), peak (one window), floor (a window for each\n"
+    "5 minutes), unknown_minutes.\n";
 
 static const char day_letters[] = "MTWTFSS";
 
@@ -73,6 +87,26 @@ static json_t *wall_json(struct wall_time wall)
     return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
 }
 
+static json_t *event_json(const struct window *window)
+{
+    const struct window_event *event = window->event;
+    json_t *queues = json_array();
+
+    for (size_t i = 0; i < event->queue_count; i++)
+        json_array_append_new(queues, json_string(event->queues[i]));
+    return json_make("{s:s, s:o, s:o, s:f, s:o}", "window", window->name, "from",
+                     wall_json(event->from), "to", wall_json(event->to), "multiplier",
+                     event->multiplier, "queues", queues);
+}
+
+static json_t *holiday_json(const struct holiday *holiday)
+{
+    struct civil_date date = civil_date_of_day(holiday->day);
+    owned(chars) char *text = text_format("%04d-%02d-%02d", date.year, date.month, date.day);
+
+    return json_make("{s:s, s:s}", "date", text, "as", calendar_day_name(holiday->weekday));
+}
+
 static int add_moment(struct command_call *call, const struct window_set *set, json_t *root,
                       struct error *err)
 {
@@ -89,7 +123,33 @@ static int add_moment(struct command_call *call, const struct window_set *set, j
     return 0;
 }
 
-/* From change to change through the local year; every stretch must be another window's. */
+/* Minute by minute: how many each window has, and whether each change is where it is said to be. */
+static int count_minutes(const struct window_set *set, struct wall_time at, struct wall_time end,
+                         int64_t *minutes, struct error *err)
+{
+    const struct window *window = window_at(set, at);
+    struct wall_time change = window_next_change(set, at);
+    char text[WALL_TEXT_SIZE];
+
+    for (; at.ms < end.ms; at.ms += MINUTE_MS) {
+        if (change.ms != 0 && at.ms >= change.ms) {
+            const struct window *next = window_at(set, at);
+
+            if (next == window || at.ms != change.ms)
+                return error_set(err, ERROR_BUG, "%s: no change of window",
+                                 wall_format(change, text));
+            window = next;
+            change = window_next_change(set, at);
+        }
+        if (window_at(set, at) != window)
+            return error_set(err, ERROR_BUG, "%s: a change of window that was not expected",
+                             wall_format(at, text));
+        minutes[window - set->items]++;
+    }
+    return 0;
+}
+
+/* Through the local year. */
 static int add_year(struct command_call *call, const struct window_set *set, json_t *root,
                     struct error *err)
 {
@@ -102,23 +162,41 @@ static int add_year(struct command_call *call, const struct window_set *set, jso
 
     struct wall_time at = time_zone_wall(set->zone, (struct civil_date){ (int)year, 1, 1 }, 0);
     struct wall_time end = time_zone_wall(set->zone, (struct civil_date){ (int)year + 1, 1, 1 }, 0);
-    int64_t whole = (end.ms - at.ms) / MINUTE_MS;
-    int64_t minutes[64] = { 0 };
-    int64_t sum = 0;
+    int64_t *minutes = mem_new_array(set->count, sizeof *minutes);
+    int result = count_minutes(set, at, end, minutes, err);
 
-    for (; at.ms < end.ms; at.ms += MINUTE_MS)
-        minutes[window_at(set, at) - set->items]++;
     for (size_t i = 0; i < set->count; i++) {
-        json_object_set_new(json_array_get(json_object_get(root, "windows"), i), "minutes_in_year",
-                            json_integer(minutes[i]));
-        sum += minutes[i];
+        json_t *list = json_object_get(root, i < set->weekly_count ? "windows" : "events");
+        size_t row = i < set->weekly_count ? i : i - set->weekly_count;
+
+        json_object_set_new(json_array_get(list, row), "minutes_in_year", json_integer(minutes[i]));
     }
     json_object_set_new(root, "year", json_integer(year));
-    json_object_set_new(root, "minutes_in_year", json_integer(whole));
-    if (sum != whole)
-        return error_set(err, ERROR_BUG,
-                         "%" PRId64 " minutes in windows, but the year has %" PRId64, sum, whole);
-    return 0;
+    json_object_set_new(root, "minutes_in_year", json_integer((end.ms - at.ms) / MINUTE_MS));
+    mem_free(minutes);
+    return result;
+}
+
+static void print_calendar(const json_t *root)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(root, "events"), i, row)
+    {
+        printf("%s%-24s %s to %s, arrivals x %g", i == 0 ? "\n" : "",
+               json_text_or(row, "window", ""), json_text_or(row, "from", ""),
+               json_text_or(row, "to", ""), json_number_value(json_object_get(row, "multiplier")));
+        for (size_t at = 0; at < json_array_size(json_object_get(row, "queues")); at++)
+            printf("%s%s", at == 0 ? " of " : ", ",
+                   json_string_value(json_array_get(json_object_get(row, "queues"), at)));
+        if (json_object_get(row, "minutes_in_year"))
+            printf(", %" PRId64 " minutes", json_int_or(row, "minutes_in_year", 0));
+        printf("\n");
+    }
+    json_array_foreach(json_object_get(root, "holidays"), i, row)
+        printf("%s%s has the windows of a %s\n", i == 0 ? "\n" : "", json_text_or(row, "date", ""),
+               json_text_or(row, "as", ""));
 }
 
 static void print_table(const json_t *root)
@@ -139,6 +217,7 @@ static void print_table(const json_t *root)
             printf("  %15" PRId64, json_int_or(window, "minutes_in_year", 0));
         printf("\n");
     }
+    print_calendar(root);
     printf("\ntime zone    %s\n", json_text_or(root, "time_zone", ""));
     if (has_year)
         printf("year %" PRId64 "    %" PRId64 " minutes, each in exactly one window\n",
@@ -153,11 +232,18 @@ static int show(struct command_call *call, const struct window_set *set)
 {
     struct error err = { 0 };
     json_t *windows = json_array();
-    owned(json) json_t *root = json_make("{s:s, s:o}", "time_zone", time_zone_name(set->zone),
-                                         "windows", windows);
+    json_t *holidays = json_array();
+    json_t *events = json_array();
+    owned(json)
+        json_t *root = json_make("{s:s, s:o, s:o, s:o}", "time_zone", time_zone_name(set->zone),
+                                 "windows", windows, "holidays", holidays, "events", events);
 
-    for (size_t i = 0; i < set->count; i++)
+    for (size_t i = 0; i < set->weekly_count; i++)
         json_array_append_new(windows, window_json(set, i));
+    for (size_t i = 0; i < set->holiday_count; i++)
+        json_array_append_new(holidays, holiday_json(&set->holidays[i]));
+    for (size_t i = set->weekly_count; i < set->count; i++)
+        json_array_append_new(events, event_json(&set->items[i]));
     if (add_moment(call, set, root, &err) < 0)
         return call_usage_error(call, "%s", err.text);
     if (add_year(call, set, root, &err) < 0)
@@ -173,6 +259,44 @@ static int show(struct command_call *call, const struct window_set *set)
     return EXIT_DONE;
 }
 
+static int suggest(struct command_call *call, const struct config *config,
+                   const struct window_set *set)
+{
+    struct windows_question question = { config, set, NULL, 5, HOUR_MS };
+    struct demand_options options = { 0 };
+    struct error err = { 0 };
+
+    if (!call_text(call, "demand"))
+        return call_usage_error(call, "--suggest needs --demand FILE");
+    if (call_int(call, "count", 2, SUGGEST_WINDOWS_MAX, &question.count, &err) < 0 ||
+        call_duration(call, "shortest", &question.shortest_ms, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+
+    owned(demand) struct demand *demand = demand_read(call_text(call, "demand"), &options, &err);
+
+    question.demand = demand;
+
+    owned(json) json_t *root = demand ? windows_suggest(&question, &err) : NULL;
+
+    if (!root)
+        return call_fail(call, EXIT_ERROR, &err);
+    if (text_equal(call_text_or(call, "output", "table"), "json")) {
+        owned(chars) char *text = json_print_pretty(root);
+
+        fputs(text, stdout);
+    } else {
+        windows_suggest_print(root);
+    }
+    return EXIT_DONE;
+}
+
+/* What was asked of these windows. */
+static int answer(struct command_call *call, const struct config *config,
+                  const struct window_set *set)
+{
+    return call_flag(call, "suggest") ? suggest(call, config, set) : show(call, set);
+}
+
 static int show_zone(struct command_call *call)
 {
     struct error err = { 0 };
@@ -183,7 +307,7 @@ static int show_zone(struct command_call *call)
 
     owned(window_set) struct window_set *set = window_set_read(NULL, zone, &err);
 
-    return show(call, set);
+    return answer(call, NULL, set);
 }
 
 int cmd_windows(struct command_call *call)
@@ -196,5 +320,5 @@ int cmd_windows(struct command_call *call)
     owned(chars) char *path = config_find(call_text(call, "config"), &err);
     owned(config) struct config *config = path ? config_read(path, &err) : NULL;
 
-    return config ? show(call, config->windows) : call_fail(call, EXIT_ERROR, &err);
+    return config ? answer(call, config, config->windows) : call_fail(call, EXIT_ERROR, &err);
 }

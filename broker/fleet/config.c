@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/fleet/config_tables.h"
+#include "windows/calendar.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -160,7 +161,7 @@ static int read_windows(struct config *config, const struct config_file *file, s
     if (!config->windows)
         return -1;
     zone = NULL; /* the set has it now */
-    return 0;
+    return calendar_read(config->windows, file->holidays, file->events, err);
 }
 
 /* Makes *path absolute, against the folder of the file; "~/" is the user's home. */

@@ -392,12 +392,28 @@ static int check_workloads(struct config *config, struct error *err)
     return 0;
 }
 
+/* The queues that an event names are there. */
+static int check_events(const struct config *config, struct error *err)
+{
+    const struct yaml_node *events = yaml_get(yaml_root(config->document), "events");
+
+    for (size_t i = 0; events && i < events->count; i++) {
+        const struct yaml_node *names = yaml_get(&events->children[i], "queues");
+
+        for (size_t at = 0; names && at < names->count; at++)
+            if (!resolve(&names->children[at], CONFIG_QUEUES, config->queues, config->queue_count,
+                         names->children[at].text, err))
+                return -1;
+    }
+    return 0;
+}
+
 int config_check(struct config *config, struct error *err)
 {
     if (check_top(config, err) < 0 || check_clusters(config, err) < 0 ||
         check_reservations(config, err) < 0 || check_providers(config, err) < 0 ||
         check_pools(config, err) < 0 || check_sources(config, err) < 0 ||
-        check_workloads(config, err) < 0)
+        check_workloads(config, err) < 0 || check_events(config, err) < 0)
         return -1;
     return check_queues(config, err);
 }

@@ -17,6 +17,9 @@ static const struct setting top_settings[] = {
     { "windows", SETTING_NODE, NODE(windows), "", 0, 0,
       "the windows of the week; absent: weekday-day, weekday-peak, weekday-night, weekend-day, "
       "weekend-night" },
+    { "holidays", SETTING_NODE, NODE(holidays), "", 0, 0,
+      "dates that have another day's windows: `2026-12-25: sunday`" },
+    { "events", SETTING_NODE, NODE(events), "", 0, 0, "dated windows, by name" },
     { "schedules", SETTING_TEXT, TOP(schedules), "schedules", 0, 0,
       "folder of the schedule files, one a window" },
     { "journal", SETTING_TEXT, TOP(journal), "sluice.db", 0, 0,
@@ -244,7 +247,21 @@ static const char windows_text[] =
     "| `days` | day, days or list | required | on which it begins: `mon-fri`, `[sat, sun]` |\n"
     "| `from` | time of day | required | `\"08:30\"` |\n"
     "| `to` | time of day | required | of the next day when it is not later than `from` |\n"
-    "| `within` | text | none | the window that it is carved out of |\n";
+    "| `within` | text | none | the window that it is carved out of |\n"
+    "\n## `holidays`\n"
+    "A date that is treated as another day has that day's windows from its midnight to the next. "
+    "The night before it ends at midnight, and so does its own: what follows is what always "
+    "stands at that hour.\n"
+    "\n## `events.NAME`\n"
+    "A dated window. It covers the windows that it overlaps, has a schedule of its own, and ends "
+    "by itself; events do not overlap each other. A time without an offset is that of "
+    "`time_zone`.\n\n"
+    "| key | type | default | meaning |\n|---|---|---|---|\n"
+    "| `from` | date and time | required | `2026-12-01 09:00` |\n"
+    "| `to` | date and time | required | |\n"
+    "| `multiplier` | number, up to 1000 | required | `sluice allocate` multiplies the arrivals "
+    "of these hours of the week by it |\n"
+    "| `queues` | list | all queues | whose arrivals are multiplied |\n";
 
 void config_document(struct text *out)
 {

@@ -32,6 +32,8 @@ enum config_table_id {
 struct config_file {
     struct config config;
     const struct yaml_node *windows;
+    const struct yaml_node *holidays;
+    const struct yaml_node *events;
     const struct yaml_node *drain;
     const struct yaml_node *guard;
     const struct yaml_node *lead;

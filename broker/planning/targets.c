@@ -35,11 +35,35 @@ static int64_t ask(const struct schedule *schedule, const struct question *quest
                              question->pool->cluster->name, reservation->zone_index);
 }
 
+/* The window whose schedule counts: an event that has none (nothing was applied since it was
+   written into the configuration) leaves the week as it is. */
+static const struct window *window_obeyed(const struct config *config, const struct map *book,
+                                          struct wall_time at)
+{
+    const struct window *window = window_at(config->windows, at);
+
+    return window->event && !map_get(book, window->name) ? window_beneath(config->windows, at)
+                                                         : window;
+}
+
+/* The first change after `at`; inside such an event also those of the week. */
+static struct wall_time next_edge(const struct config *config, const struct map *book,
+                                  struct wall_time at)
+{
+    struct wall_time edge = window_next_change(config->windows, at);
+    struct wall_time beneath;
+
+    if (window_obeyed(config, book, at) == window_at(config->windows, at))
+        return edge;
+    beneath = window_beneath_next_change(config->windows, at);
+    return beneath.ms > 0 && beneath.ms < edge.ms ? beneath : edge;
+}
+
 static struct target look_ahead(const struct config *config, const struct map *book,
                                 const struct question *question, struct wall_time now,
                                 int64_t reach_ms)
 {
-    const struct window *window = window_at(config->windows, now);
+    const struct window *window = window_obeyed(config, book, now);
     struct target target = { .window = window->name };
     struct wall_time edge = now;
 
@@ -47,10 +71,10 @@ static struct target look_ahead(const struct config *config, const struct map *b
     for (;;) {
         int64_t wanted;
 
-        edge = window_next_change(config->windows, edge);
+        edge = next_edge(config, book, edge);
         if (edge.ms == 0 || edge.ms > now.ms + reach_ms)
             return target;
-        window = window_at(config->windows, edge);
+        window = window_obeyed(config, book, edge);
         wanted = ask(map_get(book, window->name), question);
         if (wanted > target.now && target.due.ms == 0)
             target.due = edge;

@@ -4,6 +4,9 @@
  * How many nodes and replicas are wanted now: the schedule of the window in force, and of every
  * window that begins before a node asked for now could be ready.  So a pool grows ahead of its
  * window by the lead time, and shrinks only once no window within that reach needs it.  Pure.
+ *
+ * An event (a dated window) counts as any other when it has a schedule; without one the windows of
+ * the week go on beneath it.
  */
 #pragma once
 

@@ -31,6 +31,7 @@ struct map *schedules_decode(const struct service *service, const json_t *schedu
                              struct error *err)
 {
     const struct config *config = service->config;
+    struct wall_time now = loop_wall(service->world->loop);
     owned(map) struct map *book = targets_book_new();
 
     if (!json_is_object(schedules)) {
@@ -53,10 +54,12 @@ struct map *schedules_decode(const struct service *service, const json_t *schedu
         map_set(book, window, schedule);
     }
     for (size_t i = 0; i < config->windows->count; i++) {
-        if (map_get(book, config->windows->items[i].name))
+        const struct window *window = &config->windows->items[i];
+
+        if (map_get(book, window->name) || window_is_over(window, now))
             continue;
         error_set(err, ERROR_INVALID, "window %s has no schedule: all are applied together",
-                  config->windows->items[i].name);
+                  window->name);
         return NULL;
     }
     return steal(&book);

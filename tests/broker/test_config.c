@@ -255,6 +255,33 @@ static void keys_of_sources(struct text *said, const struct text *good)
         expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
 }
 
+static void keys_of_the_calendar(struct text *said, const struct text *good)
+{
+    static const struct edit cases[][1] = {
+        { { "holidays.2026-02-30", "sunday" } },
+        { { "holidays.christmas", "sunday" } },
+        { { "holidays.2026-12-26", "holiday" } },
+        { { "holidays.2026-12-26", "[sunday]" } },
+        { { "events.launch.multiplier", NULL } },
+        { { "events.launch.multiplier", "0" } },
+        { { "events.launch.multiplier", "1001" } },
+        { { "events.launch.to", "2026-12-01 09:00" } },
+        { { "events.launch.to", "tomorrow" } },
+        { { "events.launch.to", "2026-12-02T10:00:30Z" } },
+        { { "events.launch.queues", "[chat]" } },
+        { { "events.launch.queues", "[]" } },
+        { { "events.launch.queues", "chat-large" } },
+        { { "events.launch.days", "mon" } },
+        { { "events.Launch", "{from: 2026-12-05 09:00, to: 2026-12-05 10:00, multiplier: 2}" } },
+        { { "events.weekday-day",
+            "{from: 2026-12-05 09:00, to: 2026-12-05 10:00, multiplier: 2}" } },
+        { { "events.other", "{from: 2026-12-03 17:59, to: 2026-12-05 10:00, multiplier: 2}" } },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
+}
+
 static void keys_together(struct text *said, const struct text *good)
 {
     static const struct edit cases[][2] = {
@@ -353,6 +380,7 @@ static void every_mistake_is_answered_with_file_line_and_key(void **state)
     each_key_alone(said, good);
     keys_together(said, good);
     keys_of_sources(said, good);
+    keys_of_the_calendar(said, good);
     whole_files(said, good);
     expect_golden("errors.txt", said);
 }
@@ -368,7 +396,12 @@ static void the_good_file_is_read_as_it_says(void **state)
     assert_int_equal(config->pool_count, 7);
     assert_int_equal(config->queue_count, 6);
     assert_int_equal(config->workload_count, 6);
-    assert_int_equal(config->windows->count, 5);
+    assert_int_equal(config->windows->weekly_count, 5);
+    assert_int_equal(config->windows->count, 6);
+    assert_int_equal(config->windows->holiday_count, 2);
+    assert_true(window_multiplier(&config->windows->items[5], "chat-large") == 1.6);
+    assert_true(window_multiplier(&config->windows->items[5], "speech") == 1);
+    assert_int_equal(config->windows->items[5].event->from.ms, 1796133600000); /* 09:00 EST */
     assert_int_equal(config->poll_ms, 15 * SECOND_MS);
     assert_int_equal(config->drain.notice_ms, 30 * MINUTE_MS);
     assert_int_equal(config->guard.in_flight_per_cluster, 50);
@@ -449,6 +482,8 @@ static void what_is_left_out_has_its_default(void **state)
 {
     static const struct edit gone[] = {
         { "windows", NULL },
+        { "holidays", NULL },
+        { "events", NULL },
         { "schedules", NULL },
         { "journal", NULL },
         { "ephemeral_label", NULL },

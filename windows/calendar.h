@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The calendar: what stands outside the week, read from `holidays:` and `events:`.
+ *
+ *     holidays: {2026-12-25: sunday}
+ *     events:
+ *       launch: {from: 2026-12-01 09:00, to: 2026-12-03 18:00, multiplier: 1.6, queues: [chat]}
+ *
+ * A time without an offset is that of the clock on the wall of the windows' zone.  Events do not
+ * overlap; each has a window's name, and so a schedule of its own.
+ */
+#pragma once
+
+#include "windows/window.h"
+
+/* Adds both (either may be NULL) to a set that has none.  Errors name file, line and key; the set
+   may then hold a part. */
+int calendar_read(struct window_set *set, const struct yaml_node *holidays,
+                  const struct yaml_node *events, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The name of a window, which becomes that of a file: letters, digits, hyphens. */
+int calendar_check_name(const struct yaml_node *node, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* "monday" .. "sunday" */
+const char *calendar_day_name(int weekday);

@@ -433,8 +433,8 @@ int demo_world_populate(const struct demo_world *world, const int prod_nodes[DEM
              "  prod-a-main: {nodes: %d}\n  research-a-main: {nodes: %d}\n"
              "  prod-b-second: {nodes: %d}\n  research-b-second: {nodes: %d}\n"
              "replicas:\n%s"
-             "latency: {api: 5ms..60ms, delete: 2m..6m, create: 5m..12m, join: 6m..18m,"
-             " gpus: 1m..5m, pod_start: 30s..90s, pod_stop: 1s..40s}\n"
+             "latency: {api: 5ms..60ms, delete: 3m..7m, create: 6m..14m, join: 8m..20m,"
+             " gpus: 2m..6m, pod_start: 30s..90s, pod_stop: 1s..40s}\n"
              "jobs: {backlog: 900, duration: 30m..8h}\n"
              "demand: %s\n",
              seed, prod_nodes[0], MAIN_NODES - prod_nodes[0], prod_nodes[1],

@@ -76,8 +76,6 @@ static struct target look_ahead(const struct config *config, const struct map *b
             return target;
         window = window_obeyed(config, book, edge);
         wanted = ask(map_get(book, window->name), question);
-        if (wanted > target.now && target.due.ms == 0)
-            target.due = edge;
         if (wanted > target.wanted) {
             target.wanted = wanted;
             target.window = window->name;
@@ -101,4 +99,19 @@ struct target target_replicas(const struct config *config, const struct map *boo
     struct question question = { .workload = workload, .cluster = cluster };
 
     return look_ahead(config, book, &question, now, reach_ms);
+}
+
+struct wall_time target_due(const struct config *config, const struct map *book,
+                            const struct config_pool *pool, struct wall_time now, int64_t reach_ms,
+                            int64_t have)
+{
+    const struct question question = { .pool = pool };
+    struct wall_time edge = now;
+
+    while (ask(map_get(book, window_obeyed(config, book, edge)->name), &question) <= have) {
+        edge = next_edge(config, book, edge);
+        if (edge.ms == 0 || edge.ms > now.ms + reach_ms)
+            return (struct wall_time){ 0 };
+    }
+    return edge.ms > now.ms ? edge : (struct wall_time){ 0 };
 }

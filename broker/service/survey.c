@@ -135,20 +135,20 @@ static void survey_live(struct service *service, struct survey *survey)
     }
 }
 
+/* What is wanted of the pool; its `present` and `incoming` are known by now. */
 static void survey_wish(struct service *service, const struct map *book, struct plan_pool *pool)
 {
-    struct target target = { .wanted = -1 };
+    struct wall_time now = loop_wall(service->world->loop);
+    int64_t reach_ms = survey_reach_ms(service);
     struct error err;
 
-    if (!survey_is_known(service, pool->config->reservation, &err))
-        pool->wanted = -1;
-    else if (pool->config->cluster->role == ROLE_PRODUCTION) {
-        target = target_nodes(service->config, book, pool->config, loop_wall(service->world->loop),
-                              survey_reach_ms(service));
-        pool->wanted = target.wanted;
-        pool->due = target.due;
-        pool->level = reclaims_level(service, pool->config);
-    }
+    pool->wanted = survey_is_known(service, pool->config->reservation, &err) ? 0 : -1;
+    if (pool->wanted < 0 || pool->config->cluster->role != ROLE_PRODUCTION)
+        return;
+    pool->wanted = target_nodes(service->config, book, pool->config, now, reach_ms).wanted;
+    pool->level = reclaims_level(service, pool->config);
+    pool->due = target_due(service->config, book, pool->config, now, reach_ms,
+                           pool->present + pool->incoming);
 }
 
 struct survey *survey_make(struct service *service, const struct map *book)
@@ -168,13 +168,14 @@ struct survey *survey_make(struct service *service, const struct map *book)
                 continue;
             pool->config = &config->pools[i];
             survey_pool(service, pool, work);
-            survey_wish(service, book, pool);
             /* Replicas go first, so that the nodes left are the ones that can be spared. */
             if (cluster->role == ROLE_PRODUCTION && !scaler_is_settled(service->scaler, cluster))
                 array_clear(&pool->nodes);
         }
     }
     survey_live(service, survey);
+    for (size_t i = 0; i < config->pool_count; i++)
+        survey_wish(service, book, &survey->pools[i]);
     survey->input = (struct plan_input){
         .config = config,
         .pools = survey->pools,

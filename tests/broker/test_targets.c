@@ -7,6 +7,7 @@
 #include "base/yaml.h"
 #include "broker/planning/targets.h"
 #include "tests/support/unit.h"
+#include "windows/calendar.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,14 +89,46 @@ static void expect(const struct scene *scene, const char *when, int64_t reach_ms
 {
     struct target target = target_nodes(&scene->config, scene->book, &scene->pool, at(when),
                                         reach_ms);
-    char due[WALL_TEXT_SIZE];
+    struct wall_time due = target_due(&scene->config, scene->book, &scene->pool, at(when), reach_ms,
+                                      target.now);
+    char due_text[WALL_TEXT_SIZE];
     owned(chars) char *got = text_format("%" PRId64 " (now %" PRId64 ") by %s, due %s",
                                          target.wanted, target.now, target.window,
-                                         target.due.ms ? wall_format(target.due, due) : "-");
+                                         due.ms ? wall_format(due, due_text) : "-");
 
     if (!text_equal(got, want))
         fail_msg("at %s, reach %" PRId64 " min\n  want: %s\n  got:  %s", when, reach_ms / MINUTE_MS,
                  want, got);
+}
+
+/* Nodes that are on their way already are not short for the window that they serve. */
+static void what_is_short_is_due_when_it_is_short(void **state)
+{
+    owned(scene) struct scene scene;
+
+    static const struct {
+        int64_t have;
+        const char *due;
+    } cases[] = {
+        { 4, "-" }, /* short already */
+        { 6, "2026-11-17T08:00:00Z" },
+        { 9, "2026-11-17T08:00:00Z" },
+        { 10, "2026-11-17T08:30:00Z" },
+        { 14, "-" },
+    };
+
+    (void)state;
+    scene_begin(&scene, peaks, "UTC");
+    add_schedule(&scene, "day", 10, 1);
+    add_schedule(&scene, "peak", 14, 1);
+    add_schedule(&scene, "night", 6, 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct wall_time due = target_due(&scene.config, scene.book, &scene.pool,
+                                          at("2026-11-17T07:40:00Z"), HOUR_MS, cases[i].have);
+        char text[WALL_TEXT_SIZE];
+
+        assert_string_equal(due.ms ? wall_format(due, text) : "-", cases[i].due);
+    }
 }
 
 static void a_pool_grows_ahead_and_shrinks_in_time(void **state)
@@ -178,6 +211,39 @@ static void what_no_schedule_names_is_left_alone(void **state)
     expect(&scene, "2026-11-17T21:00:00Z", HOUR_MS, "0 (now 0) by night, due -");
 }
 
+/* Over the weekday's noon and into the night. */
+static void an_event_counts_like_a_window_when_it_has_a_schedule(void **state)
+{
+    static const char events[] = "launch: {from: 2026-11-17 12:00, to: 2026-11-17 22:00,"
+                                 " multiplier: 2}\n";
+    owned(yaml_document) struct yaml_document *document = yaml_parse(events, strlen(events), "test",
+                                                                     NULL);
+    struct error err = { 0 };
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_begin(&scene, nights, "UTC");
+    assert_int_equal(calendar_read(scene.config.windows, NULL, yaml_root(document), &err), 0);
+    add_schedule(&scene, "day", 10, 40);
+    add_schedule(&scene, "night", 6, 20);
+
+    /* without a schedule the week goes on beneath it, with all its edges */
+    expect(&scene, "2026-11-17T11:45:00Z", 30 * MINUTE_MS, "10 (now 10) by day, due -");
+    expect(&scene, "2026-11-17T19:59:00Z", 0, "10 (now 10) by day, due -");
+    expect(&scene, "2026-11-17T20:00:00Z", 0, "6 (now 6) by night, due -");
+    expect(&scene, "2026-11-17T20:00:00Z", 12 * HOUR_MS,
+           "10 (now 6) by day, due 2026-11-18T08:00:00Z");
+    expect(&scene, "2026-11-17T07:00:00Z", 18 * HOUR_MS,
+           "10 (now 6) by day, due 2026-11-17T08:00:00Z");
+
+    add_schedule(&scene, "launch", 14, 60);
+    expect(&scene, "2026-11-17T11:29:59Z", 30 * MINUTE_MS, "10 (now 10) by day, due -");
+    expect(&scene, "2026-11-17T11:30:00Z", 30 * MINUTE_MS,
+           "14 (now 10) by launch, due 2026-11-17T12:00:00Z");
+    expect(&scene, "2026-11-17T21:59:59Z", 30 * MINUTE_MS, "14 (now 14) by launch, due -");
+    expect(&scene, "2026-11-17T22:00:00Z", 30 * MINUTE_MS, "6 (now 6) by night, due -");
+}
+
 static void replicas_follow_the_same_rule(void **state)
 {
     owned(scene) struct scene scene;
@@ -210,10 +276,12 @@ static void one_window_for_all_has_no_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_short_is_due_when_it_is_short),
         cmocka_unit_test(a_pool_grows_ahead_and_shrinks_in_time),
         cmocka_unit_test(the_greatest_within_reach_counts_and_the_first_need_is_due),
         cmocka_unit_test(the_clock_on_the_wall_decides),
         cmocka_unit_test(what_no_schedule_names_is_left_alone),
+        cmocka_unit_test(an_event_counts_like_a_window_when_it_has_a_schedule),
         cmocka_unit_test(replicas_follow_the_same_rule),
         cmocka_unit_test(one_window_for_all_has_no_edges),
     };

@@ -113,6 +113,7 @@ static int remove_folder(void **state)
         "output",
         "bad.csv",
         "bad.yaml",
+        "dated.yaml",
         "schedules/weekday-day.yaml",
         "schedules/weekday-peak.yaml",
         "schedules/weekday-night.yaml",
@@ -164,6 +165,20 @@ static const struct {
     { "windows --zone Europe/Berlin --at 2026-11-17T12:12:05Z", EXIT_DONE, "weekday-day" },
     { "windows --zone Europe/Nowhere", EXIT_ERROR, "Europe/Nowhere" },
     { "windows --zone UTC --at yesterday", EXIT_USAGE, "--at" },
+    { "windows --suggest --zone UTC", EXIT_USAGE, "--demand" },
+    { "windows --suggest --zone UTC --demand @/week.csv --count 1", EXIT_USAGE, "--count" },
+    { "windows --suggest --zone UTC --demand @/week.csv --shortest 9h", EXIT_ERROR,
+      "5 windows of this length do not fit into a day" },
+    { "windows --suggest --zone UTC --demand @/week.csv --count 4", EXIT_DONE,
+      "mon-fri-0810: {days: mon-fri, from: \"08:10\", to: \"20:00\"}" },
+    { "windows --suggest --config @/sluice.yaml --demand @/week.csv -o json", EXIT_DONE,
+      "\"unit\": \"gpu_hours_per_week\"" },
+    { "windows --config @/dated.yaml --check-year 2026", EXIT_DONE, "525600 minutes" },
+    { "windows --config @/dated.yaml", EXIT_DONE, "arrivals x 2 of chat" },
+    { "windows --config @/dated.yaml", EXIT_DONE, "2026-12-25 has the windows of a sunday" },
+    { "windows --config @/dated.yaml --at 2026-12-25T12:00:00Z", EXIT_DONE, "weekend-day" },
+    { "windows --config @/dated.yaml --check-year 2026 -o json", EXIT_DONE,
+      "\"minutes_in_year\": 150" },
     { "allocate", EXIT_USAGE, "--demand" },
     { "allocate --demand @/none.csv --config @/sluice.yaml", EXIT_ERROR, "none.csv" },
     { "allocate --demand @/bad.csv --config @/sluice.yaml", EXIT_ERROR, "bad.csv:3: count: -4 is" },
@@ -181,6 +196,13 @@ static void calls_end_with_their_code_and_write_nothing(void **state)
     (void)state;
     put("bad.csv", "t,count\n2026-11-16T00:00:00Z,1\n2026-11-16T00:01:00Z,-4\n");
     put("bad.yaml", "time_zone: UTC\nclusters: [\n");
+
+    owned(chars) char *dated = text_format(
+        "%sholidays: {2026-12-25: sunday}\nevents: {launch: {from: 2026-11-30 08:00,"
+        " to: 2026-11-30 10:30, multiplier: 2, queues: [chat]}}\n",
+        config_text);
+
+    put("dated.yaml", dated);
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         struct text *output;
         int code = run(calls[i].line, &output);

@@ -89,14 +89,46 @@ static void expect(const struct scene *scene, const char *when, int64_t reach_ms
 {
     struct target target = target_nodes(&scene->config, scene->book, &scene->pool, at(when),
                                         reach_ms);
-    char due[WALL_TEXT_SIZE];
+    struct wall_time due = target_due(&scene->config, scene->book, &scene->pool, at(when), reach_ms,
+                                      target.now);
+    char due_text[WALL_TEXT_SIZE];
     owned(chars) char *got = text_format("%" PRId64 " (now %" PRId64 ") by %s, due %s",
                                          target.wanted, target.now, target.window,
-                                         target.due.ms ? wall_format(target.due, due) : "-");
+                                         due.ms ? wall_format(due, due_text) : "-");
 
     if (!text_equal(got, want))
         fail_msg("at %s, reach %" PRId64 " min\n  want: %s\n  got:  %s", when, reach_ms / MINUTE_MS,
                  want, got);
+}
+
+/* Nodes that are on their way already are not short for the window that they serve. */
+static void what_is_short_is_due_when_it_is_short(void **state)
+{
+    owned(scene) struct scene scene;
+
+    static const struct {
+        int64_t have;
+        const char *due;
+    } cases[] = {
+        { 4, "-" }, /* short already */
+        { 6, "2026-11-17T08:00:00Z" },
+        { 9, "2026-11-17T08:00:00Z" },
+        { 10, "2026-11-17T08:30:00Z" },
+        { 14, "-" },
+    };
+
+    (void)state;
+    scene_begin(&scene, peaks, "UTC");
+    add_schedule(&scene, "day", 10, 1);
+    add_schedule(&scene, "peak", 14, 1);
+    add_schedule(&scene, "night", 6, 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct wall_time due = target_due(&scene.config, scene.book, &scene.pool,
+                                          at("2026-11-17T07:40:00Z"), HOUR_MS, cases[i].have);
+        char text[WALL_TEXT_SIZE];
+
+        assert_string_equal(due.ms ? wall_format(due, text) : "-", cases[i].due);
+    }
 }
 
 static void a_pool_grows_ahead_and_shrinks_in_time(void **state)
@@ -244,6 +276,7 @@ static void one_window_for_all_has_no_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_short_is_due_when_it_is_short),
         cmocka_unit_test(a_pool_grows_ahead_and_shrinks_in_time),
         cmocka_unit_test(the_greatest_within_reach_counts_and_the_first_need_is_due),
         cmocka_unit_test(the_clock_on_the_wall_decides),

@@ -69,6 +69,67 @@ static void add_clusters(struct model *model, const struct config *config)
             model->tables.clusters[model->model.cluster_count++].name = config->clusters[i].name;
 }
 
+/* Requests per second over what is known of the days that are planned from. */
+static double mean_rate(const struct demand_series *series, const struct allocate_model *model)
+{
+    double requests = 0;
+    double seconds = 0;
+
+    for (size_t i = 0; i < series->count; i++) {
+        int64_t at = demand_time(series, i).ms;
+
+        if (at < model->from.ms || at >= model->to.ms || !demand_is_known(series, i))
+            continue;
+        requests += demand_at(series, DEMAND_HIGH, i) + (double)demand_at(series, DEMAND_LOW, i);
+        seconds += (double)series->step_ms / SECOND_MS;
+    }
+    return seconds > 0 ? requests / seconds : 0;
+}
+
+static bool is_queue_or_workload(const struct model *model, const struct allocate_queue *queue,
+                                 const char *name)
+{
+    if (text_equal(queue->name, name))
+        return true;
+    for (size_t i = 0; i < model->model.workload_count; i++)
+        if (text_equal(model->tables.workloads[i].name, name) &&
+            &model->tables.queues[model->tables.workloads[i].queue] == queue)
+            return true;
+    return false;
+}
+
+static int set_rates(struct model *model, const struct allocate_model_options *options,
+                     struct error *err)
+{
+    for (size_t i = 0; i < options->rate_count; i++) {
+        const struct allocate_rate *rate = &options->rates[i];
+        struct allocate_queue *queue = NULL;
+
+        for (size_t at = 0; at < model->model.queue_count && !queue; at++)
+            if (is_queue_or_workload(model, &model->tables.queues[at], rate->name))
+                queue = &model->tables.queues[at];
+        if (!queue)
+            return error_set(err, ERROR_INVALID, "--rate: there is no queue or workload \"%s\"",
+                             rate->name);
+
+        double mean = mean_rate(queue->demand, &model->model);
+
+        if (!(mean > 0))
+            return error_set(err, ERROR_INVALID,
+                             "--rate %s: nothing arrives on these days, so there is no shape to "
+                             "give the rate to",
+                             rate->name);
+        queue->scale *= rate->per_s / mean;
+    }
+    return 0;
+}
+
+static bool is_left_out(const struct config_workload *workload,
+                        const struct allocate_model_options *options)
+{
+    return text_equal(workload->name, options->without);
+}
+
 static int add_queues(struct model *model, const struct config *config, const struct demand *demand,
                       const struct allocate_model_options *options, struct error *err)
 {
@@ -76,7 +137,8 @@ static int add_queues(struct model *model, const struct config *config, const st
     for (size_t i = 0; i < config->workload_count; i++) {
         const struct config_queue *queue = config->workloads[i].queue;
 
-        if (queue_index(model, queue->name) < model->model.queue_count)
+        if (queue_index(model, queue->name) < model->model.queue_count ||
+            is_left_out(&config->workloads[i], options))
             continue;
 
         struct allocate_queue *item = &model->tables.queues[model->model.queue_count++];
@@ -89,6 +151,8 @@ static int add_queues(struct model *model, const struct config *config, const st
             .service_s = (double)queue->service_ms / SECOND_MS,
             .service_cv = queue->service_cv,
             .scale = queue->scale_up * options->scale,
+            .survives_node = options->loses_node,
+            .survives_zone = options->loses_zone,
         };
         if (!item->demand)
             return error_set(err, ERROR_INVALID,
@@ -98,12 +162,17 @@ static int add_queues(struct model *model, const struct config *config, const st
     return 0;
 }
 
-static int add_workloads(struct model *model, const struct config *config, struct error *err)
+static int add_workloads(struct model *model, const struct config *config,
+                         const struct allocate_model_options *options, struct error *err)
 {
     model->tables.workloads = mem_new_array(config->workload_count,
                                             sizeof *model->tables.workloads);
     for (size_t i = 0; i < config->workload_count; i++) {
         const struct config_workload *workload = &config->workloads[i];
+
+        if (is_left_out(workload, options))
+            continue;
+
         struct allocate_share *shares = mem_new_array(workload->share_count, sizeof *shares);
 
         model->tables.workloads[model->model.workload_count++] = (struct allocate_workload){
@@ -113,6 +182,12 @@ static int add_workloads(struct model *model, const struct config *config, struc
             .shares = shares,
             .share_count = workload->share_count,
         };
+
+        struct allocate_queue *queue =
+            &model->tables.queues[queue_index(model, workload->queue->name)];
+
+        queue->survives_node = queue->survives_node || workload->headroom.node;
+        queue->survives_zone = queue->survives_zone || workload->headroom.zone;
         for (size_t at = 0; at < workload->share_count; at++) {
             const struct config_share *share = &workload->shares[at];
 
@@ -145,14 +220,16 @@ static size_t zone_count(const struct config *config, const struct config_reserv
 }
 
 static int add_pool(struct model *model, const struct config *config,
-                    const struct config_pool *pool, struct error *err)
+                    const struct config_pool *pool, const char *lost_zone, struct error *err)
 {
     const struct config_reservation *reservation = pool->reservation;
     size_t at = model->model.place.pool_count++;
     size_t cluster = cluster_index(model, pool->cluster->name);
     struct allocate_cluster *production = &model->tables.clusters[cluster];
     size_t zones = zone_count(config, reservation);
-    int64_t cap = reservation->nodes;
+    int64_t cap = model->tables.reservation_nodes[reservation - config->reservations];
+    bool is_lost = text_equal(reservation->zone, lost_zone);
+    int64_t floor = is_lost ? 0 : pool->static_nodes;
 
     if (pool->node_max > 0 && pool->node_max < cap)
         cap = pool->node_max;
@@ -166,7 +243,7 @@ static int add_pool(struct model *model, const struct config *config,
                          "which allocate cannot share out",
                          production->name);
     production->gpus_per_node = (int)reservation->gpus_per_node;
-    production->static_nodes += (int)pool->static_nodes;
+    production->static_nodes += (int)floor;
     model->tables.pools[at] = (struct allocate_pool){
         .machine = reservation->machine,
         .region = reservation->region,
@@ -177,31 +254,112 @@ static int add_pool(struct model *model, const struct config *config,
     model->tables.place_pools[at] = (struct place_pool){
         .cluster = cluster,
         .reservation = (size_t)(reservation - config->reservations),
-        .floor = (int)pool->static_nodes,
+        .floor = (int)floor,
         .cap = (int)cap,
     };
     return 0;
 }
 
-static int add_pools(struct model *model, const struct config *config, struct error *err)
+/* What each reservation has, if things are as the options suppose. */
+static int set_reservations(struct model *model, const struct config *config,
+                            const struct allocate_model_options *options, struct error *err)
+{
+    int *nodes = mem_new_array(config->reservation_count, sizeof *nodes);
+    bool is_zone_known = !options->lost_zone;
+
+    model->tables.reservation_nodes = nodes;
+    model->model.place.reservation_count = config->reservation_count;
+    for (size_t i = 0; i < config->reservation_count; i++)
+        nodes[i] = (int)config->reservations[i].nodes;
+    for (size_t i = 0; i < options->reservation_count; i++) {
+        const struct allocate_reservation *change = &options->reservations[i];
+        size_t at = 0;
+
+        while (at < config->reservation_count &&
+               !text_equal(config->reservations[at].name, change->name))
+            at++;
+        if (at == config->reservation_count)
+            return error_set(err, ERROR_INVALID, "--reservation: there is no reservation \"%s\"",
+                             change->name);
+        if ((change->is_change ? nodes[at] : 0) + change->nodes < 0)
+            return error_set(err, ERROR_INVALID, "--reservation: %s has %d nodes", change->name,
+                             nodes[at]);
+        nodes[at] = (int)((change->is_change ? nodes[at] : 0) + change->nodes);
+    }
+    for (size_t i = 0; i < config->reservation_count; i++)
+        if (text_equal(config->reservations[i].zone, options->lost_zone)) {
+            nodes[i] = 0;
+            is_zone_known = true;
+        }
+    return is_zone_known
+               ? 0
+               : error_set(err, ERROR_INVALID, "--lose-zone: no reservation is in a zone \"%s\"",
+                           options->lost_zone);
+}
+
+/* The floors of a reservation that has lost nodes may be all it has. */
+static int check_floors(const struct model *model, const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->reservation_count; i++) {
+        int left = model->tables.reservation_nodes[i];
+
+        for (size_t at = 0; at < model->model.place.pool_count; at++)
+            if (model->tables.place_pools[at].reservation == i)
+                left -= model->tables.place_pools[at].floor;
+        if (left < 0)
+            return error_set(err, ERROR_INVALID,
+                             "--reservation: %s has %d static nodes more than that",
+                             config->reservations[i].name, -left);
+    }
+    return 0;
+}
+
+static int add_pools(struct model *model, const struct config *config,
+                     const struct allocate_model_options *options, struct error *err)
 {
     model->tables.pools = mem_new_array(config->pool_count, sizeof *model->tables.pools);
     model->tables.place_pools = mem_new_array(config->pool_count,
                                               sizeof *model->tables.place_pools);
-    model->tables.reservation_nodes = mem_new_array(config->reservation_count,
-                                                    sizeof *model->tables.reservation_nodes);
-    model->model.place.reservation_count = config->reservation_count;
-    for (size_t i = 0; i < config->reservation_count; i++)
-        model->tables.reservation_nodes[i] = (int)config->reservations[i].nodes;
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster->role == ROLE_PRODUCTION &&
+            add_pool(model, config, &config->pools[i], options->lost_zone, err) < 0)
+            return -1;
     for (size_t i = 0; i < config->pool_count; i++) {
         const struct config_pool *pool = &config->pools[i];
 
-        if (pool->cluster->role != ROLE_PRODUCTION)
+        if (pool->cluster->role != ROLE_PRODUCTION &&
+            !text_equal(pool->reservation->zone, options->lost_zone))
             model->tables.reservation_nodes[pool->reservation - config->reservations] -=
                 (int)pool->static_nodes;
-        else if (add_pool(model, config, pool, err) < 0)
-            return -1;
     }
+    return check_floors(model, config, err);
+}
+
+static int set_window(struct allocate_model *model, const struct allocate_model_options *options,
+                      struct error *err)
+{
+    const struct window *window = options->window ? window_find(model->windows, options->window)
+                                                  : NULL;
+
+    if (!options->window)
+        return 0;
+    if (!window)
+        return error_set(err, ERROR_INVALID, "--window: there is no window \"%s\"",
+                         options->window);
+    model->window_first = (size_t)(window - model->windows->items);
+    model->window_end = model->window_first + 1;
+    return 0;
+}
+
+static int check_workload(const struct model *model, const struct config *config,
+                          const char *without, struct error *err)
+{
+    if (!without)
+        return 0;
+    if (model->model.workload_count == config->workload_count)
+        return error_set(err, ERROR_INVALID, "--without: there is no workload \"%s\"", without);
+    if (model->model.workload_count == 0)
+        return error_set(err, ERROR_INVALID, "--without: %s is the only workload", without);
     return 0;
 }
 
@@ -240,10 +398,15 @@ struct allocate_model *allocate_model_new(const struct config *config, const str
     result->seeds = options->seeds;
     result->threads = options->threads;
     result->seed = options->seed;
+    result->is_estimate = options->is_estimate;
+    result->is_saturated = options->is_saturated;
     add_clusters(model, config);
     if (add_queues(model, config, demand, options, err) < 0 ||
-        add_workloads(model, config, err) < 0 || add_pools(model, config, err) < 0 ||
-        check_sizes(model, err) < 0)
+        add_workloads(model, config, options, err) < 0 ||
+        check_workload(model, config, options->without, err) < 0 ||
+        set_rates(model, options, err) < 0 || set_reservations(model, config, options, err) < 0 ||
+        add_pools(model, config, options, err) < 0 || check_sizes(model, err) < 0 ||
+        set_window(result, options, err) < 0)
         return NULL;
     result->queues = model->tables.queues;
     result->clusters = model->tables.clusters;

@@ -9,6 +9,17 @@
 #include "broker/fleet/config.h"
 #include "windows/allocate.h"
 
+struct allocate_rate { /* the mean arrival rate of one queue, instead of what the demand says */
+    const char *name;  /* of the queue, or of a workload that serves it */
+    double per_s;      /* before any scaling; the demand's shape stays */
+};
+
+struct allocate_reservation { /* what if it had more or fewer nodes */
+    const char *name;
+    int64_t nodes;
+    bool is_change; /* `nodes` is added */
+};
+
 struct allocate_model_options {
     int64_t days;      /* of the demand's end */
     double scale;      /* on top of each queue's own */
@@ -16,9 +27,20 @@ struct allocate_model_options {
     int seeds;
     int threads;
     uint64_t seed;
+    const char *window; /* NULL: all */
+    const struct allocate_rate *rates;
+    size_t rate_count;
+    bool loses_node; /* every queue survives it, whatever the configuration says */
+    bool loses_zone;
+    bool is_estimate;
+    bool is_saturated;
+    const char *lost_zone; /* NULL: none; its nodes are not there */
+    const char *without;   /* NULL: none; a workload that is not there */
+    const struct allocate_reservation *reservations;
+    size_t reservation_count;
 };
 
-/* Errors name the queue or cluster that cannot be planned. */
+/* Errors name the queue or cluster that cannot be planned, or the option that names nothing. */
 struct allocate_model *allocate_model_new(const struct config *config, const struct demand *demand,
                                           const struct allocate_model_options *options,
                                           struct error *err) __attribute__((warn_unused_result));

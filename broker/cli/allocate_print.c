@@ -42,9 +42,13 @@ static void print_workloads(const struct allocate_model *model, const struct all
         owned(text) struct text *replicas = text_new(LINE_LIMIT);
 
         add_replicas(model, plan->schedules[window], workload, replicas);
-        printf("%-16s %-32s %8d %8d %9.2f %9.2f %5d  %s\n", model->windows->items[window].name,
-               workload->name, cell->search.servers, cell->granted, cell->wait_s,
-               (double)queue->target.wait_ms / SECOND_MS, cell->search.worst_seed, replicas->chars);
+        owned(chars) char *seed = cell->search.worst_seed < 0
+                                      ? mem_copy_chars("-")
+                                      : text_format("%d", cell->search.worst_seed);
+
+        printf("%-16s %-32s %8d %8d %9.2f %9.2f %5s  %s\n", model->windows->items[window].name,
+               workload->name, cell->needed, cell->granted, cell->wait_s,
+               (double)queue->target.wait_ms / SECOND_MS, seed, replicas->chars);
     }
 }
 
@@ -67,6 +71,8 @@ static void print_nodes(const struct allocate_plan *plan, size_t window, const c
 
 void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan)
 {
+    if (model->is_estimate)
+        printf("ESTIMATE: closed form only; no replay has confirmed these numbers\n\n");
     printf("%-16s %-32s %8s %8s %9s %9s %5s  %s\n", "WINDOW", "WORKLOAD", "NEEDED", "GRANTED",
            "WAIT_S", "TARGET_S", "SEED", "REPLICAS");
     for (size_t i = 0; i < plan->window_count; i++)
@@ -78,6 +84,23 @@ void allocate_print_table(const struct allocate_model *model, const struct alloc
             print_nodes(plan, i, model->windows->items[i].name);
 }
 
+static json_t *queue_json(const struct allocate_queue *queue, const struct allocate_cell *cell)
+{
+    const struct search_result *search = &cell->search;
+    bool survives = queue->survives_node || queue->survives_zone;
+
+    return json_make(
+        "{s:s, s:I, s:I, s:i, s:i, s:i, s:o, s:f, s:f, s:i, s:i, s:o, s:o}", "queue", queue->name,
+        "requests_high", (json_int_t)search->requests[DEMAND_HIGH], "requests_low",
+        (json_int_t)search->requests[DEMAND_LOW], "replicas_for_target", search->servers,
+        "replicas_needed", cell->needed, "replicas_granted", cell->granted, "wait_s",
+        isfinite(cell->wait_s) ? json_real(cell->wait_s) : json_null(), "wait_target_s",
+        (double)queue->target.wait_ms / SECOND_MS, "percentile", queue->target.percentile,
+        "worst_seed", search->worst_seed, "seed_failing_with_one_less", search->failing_seed,
+        "replicas_lost", survives ? json_integer(cell->lost) : json_null(), "replicas_degraded",
+        survives ? json_integer(cell->degraded) : json_null());
+}
+
 static json_t *queues_json(const struct allocate_model *model, const struct allocate_plan *plan,
                            size_t window)
 {
@@ -86,18 +109,8 @@ static json_t *queues_json(const struct allocate_model *model, const struct allo
     for (size_t i = 0; i < model->queue_count; i++) {
         const struct allocate_queue *queue = &model->queues[i];
         const struct allocate_cell *cell = cell_of(plan, window, i);
-        const struct search_result *search = &cell->search;
 
-        json_array_append_new(
-            list,
-            json_make("{s:s, s:I, s:I, s:i, s:i, s:o, s:f, s:f, s:i, s:i}", "queue", queue->name,
-                      "requests_high", (json_int_t)search->requests[DEMAND_HIGH], "requests_low",
-                      (json_int_t)search->requests[DEMAND_LOW], "replicas_needed", search->servers,
-                      "replicas_granted", cell->granted, "wait_s",
-                      isfinite(cell->wait_s) ? json_real(cell->wait_s) : json_null(),
-                      "wait_target_s", (double)queue->target.wait_ms / SECOND_MS, "percentile",
-                      queue->target.percentile, "worst_seed", search->worst_seed,
-                      "seed_failing_with_one_less", search->failing_seed));
+        json_array_append_new(list, queue_json(queue, cell));
     }
     return list;
 }
@@ -137,15 +150,16 @@ void allocate_print_json(const struct allocate_model *model, const struct alloca
     char from[WALL_TEXT_SIZE];
     char to[WALL_TEXT_SIZE];
     json_t *windows = json_array();
-    owned(json)
-        json_t *root = json_make("{s:b, s:s, s:s, s:o, s:o}", "is_feasible", plan->is_feasible,
-                                 "demand_from", wall_format(model->from, from), "demand_to",
-                                 wall_format(model->to, to), "windows", windows, "files", files);
+    owned(json) json_t *root = json_make(
+        "{s:b, s:b, s:s, s:s, s:o, s:o}", "is_feasible", plan->is_feasible, "is_estimate",
+        model->is_estimate, "demand_from", wall_format(model->from, from), "demand_to",
+        wall_format(model->to, to), "windows", windows, "files", files);
 
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
-            json_array_append_new(windows, json_make("{s:s, s:i, s:o, s:o, s:o}", "window",
-                                                     model->windows->items[i].name, "missing_nodes",
+            json_array_append_new(windows, json_make("{s:s, s:b, s:i, s:o, s:o, s:o}", "window",
+                                                     model->windows->items[i].name, "is_met",
+                                                     plan->is_met[i], "missing_nodes",
                                                      plan->missing_nodes[i], "queues",
                                                      queues_json(model, plan, i), "workloads",
                                                      workloads_json(plan->schedules[i]), "nodes",
@@ -156,37 +170,59 @@ void allocate_print_json(const struct allocate_model *model, const struct alloca
     fputs(text, stdout);
 }
 
+/* The cell that misses its target by most; where all meet theirs, one that a loss would take too
+   much of; the number of cells when there is neither. */
+static size_t worst_cell(const struct allocate_model *model, const struct allocate_plan *plan)
+{
+    size_t end = plan->window_end * plan->queue_count;
+    size_t worst = plan->window_count * plan->queue_count;
+    double ratio_worst = -1;
+
+    for (size_t i = plan->window_first * plan->queue_count; i < end; i++) {
+        const struct allocate_cell *cell = &plan->cells[i];
+        const struct replay_target *target = &model->queues[i % plan->queue_count].target;
+        double ratio = cell->granted < cell->search.servers
+                           ? cell->wait_s * SECOND_MS / (double)target->wait_ms
+                           : 0;
+
+        if (!allocate_is_met(cell) && ratio > ratio_worst) {
+            ratio_worst = ratio;
+            worst = i;
+        }
+    }
+    return worst;
+}
+
 void allocate_worst_miss(const struct allocate_model *model, const struct allocate_plan *plan,
                          struct text *out)
 {
-    double worst = -1;
-    size_t at = 0;
+    size_t at = worst_cell(model, plan);
     int missing = 0;
 
-    for (size_t i = 0; i < plan->window_count * plan->queue_count; i++) {
-        const struct allocate_queue *queue = &model->queues[i % plan->queue_count];
-        double ratio = plan->cells[i].wait_s * SECOND_MS / (double)queue->target.wait_ms;
-
-        if (plan->cells[i].granted < plan->cells[i].search.servers && ratio > worst) {
-            worst = ratio;
-            at = i;
-        }
-    }
-    for (size_t i = 0; i < plan->window_count; i++)
+    for (size_t i = plan->window_first; i < plan->window_end; i++)
         missing = plan->missing_nodes[i] > missing ? plan->missing_nodes[i] : missing;
-    if (worst < 0) {
+    if (at == plan->window_count * plan->queue_count) {
         text_add(out, "%d nodes are missing for what every cluster must have", missing);
         return;
     }
 
     const struct allocate_queue *queue = &model->queues[at % plan->queue_count];
     const struct allocate_cell *cell = &plan->cells[at];
+    const char *window = model->windows->items[at / plan->queue_count].name;
 
-    text_add(
-        out,
-        "queue %s misses its target in window %s: %g of 100 requests wait up to %.1f s instead "
-        "of %.1f s with %d of %d replicas; %d nodes are missing",
-        queue->name, model->windows->items[at / plan->queue_count].name, queue->target.percentile,
-        cell->wait_s, (double)queue->target.wait_ms / SECOND_MS, cell->granted,
-        cell->search.servers, missing);
+    if (cell->granted >= cell->search.servers)
+        text_add(out,
+                 "queue %s would not survive a loss in window %s: %d of its %d replicas go with "
+                 "the worst node or zone, and %d have to stay",
+                 queue->name, window, cell->lost, cell->granted, cell->degraded);
+    else
+        text_add(out,
+                 "queue %s misses its target in window %s: %g of 100 requests wait up to %.1f s "
+                 "instead of %.1f s with %d of %d replicas",
+                 queue->name, window, queue->target.percentile, cell->wait_s,
+                 (double)queue->target.wait_ms / SECOND_MS, cell->granted, cell->needed);
+    if (missing > 0)
+        text_add(out, "; %d nodes are missing", missing);
+    else
+        text_add(out, "; more nodes would not help: it stands in one zone");
 }

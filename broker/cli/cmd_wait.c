@@ -5,6 +5,7 @@
  */
 #include "base/json.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/rate.h"
 #include "windows/erlang.h"
 
 #include <math.h>
@@ -53,26 +54,10 @@ struct answer {
 static int parse_rate(const struct command_call *call, const char *option, double *ret,
                       struct error *err)
 {
-    static const struct {
-        const char *unit;
-        double seconds;
-    } units[] = { { "s", 1 }, { "m", 60 }, { "h", 3600 } };
     const char *text = call_text(call, option);
-    const char *slash = text ? strchr(text, '/') : NULL;
-    char number[64];
-    double value;
 
-    if (!text)
+    if (!text || rate_parse(text, ret))
         return 0;
-    if (slash && slash - text < (ptrdiff_t)sizeof number) {
-        text_copy(number, (size_t)(slash - text) + 1, text);
-        for (size_t i = 0; i < COUNT_OF(units); i++)
-            if (text_equal(slash + 1, units[i].unit) && text_to_double(number, &value) &&
-                value >= 0) {
-                *ret = value / units[i].seconds;
-                return 0;
-            }
-    }
     return error_set(err, ERROR_INVALID, "--%s: \"%s\" is not a rate: write it like 1.2/s or 70/m",
                      option, text);
 }

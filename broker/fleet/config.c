@@ -115,11 +115,29 @@ static int optional_read(enum config_table_id id, const struct yaml_node *mappin
     return 0;
 }
 
+/* Keys that a workload does not give are those of all. */
+static int read_headrooms(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->workload_count; i++) {
+        struct config_workload *workload = &config->workloads[i];
+        const struct yaml_node *node = workload->headroom_node;
+
+        if (optional_read(CONFIG_HEADROOM, node, &workload->headroom, err) < 0)
+            return -1;
+        if (!node || !yaml_get(node, "node"))
+            workload->headroom.node = config->headroom.node;
+        if (!node || !yaml_get(node, "zone"))
+            workload->headroom.zone = config->headroom.zone;
+    }
+    return 0;
+}
+
 static int read_sections(struct config *config, const struct config_file *file, struct error *err)
 {
     if (optional_read(CONFIG_DRAIN, file->drain, &config->drain, err) < 0 ||
         optional_read(CONFIG_GUARD, file->guard, &config->guard, err) < 0 ||
-        optional_read(CONFIG_LEAD, file->lead, &config->lead, err) < 0)
+        optional_read(CONFIG_LEAD, file->lead, &config->lead, err) < 0 ||
+        optional_read(CONFIG_HEADROOM, file->headroom, &config->headroom, err) < 0)
         return -1;
 
     config->clusters = section_read(CONFIG_CLUSTERS, file->clusters, &config->cluster_count, err);
@@ -146,7 +164,7 @@ static int read_sections(struct config *config, const struct config_file *file, 
         return -1;
     config->workloads = section_read(CONFIG_WORKLOADS, file->workloads, &config->workload_count,
                                      err);
-    return config->workloads ? 0 : -1;
+    return config->workloads ? read_headrooms(config, err) : -1;
 }
 
 static int read_windows(struct config *config, const struct config_file *file, struct error *err)

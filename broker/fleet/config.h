@@ -93,11 +93,18 @@ struct config_queue {
     double scale_up;    /* arrivals are multiplied by this before sizing */
 };
 
+struct config_headroom { /* what queues survive within twice their targets */
+    bool node;           /* the loss of the worst node */
+    bool zone;           /* the loss of the worst zone */
+};
+
 struct config_workload {
     char *name; /* of the Deployment too */
     char *queue_name;
     char *namespace;
     int64_t gpus; /* per replica */
+    const struct yaml_node *headroom_node;
+    struct config_headroom headroom; /* what it does not say is as it is for all */
     const struct yaml_node *clusters_node;
     const struct config_queue *queue;
     struct config_share {
@@ -140,6 +147,7 @@ struct config {
     struct config_drain drain;
     struct config_guard guard;
     struct config_lead lead;
+    struct config_headroom headroom; /* of all workloads */
     struct config_cluster *clusters;
     size_t cluster_count;
     struct config_reservation *reservations;

@@ -35,6 +35,7 @@ static const struct setting top_settings[] = {
     { "drain", SETTING_NODE, NODE(drain), "", 0, 0, "how nodes are emptied" },
     { "guard", SETTING_NODE, NODE(guard), "", 0, 0, "what holds the broker back" },
     { "lead", SETTING_NODE, NODE(lead), "", 0, 0, "how long a transfer is believed to take" },
+    { "headroom", SETTING_NODE, NODE(headroom), "", 0, 0, "which losses plans are made for" },
     { "clusters", SETTING_NODE, NODE(clusters), NULL, 0, 0, "the clusters, by name" },
     { "reservations", SETTING_NODE, NODE(reservations), NULL, 0, 0,
       "the capacity that is paid for, by name" },
@@ -73,6 +74,15 @@ static const struct setting lead_settings[] = {
       DAY_MS, "median time of a transfer, until the journal knows better" },
     { "prior_p95", SETTING_DURATION, offsetof(struct config_lead, prior_p95_ms), "60m", SECOND_MS,
       DAY_MS, "what 95 of 100 transfers stay under, until the journal knows better" },
+};
+
+static const struct setting headroom_settings[] = {
+    { "node", SETTING_BOOL, offsetof(struct config_headroom, node), "false", 0, 0,
+      "so many replicas that without those of the fullest node every wait stays within twice its "
+      "target" },
+    { "zone", SETTING_BOOL, offsetof(struct config_headroom, zone), "false", 0, 0,
+      "the same without those of the worst zone, when each cluster's replicas are spread over "
+      "its zones as its nodes are" },
 };
 
 static const struct setting cluster_settings[] = {
@@ -194,6 +204,8 @@ static const struct setting workload_settings[] = {
       "namespace of its Deployment in each cluster" },
     { "gpus", SETTING_INT, offsetof(struct config_workload, gpus), NULL, 1, 1024,
       "GPUs of one replica; divides gpus_per_node" },
+    { "headroom", SETTING_NODE, offsetof(struct config_workload, headroom_node), "", 0, 0,
+      "which losses its queue survives, where that is not as for all" },
     { "clusters", SETTING_NODE, offsetof(struct config_workload, clusters_node), NULL, 0, 0,
       "the production clusters that run it, by name" },
 };
@@ -214,6 +226,10 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_GUARD] = { "guard", "What holds the broker back.", TABLE(guard_settings) },
     [CONFIG_LEAD] = { "lead", "How long a transfer is believed to take, before there is history.",
                       TABLE(lead_settings) },
+    [CONFIG_HEADROOM] = { "headroom",
+                          "Which losses `sluice allocate` keeps room for. A workload's own "
+                          "`headroom` has the same keys, and those it gives win.",
+                          TABLE(headroom_settings) },
     [CONFIG_CLUSTERS] = { "clusters.NAME", "One Kubernetes cluster.", TABLE(cluster_settings),
                           ENTRIES(config_cluster) },
     [CONFIG_RESERVATIONS] = { "reservations.NAME",

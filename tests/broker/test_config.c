@@ -186,6 +186,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_DRAIN] = "drain.",
     [CONFIG_GUARD] = "guard.",
     [CONFIG_LEAD] = "lead.",
+    [CONFIG_HEADROOM] = "headroom.",
     [CONFIG_CLUSTERS] = "clusters.prod-a.",
     [CONFIG_RESERVATIONS] = "reservations.main.",
     [CONFIG_PROVIDERS] = "providers.google.",
@@ -309,6 +310,8 @@ static void keys_together(struct text *said, const struct text *good)
         { { "poll", "3m" } },
         { { "lead.prior_p95", "29m" } },
         { { "lead", "{prior_p50: 2h}" } },
+        { { "workloads.chat-large-8x.headroom", "{rack: true}" } },
+        { { "workloads.chat-large-8x.headroom.zone", "most" } },
         { { "queues.chat-large.percentile", "100" } },
         { { "queues.chat-large.scale_up", "0" } },
         { { "time_zone", "Mars/Olympus" } },
@@ -428,6 +431,8 @@ static void the_good_file_is_read_as_it_says(void **state)
     assert_string_equal(workload->queue->name, "chat-large");
     assert_true(workload->queue->scale_up > 1.09 && workload->queue->scale_up < 1.11);
     assert_int_equal(workload->share_count, 2);
+    assert_true(workload->headroom.node && workload->headroom.zone);
+    assert_true(config->workloads[1].headroom.node && !config->workloads[1].headroom.zone);
     assert_string_equal(workload->shares[0].cluster->name, "prod-a");
     assert_int_equal(workload->shares[0].weight, 3);
     assert_int_equal(workload->shares[1].replica_min, 1);
@@ -491,6 +496,7 @@ static void what_is_left_out_has_its_default(void **state)
         { "drain", NULL },
         { "guard", NULL },
         { "lead", "{}" },
+        { "headroom", NULL },
         { "providers.google.endpoint", NULL },
         { "queues.chat-large.percentile", NULL },
         { "workloads.chat-large-8x.namespace", NULL },
@@ -517,6 +523,8 @@ static void what_is_left_out_has_its_default(void **state)
     assert_int_equal(config->drain.settle_ms, 5 * SECOND_MS);
     assert_int_equal(config->guard.attempts, 5);
     assert_int_equal(config->lead.prior_p50_ms, 30 * MINUTE_MS);
+    assert_false(config->workloads[0].headroom.node || config->headroom.zone);
+    assert_true(config->workloads[0].headroom.zone); /* its own */
     assert_null(config->providers[0].endpoint);
     assert_true(config->queues[0].percentile > 97.9);
     assert_string_equal(config->workloads[0].namespace, "default");

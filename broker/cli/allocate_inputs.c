@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Options into a model.  Whatever changes a number stands in the header of the files.
+ */
+#include "broker/cli/allocate_inputs.h"
+
+#include "base/crypto.h"
+#include "base/file.h"
+#include "broker/cli/rate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INPUT_LIMIT = 1 << 30 };
+
+static int read_numbers(struct allocate_model_options *options, const struct command_call *call,
+                        struct error *err)
+{
+    int64_t seeds = 8;
+    int64_t seed = 1;
+    int64_t threads = 2;
+
+    options->days = 7;
+    options->scale = 1;
+    if (call_int(call, "days", 1, 3660, &options->days, err) < 0 ||
+        call_double(call, "scale-up", 0, 1000, &options->scale, err) < 0 ||
+        call_double(call, "percentile", 1, 100, &options->percentile, err) < 0 ||
+        call_int(call, "seeds", 1, 1000, &seeds, err) < 0 ||
+        call_int(call, "seed", 0, INT64_MAX, &seed, err) < 0 ||
+        call_int(call, "threads", 1, 256, &threads, err) < 0)
+        return -1;
+    options->seeds = (int)seeds;
+    options->seed = (uint64_t)seed;
+    options->threads = (int)threads;
+    return 0;
+}
+
+static int read_rates(struct allocate_inputs *inputs, struct error *err)
+{
+    const struct command_call *call = inputs->call;
+
+    for (size_t i = 0; i < call_repeat(call, "rate"); i++) {
+        const char *text = call_text_at(call, "rate", i);
+        const char *equals = strchr(text, '=');
+        double per_s;
+
+        if (!equals || equals == text || !rate_parse(equals + 1, &per_s))
+            return error_set(err, ERROR_INVALID,
+                             "--rate: \"%s\" is not a queue and a rate: write it like chat=1.2/s",
+                             text);
+
+        char *name = text_format("%.*s", (int)(equals - text), text);
+
+        *array_add(&inputs->names) = name;
+        for (size_t at = 0; at < inputs->rates.count; at++)
+            if (text_equal(inputs->rates.items[at].name, name))
+                return error_set(err, ERROR_INVALID, "--rate: %s is given twice", name);
+        *array_add(&inputs->rates) = (struct allocate_rate){ name, per_s };
+    }
+    inputs->options.rates = inputs->rates.items;
+    inputs->options.rate_count = inputs->rates.count;
+    return 0;
+}
+
+int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call *call,
+                            struct error *err)
+{
+    const char *missing = call_text_or(call, "missing", "unknown");
+
+    *inputs = (struct allocate_inputs){ .call = call };
+    if (!call_text(call, "demand"))
+        return error_set(err, ERROR_INVALID, "--demand is required");
+    if (read_numbers(&inputs->options, call, err) < 0 || read_rates(inputs, err) < 0)
+        return -1;
+    if (!text_equal(missing, "zero") && !text_equal(missing, "unknown"))
+        return error_set(err, ERROR_INVALID, "--missing: expected unknown or zero, found \"%s\"",
+                         missing);
+    for (size_t i = 0; i < call_repeat(call, "lose"); i++) {
+        const char *what = call_text_at(call, "lose", i);
+
+        if (!text_equal(what, "node") && !text_equal(what, "zone"))
+            return error_set(err, ERROR_INVALID, "--lose: expected node or zone, found \"%s\"",
+                             what);
+        *(text_equal(what, "node") ? &inputs->options.loses_node
+                                   : &inputs->options.loses_zone) = true;
+    }
+    inputs->demand_options = (struct demand_options){ text_equal(missing, "zero"),
+                                                      call_text(call, "gaps") };
+    return 0;
+}
+
+/* Demand that nothing serves is no mistake (a file may cover more), but worth a word. */
+static void note_unserved(const struct allocate_model *model, const struct demand *demand)
+{
+    const char *first = NULL;
+    size_t unserved = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        bool is_served = false;
+
+        for (size_t at = 0; at < model->queue_count; at++)
+            is_served = is_served || model->queues[at].demand == &demand->series[i];
+        if (!is_served && unserved++ == 0)
+            first = demand->series[i].queue;
+    }
+    if (unserved > 0)
+        fprintf(stderr, "note: no workload serves %zu of the demand's queues (%s)\n", unserved,
+                first);
+}
+
+int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
+{
+    owned(chars) char *path = config_find(call_text(inputs->call, "config"), err);
+
+    inputs->config = path ? config_read(path, err) : NULL;
+    if (!inputs->config)
+        return -1;
+    inputs->demand = demand_read(call_text(inputs->call, "demand"), &inputs->demand_options, err);
+    if (!inputs->demand)
+        return -1;
+    inputs->model = allocate_model_new(inputs->config, inputs->demand, &inputs->options, err);
+    if (!inputs->model)
+        return -1;
+    note_unserved(inputs->model, inputs->demand);
+    return 0;
+}
+
+void allocate_inputs_clear(struct allocate_inputs *inputs)
+{
+    allocate_model_free(inputs->model);
+    demand_free(inputs->demand);
+    config_free(inputs->config);
+    for (size_t i = 0; i < inputs->names.count; i++)
+        mem_free(inputs->names.items[i]);
+    array_clear(&inputs->names);
+    array_clear(&inputs->rates);
+}
+
+/* "demand arrivals.csv.gz sha256 ..." */
+static int add_input(struct text *out, const char *what, const char *path, struct error *err)
+{
+    owned(text) struct text *bytes = file_read(path, INPUT_LIMIT, err);
+    const char *slash = strrchr(path, '/');
+    char digest[SHA256_TEXT_SIZE];
+
+    if (!bytes)
+        return -1;
+    crypto_sha256_text(bytes->chars, bytes->length, digest);
+    text_add(out, "%s %s sha256 %s\n", what, slash ? slash + 1 : path, digest);
+    return 0;
+}
+
+int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
+                           struct error *err)
+{
+    const struct allocate_model_options *options = &inputs->options;
+
+    text_add(out,
+             "Written by sluice %s allocate. Edit it and it is obeyed; the next allocate\n"
+             "writes it anew.\n",
+             SLUICE_VERSION);
+    if (add_input(out, "configuration", inputs->config->path, err) < 0 ||
+        add_input(out, "demand", call_text(inputs->call, "demand"), err) < 0 ||
+        (inputs->demand_options.gaps &&
+         add_input(out, "gaps", inputs->demand_options.gaps, err) < 0))
+        return -1;
+    text_add(out,
+             "options: days %" PRId64 ", scale-up %.12g, seeds %d, seed %" PRIu64 ", missing %s",
+             options->days, options->scale, options->seeds, options->seed,
+             inputs->demand_options.missing_zero ? "zero" : "unknown");
+    if (options->percentile > 0)
+        text_add(out, ", percentile %.12g", options->percentile);
+    for (size_t i = 0; i < options->rate_count; i++)
+        text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
+    text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
+             options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
+    if (options->is_estimate)
+        text_add(out, "ESTIMATE: closed form only; no replay has confirmed these numbers.\n");
+    return 0;
+}

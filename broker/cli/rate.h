@@ -1,0 +1,11 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A rate as people write it: 1.2/s, 70/m, 4000/h.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* The whole string, not negative; false for anything else. */
+bool rate_parse(const char *text, double *ret_per_s);

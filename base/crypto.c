@@ -8,8 +8,10 @@
 
 #include "base/memory.h"
 
+#include <limits.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <string.h>
 
@@ -44,6 +46,19 @@ void crypto_sha256_text(const void *bytes, size_t size, char out[SHA256_TEXT_SIZ
         out[2 * i + 1] = digits[hash[i] & 15];
     }
     out[SHA256_TEXT_SIZE - 1] = '\0';
+}
+
+void crypto_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
+                        unsigned char out[SHA256_SIZE])
+{
+    unsigned char code[SHA256_SIZE];
+    unsigned int length = 0;
+
+    require(key_size <= INT_MAX &&
+            HMAC(EVP_sha256(), key, (int)key_size, bytes, size, code, &length));
+    require(length == SHA256_SIZE);
+    memcpy(out, code, SHA256_SIZE);
+    explicit_bzero(code, sizeof code);
 }
 
 static const char base64_digits[] =

@@ -17,6 +17,10 @@ void crypto_sha256(const void *bytes, size_t size, unsigned char out[SHA256_SIZE
 /* In lower-case hexadecimal. */
 void crypto_sha256_text(const void *bytes, size_t size, char out[SHA256_TEXT_SIZE]);
 
+/* HMAC (RFC 2104) with SHA-256; out may be the key. */
+void crypto_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
+                        unsigned char out[SHA256_SIZE]);
+
 /* RFC 4648, section 5, without padding. */
 void crypto_add_base64url(struct text *out, const void *bytes, size_t size);
 

@@ -4,6 +4,7 @@
  * Whole files.  What the caller may do about a failure follows from errno in one place,
  * fail_file().
  */
+#define ZLIB_CONST /* its input is const then */
 #include "base/file.h"
 
 #include "base/array.h"
@@ -78,6 +79,30 @@ struct text *file_read(const char *path, size_t limit, struct error *err)
             return NULL;
         }
     }
+}
+
+struct text *file_pack(const void *bytes, size_t size)
+{
+    enum { GZIP_WINDOW = MAX_WBITS + 16, MEMORY_LEVEL = 8 };
+    struct text *out = text_new(TEXT_UNBOUNDED);
+    unsigned char chunk[1 << 14];
+    z_stream stream = { 0 };
+    int code;
+
+    require(size <= UINT_MAX);
+    require(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+                         Z_DEFAULT_STRATEGY) == Z_OK);
+    stream.next_in = bytes;
+    stream.avail_in = (uInt)size;
+    do {
+        stream.next_out = chunk;
+        stream.avail_out = sizeof chunk;
+        code = deflate(&stream, Z_FINISH);
+        require(code == Z_OK || code == Z_STREAM_END);
+        text_add_bytes(out, chunk, sizeof chunk - stream.avail_out);
+    } while (code != Z_STREAM_END);
+    deflateEnd(&stream);
+    return out;
 }
 
 /* All of an open gzip stream; zlib hands a file that is not gzip through as it is. */

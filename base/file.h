@@ -21,6 +21,10 @@ struct text *file_read(const char *path, size_t limit, struct error *err)
 struct text *file_read_unpacked(const char *path, size_t limit, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The bytes as a gzip file; the same bytes give the same file. */
+struct text *file_pack(const void *bytes, size_t size)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* Writes beside, fsyncs, renames over, fsyncs the folder. */
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
     __attribute__((warn_unused_result));

@@ -24,6 +24,30 @@ static void hashes_the_published_vectors(void **state)
     assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+/* RFC 4231, cases 2 and 6 (a key longer than a block). */
+static void authenticates_the_published_vectors(void **state)
+{
+    static const unsigned char jefe[] = { 0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e,
+                                          0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7,
+                                          0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27, 0x39, 0x83,
+                                          0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43 };
+    static const unsigned char longer[] = { 0x60, 0xe4, 0x31, 0x59, 0x1e, 0xe0, 0xb6, 0x7f,
+                                            0x0d, 0x8a, 0x26, 0xaa, 0xcb, 0xf5, 0xb7, 0x7f,
+                                            0x8e, 0x0b, 0xc6, 0x21, 0x37, 0x28, 0xc5, 0x14,
+                                            0x05, 0x46, 0x04, 0x0f, 0x0e, 0xe3, 0x7f, 0x54 };
+    static const char question[] = "what do ya want for nothing?";
+    static const char advice[] = "Test Using Larger Than Block-Size Key - Hash Key First";
+    unsigned char key[131];
+    unsigned char code[SHA256_SIZE];
+
+    (void)state;
+    crypto_hmac_sha256("Jefe", 4, question, strlen(question), code);
+    assert_memory_equal(code, jefe, sizeof code);
+    memset(key, 0xaa, sizeof key);
+    crypto_hmac_sha256(key, sizeof key, advice, strlen(advice), key);
+    assert_memory_equal(key, longer, sizeof longer);
+}
+
 static const struct {
     const char *plain, *base64, *base64url;
 } vectors[] = {
@@ -137,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_the_published_vectors),
+        cmocka_unit_test(authenticates_the_published_vectors),
         cmocka_unit_test(encodes_and_decodes_base64),
         cmocka_unit_test(decoding_skips_line_breaks),
         cmocka_unit_test(refuses_what_no_encoder_writes),

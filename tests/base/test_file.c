@@ -136,6 +136,30 @@ static void unpacks_gzip_by_its_first_bytes(void **state)
     assert_int_equal(err.kind, ERROR_CORRUPT);
 }
 
+static void packs_what_it_unpacks_and_always_the_same(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = text_format("%s/a.gz", folder);
+    owned(text) struct text *plain = text_new(TEXT_UNBOUNDED);
+
+    (void)state;
+    for (int i = 0; i < 50000; i++)
+        text_add(plain, "%d\n", i * 7919);
+    for (size_t size = 0; size <= plain->length; size += plain->length) {
+        owned(text) struct text *packed = file_pack(plain->chars, size);
+        owned(text) struct text *again = file_pack(plain->chars, size);
+
+        assert_int_equal(packed->length, again->length);
+        assert_memory_equal(packed->chars, again->chars, packed->length);
+        assert_int_equal(file_write(path, packed->chars, packed->length, 0600, NULL), 0);
+
+        owned(text) struct text *unpacked = file_read_unpacked(path, plain->length, NULL);
+
+        assert_int_equal(unpacked->length, size);
+        assert_memory_equal(unpacked->chars, plain->chars, size);
+    }
+}
+
 static const struct {
     const char *beside, *path, *want;
 } besides[] = {
@@ -183,6 +207,7 @@ int main(void)
         cmocka_unit_test(makes_folders_with_their_parents),
         cmocka_unit_test(lists_sorted_by_ending),
         cmocka_unit_test(unpacks_gzip_by_its_first_bytes),
+        cmocka_unit_test(packs_what_it_unpacks_and_always_the_same),
         cmocka_unit_test(finds_the_path_beside),
         cmocka_unit_test(a_lock_is_held_until_closed),
     };

@@ -33,6 +33,8 @@ static const struct command commands[] = {
       COMMAND_WRITES, freeze_options,    freeze_examples,    freeze_text,    cmd_freeze,    NULL },
     { "unfreeze",  "end a freeze",                                        "",           0,  0,
       COMMAND_WRITES, unfreeze_options,  unfreeze_examples,  unfreeze_text,  cmd_unfreeze,  NULL },
+    { "snapshot",  "keep recorded arrivals from the sources in a file",   "",           0,  0,
+      COMMAND_WRITES, snapshot_options,  snapshot_examples,  snapshot_text,  cmd_snapshot,  NULL },
     { "allocate",  "size production from demand and write the schedules", "",           0,  0,
       COMMAND_WRITES, allocate_options,  allocate_examples,  allocate_text,  cmd_allocate,  NULL },
     { "wait",      "compute waits of a queue in closed form",             "",           0,  0,

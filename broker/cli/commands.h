@@ -44,6 +44,11 @@ int cmd_reclaim(struct command_call *call);
 int cmd_freeze(struct command_call *call);
 int cmd_unfreeze(struct command_call *call);
 
+/* cmd_snapshot.c */
+extern const struct command_option snapshot_options[];
+extern const char snapshot_examples[], snapshot_text[];
+int cmd_snapshot(struct command_call *call);
+
 /* cmd_demo.c, cmd_version.c */
 extern const struct command_option demo_options[], version_options[];
 extern const char demo_examples[], version_examples[];

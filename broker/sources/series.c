@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From points to demand: whole numbers, and what is unknown marked in all classes of its step.
+ */
+#include "broker/sources/source_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which hours (of the clock) have a point of the queue in any class. */
+static bool *hours_heard(const struct source_line *lines, size_t line_count, size_t queue,
+                         const struct source_span *span)
+{
+    size_t steps = source_steps(span);
+    int64_t first_hour = span->from.ms / HOUR_MS;
+    bool *heard = mem_new_array((size_t)(span->to.ms / HOUR_MS - first_hour) + 1, sizeof *heard);
+
+    for (size_t i = 0; i < line_count; i++)
+        for (size_t at = 0; lines[i].queue == queue && at < steps; at++)
+            if (!isnan(lines[i].points[at]))
+                heard[(span->from.ms + (int64_t)at * span->step_ms) / HOUR_MS - first_hour] = true;
+    return heard;
+}
+
+/* A rate extrapolated from samples gives fractions: what one step is rounded by, the next one
+   makes good, as long as nothing is missing between them. */
+static void round_points(const struct source_line *line, const struct source_span *span,
+                         const bool *zero_hours, int32_t *counts)
+{
+    size_t steps = source_steps(span);
+    double rest = 0;
+
+    for (size_t i = 0; i < steps; i++) {
+        int64_t hour = (span->from.ms + (int64_t)i * span->step_ms) / HOUR_MS;
+        bool is_zero = zero_hours && zero_hours[hour - span->from.ms / HOUR_MS];
+
+        if (isnan(line->points[i])) {
+            counts[i] = is_zero ? 0 : DEMAND_UNKNOWN;
+            rest = 0;
+            continue;
+        }
+
+        double whole = floor(line->points[i] + rest + 0.5);
+
+        rest += line->points[i] - whole;
+        counts[i] = whole > INT32_MAX ? INT32_MAX : (int32_t)whole;
+    }
+}
+
+static void spread_unknown(struct demand_series *series)
+{
+    int32_t *high = series->counts[DEMAND_HIGH];
+    int32_t *low = series->counts[DEMAND_LOW];
+
+    for (size_t i = 0; high && low && i < series->count; i++)
+        if (high[i] < 0 || low[i] < 0)
+            high[i] = low[i] = DEMAND_UNKNOWN;
+}
+
+static int compare_series(const void *left, const void *right)
+{
+    return strcmp(((const struct demand_series *)left)->queue,
+                  ((const struct demand_series *)right)->queue);
+}
+
+struct demand *source_make_demand(const struct source_line *lines, size_t line_count,
+                                  const struct source_queue *queues, size_t count,
+                                  const struct source_span *span, bool missing_zero)
+{
+    struct demand *demand = mem_new(sizeof *demand);
+
+    demand->series = mem_new_array(count, sizeof *demand->series);
+    demand->count = count;
+    demand->end = span->to;
+    for (size_t i = 0; i < count; i++) {
+        struct demand_series *series = &demand->series[i];
+        bool *heard = missing_zero ? hours_heard(lines, line_count, i, span) : NULL;
+
+        series->queue = mem_copy_chars(queues[i].queue);
+        series->start = span->from;
+        series->step_ms = span->step_ms;
+        series->count = source_steps(span);
+        series->is_single = !queues[i].names[DEMAND_HIGH];
+        for (size_t at = 0; at < line_count; at++) {
+            if (lines[at].queue != i)
+                continue;
+            series->counts[lines[at].class] = mem_new_array(series->count, sizeof(int32_t));
+            round_points(&lines[at], span, heard, series->counts[lines[at].class]);
+        }
+        spread_unknown(series);
+        mem_free(heard);
+    }
+    qsort(demand->series, demand->count, sizeof *demand->series, compare_series);
+    return demand;
+}

@@ -1,0 +1,166 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening a source, and what its kinds share.
+ */
+#include "broker/sources/source.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "broker/sources/source_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CA_LIMIT = 1 << 20 };
+
+static const struct source_kind *const kinds[] = {
+    &source_prometheus,
+    &source_cloudwatch,
+    &source_monitoring,
+};
+
+static int open_parts(struct source *source, struct error *err)
+{
+    const struct source_settings *settings = source->settings;
+
+    if (settings->ca) {
+        source->ca = file_read(settings->ca, CA_LIMIT, err);
+        if (!source->ca)
+            return -1;
+        source->tls.ca_pem = source->ca->chars;
+    }
+    if (source->kind->is_google) {
+        struct provider_settings account = {
+            .kind = "gcp",
+            .credentials = settings->credentials,
+            .metadata = settings->metadata,
+        };
+
+        source->google = gcp_token_new(source->world, &account, err);
+        if (!source->google)
+            return -1;
+    }
+    return source->kind->open(source, err);
+}
+
+struct source *source_open(struct world *world, const struct source_settings *settings,
+                           struct error *err)
+{
+    owned(source) struct source *source = mem_new(sizeof *source);
+
+    source->world = world;
+    source->settings = settings;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (text_equal(kinds[i]->name, settings->kind))
+            source->kind = kinds[i];
+    if (!source->kind) {
+        error_set(err, ERROR_INVALID, "source %s: no kind \"%s\"", settings->name, settings->kind);
+        return NULL;
+    }
+    if (open_parts(source, err) < 0) {
+        error_context(err, "source %s", settings->name);
+        return NULL;
+    }
+    return steal(&source);
+}
+
+void source_close(struct source *source)
+{
+    if (!source)
+        return;
+    source_fetch_free(source->fetch);
+    gcp_token_free(source->google);
+    text_free(source->ca);
+    mem_free(source);
+}
+
+struct source_effort source_effort(const struct source *source)
+{
+    return source->effort;
+}
+
+void source_request_header(struct source_request *request, const char *name, const char *format,
+                           ...)
+{
+    struct text *value = text_new(TEXT_UNBOUNDED);
+    char line[8192];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    text_add(value, "%s", line);
+    explicit_bzero(line, sizeof line);
+    require(request->header_count < SOURCE_HEADERS_MAX);
+    request->headers[request->header_count].name = name;
+    request->headers[request->header_count++].value = text_take(value);
+}
+
+/* The values may be secrets. */
+void source_request_clear(struct source_request *request)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        char *value = request->headers[i].value;
+
+        explicit_bzero(value, strlen(value));
+        mem_free(value);
+    }
+    mem_free(request->url);
+    text_free(request->body);
+    *request = (struct source_request){ 0 };
+}
+
+char *source_expand(const char *template, const char *arrivals, int64_t step_ms)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+
+    while (*template) {
+        if (text_starts_with(template, "$arrivals")) {
+            text_add(out, "%s", arrivals);
+            template += strlen("$arrivals");
+        } else if (text_starts_with(template, "$step")) {
+            text_add(out, "%llds", (long long)(step_ms / SECOND_MS));
+            template += strlen("$step");
+        } else {
+            text_add_bytes(out, template ++, 1);
+        }
+    }
+    return text_take(out);
+}
+
+int source_add_point(struct source_part *part, size_t line, int64_t ms, double value,
+                     struct error *err)
+{
+    int64_t from_start = ms - part->span.from.ms;
+    char time[WALL_TEXT_SIZE];
+
+    if (ms < part->span.from.ms || ms >= part->span.to.ms || isnan(value))
+        return 0;
+    wall_format((struct wall_time){ ms }, time);
+    if (from_start % part->span.step_ms != 0)
+        return error_set(err, ERROR_CORRUPT, "the point at %s is between two steps", time);
+    if (value < 0 || value > INT32_MAX)
+        return error_set(err, ERROR_CORRUPT, "%g arrivals in the step at %s", value, time);
+    part->lines[line].points[part->first_step + (size_t)(from_start / part->span.step_ms)] = value;
+    return 0;
+}
+
+int source_refused(const struct http_answer *answer, const char *said, struct error *err)
+{
+    int status = answer->status;
+    enum error_kind kind = ERROR_INVALID;
+
+    if (status == 429 || (status == 503 && answer->retry_after_ms > 0))
+        kind = ERROR_THROTTLED;
+    else if (status == 408 || status >= 500)
+        kind = ERROR_TRANSIENT;
+    else if (status == 401 || status == 403)
+        kind = ERROR_DENIED;
+    else if (status == 404)
+        kind = ERROR_NOT_FOUND;
+    error_set(err, kind, "refused: %d %.200s", status, said);
+    if (err)
+        err->retry_after_ms = answer->retry_after_ms;
+    return -1;
+}

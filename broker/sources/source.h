@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where recorded arrivals are asked for: Prometheus, CloudWatch, Cloud Monitoring.  A fetch asks
+ * for all queues of a span, request after request and page after page, and gives demand as a file
+ * would.  What the source did not say stays unknown: it is never zero, unless the settings say that
+ * silence within an hour that has points means none.
+ *
+ * An answer that admits to be partial ends the fetch: half of the truth would free too many nodes.
+ * Throttling and outages are waited out, some attempts long, no sooner than the source asks for.
+ * Counts that a source computes as fractions are rounded so that their sum stays what it was.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/timestamp.h"
+#include "base/world.h"
+#include "windows/demand.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct source;
+
+/* As in sluice.yaml (sources.NAME); texts that are not set are NULL.  Borrowed, must outlive the
+   source. */
+struct source_settings {
+    const char *name;
+    const char *kind; /* "prometheus", "cloudwatch", "monitoring" */
+    const char *endpoint;
+    const char *token; /* paths of files, not what is in them */
+    const char *ca;
+    const char *credentials;
+    const char *tenant;
+    const char *query;
+    const char *region;
+    const char *profile;
+    const char *metadata;
+    const char *project;
+    const char *namespace;
+    const char *metric;
+    const char *dimension;
+    bool missing_zero; /* within an hour that has points */
+};
+
+/* What the source calls a queue's arrivals.  Without priorities: DEMAND_LOW alone. */
+struct source_queue {
+    const char *queue;
+    const char *names[DEMAND_CLASSES];
+};
+
+/* Whole steps: from is on a step, to is after the last. */
+struct source_span {
+    struct wall_time from;
+    struct wall_time to;
+    int64_t step_ms;
+};
+
+/* Exactly one of demand and err is not NULL.  The demand is the callee's to free: a series for
+   each queue, sorted by name, all of the whole span. */
+typedef void (*source_done_fn)(void *context, struct demand *demand, const struct error *err);
+
+struct source *source_open(struct world *world, const struct source_settings *settings,
+                           struct error *err) __attribute__((warn_unused_result));
+
+/* Ends a fetch without calling `done`. */
+void source_close(struct source *source);
+
+/* One fetch at a time; `done` is called once, in a later turn.  ERROR_INVALID when the source does
+   not keep points of that step for so long. */
+int source_fetch(struct source *source, const struct source_queue *queues, size_t count,
+                 const struct source_span *span, source_done_fn done, void *context,
+                 struct error *err) __attribute__((warn_unused_result));
+
+/* What the last fetch took: for people. */
+struct source_effort {
+    size_t requests;
+    size_t repeats;
+};
+struct source_effort source_effort(const struct source *source);
+
+static inline void owned_source(struct source **source)
+{
+    source_close(*source);
+}

@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of broker/sources share.  A fetch has lines (one class of one queue); it is cut
+ * into parts, each as large as one request of its kind of source may be; a part is asked for page
+ * by page.  A kind writes the request of a page and reads its answer, and keeps nothing between.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/http.h"
+#include "broker/sources/source.h"
+#include "providers/gcp_token.h"
+
+enum { SOURCE_HEADERS_MAX = 8 };
+
+/* How much of a line the pages so far have told. */
+enum line_state { LINE_UNHEARD, LINE_PARTIAL, LINE_BROKEN, LINE_COMPLETE };
+
+struct source_line {
+    size_t queue;
+    enum demand_class class;
+    char *name;
+    double *points; /* NAN: unknown */
+    enum line_state state;
+};
+
+struct source_part {
+    struct source_line *lines;
+    size_t line_count;
+    struct source_span span;
+    size_t first_step; /* of the whole fetch */
+    char *page;        /* token of the page that is asked for; NULL: the first */
+};
+
+struct source_request {
+    enum http_method method;
+    char *url;
+    struct text *body; /* NULL: none */
+    struct {
+        const char *name;
+        char *value;
+    } headers[SOURCE_HEADERS_MAX];
+    size_t header_count;
+};
+
+struct source_kind {
+    const char *name;
+    size_t lines_max;  /* in one request */
+    size_t steps_max;  /* of one line in one request; 0: any number */
+    size_t points_max; /* of all lines in one request; 0: any number */
+    bool is_google;    /* asks with an access token */
+
+    int (*open)(const struct source *source, struct error *err);
+    /* Whether the source still keeps points of that step; NULL: it does. */
+    int (*check)(const struct source *source, const struct source_span *span, struct error *err);
+    /* bearer: is_google's token, else NULL. */
+    int (*write)(const struct source *source, const struct source_part *part, const char *bearer,
+                 struct source_request *request, struct error *err);
+    /* Adds the points; *ret_next is the token of the next page, to be freed by the caller, and
+       stays NULL after the last.  ERROR_CONFLICT: the pages have to be asked for from the first. */
+    int (*read)(const struct source *source, struct source_part *part,
+                const struct http_answer *answer, char **ret_next, struct error *err);
+};
+
+struct source {
+    struct world *world;
+    const struct source_settings *settings;
+    const struct source_kind *kind;
+    struct gcp_token *google;
+    struct text *ca;
+    struct http_tls tls;
+    struct source_fetch *fetch;
+    struct source_effort effort;
+};
+
+extern const struct source_kind source_prometheus, source_cloudwatch, source_monitoring;
+
+void source_request_header(struct source_request *request, const char *name, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
+void source_request_clear(struct source_request *request);
+
+/* The template with $arrivals and $step replaced; the caller frees it. */
+char *source_expand(const char *template, const char *arrivals, int64_t step_ms)
+    __attribute__((warn_unused_result));
+
+/* One point: the arrivals of the step that begins at `ms`.  Points outside the part are let go, one
+   between two steps or a number that counts nothing is ERROR_CORRUPT. */
+int source_add_point(struct source_part *part, size_t line, int64_t ms, double value,
+                     struct error *err) __attribute__((warn_unused_result));
+
+/* What a status other than 200 means; `said` is the source's own sentence. */
+int source_refused(const struct http_answer *answer, const char *said, struct error *err);
+
+/* A demand from the points of a whole fetch.  series.c */
+struct demand *source_make_demand(const struct source_line *lines, size_t line_count,
+                                  const struct source_queue *queues, size_t count,
+                                  const struct source_span *span, bool missing_zero)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Ends it without `done`; NULL is legal.  fetch.c */
+void source_fetch_free(struct source_fetch *fetch);
+
+static inline size_t source_steps(const struct source_span *span)
+{
+    return (size_t)((span->to.ms - span->from.ms) / span->step_ms);
+}
+
+static inline void owned_source_request(struct source_request *request)
+{
+    source_request_clear(request);
+}

@@ -104,21 +104,27 @@ static void work_clear(struct work *work)
     mem_free(work->errors);
 }
 
-static struct search_setup cell_setup(const struct work *work, size_t cell)
+struct search_setup allocate_setup(const struct allocate_model *model, size_t window, size_t queue)
 {
-    const struct allocate_model *model = work->model;
-    size_t queue = cell % model->queue_count;
-    const struct window *window = &model->windows->items[cell / model->queue_count];
+    const struct allocate_queue *item = &model->queues[queue];
 
     return (struct search_setup){
-        .series = model->queues[queue].demand,
-        .segments = &work->segments[cell],
-        .service = work->services[queue],
-        .scale = model->queues[queue].scale * window_multiplier(window, model->queues[queue].name),
-        .target = model->queues[queue].target,
+        .series = item->demand,
+        .scale = item->scale * window_multiplier(&model->windows->items[window], item->name),
+        .target = item->target,
         .seed = model->seed,
         .seeds = model->seeds,
     };
+}
+
+static struct search_setup cell_setup(const struct work *work, size_t cell)
+{
+    size_t queues = work->model->queue_count;
+    struct search_setup setup = allocate_setup(work->model, cell / queues, cell % queues);
+
+    setup.segments = &work->segments[cell];
+    setup.service = work->services[cell % queues];
+    return setup;
 }
 
 static bool is_over(const struct allocate_model *model, size_t window)

@@ -131,6 +131,9 @@ int allocate_fill(const struct allocate_model *model, struct allocate_plan *plan
 /* The part whose cell this is: neighbours are in different ones. */
 size_t allocate_part(size_t window, size_t queue, size_t parts);
 
+/* What a cell is searched with, but for segments and service. */
+struct search_setup allocate_setup(const struct allocate_model *model, size_t window, size_t queue);
+
 /* Both steps. */
 struct allocate_plan *allocate_plan(const struct allocate_model *model, struct error *err)
     __attribute__((warn_unused_result));

@@ -37,6 +37,8 @@ static const struct command commands[] = {
       COMMAND_WRITES, snapshot_options,  snapshot_examples,  snapshot_text,  cmd_snapshot,  NULL },
     { "allocate",  "size production from demand and write the schedules", "",           0,  0,
       COMMAND_WRITES, allocate_options,  allocate_examples,  allocate_text,  cmd_allocate,  NULL },
+    { "explain",   "tell why a number of the plan is what it is",         "{workload,window} NAME", 2, 2,
+      COMMAND_READS,  explain_options,   explain_examples,   explain_text,   cmd_explain,   NULL },
     { "wait",      "compute waits of a queue in closed form",             "",           0,  0,
       COMMAND_READS,  wait_options,      wait_examples,      wait_text,      cmd_wait,      NULL },
     { "replay",    "replay recorded demand through a number of servers",  "",           0,  0,

@@ -1,0 +1,207 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The step that binds is found by replaying the worst occurrence up to a step, and halving: what
+ * comes later cannot change who waited before.
+ */
+#include "windows/explain.h"
+
+#include "windows/estimate.h"
+
+#include <math.h>
+
+/* One queue in one window, as the plan searched it. */
+struct question {
+    struct search_setup setup;
+    struct segment_list segments;
+    struct service_time *service;
+};
+
+static void question_clear(struct question *question)
+{
+    segments_clear(&question->segments);
+    service_time_free(question->service);
+}
+
+static void question_init(struct question *question, const struct allocate_model *model,
+                          size_t window, size_t queue)
+{
+    const struct allocate_queue *item = &model->queues[queue];
+
+    *question = (struct question){ .setup = allocate_setup(model, window, queue) };
+    question->service = service_time_new(item->service_s, item->service_cv);
+    segments_of_window(item->demand, model->windows, window, model->from, model->to,
+                       &question->segments);
+    question->setup.service = question->service;
+    question->setup.segments = &question->segments;
+}
+
+static int report(const struct search_setup *setup, int seed, int servers,
+                  struct replay_result *result, struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, seed, err);
+
+    return arrivals ? replay_report(arrivals, servers, &setup->target, result, err) : -1;
+}
+
+static int find_wait(const struct question *question, struct explain_wait *wait, struct error *err)
+{
+    struct replay_result result;
+
+    if (wait->replicas == 0)
+        return 0;
+    if (report(&question->setup, wait->seed, wait->replicas, &result, err) < 0)
+        return -1;
+    wait->wait_s = fmax(result.classes[DEMAND_HIGH].quantile_s,
+                        result.classes[DEMAND_LOW].quantile_s);
+    return 0;
+}
+
+/* The longest wait and the late requests of one stretch alone. */
+static int replay_stretch(const struct question *question, const struct explain_wait *with,
+                          struct segment stretch, double *ret_longest_s, int64_t *ret_late,
+                          struct error *err)
+{
+    struct segment_list list = { 0 };
+    struct search_setup setup = question->setup;
+    struct replay_result result;
+
+    *array_add(&list.list) = stretch;
+    setup.segments = &list;
+
+    int done = report(&setup, with->seed, with->replicas, &result, err);
+
+    segments_clear(&list);
+    if (done < 0)
+        return -1;
+    *ret_longest_s = fmax(result.classes[DEMAND_HIGH].max_s, result.classes[DEMAND_LOW].max_s);
+    *ret_late = result.classes[DEMAND_HIGH].violations + result.classes[DEMAND_LOW].violations;
+    return 0;
+}
+
+/* The occurrence with the most late requests; among equals, with the longest wait. */
+static int worst_stretch(const struct question *question, const struct explain_wait *with,
+                         struct segment *ret_worst, double *ret_longest_s, struct error *err)
+{
+    int64_t most = -1;
+
+    *ret_longest_s = 0;
+    for (size_t i = 0; i < question->segments.list.count; i++) {
+        double longest_s;
+        int64_t late;
+
+        if (replay_stretch(question, with, question->segments.list.items[i], &longest_s, &late,
+                           err) < 0)
+            return -1;
+        if (late > most || (late == most && longest_s > *ret_longest_s)) {
+            most = late;
+            *ret_longest_s = longest_s;
+            *ret_worst = question->segments.list.items[i];
+        }
+    }
+    return 0;
+}
+
+static int find_binding(const struct question *question, const struct explain_wait *with,
+                        struct explain *explain, struct error *err)
+{
+    struct segment worst = { 0 };
+    size_t below = 0; /* so many steps have not seen the longest wait yet */
+
+    if (worst_stretch(question, with, &worst, &explain->binding_wait_s, err) < 0)
+        return -1;
+    if (!(explain->binding_wait_s > 0))
+        return 0;
+    for (size_t above = worst.count; above - below > 1;) {
+        size_t middle = below + (above - below) / 2;
+        double longest_s;
+        int64_t late;
+
+        if (replay_stretch(question, with, (struct segment){ worst.first, middle }, &longest_s,
+                           &late, err) < 0)
+            return -1;
+        if (longest_s < explain->binding_wait_s)
+            below = middle;
+        else
+            above = middle;
+    }
+    explain->binding = demand_time(question->setup.series, worst.first + below);
+    return 0;
+}
+
+static void find_rates(const struct question *question, struct explain *explain)
+{
+    const struct demand_series *series = question->setup.series;
+    double step_s = (double)series->step_ms / SECOND_MS;
+    double sum = 0;
+    double steps = 0;
+
+    for (size_t i = 0; i < question->segments.list.count; i++) {
+        const struct segment *segment = &question->segments.list.items[i];
+
+        for (size_t step = segment->first; step < segment->first + segment->count; step++) {
+            double rate = question->setup.scale *
+                          ((double)demand_at(series, DEMAND_HIGH, step) +
+                           (double)demand_at(series, DEMAND_LOW, step)) /
+                          step_s;
+
+            sum += rate;
+            steps += 1;
+            if (rate > explain->peak_per_s) {
+                explain->peak_per_s = rate;
+                explain->peak = demand_time(series, step);
+            }
+        }
+    }
+    explain->rate_per_s = steps > 0 ? sum / steps : 0;
+}
+
+static void find_estimate(const struct question *question, struct explain *explain)
+{
+    const struct search_setup *setup = &question->setup;
+    struct arrivals_setup arrivals = { setup->series, setup->segments, setup->service, setup->scale,
+                                       0 };
+    struct estimate estimate;
+
+    estimate_init(&estimate, &arrivals);
+    explain->estimate = estimate_servers(&estimate, setup->target.percentile / 100,
+                                         (double)setup->target.wait_ms / SECOND_MS);
+}
+
+int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
+                 size_t window, size_t queue, struct explain *ret, struct error *err)
+{
+    const struct search_result *search = &plan->cells[window * plan->queue_count + queue].search;
+    struct question question;
+    int result = 0;
+
+    question_init(&question, model, window, queue);
+    *ret = (struct explain){
+        .waits = { { search->servers - 1, search->failing_seed, 0 },
+                   { search->servers, search->worst_seed, 0 },
+                   { search->servers + 1, search->worst_seed, 0 } },
+    };
+    find_rates(&question, ret);
+    find_estimate(&question, ret);
+    for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++)
+        result = find_wait(&question, &ret->waits[i], err);
+    if (result == 0)
+        result = find_binding(&question,
+                              &ret->waits[search->failing_seed < 0 ? EXPLAIN_SAME : EXPLAIN_LESS],
+                              ret, err);
+    question_clear(&question);
+    return result;
+}
+
+int explain_wait(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+                 double *ret_wait_s, struct error *err)
+{
+    struct question question;
+
+    question_init(&question, model, window, queue);
+
+    int result = search_wait(&question.setup, replicas, ret_wait_s, err);
+
+    question_clear(&question);
+    return result;
+}

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Why a queue needs as many replicas as a plan says: the waits with one fewer and one more, when it
+ * is that one fewer is not enough, and what the closed form would have said.
+ */
+#pragma once
+
+#include "windows/allocate.h"
+
+enum explain_step { EXPLAIN_LESS, EXPLAIN_SAME, EXPLAIN_MORE, EXPLAIN_STEPS };
+
+struct explain_wait { /* with so many replicas, under one seed */
+    int replicas;     /* 0: there is no such number */
+    int seed;
+    double wait_s; /* at the percentile, of the worse class */
+};
+
+struct explain {
+    struct explain_wait waits[EXPLAIN_STEPS];
+    int estimate;             /* replicas, in closed form */
+    double rate_per_s;        /* mean of the window */
+    double peak_per_s;        /* of its busiest step, */
+    struct wall_time peak;    /* which begins then */
+    struct wall_time binding; /* the step that makes the longest wait with one replica less (with
+                                 this one, where there is none less); 0: nobody waits */
+    double binding_wait_s;    /* that wait */
+};
+
+/* Of a queue to whom something arrives in the window; its cell is known. */
+int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
+                 size_t window, size_t queue, struct explain *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The wait at the percentile with any number of replicas, of the worse class and seed. */
+int explain_wait(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+                 double *ret_wait_s, struct error *err) __attribute__((warn_unused_result));

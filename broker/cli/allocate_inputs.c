@@ -64,13 +64,20 @@ static int read_rates(struct allocate_inputs *inputs, struct error *err)
     return 0;
 }
 
+static const char *demand_path(const struct command_call *call)
+{
+    return call_text_or(call, "demand", call_text(call, "from"));
+}
+
 int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call *call,
                             struct error *err)
 {
     const char *missing = call_text_or(call, "missing", "unknown");
 
     *inputs = (struct allocate_inputs){ .call = call };
-    if (!call_text(call, "demand"))
+    if (call_text(call, "demand") && call_text(call, "from"))
+        return error_set(err, ERROR_INVALID, "--demand and --from name the same thing: give one");
+    if (!demand_path(call))
         return error_set(err, ERROR_INVALID, "--demand is required");
     if (read_numbers(&inputs->options, call, err) < 0 || read_rates(inputs, err) < 0)
         return -1;
@@ -117,7 +124,7 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     inputs->config = path ? config_read(path, err) : NULL;
     if (!inputs->config)
         return -1;
-    inputs->demand = demand_read(call_text(inputs->call, "demand"), &inputs->demand_options, err);
+    inputs->demand = demand_read(demand_path(inputs->call), &inputs->demand_options, err);
     if (!inputs->demand)
         return -1;
     inputs->model = allocate_model_new(inputs->config, inputs->demand, &inputs->options, err);
@@ -162,7 +169,7 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
              "writes it anew.\n",
              SLUICE_VERSION);
     if (add_input(out, "configuration", inputs->config->path, err) < 0 ||
-        add_input(out, "demand", call_text(inputs->call, "demand"), err) < 0 ||
+        add_input(out, "demand", demand_path(inputs->call), err) < 0 ||
         (inputs->demand_options.gaps &&
          add_input(out, "gaps", inputs->demand_options.gaps, err) < 0))
         return -1;

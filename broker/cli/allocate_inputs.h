@@ -13,6 +13,7 @@
 /* Rows of each of their option tables. */
 #define ALLOCATE_INPUT_OPTIONS                                                                     \
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },                 \
+        { "from", 0, "FILE", "the same: what `sluice snapshot` wrote", false },                    \
         { "days", 0, "N", "plan from the last N days of the file (default 7)", false },            \
         { "scale-up", 0, "X", "arrivals are multiplied by this, on top of each queue's scale_up",  \
           false },                                                                                 \

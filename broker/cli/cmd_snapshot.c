@@ -28,7 +28,7 @@ const struct command_option snapshot_options[] = {
 const char snapshot_examples[] =
     "sluice snapshot --days 7 --out last-week.csv.gz\n"
     "sluice snapshot --days 14 --to 2026-11-16T00:00:00Z --out two-weeks.csv\n"
-    "sluice allocate --demand last-week.csv.gz\n";
+    "sluice allocate --from last-week.csv.gz\n";
 
 const char snapshot_text[] =
     "Asks the source of each queue that has one (queues.NAME.source) for the arrivals of each\n"
@@ -36,7 +36,7 @@ const char snapshot_text[] =
     "error; the exit code is 2 then.  An answer that is partial, an outage that lasts or a "
     "refusal\n"
     "writes nothing.  The file has the columns time, queue, count and, where a queue has\n"
-    "priorities, priority: what --demand of other commands reads.\n"
+    "priorities, priority: what --demand reads, and `allocate --from`.\n"
     "\n"
     "JSON: file, from, to, step_s, requests, repeats, steps_missing, queues: [{queue, source,\n"
     "steps, steps_missing, requests_high, requests_low, missing: [{from, to, steps}]}].\n";

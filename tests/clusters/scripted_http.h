@@ -35,7 +35,7 @@ struct scripted_http {
     bool is_taken[64];
     struct text *transcript;
     int in_flight;
-    char authorization[128]; /* of the last request */
+    char authorization[512]; /* of the last request */
     char content_type[64];
     char body[4096];
     bool is_mutation;

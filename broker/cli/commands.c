@@ -39,6 +39,8 @@ static const struct command commands[] = {
       COMMAND_WRITES, allocate_options,  allocate_examples,  allocate_text,  cmd_allocate,  NULL },
     { "explain",   "tell why a number of the plan is what it is",         "{workload,window} NAME", 2, 2,
       COMMAND_READS,  explain_options,   explain_examples,   explain_text,   cmd_explain,   NULL },
+    { "whatif",    "plan as if something were otherwise, and write nothing", "",        0,  0,
+      COMMAND_READS,  whatif_options,    whatif_examples,    whatif_text,    cmd_whatif,    NULL },
     { "wait",      "compute waits of a queue in closed form",             "",           0,  0,
       COMMAND_READS,  wait_options,      wait_examples,      wait_text,      cmd_wait,      NULL },
     { "replay",    "replay recorded demand through a number of servers",  "",           0,  0,

@@ -28,10 +28,11 @@ extern const struct command_option events_options[];
 extern const char events_examples[], events_text[];
 int cmd_events(struct command_call *call);
 
-/* cmd_explain.c */
-extern const struct command_option explain_options[];
-extern const char explain_examples[], explain_text[];
+/* cmd_explain.c, cmd_whatif.c */
+extern const struct command_option explain_options[], whatif_options[];
+extern const char explain_examples[], explain_text[], whatif_examples[], whatif_text[];
 int cmd_explain(struct command_call *call);
+int cmd_whatif(struct command_call *call);
 
 /* cmd_serve.c, cmd_status.c, cmd_transfers.c, cmd_plan.c, cmd_reclaim.c, cmd_freeze.c */
 extern const struct command_option serve_options[], status_options[], transfers_options[],

@@ -109,9 +109,9 @@ static int sign(const struct source *source, struct source_request *request, str
     owned(chars) char *host = make_host(&url);
 
     aws_time(scope.at, time);
-    source_request_header(request, "X-Amz-Date", "%s", time);
+    source_request_header(request, "X-Amz-Date", "", time);
     if (keys.token)
-        source_request_header(request, "X-Amz-Security-Token", "%s", keys.token);
+        source_request_header(request, "X-Amz-Security-Token", "", keys.token);
     headers[0] = (struct http_header){ "Host", host };
     for (size_t i = 0; i < request->header_count; i++)
         headers[i + 1] = (struct http_header){ request->headers[i].name,
@@ -127,7 +127,7 @@ static int sign(const struct source *source, struct source_request *request, str
     };
     owned(chars) char *authorization = aws_sign(&keys, &scope, &to_sign);
 
-    source_request_header(request, "Authorization", "%s", authorization);
+    source_request_header(request, "Authorization", "", authorization);
     return 0;
 }
 
@@ -146,8 +146,9 @@ static int cloudwatch_write(const struct source *source, const struct source_par
                        : text_format("https://monitoring.%s.%s/", settings->region, domain);
     request->body = text_new(TEXT_UNBOUNDED);
     text_add(request->body, "%s", body);
-    source_request_header(request, "Content-Type", "application/x-amz-json-1.0");
-    source_request_header(request, "X-Amz-Target", "GraniteServiceVersion20100801.GetMetricData");
+    source_request_header(request, "Content-Type", "", "application/x-amz-json-1.0");
+    source_request_header(request, "X-Amz-Target", "",
+                          "GraniteServiceVersion20100801.GetMetricData");
     return sign(source, request, err);
 }
 
@@ -170,14 +171,14 @@ static int refuse(const struct http_answer *answer, const json_t *body, struct e
         const char *part; /* of the code */
         enum error_kind kind;
     } codes[] = {
-        { "InvalidNextToken", ERROR_CONFLICT },    { "Throttl", ERROR_THROTTLED },
-        { "TooManyRequests", ERROR_THROTTLED },    { "RequestLimitExceeded", ERROR_THROTTLED },
-        { "LimitExceeded", ERROR_THROTTLED },      { "InternalService", ERROR_TRANSIENT },
-        { "ServiceUnavailable", ERROR_THROTTLED }, { "RequestTimeout", ERROR_TRANSIENT },
-        { "AccessDenied", ERROR_DENIED },          { "ExpiredToken", ERROR_DENIED },
-        { "InvalidClientTokenId", ERROR_DENIED },  { "UnrecognizedClient", ERROR_DENIED },
-        { "SignatureDoesNotMatch", ERROR_DENIED }, { "IncompleteSignature", ERROR_DENIED },
-        { "RequestTimeTooSkewed", ERROR_DENIED },  { "OptInRequired", ERROR_DENIED },
+        { "InvalidNextToken", ERROR_CONFLICT },  { "Throttl", ERROR_THROTTLED },
+        { "TooManyRequests", ERROR_THROTTLED },  { "LimitExceeded", ERROR_THROTTLED },
+        { "InternalService", ERROR_TRANSIENT },  { "ServiceUnavailable", ERROR_THROTTLED },
+        { "RequestTimeout", ERROR_TRANSIENT },   { "AccessDenied", ERROR_DENIED },
+        { "ExpiredToken", ERROR_DENIED },        { "InvalidClientTokenId", ERROR_DENIED },
+        { "UnrecognizedClient", ERROR_DENIED },  { "SignatureDoesNotMatch", ERROR_DENIED },
+        { "IncompleteSignature", ERROR_DENIED }, { "RequestTimeTooSkewed", ERROR_DENIED },
+        { "OptInRequired", ERROR_DENIED },
     };
     char code[CODE_SIZE];
     const char *message = json_text_or(body, "message", json_text_or(body, "Message", ""));

@@ -62,7 +62,7 @@ static int monitoring_write(const struct source *source, const struct source_par
     }
     request->method = HTTP_GET;
     request->url = text_take(url);
-    source_request_header(request, "Authorization", "Bearer %s", bearer);
+    source_request_header(request, "Authorization", "Bearer ", bearer);
     return 0;
 }
 

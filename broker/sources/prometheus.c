@@ -45,7 +45,7 @@ static int add_token(const char *path, struct source_request *request, struct er
         return error_set(err, ERROR_INVALID, "%s: expected one token and nothing else", path);
     }
     token->chars[length] = '\0';
-    source_request_header(request, "Authorization", "Bearer %s", token->chars);
+    source_request_header(request, "Authorization", "Bearer ", token->chars);
     explicit_bzero(token->chars, token->length);
     return 0;
 }
@@ -71,9 +71,9 @@ static int prometheus_write(const struct source *source, const struct source_par
              (span->from.ms + span->step_ms) / SECOND_MS, span->to.ms / SECOND_MS,
              span->step_ms / SECOND_MS);
     text_add(request->body, "&partial_response=false"); /* Thanos; others do not know it */
-    source_request_header(request, "Content-Type", "application/x-www-form-urlencoded");
+    source_request_header(request, "Content-Type", "", "application/x-www-form-urlencoded");
     if (settings->tenant)
-        source_request_header(request, "X-Scope-OrgID", "%s", settings->tenant);
+        source_request_header(request, "X-Scope-OrgID", "", settings->tenant);
     return settings->token ? add_token(settings->token, request, err) : 0;
 }
 

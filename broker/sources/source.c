@@ -80,21 +80,12 @@ struct source_effort source_effort(const struct source *source)
     return source->effort;
 }
 
-void source_request_header(struct source_request *request, const char *name, const char *format,
-                           ...)
+void source_request_header(struct source_request *request, const char *name, const char *prefix,
+                           const char *value)
 {
-    struct text *value = text_new(TEXT_UNBOUNDED);
-    char line[8192];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    text_add(value, "%s", line);
-    explicit_bzero(line, sizeof line);
     require(request->header_count < SOURCE_HEADERS_MAX);
     request->headers[request->header_count].name = name;
-    request->headers[request->header_count++].value = text_take(value);
+    request->headers[request->header_count++].value = text_format("%s%s", prefix, value);
 }
 
 /* The values may be secrets. */

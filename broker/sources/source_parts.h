@@ -76,8 +76,9 @@ struct source {
 
 extern const struct source_kind source_prometheus, source_cloudwatch, source_monitoring;
 
-void source_request_header(struct source_request *request, const char *name, const char *format,
-                           ...) __attribute__((format(printf, 3, 4)));
+/* The header "NAME: PREFIXVALUE"; `name` must outlive the request. */
+void source_request_header(struct source_request *request, const char *name, const char *prefix,
+                           const char *value);
 void source_request_clear(struct source_request *request);
 
 /* The template with $arrivals and $step replaced; the caller frees it. */

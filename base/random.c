@@ -11,11 +11,6 @@
 #include <math.h>
 #include <sys/random.h>
 
-static uint64_t rotate_left(uint64_t value, int by)
-{
-    return (value << by) | (value >> (64 - by));
-}
-
 /* The finisher of SplitMix64: a bijection in which every input bit reaches every output bit. */
 static uint64_t scramble(uint64_t value)
 {
@@ -43,21 +38,6 @@ void random_seed_system(struct random *random)
     /* up to 256 bytes come whole and uninterrupted once the kernel's generator is up */
     require(getrandom(&seed, sizeof seed, 0) == sizeof seed);
     random_seed(random, seed);
-}
-
-uint64_t random_next(struct random *random)
-{
-    uint64_t *state = random->state;
-    uint64_t result = rotate_left(state[0] + state[3], 23) + state[0];
-    uint64_t shifted = state[1] << 17;
-
-    state[2] ^= state[0];
-    state[3] ^= state[1];
-    state[1] ^= state[2];
-    state[0] ^= state[3];
-    state[2] ^= shifted;
-    state[3] = rotate_left(state[3], 45);
-    return result;
 }
 
 uint64_t random_below(struct random *random, uint64_t bound)

@@ -18,7 +18,22 @@ void random_seed(struct random *random, uint64_t seed);
 /* Seeds from the kernel: for request ids and jitter of the real service. */
 void random_seed_system(struct random *random);
 
-uint64_t random_next(struct random *random);
+static inline uint64_t random_next(struct random *random)
+{
+    uint64_t *state = random->state;
+    uint64_t sum = state[0] + state[3];
+    uint64_t result = (sum << 23 | sum >> 41) + state[0];
+    uint64_t shifted = state[1] << 17;
+
+    state[2] ^= state[0];
+    state[3] ^= state[1];
+    state[1] ^= state[2];
+    state[0] ^= state[3];
+    state[2] ^= shifted;
+    state[3] = state[3] << 45 | state[3] >> 19;
+    return result;
+}
+
 uint64_t random_below(struct random *random, uint64_t bound); /* unbiased; bound > 0 */
 double random_unit(struct random *random);                    /* in [0, 1) with 53 bits */
 double random_between(struct random *random, double low, double high);

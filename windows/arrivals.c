@@ -7,8 +7,6 @@
  */
 #include "windows/arrivals.h"
 
-#include "base/random.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,27 +29,33 @@ struct arrivals {
     struct arrivals_setup setup;
     uint64_t step_ticks;
     ARRAY(struct arrivals_chunk) chunks;
+    size_t *first_chunk;   /* one a segment */
     struct before *before; /* one a segment */
     size_t segment_count;
     int64_t total[DEMAND_CLASSES];
     bool is_kept;
     size_t held; /* the chunk that is in memory when they are not kept */
     uint32_t *buckets;
-    uint64_t *scratch;
+    uint32_t *scratch;
     size_t scratch_size;
 };
 
 /* The count of a known step, scaled: its fraction decides by chance, which is monotone in scale. */
-static size_t scaled_count(const struct arrivals *arrivals, size_t step, enum demand_class class,
-                           struct random *random)
+size_t arrivals_of_step(const struct arrivals *arrivals, size_t step, enum demand_class class,
+                        struct random *ret_random)
 {
     const struct arrivals_setup *setup = &arrivals->setup;
     double count = demand_at(setup->series, class, step) * setup->scale;
     double whole = floor(count);
 
-    random_seed(random, random_mix(setup->seed, "arrivals",
-                                   (uint64_t)demand_time(setup->series, step).ms, class));
-    return (size_t)whole + (random_unit(random) < count - whole);
+    random_seed(ret_random, random_mix(setup->seed, "arrivals",
+                                       (uint64_t)demand_time(setup->series, step).ms, class));
+    return (size_t)whole + (random_unit(ret_random) < count - whole);
+}
+
+uint64_t arrivals_service_seed(const struct arrivals_setup *setup, size_t step)
+{
+    return random_mix(setup->seed, "service", (uint64_t)demand_time(setup->series, step).ms, 0);
 }
 
 static struct arrivals_chunk *chunk_for(struct arrivals *arrivals, size_t segment, size_t step)
@@ -63,6 +67,8 @@ static struct arrivals_chunk *chunk_for(struct arrivals *arrivals, size_t segmen
     if (last && last->segment == segment &&
         last->count[DEMAND_HIGH] + last->count[DEMAND_LOW] < CHUNK_ARRIVALS)
         return last;
+    if (!last || last->segment != segment)
+        arrivals->first_chunk[segment] = arrivals->chunks.count;
 
     struct arrivals_chunk *chunk = array_add(&arrivals->chunks);
 
@@ -83,7 +89,7 @@ static int plan_chunks(struct arrivals *arrivals, struct error *err)
             struct arrivals_chunk *chunk = chunk_for(arrivals, i, step);
 
             for (int class = 0; class < DEMAND_CLASSES; class ++) {
-                size_t count = scaled_count(arrivals, step, (enum demand_class) class, &random);
+                size_t count = arrivals_of_step(arrivals, step, (enum demand_class) class, &random);
 
                 if (count > STEP_ARRIVALS_MAX)
                     return error_set(err, ERROR_INVALID,
@@ -109,6 +115,7 @@ struct arrivals *arrivals_new(const struct arrivals_setup *setup, struct error *
     arrivals->step_ticks = (uint64_t)setup->series->step_ms * TICKS_PER_MS;
     arrivals->segment_count = setup->segments->list.count;
     arrivals->before = mem_new_array(arrivals->segment_count, sizeof *arrivals->before);
+    arrivals->first_chunk = mem_new_array(arrivals->segment_count, sizeof *arrivals->first_chunk);
     arrivals->buckets = mem_new_array(BUCKETS_MAX + 1, sizeof *arrivals->buckets);
     arrivals->held = SIZE_MAX;
     if (plan_chunks(arrivals, err) < 0)
@@ -125,16 +132,23 @@ static void drop_chunk(struct arrivals_chunk *chunk)
     }
 }
 
+void arrivals_drop(struct arrivals *arrivals)
+{
+    for (size_t i = 0; i < arrivals->chunks.count; i++)
+        drop_chunk(&arrivals->chunks.items[i]);
+    arrivals->held = SIZE_MAX;
+}
+
 void arrivals_free(struct arrivals *arrivals)
 {
     if (!arrivals)
         return;
-    for (size_t i = 0; i < arrivals->chunks.count; i++)
-        drop_chunk(&arrivals->chunks.items[i]);
+    arrivals_drop(arrivals);
     array_clear(&arrivals->chunks);
     for (size_t i = 0; i < arrivals->segment_count; i++)
         mem_free(arrivals->before[i].left);
     mem_free(arrivals->before);
+    mem_free(arrivals->first_chunk);
     mem_free(arrivals->buckets);
     mem_free(arrivals->scratch);
     mem_free(arrivals);
@@ -155,6 +169,11 @@ size_t arrivals_chunks(const struct arrivals *arrivals)
     return arrivals->chunks.count;
 }
 
+size_t arrivals_first_chunk(const struct arrivals *arrivals, size_t segment)
+{
+    return arrivals->first_chunk[segment];
+}
+
 static void insertion_sort(uint64_t *values, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -167,35 +186,42 @@ static void insertion_sort(uint64_t *values, size_t count)
     }
 }
 
-/* Positions in 1/2^32 of the step, sorted into `out`. */
-static void draw_sorted(struct arrivals *arrivals, struct random *random, size_t count,
+/* Positions in 1/2^32 of the step, sorted into `out`.  Two buckets for each arrival, so that hardly
+   any of them holds more than one. */
+static void draw_sorted(struct arrivals *arrivals, struct random random, size_t count,
                         uint64_t *out)
 {
-    unsigned bits = 0;
+    unsigned bits = 1;
 
     if (count > arrivals->scratch_size) {
         arrivals->scratch = mem_resize(arrivals->scratch, count, sizeof *arrivals->scratch);
         arrivals->scratch_size = count;
     }
-    for (size_t i = 0; i < count; i++)
-        arrivals->scratch[i] = random_next(random) >> 32;
-    while ((1u << bits) < count && (1u << bits) < BUCKETS_MAX)
+    while ((1u << bits) < 2 * count && (1u << bits) < BUCKETS_MAX)
         bits++;
 
     uint32_t *starts = arrivals->buckets;
+    uint32_t *scratch = arrivals->scratch;
+    uint32_t sum = 0;
 
-    memset(starts, 0, ((1u << bits) + 1) * sizeof *starts);
+    memset(starts, 0, ((size_t)1 << bits) * sizeof *starts);
+    for (size_t i = 0; i < count; i++) {
+        scratch[i] = (uint32_t)(random_next(&random) >> 32);
+        starts[scratch[i] >> (32 - bits)]++;
+    }
+    for (size_t i = 0; i < (size_t)1 << bits; i++) {
+        uint32_t here = starts[i];
+
+        starts[i] = sum;
+        sum += here;
+    }
     for (size_t i = 0; i < count; i++)
-        starts[(arrivals->scratch[i] >> (32 - bits)) + 1]++;
-    for (size_t i = 1; i <= 1u << bits; i++)
-        starts[i] += starts[i - 1];
-    for (size_t i = 0; i < count; i++)
-        out[starts[arrivals->scratch[i] >> (32 - bits)]++] = arrivals->scratch[i];
-    if (bits < 16) {
+        out[starts[scratch[i] >> (32 - bits)]++] = scratch[i];
+    if ((size_t)1 << bits >= count) {
         insertion_sort(out, count);
         return;
     }
-    for (size_t i = 0, first = 0; i < 1u << bits; first = starts[i++])
+    for (size_t i = 0, first = 0; i < (size_t)1 << bits; first = starts[i++])
         insertion_sort(out + first, starts[i] - first);
 }
 
@@ -204,17 +230,17 @@ static void fill_class(struct arrivals *arrivals, struct arrivals_chunk *chunk,
 {
     size_t filled = 0;
 
-    chunk->at[class] = mem_new_array(chunk->count[class] + 1, sizeof *chunk->at[class]);
+    chunk->at[class] = mem_resize(NULL, chunk->count[class] + 1, sizeof *chunk->at[class]);
     for (size_t step = chunk->first; step < chunk->first + chunk->steps; step++) {
         const struct segment *segment = &arrivals->setup.segments->list.items[chunk->segment];
         uint64_t begin = (step - segment->first) * arrivals->step_ticks;
         uint64_t *out = chunk->at[class] + filled;
         struct random random;
-        size_t count = scaled_count(arrivals, step, class, &random);
+        size_t count = arrivals_of_step(arrivals, step, class, &random);
 
         if (count == 0)
             continue;
-        draw_sorted(arrivals, &random, count, out);
+        draw_sorted(arrivals, random, count, out);
         for (size_t i = 0; i < count; i++)
             out[i] = begin + (out[i] * arrivals->step_ticks >> 32);
         filled += count;
@@ -253,7 +279,7 @@ static void add_left_over(struct arrivals *arrivals, size_t step, uint64_t label
 {
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         struct random random;
-        size_t count = scaled_count(arrivals, step, (enum demand_class) class, &random);
+        size_t count = arrivals_of_step(arrivals, step, (enum demand_class) class, &random);
 
         random_seed(&random, random_mix(arrivals->setup.seed, "before", label, (uint64_t) class));
         for (size_t i = 0; i < count; i++) {

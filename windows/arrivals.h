@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "base/random.h"
 #include "windows/demand.h"
 #include "windows/segment.h"
 #include "windows/service_time.h"
@@ -44,7 +45,22 @@ void arrivals_free(struct arrivals *arrivals);
 
 const struct arrivals_setup *arrivals_setup_of(const struct arrivals *arrivals);
 int64_t arrivals_total(const struct arrivals *arrivals, enum demand_class class);
+
+/* How many of a class arrive in a step.  Each of the next random numbers is the place of one in the
+   step, in its upper 32 bits: what arrivals_chunk() sorts. */
+size_t arrivals_of_step(const struct arrivals *arrivals, size_t step, enum demand_class class,
+                        struct random *ret_random);
+
+/* The seed of the services of a segment that begins with this step. */
+uint64_t arrivals_service_seed(const struct arrivals_setup *setup, size_t step);
+
 size_t arrivals_chunks(const struct arrivals *arrivals);
+
+/* Of a segment. */
+size_t arrivals_first_chunk(const struct arrivals *arrivals, size_t segment);
+
+/* Forgets what arrivals_chunk() has drawn; the next look draws it again. */
+void arrivals_drop(struct arrivals *arrivals);
 
 /* Valid until the next call. */
 const struct arrivals_chunk *arrivals_chunk(struct arrivals *arrivals, size_t at);

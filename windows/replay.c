@@ -62,18 +62,23 @@ static void line_append(struct line *line, const uint64_t *arrived, size_t count
 }
 
 /* Every start before `horizon`; all arrivals before it must be in the lines. */
-static void run_until(struct run *run, uint64_t horizon)
+static inline __attribute__((always_inline)) void run_starts(struct run *run, uint64_t horizon,
+                                                             bool keeps)
 {
     const uint64_t *high = run->lines[DEMAND_HIGH].arrived + run->lines[DEMAND_HIGH].first;
     const uint64_t *low = run->lines[DEMAND_LOW].arrived + run->lines[DEMAND_LOW].first;
     const uint64_t *service = run->service->ticks;
     struct servers servers = run->servers;
+    struct random random = run->random;
+    uint64_t first = servers_first(&servers);
     uint64_t target = run->target;
-    bool keeps = run->waits[DEMAND_HIGH] != NULL;
+    uint64_t word = run->word;
+    unsigned draws = run->draws;
+    int64_t violations[DEMAND_CLASSES] = { 0, 0 };
 
     for (;;) {
         uint64_t next = *high < *low ? *high : *low;
-        uint64_t free_at = servers_first_free(&servers);
+        uint64_t free_at = servers_free_at(&servers, first);
         uint64_t start = next > free_at ? next : free_at;
 
         if (start >= horizon || next == UINT64_MAX)
@@ -81,22 +86,37 @@ static void run_until(struct run *run, uint64_t horizon)
 
         size_t is_low = *high > start;
         uint64_t wait = start - (is_low ? *low : *high);
+        int64_t is_late = wait > target;
 
         high += 1 - is_low;
         low += is_low;
-        run->violations[is_low] += wait > target;
+        violations[DEMAND_LOW] += is_late & (int64_t)is_low;
+        violations[DEMAND_HIGH] += is_late & ~(int64_t)is_low;
         if (keeps)
             run->waits[is_low][run->started[is_low]++] = wait;
-        if (run->draws == 0) {
-            run->word = random_next(&run->random);
-            run->draws = DRAWS;
+        if (draws == 0) {
+            word = random_next(&random);
+            draws = DRAWS;
         }
-        servers_occupy(&servers, start + service[run->word & (SERVICE_TIMES - 1)]);
-        run->word >>= 16;
-        run->draws--;
+        first = servers_occupy(&servers, first, start + service[word & (SERVICE_TIMES - 1)]);
+        word >>= 16;
+        draws--;
     }
     run->lines[DEMAND_HIGH].first = (size_t)(high - run->lines[DEMAND_HIGH].arrived);
     run->lines[DEMAND_LOW].first = (size_t)(low - run->lines[DEMAND_LOW].arrived);
+    run->random = random;
+    run->word = word;
+    run->draws = draws;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        run->violations[class] += violations[class];
+}
+
+static void run_until(struct run *run, uint64_t horizon)
+{
+    if (run->waits[DEMAND_HIGH])
+        run_starts(run, horizon, true);
+    else
+        run_starts(run, horizon, false);
 }
 
 static void run_begin(struct run *run, struct arrivals *arrivals,
@@ -107,8 +127,7 @@ static void run_begin(struct run *run, struct arrivals *arrivals,
 
     busy = busy < run->servers.count ? busy : run->servers.count;
     servers_reset(&run->servers, left, busy);
-    random_seed(&run->random, random_mix(setup->seed, "service",
-                                         (uint64_t)demand_time(setup->series, chunk->first).ms, 0));
+    random_seed(&run->random, arrivals_service_seed(setup, chunk->first));
     run->draws = 0;
 }
 
@@ -133,18 +152,16 @@ static int64_t overdue(const struct run *run, enum demand_class class, uint64_t 
     return (int64_t)(low - line->first);
 }
 
-/* Runs everything, or until a class has more violations than allowed (NULL: no such end). */
-static bool run_all(struct run *run, struct arrivals *arrivals, const int64_t *allowed)
+/* Runs one segment, or until a class has more violations than allowed (NULL: no such end). */
+static bool run_segment(struct run *run, struct arrivals *arrivals, size_t segment,
+                        const int64_t *allowed)
 {
     const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
+    const struct arrivals_chunk *chunk;
+    size_t at = arrivals_first_chunk(arrivals, segment);
 
-    run->service = setup->service;
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        line_append(&run->lines[class], (const uint64_t[]){ 0 }, 0);
-    for (size_t i = 0; i < arrivals_chunks(arrivals); i++) {
-        const struct arrivals_chunk *chunk = arrivals_chunk(arrivals, i);
-        uint64_t horizon = chunk->is_last ? UINT64_MAX : chunk->end;
-
+    do {
+        chunk = arrivals_chunk(arrivals, at++);
         if (chunk->is_first)
             run_begin(run, arrivals, setup, chunk);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -154,8 +171,26 @@ static bool run_all(struct run *run, struct arrivals *arrivals, const int64_t *a
             if (run->violations[class] + overdue(run, (enum demand_class) class, chunk->end) >
                 allowed[class])
                 return false;
-        run_until(run, horizon);
-    }
+        if (chunk->is_last)
+            run_until(run, UINT64_MAX);
+    } while (!chunk->is_last);
+    return true;
+}
+
+static void run_ready(struct run *run, const struct arrivals *arrivals, int servers)
+{
+    servers_init(&run->servers, (size_t)servers);
+    run->service = arrivals_setup_of(arrivals)->service;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        line_append(&run->lines[class], (const uint64_t[]){ 0 }, 0);
+}
+
+/* Runs all segments, or until one has ended it. */
+static bool run_all(struct run *run, struct arrivals *arrivals, const int64_t *allowed)
+{
+    for (size_t i = 0; i < arrivals_setup_of(arrivals)->segments->list.count; i++)
+        if (!run_segment(run, arrivals, i, allowed))
+            return false;
     return true;
 }
 
@@ -180,30 +215,63 @@ static bool time_fits(const struct arrivals *arrivals, int servers)
     return (work + span) * 2 * servers < 0x1p62;
 }
 
+/* What a verdict is made of. */
+struct trial {
+    struct run run;
+    int64_t allowed[DEMAND_CLASSES];
+};
+
+/* False when it cannot be run. */
+static bool trial_init(struct trial *trial, const struct arrivals *arrivals, int servers,
+                       const struct replay_target *target)
+{
+    trial->run.target = (uint64_t)target->wait_ms * TICKS_PER_MS;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        trial->allowed[class] = replay_allowed(arrivals_total(arrivals, (enum demand_class) class),
+                                               target->percentile);
+    if (servers <= 0 || !time_fits(arrivals, servers))
+        return false;
+    run_ready(&trial->run, arrivals, servers);
+    return true;
+}
+
+static bool trial_passes(const struct trial *trial)
+{
+    return trial->run.violations[DEMAND_HIGH] <= trial->allowed[DEMAND_HIGH] &&
+           trial->run.violations[DEMAND_LOW] <= trial->allowed[DEMAND_LOW];
+}
+
 bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
                    double *ret_used)
 {
-    struct run run = { .target = (uint64_t)target->wait_ms * TICKS_PER_MS };
-    int64_t allowed[DEMAND_CLASSES];
-    bool passes = false;
+    struct trial trial = { 0 };
+    bool passes = trial_init(&trial, arrivals, servers, target) &&
+                  run_all(&trial.run, arrivals, trial.allowed) && trial_passes(&trial);
 
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        allowed[class] = replay_allowed(arrivals_total(arrivals, (enum demand_class) class),
-                                        target->percentile);
-    if (servers > 0 && time_fits(arrivals, servers)) {
-        servers_init(&run.servers, (size_t)servers);
-        passes = run_all(&run, arrivals, allowed);
-        for (int class = 0; class < DEMAND_CLASSES; class ++)
-            passes = passes && run.violations[class] <= allowed[class];
-    }
     if (ret_used) {
         *ret_used = passes ? 0 : 1;
         for (int class = 0; passes && class < DEMAND_CLASSES; class ++)
-            *ret_used = fmax(*ret_used,
-                             (double)run.violations[class] / (double)(allowed[class] + 1));
+            *ret_used = fmax(*ret_used, (double)trial.run.violations[class] /
+                                            (double)(trial.allowed[class] + 1));
     }
-    run_clear(&run);
+    run_clear(&trial.run);
     return passes;
+}
+
+bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  size_t segment, int64_t violations[DEMAND_CLASSES])
+{
+    struct trial trial = { 0 };
+    bool is_within = trial_init(&trial, arrivals, servers, target);
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        trial.run.violations[class] = violations[class];
+    is_within = is_within && run_segment(&trial.run, arrivals, segment, trial.allowed) &&
+                trial_passes(&trial);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        violations[class] = trial.run.violations[class];
+    run_clear(&trial.run);
+    return is_within;
 }
 
 /* Hoare's selection: afterwards values[rank] is in its sorted place. */
@@ -277,6 +345,30 @@ static struct replay_class class_result(struct run *run, enum demand_class class
     return result;
 }
 
+static void keep_waits(struct run *run, const struct arrivals *arrivals)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        run->waits[class] = mem_new_array(
+            (size_t)arrivals_total(arrivals, (enum demand_class) class) + 1, sizeof(uint64_t));
+}
+
+bool replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  double ret_wait_s[DEMAND_CLASSES])
+{
+    struct trial trial = { 0 };
+
+    keep_waits(&trial.run, arrivals);
+
+    bool passes = trial_init(&trial, arrivals, servers, target) &&
+                  run_all(&trial.run, arrivals, trial.allowed) && trial_passes(&trial);
+
+    for (int class = 0; passes && class < DEMAND_CLASSES; class ++)
+        ret_wait_s[class] = seconds_at(trial.run.waits[class], trial.run.started[class],
+                                       target->percentile);
+    run_clear(&trial.run);
+    return passes;
+}
+
 int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
                   struct replay_result *ret_result, struct error *err)
 {
@@ -290,10 +382,8 @@ int replay_report(struct arrivals *arrivals, int servers, const struct replay_ta
         return error_set(err, ERROR_INVALID,
                          "queue %s: %d servers would need centuries for these requests", queue,
                          servers);
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        run.waits[class] = mem_new_array(
-            (size_t)arrivals_total(arrivals, (enum demand_class) class) + 1, sizeof(uint64_t));
-    servers_init(&run.servers, (size_t)servers);
+    keep_waits(&run, arrivals);
+    run_ready(&run, arrivals, servers);
     (void)run_all(&run, arrivals, NULL);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         ret_result->classes[class] = class_result(&run, (enum demand_class) class,

@@ -48,6 +48,16 @@ uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile);
 bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
                    double *ret_used);
 
+/* Adds the violations of one segment, or of its beginning when these go beyond what is allowed on
+   the whole; false when they do. */
+bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  size_t segment, int64_t violations[DEMAND_CLASSES]);
+
+/* The verdict on the whole and, where it is met, the waits at the percentile, per class.  Costs
+   eight bytes a request. */
+bool replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  double ret_wait_s[DEMAND_CLASSES]);
+
 /* All figures, at the cost of eight bytes a request.  ERROR_INVALID for more than 2^28 requests,
    and when the backlog would outlast 64-bit time. */
 int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "windows/erlang.h"
 #include "windows/estimate.h"
+#include "windows/search_wheel.h"
 
 #include <math.h>
 
@@ -149,26 +150,18 @@ static int report_seed(const struct search_setup *setup, int seed, int servers,
     return arrivals ? replay_report(arrivals, servers, &setup->target, result, err) : -1;
 }
 
-int search_servers(const struct search_setup *setup, struct search_result *ret_result,
-                   struct error *err)
+/* Every number that is tried is tried exactly. */
+static int search_exactly(const struct search_setup *setup, struct search_result *result,
+                          struct error *err)
 {
-    struct search_result result = { .failing_seed = -1 };
-    struct replay_result report = { 0 };
     double worst = -1;
     int stood = 0;
-    owned(arrivals) struct arrivals *first = search_arrivals(setup, 0, err);
+    struct replay_result report;
 
-    if (!first)
-        return -1;
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        result.requests[class] = arrivals_total(first, (enum demand_class) class);
-    if (result.requests[DEMAND_HIGH] + result.requests[DEMAND_LOW] == 0) {
-        *ret_result = result;
-        return 0;
-    }
+    result->servers = 0;
     for (int seed = 0; stood < setup->seeds; seed = (seed + 1) % setup->seeds) {
         double used = 0;
-        int stands = try_seed(setup, seed, &result, &used, err);
+        int stands = try_seed(setup, seed, result, &used, err);
 
         if (stands < 0)
             return -1;
@@ -178,15 +171,34 @@ int search_servers(const struct search_setup *setup, struct search_result *ret_r
             seed--; /* the seed that raised the answer is asked about it first */
             continue;
         }
-        if (used > worst || (used == worst && seed < result.worst_seed)) {
+        if (used > worst || (used == worst && seed < result->worst_seed)) {
             worst = used;
-            result.worst_seed = seed;
+            result->worst_seed = seed;
         }
     }
-    if (report_seed(setup, result.worst_seed, result.servers, &report, err) < 0)
+    if (report_seed(setup, result->worst_seed, result->servers, &report, err) < 0)
         return -1;
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        result.wait_s[class] = report.classes[class].quantile_s;
+        result->wait_s[class] = report.classes[class].quantile_s;
+    return 0;
+}
+
+int search_servers(const struct search_setup *setup, struct search_result *ret_result,
+                   struct error *err)
+{
+    struct search_result result = { .failing_seed = -1 };
+    owned(arrivals) struct arrivals *first = search_arrivals(setup, 0, err);
+
+    if (!first)
+        return -1;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        result.requests[class] = arrivals_total(first, (enum demand_class) class);
+    if (result.requests[DEMAND_HIGH] + result.requests[DEMAND_LOW] > 0) {
+        int found = search_by_wheel(setup, &result, err);
+
+        if (found < 0 || (found == 0 && search_exactly(setup, &result, err) < 0))
+            return -1;
+    }
     *ret_result = result;
     return 0;
 }

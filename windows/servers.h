@@ -50,24 +50,32 @@ static inline void servers_reset(struct servers *servers, const uint64_t *free_a
     }
 }
 
-static inline uint64_t servers_first_free(const struct servers *servers)
+/* The key at the root: who is free first, and when.  Whoever occupies servers in a row keeps it at
+   hand instead of reading it back. */
+static inline uint64_t servers_first(const struct servers *servers)
 {
-    return servers->keys[1] >> servers->bits;
+    return servers->keys[1];
 }
 
-/* The server that is free first is busy until `until`. */
-static inline void servers_occupy(struct servers *servers, uint64_t until)
+static inline uint64_t servers_free_at(const struct servers *servers, uint64_t first)
 {
-    size_t number = servers->keys[1] & (servers->leaves - 1);
+    return first >> servers->bits;
+}
+
+/* The server `first` is busy until `until`.  Returns the new first. */
+static inline uint64_t servers_occupy(struct servers *servers, uint64_t first, uint64_t until)
+{
+    size_t number = first & (servers->leaves - 1);
     size_t at = servers->leaves + number;
     uint64_t key = until << servers->bits | number;
 
     servers->keys[at] = key;
-    for (unsigned level = servers->bits; level > 0; level--) {
+    while (at > 1) {
         uint64_t other = servers->keys[at ^ 1];
 
         key = key < other ? key : other;
         at >>= 1;
         servers->keys[at] = key;
     }
+    return key;
 }

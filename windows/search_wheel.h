@@ -1,0 +1,14 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The search where requests are many: the wheel looks, the exact replay decides where the wheel's
+ * count is near the limit, and confirms the answer under the worst seed.  For search.c.
+ */
+#pragma once
+
+#include "windows/search.h"
+
+/* 1: found, requests left to the caller; 0: the exact replay alone has to search, because a tick
+   would cost more than it saves or because the two disagreed; -1: error. */
+int search_by_wheel(const struct search_setup *setup, struct search_result *ret_result,
+                    struct error *err) __attribute__((warn_unused_result));

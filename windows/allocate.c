@@ -58,6 +58,11 @@ struct allocate_plan *allocate_plan_new(const struct allocate_model *model)
     return plan;
 }
 
+bool allocate_has_window(const struct allocate_model *model, size_t window)
+{
+    return !window_is_over(&model->windows->items[window], model->to);
+}
+
 size_t allocate_part(size_t window, size_t queue, size_t parts)
 {
     return (window + queue) % parts;
@@ -110,7 +115,8 @@ struct search_setup allocate_setup(const struct allocate_model *model, size_t wi
 
     return (struct search_setup){
         .series = item->demand,
-        .scale = item->scale * window_multiplier(&model->windows->items[window], item->name),
+        .scale = item->scale * window_multiplier(&model->windows->items[window], item->name) *
+                 (model->scales ? model->scales[window * model->queue_count + queue] : 1),
         .target = item->target,
         .seed = model->seed,
         .seeds = model->seeds,
@@ -127,11 +133,6 @@ static struct search_setup cell_setup(const struct work *work, size_t cell)
     return setup;
 }
 
-static bool is_over(const struct allocate_model *model, size_t window)
-{
-    return window_is_over(&model->windows->items[window], model->to);
-}
-
 /* Before either step: when the window is, and what the closed form says of it. */
 static int prepare_cell(struct work *work, size_t cell, struct error *err)
 {
@@ -140,7 +141,7 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
     size_t window = cell / model->queue_count;
     struct search_setup setup = cell_setup(work, cell);
 
-    if (is_over(model, window))
+    if (!allocate_has_window(model, window))
         return 0;
     segments_of_window(queue->demand, model->windows, window, model->from, model->to,
                        &work->segments[cell]);
@@ -208,7 +209,7 @@ static int run_search(struct work *work, size_t at, struct error *err)
     struct allocate_cell *cell = &work->plan->cells[at];
     size_t queues = work->plan->queue_count;
 
-    if (cell->is_known || is_over(work->model, at / queues) ||
+    if (cell->is_known || !allocate_has_window(work->model, at / queues) ||
         allocate_part(at / queues, at % queues, work->parts) != work->part)
         return 0;
     if (prepare_cell(work, at, err) < 0)
@@ -294,7 +295,7 @@ static void fill_windows(struct work *work)
                                       &plan->needs[i * plan->cluster_count] };
 
         plan->is_met[i] = true;
-        if (is_over(work->model, i))
+        if (!allocate_has_window(work->model, i))
             continue;
         schedule_free(plan->schedules[i]);
         plan->schedules[i] = schedule_new();

@@ -66,6 +66,7 @@ struct allocate_model {
     struct wall_time to;
     const struct allocate_queue *queues;
     size_t queue_count;
+    const double *scales; /* [window * queue_count + queue], on top of the queues' own; NULL: 1 */
     const struct allocate_cluster *clusters;
     size_t cluster_count;
     const struct allocate_workload *workloads;
@@ -127,6 +128,9 @@ int allocate_search(const struct allocate_model *model, struct allocate_plan *pl
                     size_t parts, struct error *err) __attribute__((warn_unused_result));
 int allocate_fill(const struct allocate_model *model, struct allocate_plan *plan, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Whether the plan has a schedule for this window: an event that is over gets none. */
+bool allocate_has_window(const struct allocate_model *model, size_t window);
 
 /* The part whose cell this is: neighbours are in different ones. */
 size_t allocate_part(size_t window, size_t queue, size_t parts);

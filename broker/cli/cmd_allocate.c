@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "broker/cli/allocate_inputs.h"
 #include "broker/cli/allocate_print.h"
+#include "broker/cli/allocate_shard.h"
 #include "broker/cli/commands.h"
 
 #include <stdio.h>
@@ -22,6 +23,8 @@ const struct command_option allocate_options[] = {
       false },
     { "estimate", 0, NULL, "closed form only: at once, and not confirmed by a replay", false },
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
+    { "shard", 0, "I/N", "search this part of N only, into a file below --out", false },
+    { "merge", 0, "DIR", "join the shards that lie there to the whole plan", false },
     { "check", 0, NULL, "write nothing; exit with 2 when a file would change", false },
     { 0 },
 };
@@ -31,7 +34,9 @@ const char allocate_examples[] =
     "sluice allocate --demand last-week.csv.gz --scale-up 1.1 --out /tmp/schedules\n"
     "sluice allocate --demand last-week.csv.gz --check\n"
     "sluice allocate --demand last-week.csv.gz --window weekday-peak --rate chat=40/s\n"
-    "sluice allocate --demand last-week.csv.gz --lose zone --saturate\n";
+    "sluice allocate --demand last-week.csv.gz --lose zone --saturate\n"
+    "sluice allocate --demand last-week.csv.gz --shard 3/8 --out /shared/shards\n"
+    "sluice allocate --demand last-week.csv.gz --merge /shared/shards\n";
 
 const char allocate_text[] =
     "Each queue gets, in each window, the fewest replicas with which a replay of the demand meets\n"
@@ -48,6 +53,11 @@ const char allocate_text[] =
     "is\n"
     "named, the best plan that fits is printed, and nothing is written.\n"
     "\n"
+    "Large plans can be shared among machines: --shard writes a part of the searches to a file\n"
+    "(JSON: file, shard, shards, cells), --merge joins the parts to the very files that one "
+    "machine\n"
+    "writes, with the same other options. A missing shard, or two answers for one, is an error.\n"
+    "\n"
     "JSON: is_feasible, is_estimate, demand_from, demand_to, files (written, or that differ with\n"
     "--check), windows: [{window, is_met, missing_nodes, queues: [{queue, requests_high,\n"
     "requests_low, replicas_for_target, replicas_needed, replicas_granted, wait_s (at the\n"
@@ -59,6 +69,7 @@ const char allocate_text[] =
 struct allocate_command {
     struct command_call *call;
     struct allocate_inputs inputs;
+    struct shard shard; /* parts 0: not asked for */
     const struct allocate_plan *plan;
 };
 
@@ -72,6 +83,11 @@ static int read_options(struct allocate_command *command, struct error *err)
         return error_set(err, ERROR_INVALID,
                          "--check compares with the configuration's folder; "
                          "--out is something else");
+    if (call_text(call, "shard") && !shard_parse(call_text(call, "shard"), &command->shard))
+        return error_set(err, ERROR_INVALID, "--shard: \"%s\" is no part: write it like 3/8",
+                         call_text(call, "shard"));
+    if (command->shard.parts > 0 && (!call_text(call, "out") || call_text(call, "merge")))
+        return error_set(err, ERROR_INVALID, "--shard needs --out, and goes before --merge");
     command->inputs.options.window = call_text(call, "window");
     command->inputs.options.is_saturated = call_flag(call, "saturate");
     command->inputs.options.is_estimate = call_flag(call, "estimate");
@@ -149,22 +165,64 @@ static int finish(struct allocate_command *command, const struct allocate_model 
     return is_check && count > 0 ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
+static int write_shard(struct allocate_command *command)
+{
+    struct command_call *call = command->call;
+    const struct allocate_model *model = command->inputs.model;
+    owned(allocate_plan) struct allocate_plan *plan = allocate_plan_new(model);
+    owned(chars) char *path = NULL;
+    struct error err = { 0 };
+    size_t cells = 0;
+
+    if (allocate_search(model, plan, command->shard.part, command->shard.parts, &err) < 0 ||
+        shard_write(&command->inputs, plan, command->shard, call_text(call, "out"), &path, &err) <
+            0)
+        return call_fail(call, EXIT_ERROR, &err);
+    for (size_t i = 0; i < plan->window_count * plan->queue_count; i++)
+        cells += plan->cells[i].is_known;
+    if (text_equal(call_text_or(call, "output", "table"), "json")) {
+        owned(json) json_t *root = json_make("{s:s, s:i, s:i, s:i}", "file", path, "shard",
+                                             (int)command->shard.part + 1, "shards",
+                                             (int)command->shard.parts, "cells", (int)cells);
+        owned(chars) char *text = json_print_pretty(root);
+
+        fputs(text, stdout);
+    } else {
+        printf("wrote %s: %zu of %zu queues in windows\n", path, cells,
+               plan->window_count * plan->queue_count);
+    }
+    return EXIT_DONE;
+}
+
+static int run(struct allocate_command *command)
+{
+    struct command_call *call = command->call;
+    const char *merge = call_text(call, "merge");
+    struct error err = { 0 };
+
+    if (read_options(command, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+    if (allocate_inputs_read(&command->inputs, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+    if (command->shard.parts > 0)
+        return write_shard(command);
+
+    const struct allocate_model *model = command->inputs.model;
+    owned(allocate_plan) struct allocate_plan *plan = allocate_plan_new(model);
+    int result = merge ? shard_merge(&command->inputs, plan, merge, &err)
+                       : allocate_search(model, plan, 0, 1, &err);
+
+    if (result < 0 || allocate_fill(model, plan, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+    command->plan = plan;
+    return finish(command, model);
+}
+
 int cmd_allocate(struct command_call *call)
 {
     struct allocate_command command = { .call = call };
-    struct error err = { 0 };
-    int code;
+    int code = run(&command);
 
-    if (read_options(&command, &err) < 0) {
-        code = call_usage_error(call, "%s", err.text);
-    } else if (allocate_inputs_read(&command.inputs, &err) < 0) {
-        code = call_fail(call, EXIT_ERROR, &err);
-    } else {
-        owned(allocate_plan) struct allocate_plan *plan = allocate_plan(command.inputs.model, &err);
-
-        command.plan = plan;
-        code = plan ? finish(&command, command.inputs.model) : call_fail(call, EXIT_ERROR, &err);
-    }
     allocate_inputs_clear(&command.inputs);
     return code;
 }

@@ -251,7 +251,7 @@ static int take_file(struct merge *merge, const char *path, struct error *err)
     owned(text) struct text *bytes = file_read(path, FILE_LIMIT, err);
     owned(json) json_t *root = bytes ? json_parse(bytes->chars, bytes->length, path, err) : NULL;
     json_t *rows;
-    size_t part;
+    size_t part = 0;
 
     if (!root || check_head(merge, root, path, &part, err) < 0)
         return -1;

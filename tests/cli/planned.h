@@ -64,14 +64,27 @@ static inline char *planned_demand(void)
     return text_take(csv);
 }
 
+static inline void planned_put(const char *folder, const char *name, const char *chars)
+{
+    mem_free(test_folder_write(folder, name, chars));
+}
+
+/* A command that ends well and whose words do not matter. */
+static inline void planned_run(const char *folder, const char *line)
+{
+    struct said said = expect_code(folder, 0, line);
+
+    owned_said(&said);
+}
+
 /* With sluice.yaml and week.csv in it. */
 static inline char *planned_folder(void)
 {
     char *folder = test_folder_new();
     owned(chars) char *csv = planned_demand();
-    owned(chars) char *config = test_folder_write(folder, "sluice.yaml", planned_config);
-    owned(chars) char *demand = test_folder_write(folder, "week.csv", csv);
 
+    planned_put(folder, "sluice.yaml", planned_config);
+    planned_put(folder, "week.csv", csv);
     return folder;
 }
 

@@ -45,7 +45,7 @@ static void expect_same(const char *folder, const char *left, const char *right)
 static void one_window_has_the_bytes_it_has_among_all(void **state)
 {
     owned(test_folder) char *folder = planned_folder();
-    owned(said) struct said all = expect_code(folder, 0, ALLOCATE "--out @/all");
+    planned_run(folder, ALLOCATE "--out @/all");
     owned(said) struct said one = expect_code(folder, 0, ALLOCATE "--out @/one --window night");
     owned(chars) char *other = text_format("%s/one/day.yaml", folder);
 
@@ -127,7 +127,7 @@ static void losses_are_planned_for_by_option_and_by_configuration(void **state)
     owned(json) json_t *lean = answer_of(folder, 0, ALLOCATE "-o json");
     owned(json) json_t *node = answer_of(folder, 0, ALLOCATE "-o json --lose node");
     owned(chars) char *config = text_format("%sheadroom: {node: true}\n", planned_config);
-    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", config);
+    planned_put(folder, "sluice.yaml", config);
     owned(json) json_t *configured = answer_of(folder, 0, ALLOCATE "-o json");
     owned(text) struct text *file = planned_file(folder, "schedules/day.yaml");
 

@@ -57,7 +57,7 @@ static void a_replica_taken_from_the_file_makes_the_queue_miss(void **state)
 {
     static const char line[] = "    prod-a: ";
     owned(test_folder) char *folder = planned_folder();
-    owned(said) struct said made = expect_code(folder, 0, "allocate" WITH);
+    planned_run(folder, "allocate" WITH);
     owned(text) struct text *file = planned_file(folder, "schedules/day.yaml");
     char *chat = strstr(file->chars, "  chat-2x:\n");
     char *count = chat ? strstr(chat, line) : NULL;
@@ -70,7 +70,7 @@ static void a_replica_taken_from_the_file_makes_the_queue_miss(void **state)
     long replicas = strtol(count, &end, 10);
     owned(chars) char *edited = text_format("%.*s%ld%s", (int)(count - file->chars), file->chars,
                                             replicas - 1, end);
-    owned(chars) char *path = test_folder_write(folder, "schedules/day.yaml", edited);
+    planned_put(folder, "schedules/day.yaml", edited);
     owned(said) struct said said = expect_code(folder, 0, "explain window day -o json" WITH);
     owned(said) struct said table = expect_code(folder, 0, "explain workload chat-2x" WITH);
     owned(json) json_t *root = planned_json(&said);

@@ -12,7 +12,7 @@ static void compute(const char *folder, const char *out, int shard, int shards)
 {
     owned(chars) char *line = text_format("allocate --shard %d/%d --out @/%s" WITH, shard, shards,
                                           out);
-    owned(said) struct said said = expect_code(folder, 0, line);
+    planned_run(folder, line);
 }
 
 static void expect_refusal(const char *folder, const char *line, const char *first,
@@ -27,7 +27,7 @@ static void expect_refusal(const char *folder, const char *line, const char *fir
 static void copy(const char *folder, const char *from, const char *to)
 {
     owned(text) struct text *bytes = planned_file(folder, from);
-    owned(chars) char *path = test_folder_write(folder, to, bytes->chars);
+    planned_put(folder, to, bytes->chars);
 }
 
 /* The file with the first `from` in it turned into `to`. */
@@ -41,7 +41,7 @@ static void copy_changed(const char *folder, const char *path, const char *from,
 
     owned(chars) char *changed = text_format("%.*s%s%s", (int)(at - bytes->chars), bytes->chars, to,
                                              at + strlen(from));
-    owned(chars) char *written = test_folder_write(folder, target, changed);
+    planned_put(folder, target, changed);
 }
 
 static void expect_same_files(const char *folder)
@@ -82,15 +82,13 @@ static void eight_shards_in_any_order_and_one_twice_are_one_run(void **state)
 static void what_follows_the_searches_is_the_same_too(void **state)
 {
     owned(test_folder) char *folder = planned_folder();
-    owned(said) struct said one = expect_code(
-        folder, 0, "allocate --lose node --saturate --rate chat=20/m --out @/one" WITH);
-    owned(said) struct said second = expect_code(
-        folder, 0, "allocate --shard 2/2 --lose node --saturate --rate chat=20/m --out @/s" WITH);
-    owned(said) struct said first = expect_code(
-        folder, 0, "allocate --shard 1/2 --lose node --saturate --rate chat=20/m --out @/s" WITH);
-    owned(said) struct said joined = expect_code(
-        folder, 0,
-        "allocate --merge @/s --lose node --saturate --rate chat=20/m --out @/joined" WITH);
+    planned_run(folder, "allocate --lose node --saturate --rate chat=20/m --out @/one" WITH);
+    planned_run(folder,
+                "allocate --shard 2/2 --lose node --saturate --rate chat=20/m --out @/s" WITH);
+    planned_run(folder,
+                "allocate --shard 1/2 --lose node --saturate --rate chat=20/m --out @/s" WITH);
+    planned_run(folder,
+                "allocate --merge @/s --lose node --saturate --rate chat=20/m --out @/joined" WITH);
 
     (void)state;
     expect_same_files(folder);

@@ -57,10 +57,10 @@ static size_t differences(const json_t *root)
 static void what_is_supposed_is_planned_as_if_it_were_so(void **state)
 {
     owned(test_folder) char *folder = planned_folder();
-    owned(said) struct said made = expect_code(folder, 0, "allocate" WITH);
+    planned_run(folder, "allocate" WITH);
     owned(json) json_t *same = answer_of(folder, 0, "whatif -o json" WITH);
     owned(json) json_t *more = answer_of(folder, 0, "whatif --traffic 1.3 -o json" WITH);
-    owned(said) struct said really = expect_code(folder, 0, "allocate --scale-up 1.3" WITH);
+    planned_run(folder, "allocate --scale-up 1.3" WITH);
     owned(json) json_t *then = answer_of(folder, 0, "whatif --traffic 1.3 -o json" WITH);
 
     (void)state;
@@ -73,7 +73,7 @@ static void what_is_supposed_is_planned_as_if_it_were_so(void **state)
 static void a_lost_zone_leaves_its_pools_empty(void **state)
 {
     owned(test_folder) char *folder = planned_folder();
-    owned(said) struct said made = expect_code(folder, 0, "allocate" WITH);
+    planned_run(folder, "allocate" WITH);
     owned(json) json_t *root = answer_of(folder, 0, "whatif --lose-zone r1-a -o json" WITH);
     owned(json) json_t *both = answer_of(folder, 4, "whatif --lose-zone r1-b -o json" WITH);
     size_t i;
@@ -96,7 +96,7 @@ static void a_lost_zone_leaves_its_pools_empty(void **state)
 static void a_smaller_reservation_and_a_missing_workload(void **state)
 {
     owned(test_folder) char *folder = planned_folder();
-    owned(said) struct said made = expect_code(folder, 0, "allocate" WITH);
+    planned_run(folder, "allocate" WITH);
     owned(json) json_t *less = answer_of(
         folder, 4, "whatif --reservation west=-22 --reservation east=6 -o json" WITH);
     owned(json) json_t *more = answer_of(folder, 0, "whatif --reservation west=+4 -o json" WITH);

@@ -7,6 +7,7 @@
 
 #include "base/crypto.h"
 #include "base/file.h"
+#include "broker/cli/allocate_forecast.h"
 #include "broker/cli/rate.h"
 
 #include <inttypes.h>
@@ -131,11 +132,20 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     if (!inputs->model)
         return -1;
     note_unserved(inputs->model, inputs->demand);
+    if (!inputs->is_forecast)
+        return 0;
+    inputs->forecasts = forecasts_new(inputs->config, inputs->demand, NULL, err);
+    if (!inputs->forecasts)
+        return -1;
+    inputs->scales = allocate_forecast_scales(inputs->forecasts, inputs->model);
+    inputs->model->scales = inputs->scales;
     return 0;
 }
 
 void allocate_inputs_clear(struct allocate_inputs *inputs)
 {
+    forecasts_free(inputs->forecasts);
+    mem_free(inputs->scales);
     allocate_model_free(inputs->model);
     demand_free(inputs->demand);
     config_free(inputs->config);
@@ -183,6 +193,8 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
         text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
     text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
              options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
+    if (inputs->is_forecast)
+        text_add(out, "arrivals are scaled to the forecast's upper bound (90 of 100 days)\n");
     if (options->is_estimate)
         text_add(out, "ESTIMATE: closed form only; no replay has confirmed these numbers.\n");
     return 0;

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/options.h"
 #include "broker/cli/allocate_model.h"
+#include "broker/cli/forecasts.h"
 
 /* Rows of each of their option tables. */
 #define ALLOCATE_INPUT_OPTIONS                                                                     \
@@ -42,6 +43,9 @@ struct allocate_inputs {
     struct config *config;
     struct demand *demand;
     struct allocate_model *model;
+    bool is_forecast;            /* set before reading: plan for the forecast's upper bound */
+    struct forecasts *forecasts; /* NULL: last week counts as it was */
+    double *scales;              /* the model's */
 };
 
 /* Reads the options; an error is one of usage. */

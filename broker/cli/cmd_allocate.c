@@ -6,6 +6,7 @@
  */
 #include "base/file.h"
 #include "base/json.h"
+#include "broker/cli/allocate_forecast.h"
 #include "broker/cli/allocate_inputs.h"
 #include "broker/cli/allocate_print.h"
 #include "broker/cli/allocate_shard.h"
@@ -22,6 +23,8 @@ const struct command_option allocate_options[] = {
     { "saturate", 0, NULL, "spend what the reservations have left on the thinnest cushions",
       false },
     { "estimate", 0, NULL, "closed form only: at once, and not confirmed by a replay", false },
+    { "forecast", 0, NULL, "plan for next week's upper bound (sluice forecast), not for last week",
+      false },
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
     { "shard", 0, "I/N", "search this part of N only, into a file below --out", false },
     { "merge", 0, "DIR", "join the shards that lie there to the whole plan", false },
@@ -48,6 +51,9 @@ const char allocate_text[] =
     "by replica, to the queue whose wait is nearest to its target.\n"
     "An event is planned from its hours of the week, multiplied; one that ended before the demand\n"
     "gets no schedule any more.\n"
+    "With --forecast last week's arrivals are scaled until they need what the forecast's upper\n"
+    "bound says; each file's header has the factors.  Give more weeks than --days plans from.  A\n"
+    "stale forecast never shrinks production: exit code 3 when a file would lose replicas by it.\n"
     "\n"
     "Exit code 4 when the reservations do not suffice: the queue that misses its target by most "
     "is\n"
@@ -88,6 +94,10 @@ static int read_options(struct allocate_command *command, struct error *err)
                          call_text(call, "shard"));
     if (command->shard.parts > 0 && (!call_text(call, "out") || call_text(call, "merge")))
         return error_set(err, ERROR_INVALID, "--shard needs --out, and goes before --merge");
+    if (call_flag(call, "forecast") && command->inputs.options.rate_count > 0)
+        return error_set(err, ERROR_INVALID,
+                         "--rate says what arrives, and so does --forecast: give one of them");
+    command->inputs.is_forecast = call_flag(call, "forecast");
     command->inputs.options.window = call_text(call, "window");
     command->inputs.options.is_saturated = call_flag(call, "saturate");
     command->inputs.options.is_estimate = call_flag(call, "estimate");
@@ -111,16 +121,24 @@ static int put_files(const struct allocate_command *command, json_t *changed, st
     bool is_check = call_flag(command->call, "check");
     owned(text) struct text *header = text_new(HEADER_LIMIT);
 
+    if (command->inputs.forecasts &&
+        allocate_forecast_check(command->inputs.forecasts, command->inputs.model, command->plan,
+                                folder, err) < 0)
+        return -1;
     if (allocate_inputs_header(&command->inputs, header, err) < 0 ||
         (!is_check && file_make_folder(folder, 0777, err) < 0))
         return -1;
     for (size_t i = 0; i < windows->count; i++) {
         owned(chars) char *path = text_format("%s/%s.yaml", folder, windows->items[i].name);
         owned(text) struct text *bytes = text_new(SCHEDULE_LIMIT);
+        owned(text) struct text *head = text_new(HEADER_LIMIT);
 
         if (!command->plan->schedules[i])
             continue;
-        schedule_print(command->plan->schedules[i], header->chars, bytes);
+        text_add(head, "%s", header->chars);
+        if (command->inputs.forecasts)
+            allocate_forecast_header(command->inputs.forecasts, command->inputs.model, i, head);
+        schedule_print(command->plan->schedules[i], head->chars, bytes);
         if (bytes->is_cut)
             return error_set(err, ERROR_INVALID, "%s: the schedule is too long", path);
         if (is_same(path, bytes))
@@ -141,7 +159,7 @@ static int finish(struct allocate_command *command, const struct allocate_model 
 
     if (command->plan->is_feasible && put_files(command, changed, &err) < 0) {
         json_decref(changed);
-        return call_fail(command->call, EXIT_ERROR, &err);
+        return call_fail(command->call, err.kind == ERROR_DENIED ? EXIT_REFUSED : EXIT_ERROR, &err);
     }
 
     size_t count = json_array_size(changed);

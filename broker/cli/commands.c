@@ -41,6 +41,8 @@ static const struct command commands[] = {
       COMMAND_READS,  explain_options,   explain_examples,   explain_text,   cmd_explain,   NULL },
     { "whatif",    "plan as if something were otherwise, and write nothing", "",        0,  0,
       COMMAND_READS,  whatif_options,    whatif_examples,    whatif_text,    cmd_whatif,    NULL },
+    { "forecast",  "show what the queues will need next week, and how sure", "[QUEUE]", 0, 1,
+      COMMAND_READS,  forecast_options,  forecast_examples,  forecast_text,  cmd_forecast,  NULL },
     { "wait",      "compute waits of a queue in closed form",             "",           0,  0,
       COMMAND_READS,  wait_options,      wait_examples,      wait_text,      cmd_wait,      NULL },
     { "replay",    "replay recorded demand through a number of servers",  "",           0,  0,

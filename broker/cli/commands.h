@@ -55,6 +55,11 @@ extern const struct command_option snapshot_options[];
 extern const char snapshot_examples[], snapshot_text[];
 int cmd_snapshot(struct command_call *call);
 
+/* cmd_forecast.c */
+extern const struct command_option forecast_options[];
+extern const char forecast_examples[], forecast_text[];
+int cmd_forecast(struct command_call *call);
+
 /* cmd_demo.c, cmd_version.c */
 extern const struct command_option demo_options[], version_options[];
 extern const char demo_examples[], version_examples[];

@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Each queue is forecast with its own service time, target and scale_up.
+ */
+#include "broker/cli/forecasts.h"
+
+#include "base/text.h"
+
+void forecasts_free(struct forecasts *forecasts)
+{
+    if (!forecasts)
+        return;
+    for (size_t i = 0; i < forecasts->count; i++)
+        forecast_free(forecasts->items[i]);
+    mem_free(forecasts->items);
+    mem_free((void *)(uintptr_t)forecasts->queues);
+    mem_free(forecasts);
+}
+
+struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
+                                const char *only, struct error *err)
+{
+    owned(forecasts) struct forecasts *forecasts = mem_new(sizeof *forecasts);
+
+    forecasts->queues = mem_new_array(config->queue_count, sizeof *forecasts->queues);
+    forecasts->items = mem_new_array(config->queue_count, sizeof *forecasts->items);
+    for (size_t i = 0; i < config->queue_count; i++) {
+        const struct config_queue *queue = &config->queues[i];
+        struct forecast_setup setup = {
+            .series = demand_find(demand, queue->name),
+            .set = config->windows,
+            .service_s = (double)queue->service_ms / SECOND_MS,
+            .service_cv = queue->service_cv,
+            .scale = queue->scale_up,
+            .target = { queue->wait_target_ms, queue->percentile },
+            .end = demand->end,
+        };
+
+        if (only && !text_equal(queue->name, only))
+            continue;
+        if (!setup.series) {
+            error_set(err, ERROR_INVALID, "queue %s: the demand has no rows for it", queue->name);
+            return NULL;
+        }
+        forecasts->queues[forecasts->count] = queue;
+        forecasts->items[forecasts->count++] = forecast_new(&setup);
+    }
+    if (forecasts->count == 0) {
+        error_set(err, ERROR_NOT_FOUND, "there is no queue \"%s\" in %s", only, config->path);
+        return NULL;
+    }
+    return steal(&forecasts);
+}
+
+const struct forecast_cell *forecasts_find(const struct forecasts *forecasts, const char *queue,
+                                           size_t window)
+{
+    for (size_t i = 0; i < forecasts->count; i++)
+        if (text_equal(forecasts->queues[i]->name, queue) && window < forecasts->items[i]->count)
+            return &forecasts->items[i]->cells[window];
+    return NULL;
+}

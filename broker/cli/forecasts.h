@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The forecasts of all queues that a workload serves, from one demand.
+ */
+#pragma once
+
+#include "broker/fleet/config.h"
+#include "windows/forecast.h"
+
+struct forecasts {
+    const struct config_queue **queues; /* in the order of the configuration */
+    struct forecast **items;
+    size_t count;
+};
+
+/* `only`: the one queue that is asked for; NULL: all.  ERROR_INVALID when the demand has no rows
+   for one, ERROR_NOT_FOUND when there is no such queue. */
+struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
+                                const char *only, struct error *err)
+    __attribute__((warn_unused_result));
+void forecasts_free(struct forecasts *forecasts);
+
+/* NULL: the queue has none, or the window is an event's. */
+const struct forecast_cell *forecasts_find(const struct forecasts *forecasts, const char *queue,
+                                           size_t window);
+
+static inline void owned_forecasts(struct forecasts **forecasts)
+{
+    forecasts_free(*forecasts);
+}

@@ -1,0 +1,139 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice forecast and allocate --forecast as people call them: what is shown, what the headers
+ * record, and that a stale forecast never shrinks production.
+ */
+#include "base/log.h"
+#include "tests/cli/said.h"
+#include "tests/cli/small_world.h"
+#include "windows/schedule.h"
+
+/* Five weeks of ten-minute steps, the last day with a factor; growing by a tenth a week. */
+static void write_demand(const char *folder, const char *name, double last_day)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+    int64_t first = civil_day(2026, 10, 12) * DAY_MS;
+
+    text_add(csv, "t,queue,count\n");
+    for (int step = 0; step < 35 * 144; step++) {
+        char time[WALL_TEXT_SIZE];
+        double level = 300 + 30.0 * (step / 1008);
+
+        text_add(csv, "%s,chat,%.0f\n",
+                 wall_format((struct wall_time){ first + step * (10 * (int64_t)MINUTE_MS) }, time),
+                 step / 144 == 34 ? level * last_day : level);
+    }
+    mem_free(test_folder_write(folder, name, csv->chars));
+}
+
+static int replicas_in(const char *folder, const char *file)
+{
+    owned(chars) char *path = text_format("%s/%s", folder, file);
+    struct error err = { 0 };
+    owned(schedule) struct schedule *schedule = schedule_read(path, &err);
+
+    if (!schedule)
+        fail_msg("%s", err.text);
+    return schedule_replicas_of(schedule, "chat-2x", "prod-a");
+}
+
+static void a_forecast_shows_its_interval_and_its_score(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+
+    owned(said) struct said json = expect_code(
+        folder, EXIT_DONE, "forecast chat --demand @/weeks.csv --config @/sluice.yaml -o json");
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    const json_t *row = json_array_get(json_at(root, "forecasts"), 0);
+    double point = json_number_value(json_at(row, "servers_point"));
+
+    assert_int_equal(json_array_size(json_at(root, "forecasts")), 2);
+    assert_string_equal(json_text_or(row, "window", ""), "day");
+    assert_string_equal(json_text_or(row, "basis", ""), "rank");
+    assert_true(json_number_value(json_at(row, "servers_lower")) <= point);
+    assert_true(json_number_value(json_at(row, "servers_upper")) >= point);
+    assert_true(json_number_value(json_at(row, "scale")) > 1.02);
+    assert_true(json_is_null(json_object_get(row, "stale")));
+    assert_true(json_int_or(root, "score/days", 0) > 40);
+
+    owned(said) struct said table = expect_code(
+        folder, EXIT_DONE, "forecast --demand @/weeks.csv --config @/sluice.yaml --score");
+
+    assert_non_null(strstr(table.out->chars, "LAST_WEEK+10%"));
+    owned(said) struct said none = expect_code(
+        folder, EXIT_ERROR, "forecast x --demand @/weeks.csv --config @/sluice.yaml");
+    assert_non_null(strstr(none.err->chars, "there is no queue \"x\""));
+    owned(said) struct said usage = expect_code(folder, EXIT_USAGE, "forecast");
+    assert_non_null(strstr(usage.err->chars, "--demand"));
+}
+
+static void allocate_plans_for_the_bound_and_says_so(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+
+    owned(said) struct said plain = expect_code(
+        folder, EXIT_DONE, "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/plain");
+    owned(said) struct said ahead = expect_code(
+        folder, EXIT_DONE,
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/ahead --forecast");
+    owned(chars) char *path = text_format("%s/ahead/day.yaml", folder);
+    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+
+    assert_true(replicas_in(folder, "ahead/day.yaml") > replicas_in(folder, "plain/day.yaml"));
+    assert_non_null(strstr(file->chars, "# forecast: chat x 1."));
+    assert_non_null(strstr(file->chars, "scaled to the forecast's upper bound"));
+    owned(said) struct said both = expect_code(
+        folder, EXIT_USAGE,
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --forecast --rate chat=1/s");
+    assert_non_null(strstr(both.err->chars, "--rate"));
+}
+
+/* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.
+ */
+static void a_stale_forecast_never_shrinks_production(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder, "stale.csv", 1.8);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+
+    owned(said) struct said first = expect_code(
+        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+    int planned = replicas_in(folder, "schedules/day.yaml");
+    owned(chars) char *more = text_format("workloads: {chat-2x: {prod-a: %d}}\n", planned + 5);
+    owned(chars) char *fewer = text_format("workloads: {chat-2x: {prod-a: %d}}\n", planned - 1);
+
+    mem_free(test_folder_write(folder, "schedules/day.yaml", fewer));
+    owned(said) struct said grows = expect_code(
+        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+    assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned);
+
+    mem_free(test_folder_write(folder, "schedules/day.yaml", more));
+    owned(said) struct said shrinks = expect_code(
+        folder, EXIT_REFUSED, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+    assert_non_null(strstr(shrinks.err->chars, "the forecast of queue chat is stale (overrun)"));
+    assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned + 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_forecast_shows_its_interval_and_its_score),
+        cmocka_unit_test(allocate_plans_for_the_bound_and_says_so),
+        cmocka_unit_test(a_stale_forecast_never_shrinks_production),
+    };
+
+    mem_setup();
+    log_setup(LOG_ERROR, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

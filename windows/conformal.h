@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A bound on the next of a row of scores (logarithms of what came over what was predicted), from
+ * the scores before it alone.  Split-conformal: the ceil((n + 1)(1 - alpha))-th smallest score
+ * holds with probability 1 - alpha whatever the law of the scores, if they are exchangeable.
+ * They are not quite, so alpha adapts: each miss lowers it, each hit raises it a little, and in
+ * the long run the share of misses is what was asked for.
+ */
+#pragma once
+
+#include "base/array.h"
+
+#include <stdbool.h>
+
+enum conformal_basis {
+    CONFORMAL_PRIOR,  /* fewer than two scores: a fifth is added */
+    CONFORMAL_NORMAL, /* too few for a rank: Student's t */
+    CONFORMAL_RANK,
+};
+
+struct conformal {
+    ARRAY(double) scores; /* sorted */
+    double target;        /* share of misses that is asked for */
+    double alpha;         /* in use */
+};
+
+void conformal_init(struct conformal *conformal, double target);
+void conformal_clear(struct conformal *conformal);
+
+/* What the next score does not exceed, with probability 1 - alpha. */
+double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis);
+
+/* What it does not fall below, likewise. */
+double conformal_lower(const struct conformal *conformal);
+
+/* A score has come; was it over the bound that stood before it? */
+void conformal_add(struct conformal *conformal, double score, bool is_miss);
+
+/* "prior", "normal", "rank" */
+const char *conformal_basis_name(enum conformal_basis basis);
+
+/* Wilson's interval of a share: 95 of 100 such intervals hold the true one. */
+void conformal_share(size_t hits, size_t count, double *ret_low, double *ret_high);

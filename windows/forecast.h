@@ -1,0 +1,104 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Forecast: what capacity one queue will need in each window of the next seven days, and a bound
+ * that holds nine times in ten.  What is forecast is the need itself: the servers, in closed form
+ * and with a fraction, with which each past occurrence of a window (one a day) met its target.
+ *
+ * Two methods predict it: `last-week`, the need of the same weekday a week before, and `profile`,
+ * the weighted median of the weekday (of all days of the window while there are fewer than four of
+ * that weekday; half the weight every two weeks) on a damped trend (Theil-Sen over weeks).  All
+ * past weeks are predicted as if they had not been, each from the data before it; the method with
+ * the smaller loss there is the one in use, and its errors there make the bound
+ * (windows/conformal.h). Holidays count as their other day, hours of events are left out, and an
+ * occurrence of which less than nine tenths are known is missing: it is neither fitted nor scored.
+ */
+#pragma once
+
+#include "windows/conformal.h"
+#include "windows/demand.h"
+#include "windows/replay.h"
+#include "windows/window.h"
+
+#define FORECAST_MISSES 0.1 /* of the bound */
+
+enum forecast_method { FORECAST_LAST_WEEK, FORECAST_PROFILE, FORECAST_METHODS };
+
+enum forecast_stale {
+    FORECAST_FRESH,
+    FORECAST_NO_DATA, /* less than half of the last day is known */
+    FORECAST_OVERRUN, /* the last day needed over a tenth more than its bound */
+};
+
+struct forecast_setup {
+    const struct demand_series *series;
+    const struct window_set *set;
+    double service_s;
+    double service_cv;
+    double scale; /* of the arrivals */
+    struct replay_target target;
+    struct wall_time end; /* of the demand: what comes after it is forecast */
+};
+
+struct forecast_occurrence {
+    int64_t day;      /* on which it begins, local */
+    int64_t last_day; /* on which it ends */
+    int weekday;      /* as which that counts */
+    struct wall_time begin;
+    struct wall_time end;
+    size_t steps; /* known; of `steps_all` */
+    size_t steps_all;
+    bool is_known;
+    double need;
+    bool is_scored; /* was predicted, from the data before it: */
+    double points[FORECAST_METHODS];
+    double bounds[FORECAST_METHODS];
+    enum forecast_method method; /* that was in use */
+    enum conformal_basis basis;
+};
+
+/* How the bound did on past days; losses are sums of pinball losses at 0.9, in servers. */
+struct forecast_score {
+    size_t scored;
+    size_t covered;
+    size_t ranked; /* of those scored: with a bound from ranks */
+    size_t ranked_covered;
+    double loss;
+    double last_week_loss;    /* of planning with last week's need */
+    double last_week_10_loss; /* and a tenth more */
+};
+
+struct forecast_cell {
+    ARRAY(struct forecast_occurrence) past;
+    size_t missing; /* occurrences */
+    double last;    /* need of the last seven days together, as allocate asks for it */
+    double point;   /* of the neediest of the next seven days */
+    double lower;
+    double upper;
+    double scale;  /* of the last seven days' arrivals, so that they need `upper`; 1 where that
+                      cannot be said */
+    double growth; /* a week, as a factor */
+    enum forecast_method method;
+    enum conformal_basis basis;
+    enum forecast_stale stale;
+    struct forecast_score score;
+};
+
+struct forecast {
+    struct forecast_cell *cells; /* one a window of the week */
+    size_t count;
+};
+
+struct forecast *forecast_new(const struct forecast_setup *setup)
+    __attribute__((returns_nonnull, warn_unused_result));
+void forecast_free(struct forecast *forecast);
+
+void forecast_score_add(struct forecast_score *sum, const struct forecast_score *more);
+
+const char *forecast_method_name(enum forecast_method method);
+const char *forecast_stale_name(enum forecast_stale stale); /* "" when fresh */
+
+static inline void owned_forecast(struct forecast **forecast)
+{
+    forecast_free(*forecast);
+}

@@ -26,37 +26,52 @@ static int least_replicas(const struct allocate_model *model, size_t queue)
     return sum;
 }
 
-/* The estimate is right about what a replica more is worth; where the replay has told the wait, it
-   is also set to that.  The load in the last digits decides among those who wait for nothing. */
-static double pressure_of(const struct window_work *work, size_t queue, int replicas)
+enum { UNSTABLE = 1000 }; /* pressures from here on are of queues that grow without end */
+
+/* What the replay said of a queue's wait over what the estimate says; 1 where either says nothing.
+ */
+static double correction_of(const struct window_work *work, size_t queue)
 {
-    enum { UNSTABLE = 1000 };
     const struct replay_target *target = &work->model->queues[queue].target;
-    const struct estimate *estimate = &work->estimates[queue];
     const struct search_result *search = &work->cells[queue].search;
-    double p = target->percentile / 100;
     double target_s = (double)target->wait_ms / SECOND_MS;
     double waits = fmax(search->wait_s[DEMAND_HIGH], search->wait_s[DEMAND_LOW]) / target_s;
-    double pressure = estimate_pressure(estimate, replicas, p, target_s);
+    double estimated = waits > 0 ? estimate_pressure(&work->estimates[queue], search->servers,
+                                                     target->percentile / 100, target_s)
+                                 : 0;
 
-    if (waits > 0 && pressure > 0 && pressure < UNSTABLE) {
-        double estimated = estimate_pressure(estimate, search->servers, p, target_s);
+    return estimated > 0 && estimated < UNSTABLE ? waits / estimated : 1;
+}
 
-        if (estimated > 0 && estimated < UNSTABLE)
-            pressure = fmin(pressure * waits / estimated, UNSTABLE);
-    }
+/* The estimate is right about what a replica more is worth; where the replay has told the wait, it
+   is also set to that.  The load in the last digits decides among those who wait for nothing. */
+static double pressure_of(const struct window_work *work, size_t queue, int replicas,
+                          double correction)
+{
+    const struct replay_target *target = &work->model->queues[queue].target;
+    const struct estimate *estimate = &work->estimates[queue];
+    double pressure = estimate_pressure(estimate, replicas, target->percentile / 100,
+                                        (double)target->wait_ms / SECOND_MS);
+
+    if (pressure < UNSTABLE)
+        pressure = fmin(pressure * correction, UNSTABLE);
     return pressure + 1e-6 * estimate->load_max / (replicas > 0 ? replicas : 0.5);
 }
 
-/* The queue under the most pressure that still wants a replica; queue_count when none does. */
-static size_t most_pressed(const struct window_work *work, const struct layout *layout,
-                           const int *wanted, const double *pressures)
-{
-    size_t best = work->model->queue_count;
+struct pressed { /* a queue while replicas are given out */
+    int replicas;
+    double pressure;
+    double correction;
+};
 
-    for (size_t i = 0; i < work->model->queue_count; i++)
-        if (layout_replicas(layout, i) < wanted[i] &&
-            (best == work->model->queue_count || pressures[i] > pressures[best]))
+/* The queue under the most pressure that still wants a replica; `count` when none does. */
+static size_t most_pressed(const struct pressed *queues, const int *wanted, size_t count)
+{
+    size_t best = count;
+
+    for (size_t i = 0; i < count; i++)
+        if (queues[i].replicas < wanted[i] &&
+            (best == count || queues[i].pressure > queues[best].pressure))
             best = i;
     return best;
 }
@@ -65,17 +80,22 @@ static size_t most_pressed(const struct window_work *work, const struct layout *
 static void grow(const struct window_work *work, struct layout *layout, int *wanted)
 {
     size_t count = work->model->queue_count;
-    double *pressures = mem_new_array(count, sizeof *pressures);
+    struct pressed *queues = mem_new_array(count, sizeof *queues);
 
-    for (size_t i = 0; i < count; i++)
-        pressures[i] = pressure_of(work, i, layout_replicas(layout, i));
-    for (size_t at; (at = most_pressed(work, layout, wanted, pressures)) < count;) {
-        if (!layout_add(layout, at))
-            wanted[at] = 0; /* no room: never again */
-        else
-            pressures[at] = pressure_of(work, at, layout_replicas(layout, at));
+    for (size_t i = 0; i < count; i++) {
+        queues[i].replicas = layout_replicas(layout, i);
+        queues[i].correction = correction_of(work, i);
+        queues[i].pressure = pressure_of(work, i, queues[i].replicas, queues[i].correction);
     }
-    mem_free(pressures);
+    for (size_t at; (at = most_pressed(queues, wanted, count)) < count;) {
+        if (!layout_add(layout, at)) {
+            wanted[at] = 0; /* no room: never again */
+            continue;
+        }
+        queues[at].replicas++;
+        queues[at].pressure = pressure_of(work, at, queues[at].replicas, queues[at].correction);
+    }
+    mem_free(queues);
 }
 
 /* Whether the minimums found room; beyond them there is nothing to give otherwise. */

@@ -180,7 +180,7 @@ double estimate_pressure(const struct estimate *estimate, int servers, double p,
         return unstable * (1 + estimate->load_max / (servers > 0 ? servers : 0.5));
     if (curve_tail(&curve, 0) <= 1 - p)
         return 0;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 24; i++) { /* to a ten-thousandth of the target */
         double middle = (below + above) / 2;
 
         if (curve_tail(&curve, middle * target_s) > 1 - p)

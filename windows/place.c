@@ -57,10 +57,32 @@ void place_split(int total, const int *weights, const int *minimums, size_t coun
     }
 }
 
+/* The GPUs of all, where each size divides the next one and the node: these fill nodes without
+   rest. -1: they do not. */
+static int64_t gpus_of_divisors(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node)
+{
+    int64_t sum = 0;
+    int last = 1;
+
+    for (int gpus = 1; gpus <= gpus_per_node; gpus++) {
+        if (counts[gpus] == 0)
+            continue;
+        if (gpus % last != 0)
+            return -1;
+        last = gpus;
+        sum += (int64_t)gpus * counts[gpus];
+    }
+    return gpus_per_node % last == 0 ? sum : -1;
+}
+
 int place_pack(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node)
 {
     int left[PLACE_GPUS_MAX + 1] = { 0 }; /* nodes by GPUs that are free */
     int nodes = 0;
+    int64_t sum = gpus_of_divisors(counts, gpus_per_node);
+
+    if (sum >= 0)
+        return (int)((sum + gpus_per_node - 1) / gpus_per_node);
 
     for (int gpus = gpus_per_node; gpus > 0; gpus--)
         for (int i = 0; i < counts[gpus]; i++) {

@@ -5,6 +5,10 @@
  * smallest number found such that it and the next one pass, and the one below fails.  The low class
  * never waits longer for one more server; the high class can, rarely, which is why the next one is
  * tried too.
+ *
+ * Where requests are many, numbers are looked at in ticks (wheel.h) and exactly only where that
+ * leaves a doubt; the answer, the next number and the one below are tried exactly under the worst
+ * seed, and the whole search is exact when the two disagree.
  */
 #pragma once
 
@@ -23,7 +27,7 @@ struct search_setup {
 struct search_result {
     int servers;                      /* 0: nothing arrives */
     int failing_seed;                 /* under which one fewer fails; -1 for one server or none */
-    int worst_seed;                   /* under which the most requests wait too long */
+    int worst_seed;                   /* under which most wait too long, by the ticks if used */
     int64_t requests[DEMAND_CLASSES]; /* one repetition */
     double wait_s[DEMAND_CLASSES];    /* at the percentile, under the worst seed */
 };

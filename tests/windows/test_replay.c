@@ -283,6 +283,30 @@ static void the_replay_is_the_plain_simulation_to_the_tick(void **state)
     }
 }
 
+static void a_wait_as_long_as_the_target_is_not_too_long(void **state)
+{
+    owned(service_time) struct service_time *service = service_time_new(10, 1);
+    struct demand_series series = poisson_series(0.1, 0.1, 60, 1);
+    struct segment_list segments = { 0 };
+    struct arrivals_setup setup = { &series, &segments, service, 1, 1 };
+    struct replay_target target = { 0, 98 };
+    struct replay_result result;
+
+    (void)state;
+    segments_of_series(&series, series.start, demand_time(&series, series.count), &segments);
+
+    owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
+
+    /* nobody waits, and no wait is what is asked for */
+    assert_true(replay_passes(arrivals, 60, &target, NULL));
+    assert_int_equal(replay_report(arrivals, 60, &target, &result, NULL), 0);
+    assert_true(result.classes[DEMAND_LOW].count > 100);
+    assert_int_equal(result.classes[DEMAND_LOW].violations, 0);
+    assert_int_equal(result.classes[DEMAND_HIGH].violations, 0);
+    segments_clear(&segments);
+    series_clear(&series);
+}
+
 static void an_overload_fails_and_loses_nobody(void **state)
 {
     owned(service_time) struct service_time *service = service_time_new(10, 1);
@@ -399,6 +423,7 @@ int main(void)
         cmocka_unit_test(the_percentile_is_the_one_counted_by_hand),
         cmocka_unit_test(counting_and_sorting_agree_with_ties),
         cmocka_unit_test(the_replay_is_the_plain_simulation_to_the_tick),
+        cmocka_unit_test(a_wait_as_long_as_the_target_is_not_too_long),
         cmocka_unit_test(an_overload_fails_and_loses_nobody),
         cmocka_unit_test(more_arrivals_keep_the_former_ones),
         cmocka_unit_test(a_segment_begins_with_what_came_before),

@@ -4,6 +4,7 @@
  * The walk through all requests of a fetch: one at a time, repeated while the source is busy or
  * out of reach, ended by the first thing that waiting does not heal.
  */
+#include "base/log.h"
 #include "base/text.h"
 #include "broker/sources/source_parts.h"
 
@@ -188,7 +189,12 @@ static void repeat_or_finish(struct source_fetch *fetch, const struct error *err
     if (err->kind == ERROR_CONFLICT)
         begin_part(fetch);
     fetch->source->effort.repeats++;
-    timer_set(fetch->timer, rest_ms(fetch, err));
+
+    int64_t wait_ms = rest_ms(fetch, err);
+
+    log_info("source_waits", FIELD_TEXT("source", fetch->source->settings->name),
+             FIELD_INT("wait_ms", wait_ms), FIELD_TEXT("text", err->text));
+    timer_set(fetch->timer, wait_ms);
 }
 
 static int go_on(struct source_fetch *fetch, char *next, struct error *err)

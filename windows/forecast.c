@@ -315,25 +315,31 @@ static void keep_score(struct forecast_score *score, const struct forecast_occur
     score->last_week_10_loss += pinball(item->need, last * 1.1);
 }
 
-/* Week after week: predict all its days, then learn from them. */
+/* Takes those in that were over when day `origin` began; returns the first that was not. */
+static size_t learn_until(struct forecast_cell *cell, struct rolling *rolling, size_t at,
+                          int64_t origin)
+{
+    for (; at < cell->past.count && cell->past.items[at].last_day < origin; at++)
+        if (cell->past.items[at].is_scored) {
+            learn(rolling, &cell->past.items[at]);
+            keep_score(&cell->score, &cell->past.items[at]);
+        }
+    return at;
+}
+
+/* Week after week: learn from what is over, then predict all days of the next one. */
 static void roll(struct forecast_cell *cell, struct rolling *rolling, int64_t end)
 {
     int64_t first = cell->past.count > 0 ? cell->past.items[0].day : end;
+    size_t learned = 0;
 
-    for (size_t at = 0; at < cell->past.count;) {
+    for (size_t at = 0; at < cell->past.count; at++) {
         int64_t origin = origin_of(cell->past.items[at].day, first, end);
-        size_t next = at;
 
-        for (;
-             next < cell->past.count && origin_of(cell->past.items[next].day, first, end) == origin;
-             next++)
-            foretell(rolling, cell, &cell->past.items[next], origin);
-        for (; at < next; at++)
-            if (cell->past.items[at].is_scored) {
-                learn(rolling, &cell->past.items[at]);
-                keep_score(&cell->score, &cell->past.items[at]);
-            }
+        learned = learn_until(cell, rolling, learned, origin);
+        foretell(rolling, cell, &cell->past.items[at], origin);
     }
+    learn_until(cell, rolling, learned, end);
 }
 
 /* The neediest of the window's next seven days. */

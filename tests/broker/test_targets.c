@@ -215,6 +215,8 @@ static void what_no_schedule_names_is_left_alone(void **state)
 static void an_event_counts_like_a_window_when_it_has_a_schedule(void **state)
 {
     static const char events[] = "launch: {from: 2026-11-17 12:00, to: 2026-11-17 22:00,"
+                                 " multiplier: 2}\n"
+                                 "morning: {from: 2026-11-18 06:00, to: 2026-11-18 10:00,"
                                  " multiplier: 2}\n";
     owned(yaml_document) struct yaml_document *document = yaml_parse(events, strlen(events), "test",
                                                                      NULL);
@@ -235,6 +237,9 @@ static void an_event_counts_like_a_window_when_it_has_a_schedule(void **state)
            "10 (now 6) by day, due 2026-11-18T08:00:00Z");
     expect(&scene, "2026-11-17T07:00:00Z", 18 * HOUR_MS,
            "10 (now 6) by day, due 2026-11-17T08:00:00Z");
+
+    expect(&scene, "2026-11-18T07:00:00Z", 90 * MINUTE_MS,
+           "10 (now 6) by day, due 2026-11-18T08:00:00Z");
 
     add_schedule(&scene, "launch", 14, 60);
     expect(&scene, "2026-11-17T11:29:59Z", 30 * MINUTE_MS, "10 (now 10) by day, due -");

@@ -68,6 +68,9 @@ static json_t *allocate(const char *folder)
     owned(said) struct said said = expect_code(
         folder, EXIT_DONE,
         "allocate --demand @/week.csv --config @/sluice.yaml --seeds 2 --days 7");
+
+    assert_non_null(strstr(said.out->chars, "launch.yaml"));
+
     json_t *files = client_schedules(schedules, &err);
 
     if (!files)

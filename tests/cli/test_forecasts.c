@@ -85,6 +85,10 @@ static void allocate_plans_for_the_bound_and_says_so(void **state)
     owned(said) struct said ahead = expect_code(
         folder, EXIT_DONE,
         "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/ahead --forecast");
+
+    assert_non_null(strstr(plain.out->chars, "wrote"));
+    assert_non_null(strstr(ahead.out->chars, "wrote"));
+
     owned(chars) char *path = text_format("%s/ahead/day.yaml", folder);
     owned(text) struct text *file = file_read(path, 1 << 20, NULL);
 
@@ -109,6 +113,9 @@ static void a_stale_forecast_never_shrinks_production(void **state)
 
     owned(said) struct said first = expect_code(
         folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+
+    assert_non_null(strstr(first.out->chars, "wrote"));
+
     int planned = replicas_in(folder, "schedules/day.yaml");
     owned(chars) char *more = text_format("workloads: {chat-2x: {prod-a: %d}}\n", planned + 5);
     owned(chars) char *fewer = text_format("workloads: {chat-2x: {prod-a: %d}}\n", planned - 1);
@@ -116,6 +123,7 @@ static void a_stale_forecast_never_shrinks_production(void **state)
     mem_free(test_folder_write(folder, "schedules/day.yaml", fewer));
     owned(said) struct said grows = expect_code(
         folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+    assert_non_null(strstr(grows.out->chars, "wrote"));
     assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned);
 
     mem_free(test_folder_write(folder, "schedules/day.yaml", more));

@@ -263,6 +263,30 @@ static void what_comes_later_changes_no_bound(void **state)
         }
 }
 
+/* The last week is another one from its first minute on: what was said of it stays. */
+static void a_week_says_nothing_of_itself(void **state)
+{
+    struct plant plant = { 42, 1.02, 0.1, -1, 1 };
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+    owned(forecast) struct forecast *before = forecast_of(demand, set);
+
+    (void)state;
+    for (size_t step = demand->series[0].count - 1008; step < demand->series[0].count; step++)
+        demand->series[0].counts[DEMAND_LOW][step] *= 3;
+
+    owned(forecast) struct forecast *after = forecast_of(demand, set);
+
+    for (size_t window = 0; window < before->count; window++)
+        for (size_t i = 0; i < before->cells[window].past.count; i++) {
+            const struct forecast_occurrence *a = &before->cells[window].past.items[i];
+            const struct forecast_occurrence *b = &after->cells[window].past.items[i];
+
+            for (int method = 0; method < FORECAST_METHODS; method++)
+                assert_true(fabs(a->bounds[method] - b->bounds[method]) <= 0);
+        }
+}
+
 static void a_missing_day_is_marked_and_makes_the_end_stale(void **state)
 {
     struct plant inside = { 35, 1, 0, 22, 1 }; /* a Tuesday */
@@ -310,6 +334,7 @@ int main(void)
         cmocka_unit_test(growth_is_seen_and_the_bound_is_ahead_of_it),
         cmocka_unit_test(nine_bounds_in_ten_hold),
         cmocka_unit_test(what_comes_later_changes_no_bound),
+        cmocka_unit_test(a_week_says_nothing_of_itself),
         cmocka_unit_test(a_missing_day_is_marked_and_makes_the_end_stale),
     };
 

@@ -39,7 +39,6 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     struct wall_time now = loop_wall(service->world->loop);
     bool is_research = wish->source->cluster->role == ROLE_RESEARCH;
     char hex[11];
-    owned(chars) char *reason = NULL;
 
     random_hex(service->world->random, hex, sizeof hex);
     text_copy(transfer->id, sizeof transfer->id, "t-");
@@ -57,10 +56,10 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     if (!wish->is_emergency)
         transfer->departure = whole_second(
             now.ms + (is_research ? service->config->drain.notice_ms : PRODUCTION_NOTICE_MS));
-    reason = text_format("%s", wish->is_emergency ? "reclaim"
-                               : is_research      ? "production needs it"
-                                                  : "production can spare it");
-    text_copy(transfer->reason, sizeof transfer->reason, reason);
+    text_copy(transfer->reason, sizeof transfer->reason,
+              wish->is_emergency ? "reclaim"
+              : is_research      ? "production needs it"
+                                 : "production can spare it");
     return transfer;
 }
 

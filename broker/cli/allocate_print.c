@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "broker/cli/client.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -165,9 +166,7 @@ void allocate_print_json(const struct allocate_model *model, const struct alloca
                                                      workloads_json(plan->schedules[i]), "nodes",
                                                      nodes_json(plan->schedules[i])));
 
-    owned(chars) char *text = json_print_pretty(root);
-
-    fputs(text, stdout);
+    client_print_json(root);
 }
 
 /* The cell that misses its target by most; where all meet theirs, one that a loss would take too

@@ -10,6 +10,7 @@
 #include "broker/cli/allocate_inputs.h"
 #include "broker/cli/allocate_print.h"
 #include "broker/cli/allocate_shard.h"
+#include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 
 #include <stdio.h>
@@ -153,7 +154,7 @@ static int put_files(const struct allocate_command *command, json_t *changed, st
 static int finish(struct allocate_command *command, const struct allocate_model *model)
 {
     json_t *changed = json_array();
-    bool is_json = text_equal(call_text_or(command->call, "output", "table"), "json");
+    bool is_json = client_wants_json(command->call);
     bool is_check = call_flag(command->call, "check");
     struct error err = { 0 };
 
@@ -198,13 +199,11 @@ static int write_shard(struct allocate_command *command)
         return call_fail(call, EXIT_ERROR, &err);
     for (size_t i = 0; i < plan->window_count * plan->queue_count; i++)
         cells += plan->cells[i].is_known;
-    if (text_equal(call_text_or(call, "output", "table"), "json")) {
+    if (client_wants_json(call)) {
         owned(json) json_t *root = json_make("{s:s, s:i, s:i, s:i}", "file", path, "shard",
                                              (int)command->shard.part + 1, "shards",
                                              (int)command->shard.parts, "cells", (int)cells);
-        owned(chars) char *text = json_print_pretty(root);
-
-        fputs(text, stdout);
+        client_print_json(root);
     } else {
         printf("wrote %s: %zu of %zu queues in windows\n", path, cells,
                plan->window_count * plan->queue_count);

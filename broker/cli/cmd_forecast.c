@@ -5,6 +5,7 @@
  * is, and how well it was known in the weeks before.
  */
 #include "base/json.h"
+#include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/forecasts.h"
 #include "broker/cli/table.h"
@@ -185,10 +186,8 @@ int cmd_forecast(struct command_call *call)
 
     owned(json) json_t *root = forecasts_json(forecasts, config->windows);
 
-    if (text_equal(call_text_or(call, "output", "table"), "json")) {
-        owned(chars) char *text = json_print_pretty(root);
-
-        fputs(text, stdout);
+    if (client_wants_json(call)) {
+        client_print_json(root);
         return EXIT_DONE;
     }
     print_forecasts(json_object_get(root, "forecasts"));

@@ -4,6 +4,7 @@
  * sluice replay: a demand file against a number of servers, without a configuration.
  */
 #include "base/json.h"
+#include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "windows/erlang.h"
 #include "windows/replay.h"
@@ -190,9 +191,7 @@ static void print_json(const struct replay_command *command, const struct replay
     }
     json_object_set_new(root, "classes", classes);
 
-    owned(chars) char *text = json_print_pretty(root);
-
-    fputs(text, stdout);
+    client_print_json(root);
 }
 
 static void print_table(const struct replay_command *command, const struct replay_result *result)
@@ -240,7 +239,7 @@ static int replay_demand(struct command_call *call, struct replay_command *comma
     command->setup.service = service;
     if (run_seeds(command, &result, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
-    if (text_equal(call_text_or(call, "output", "table"), "json"))
+    if (client_wants_json(call))
         print_json(command, &result, steps_known);
     else
         print_table(command, &result);

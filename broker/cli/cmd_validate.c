@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/loop.h"
+#include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/fleet/config.h"
 #include "broker/planning/schedule_check.h"
@@ -127,12 +128,10 @@ static void validate_all(struct validation *validation, const char *path)
 
 static int print_result(struct command_call *call, const struct validation *validation)
 {
-    if (text_equal(call_text_or(call, "output", "table"), "json")) {
+    if (client_wants_json(call)) {
         owned(json) json_t *root = json_make("{s:b, s:O}", "is_valid", validation->is_valid,
                                              "files", validation->files);
-        owned(chars) char *text = json_print_pretty(root);
-
-        fputs(text, stdout);
+        client_print_json(root);
     } else {
         for (size_t i = 0; i < json_array_size(validation->files); i++) {
             const json_t *file = json_array_get(validation->files, i);

@@ -4,6 +4,7 @@
  * sluice wait: the closed forms, for checking by hand.  It asks nobody and reads nothing.
  */
 #include "base/json.h"
+#include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/rate.h"
 #include "windows/erlang.h"
@@ -134,9 +135,7 @@ static void print_json(const struct question *question, double load, const struc
     }
     json_object_set_new(root, "classes", classes);
 
-    owned(chars) char *text = json_print_pretty(root);
-
-    fputs(text, stdout);
+    client_print_json(root);
 }
 
 static void print_table(const struct question *question, double load, const struct answer *answers,
@@ -166,7 +165,7 @@ int cmd_wait(struct command_call *call)
     double load = question.rate / question.station.mu;
     size_t count = find_answers(&question, answers);
 
-    if (text_equal(call_text_or(call, "output", "table"), "json"))
+    if (client_wants_json(call))
         print_json(&question, load, answers, count);
     else
         print_table(&question, load, answers, count);

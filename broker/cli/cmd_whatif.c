@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "broker/cli/allocate_inputs.h"
 #include "broker/cli/allocate_print.h"
+#include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 
 #include <stdio.h>
@@ -310,10 +311,8 @@ static int run(struct whatif_command *command, struct command_call *call)
 
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
-    if (text_equal(call_text_or(call, "output", "table"), "json")) {
-        owned(chars) char *text = json_print_pretty(root);
-
-        fputs(text, stdout);
+    if (client_wants_json(call)) {
+        client_print_json(root);
     } else {
         print_table(root);
     }

@@ -5,6 +5,7 @@
  * that a year is covered, and windows proposed from a demand.
  */
 #include "base/json.h"
+#include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/windows_suggest.h"
 #include "windows/calendar.h"
@@ -249,10 +250,8 @@ static int show(struct command_call *call, const struct window_set *set)
     if (add_year(call, set, root, &err) < 0)
         return err.kind == ERROR_BUG ? call_fail(call, EXIT_ERROR, &err)
                                      : call_usage_error(call, "%s", err.text);
-    if (text_equal(call_text_or(call, "output", "table"), "json")) {
-        owned(chars) char *text = json_print_pretty(root);
-
-        fputs(text, stdout);
+    if (client_wants_json(call)) {
+        client_print_json(root);
     } else {
         print_table(root);
     }
@@ -280,10 +279,8 @@ static int suggest(struct command_call *call, const struct config *config,
 
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
-    if (text_equal(call_text_or(call, "output", "table"), "json")) {
-        owned(chars) char *text = json_print_pretty(root);
-
-        fputs(text, stdout);
+    if (client_wants_json(call)) {
+        client_print_json(root);
     } else {
         windows_suggest_print(root);
     }

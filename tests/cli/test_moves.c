@@ -125,6 +125,35 @@ static void a_freeze_stops_what_can_be_stopped(void **state)
     expect_rest(rehearsal, 10);
 }
 
+static void a_held_transfer_says_what_holds_it(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 4, "");
+    owned(json) json_t *request = json_make("{ss ss}", "until", "2026-11-17T12:00:00Z", "reason",
+                                            "incident");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *transfers = NULL;
+    struct error err = { 0 };
+    const json_t *row;
+    size_t i;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 91 * MINUTE_MS); /* 07:32: four nodes are announced */
+    answer = service_freeze(rehearsal->service, request, "test", &err);
+    assert_non_null(answer);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    transfers = service_transfers(rehearsal->service, false);
+    assert_int_equal(json_array_size(json_object_get(transfers, "transfers")), 4);
+    json_array_foreach(json_object_get(transfers, "transfers"), i, row)
+    {
+        assert_non_null(strstr(json_text_or(row, "waits_for", ""),
+                               "frozen until 2026-11-17T12:00:00Z: incident"));
+        assert_true(strcmp(json_text_or(row, "expected", ""), "2026-11-17T12:00:00Z") > 0);
+    }
+}
+
 static void a_schedule_taken_back_withdraws_what_was_announced(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -188,6 +217,7 @@ int main(void)
         cmocka_unit_test(a_reclaim_needs_no_notice_and_ends_by_itself),
         cmocka_unit_test(a_reclaim_goes_before_a_scheduled_move),
         cmocka_unit_test(a_freeze_stops_what_can_be_stopped),
+        cmocka_unit_test(a_held_transfer_says_what_holds_it),
         cmocka_unit_test(a_schedule_taken_back_withdraws_what_was_announced),
         cmocka_unit_test(no_room_in_the_target_gives_the_node_back),
         cmocka_unit_test(a_lost_journal_leaves_marks_that_are_shown),

@@ -35,6 +35,7 @@ struct rolling {
     struct conformal conformal[FORECAST_METHODS];
     double loss[FORECAST_METHODS]; /* of bounds, in logarithms */
     size_t scored;
+    double misses; /* that are asked for */
 };
 
 void forecast_free(struct forecast *forecast)
@@ -261,10 +262,10 @@ static enum forecast_method choose(const struct rolling *rolling)
                : FORECAST_LAST_WEEK;
 }
 
-static double pinball(double truth, double bound)
+static double pinball(const struct rolling *rolling, double truth, double bound)
 {
-    return truth > bound ? (1 - FORECAST_MISSES) * (truth - bound)
-                         : FORECAST_MISSES * (bound - truth);
+    return truth > bound ? (1 - rolling->misses) * (truth - bound)
+                         : rolling->misses * (bound - truth);
 }
 
 static void foretell(const struct rolling *rolling, const struct forecast_cell *cell,
@@ -291,14 +292,15 @@ static void learn(struct rolling *rolling, const struct forecast_occurrence *ite
         bool is_miss = item->need > item->bounds[method];
 
         if (rolling->conformal[method].scores.count >= 2)
-            rolling->loss[method] += pinball(truth, log(item->bounds[method]));
+            rolling->loss[method] += pinball(rolling, truth, log(item->bounds[method]));
         conformal_add(&rolling->conformal[method], truth - log(item->points[method]), is_miss);
     }
     rolling->scored++;
 }
 
 /* Bounds of the first two scores are a guess; they are not counted. */
-static void keep_score(struct forecast_score *score, const struct forecast_occurrence *item)
+static void keep_score(const struct rolling *rolling, struct forecast_score *score,
+                       const struct forecast_occurrence *item)
 {
     double last = item->points[FORECAST_LAST_WEEK];
     double bound = item->bounds[item->method];
@@ -310,9 +312,9 @@ static void keep_score(struct forecast_score *score, const struct forecast_occur
     score->covered += is_covered;
     score->ranked += item->basis == CONFORMAL_RANK;
     score->ranked_covered += item->basis == CONFORMAL_RANK && is_covered;
-    score->loss += pinball(item->need, bound);
-    score->last_week_loss += pinball(item->need, last);
-    score->last_week_10_loss += pinball(item->need, last * 1.1);
+    score->loss += pinball(rolling, item->need, bound);
+    score->last_week_loss += pinball(rolling, item->need, last);
+    score->last_week_10_loss += pinball(rolling, item->need, last * 1.1);
 }
 
 /* Takes those in that were over when day `origin` began; returns the first that was not. */
@@ -322,7 +324,7 @@ static size_t learn_until(struct forecast_cell *cell, struct rolling *rolling, s
     for (; at < cell->past.count && cell->past.items[at].last_day < origin; at++)
         if (cell->past.items[at].is_scored) {
             learn(rolling, &cell->past.items[at]);
-            keep_score(&cell->score, &cell->past.items[at]);
+            keep_score(rolling, &cell->score, &cell->past.items[at]);
         }
     return at;
 }
@@ -415,10 +417,10 @@ static void forecast_window(const struct forecast_setup *setup, struct forecast_
 {
     struct wall_time last = { setup->end.ms - 1 };
     int64_t end = day_of(setup->set, last) + 1;
-    struct rolling rolling = { 0 };
+    struct rolling rolling = { .misses = setup->misses > 0 ? setup->misses : FORECAST_MISSES };
 
     for (int method = 0; method < FORECAST_METHODS; method++)
-        conformal_init(&rolling.conformal[method], FORECAST_MISSES);
+        conformal_init(&rolling.conformal[method], rolling.misses);
     measure(setup, cell, window);
     roll(cell, &rolling, end);
     cell->method = choose(&rolling);

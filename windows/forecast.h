@@ -20,7 +20,7 @@
 #include "windows/replay.h"
 #include "windows/window.h"
 
-#define FORECAST_MISSES 0.1 /* of the bound */
+#define FORECAST_MISSES 0.1 /* of the bound, where nothing else is asked for */
 
 enum forecast_method { FORECAST_LAST_WEEK, FORECAST_PROFILE, FORECAST_METHODS };
 
@@ -35,7 +35,8 @@ struct forecast_setup {
     const struct window_set *set;
     double service_s;
     double service_cv;
-    double scale; /* of the arrivals */
+    double scale;  /* of the arrivals */
+    double misses; /* the share of days that the bound may miss; 0: FORECAST_MISSES */
     struct replay_target target;
     struct wall_time end; /* of the demand: what comes after it is forecast */
 };

@@ -150,7 +150,8 @@ static struct demand *demand_of(const struct plant *plant)
     return demand_parse(csv->chars, csv->length, "q.csv", &options, NULL);
 }
 
-static struct forecast *forecast_of(const struct demand *demand, const struct window_set *set)
+static struct forecast *forecast_at(const struct demand *demand, const struct window_set *set,
+                                    double misses)
 {
     struct forecast_setup setup = {
         .series = &demand->series[0],
@@ -158,12 +159,18 @@ static struct forecast *forecast_of(const struct demand *demand, const struct wi
         .service_s = 20,
         .service_cv = 1,
         .scale = 1,
+        .misses = misses,
         .target = { 20000, 98 },
         .end = demand->end,
     };
 
     assert_non_null(demand);
     return forecast_new(&setup);
+}
+
+static struct forecast *forecast_of(const struct demand *demand, const struct window_set *set)
+{
+    return forecast_at(demand, set, 0);
 }
 
 static struct window_set *usual_windows(void)
@@ -237,6 +244,24 @@ static void nine_bounds_in_ten_hold(void **state)
     assert_true(sum.loss < sum.last_week_loss);
     /* a median of weeks knows more of a level than its last noise does */
     assert_int_equal(cell_of(forecast, set, "weekday-day")->method, FORECAST_PROFILE);
+}
+
+static void the_share_of_misses_can_be_chosen(void **state)
+{
+    static const double misses[] = { 0.3, 0.1, 0.04 };
+    struct plant plant = { 7 * 40, 1, 0.1, -1, 1 };
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(misses); row++) {
+        owned(forecast) struct forecast *forecast = forecast_at(demand, set, misses[row]);
+        struct forecast_score sum = { 0 };
+
+        for (size_t i = 0; i < forecast->count; i++)
+            forecast_score_add(&sum, &forecast->cells[i].score);
+        assert_true(fabs(1 - (double)sum.covered / (double)sum.scored - misses[row]) < 0.04);
+    }
 }
 
 static void what_comes_later_changes_no_bound(void **state)
@@ -333,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_week_that_repeats_is_foretold_exactly),
         cmocka_unit_test(growth_is_seen_and_the_bound_is_ahead_of_it),
         cmocka_unit_test(nine_bounds_in_ten_hold),
+        cmocka_unit_test(the_share_of_misses_can_be_chosen),
         cmocka_unit_test(what_comes_later_changes_no_bound),
         cmocka_unit_test(a_week_says_nothing_of_itself),
         cmocka_unit_test(a_missing_day_is_marked_and_makes_the_end_stale),

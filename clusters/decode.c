@@ -295,6 +295,7 @@ static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
     if (json_object_get(annotations, "kubernetes.io/config.mirror"))
         pod->is_mirror = true;
     pod->has_finalizers = json_array_size(finalizers) > 0;
+    pod->gang = gang_of_pod(object);
     return 0;
 }
 

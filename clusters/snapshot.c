@@ -34,6 +34,7 @@ void pod_free(struct pod *pod)
     mem_free(pod->owner_kind);
     mem_free(pod->owner_name);
     json_decref(pod->labels);
+    gang_ref_clear(&pod->gang);
     mem_free(pod);
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/timestamp.h"
+#include "clusters/gang.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -57,6 +58,7 @@ struct pod {
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
     int gpus;                  /* requested by its containers */
     json_t *labels;
+    struct gang_ref gang; /* what it lives and dies with */
 };
 
 struct snapshot {

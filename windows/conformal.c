@@ -8,9 +8,9 @@
 
 #include <math.h>
 
-static const double step = 0.05; /* of alpha, for a miss */
-static const double alpha_min = 0.01;
-static const double alpha_max = 0.3;
+static const double step = 0.05;     /* of alpha, for a miss */
+static const double alpha_min = 0.1; /* of the target */
+static const double alpha_max = 3;
 static const double prior = 0.1823215567939546; /* ln 1.2 */
 
 static const double cap = 0.4054651081081644; /* ln 1.5: the t-margin is no further than that from
@@ -84,7 +84,8 @@ void conformal_add(struct conformal *conformal, double score, bool is_miss)
         conformal->scores.items[at] = conformal->scores.items[at - 1];
     conformal->scores.items[at] = score;
     conformal->alpha += step * (conformal->target - (is_miss ? 1 : 0));
-    conformal->alpha = fmin(fmax(conformal->alpha, alpha_min), alpha_max);
+    conformal->alpha = fmin(fmax(conformal->alpha, alpha_min * conformal->target),
+                            fmin(alpha_max * conformal->target, (1 + conformal->target) / 2));
 }
 
 const char *conformal_basis_name(enum conformal_basis basis)

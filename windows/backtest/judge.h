@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The judge of a backtest: recorded arrivals against servers that come and go.  As the exact replay
+ * (windows/replay.h), but with a number of servers for each slot of five minutes.  Where they
+ * become fewer, idle ones leave first, then those that are done first: nobody is interrupted, and
+ * nobody new starts before fewer are busy than there are servers.  Who waits at the end of a span
+ * waits on in the next one.
+ *
+ * Requests belong to the span (the unbroken stretch of a window) in which they arrive.
+ */
+#pragma once
+
+#include "windows/replay.h"
+
+#define JUDGE_SLOT_MS (5 * (int64_t)MINUTE_MS)
+
+struct judge_span {
+    struct wall_time begin;
+    struct wall_time end;
+};
+
+/* Servers from `begin` on, one number a slot; the last one stays (as 1, if it is 0). */
+struct judge_plan {
+    struct wall_time begin;
+    const int *servers;
+    size_t slots;
+};
+
+struct judge_score {
+    int64_t count[DEMAND_CLASSES];
+    int64_t violations[DEMAND_CLASSES];
+    double wait_s[DEMAND_CLASSES]; /* at the percentile */
+    bool is_met;                   /* by both classes; true where nobody arrives */
+};
+
+/* Scores spans that are sorted and do not overlap.  The arrivals' segments are in the order of
+   time; who arrives in no span is served, and not counted. */
+void judge(struct arrivals *arrivals, const struct judge_plan *plan,
+           const struct replay_target *target, const struct judge_span *spans, size_t count,
+           struct judge_score *ret_scores);

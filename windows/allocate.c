@@ -7,6 +7,7 @@
 #include "windows/allocate.h"
 
 #include "windows/allocate_window.h"
+#include "windows/search_days.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -74,7 +75,8 @@ static struct service_time *new_service(const struct allocate_model *model, size
     const struct allocate_queue *item = &model->queues[queue];
 
     if (!model->is_estimate)
-        return service_time_new(item->service_s, item->service_cv);
+        return item->shape ? service_time_shaped(item->shape)
+                                : service_time_new(item->service_s, item->service_cv);
 
     struct service_time *service = mem_new(sizeof *service);
 
@@ -120,6 +122,7 @@ struct search_setup allocate_setup(const struct allocate_model *model, size_t wi
         .target = item->target,
         .seed = model->seed,
         .seeds = model->seeds,
+        .is_each_day = item->is_each_day,
     };
 }
 
@@ -150,10 +153,7 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
                          "queue %s: nothing is known of its demand in window %s on these days",
                          queue->name, model->windows->items[window].name);
 
-    struct arrivals_setup arrivals = { setup.series, setup.segments, setup.service, setup.scale,
-                                       0 };
-
-    estimate_init(&work->estimates[cell], &arrivals);
+    search_days_estimate(&setup, &work->estimates[cell]);
     return 0;
 }
 
@@ -231,10 +231,12 @@ static int run_wait(struct work *work, size_t at, struct error *err)
     double target_s = (double)target->wait_ms / SECOND_MS;
 
     cell->wait_s = fmax(cell->search.wait_s[DEMAND_HIGH], cell->search.wait_s[DEMAND_LOW]);
+    cell->worst_day = cell->search.worst_day;
     if (cell->search.servers == 0)
         return 0;
     if (cell->granted == 0) {
         cell->wait_s = HUGE_VAL;
+        cell->worst_day = (struct search_day){ .wait_s = HUGE_VAL };
         return 0;
     }
     if (work->model->is_estimate) {
@@ -244,7 +246,7 @@ static int run_wait(struct work *work, size_t at, struct error *err)
     }
     if (cell->granted == cell->search.servers)
         return 0;
-    return search_wait(&setup, cell->granted, &cell->wait_s, err);
+    return search_wait(&setup, cell->granted, &cell->wait_s, &cell->worst_day, err);
 }
 
 static void *run_cells(void *argument)

@@ -25,7 +25,9 @@ struct allocate_queue {
     struct replay_target target;
     double service_s;
     double service_cv;
+    const struct service_shape *shape; /* borrowed; NULL: the law that service_cv stands for */
     double scale;
+    bool is_each_day;   /* every day of a window meets the target by itself */
     bool survives_node; /* its waits stay within twice the target when the worst node is lost, */
     bool survives_zone; /* or the worst zone */
 };
@@ -88,7 +90,8 @@ struct allocate_cell {
     int granted;   /* below `needed` where nodes are short, above it in a saturated plan */
     int lost;      /* of `granted`, with the worst node or zone that the queue has to survive */
     double wait_s; /* at the percentile with what was granted, of the worse class and seed */
-    bool is_known; /* searched, or read from another run's part */
+    struct search_day worst_day; /* with what was granted; begins at 0 where no replay told it */
+    bool is_known;               /* searched, or read from another run's part */
 };
 
 static inline bool allocate_is_met(const struct allocate_cell *cell)

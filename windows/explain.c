@@ -6,7 +6,7 @@
  */
 #include "windows/explain.h"
 
-#include "windows/estimate.h"
+#include "windows/search_days.h"
 
 #include <math.h>
 
@@ -29,7 +29,8 @@ static void question_init(struct question *question, const struct allocate_model
     const struct allocate_queue *item = &model->queues[queue];
 
     *question = (struct question){ .setup = allocate_setup(model, window, queue) };
-    question->service = service_time_new(item->service_s, item->service_cv);
+    question->service = item->shape ? service_time_shaped(item->shape)
+                                : service_time_new(item->service_s, item->service_cv);
     segments_of_window(item->demand, model->windows, window, model->from, model->to,
                        &question->segments);
     question->setup.service = question->service;
@@ -44,17 +45,13 @@ static int report(const struct search_setup *setup, int seed, int servers,
     return arrivals ? replay_report(arrivals, servers, &setup->target, result, err) : -1;
 }
 
-static int find_wait(const struct question *question, struct explain_wait *wait, struct error *err)
+/* `ret_day` is left as it is where there is no such number. */
+static int find_wait(const struct question *question, struct explain_wait *wait,
+                     struct search_day *ret_day, struct error *err)
 {
-    struct replay_result result;
-
-    if (wait->replicas == 0)
-        return 0;
-    if (report(&question->setup, wait->seed, wait->replicas, &result, err) < 0)
-        return -1;
-    wait->wait_s = fmax(result.classes[DEMAND_HIGH].quantile_s,
-                        result.classes[DEMAND_LOW].quantile_s);
-    return 0;
+    return wait->replicas == 0 ? 0
+                               : search_wait_under(&question->setup, wait->seed, wait->replicas,
+                                                   &wait->wait_s, ret_day, err);
 }
 
 /* The longest wait and the late requests of one stretch alone. */
@@ -79,36 +76,51 @@ static int replay_stretch(const struct question *question, const struct explain_
     return 0;
 }
 
-/* The occurrence with the most late requests; among equals, with the longest wait. */
+/* The stretch with the most late requests; among equals, with the longest wait.  Where each day
+   counts, it is one of the day that binds. */
 static int worst_stretch(const struct question *question, const struct explain_wait *with,
-                         struct segment *ret_worst, double *ret_longest_s, struct error *err)
+                         const struct segment_list *segments, struct segment *ret_worst,
+                         double *ret_longest_s, struct error *err)
 {
     int64_t most = -1;
 
     *ret_longest_s = 0;
-    for (size_t i = 0; i < question->segments.list.count; i++) {
+    for (size_t i = 0; i < segments->list.count; i++) {
         double longest_s;
         int64_t late;
 
-        if (replay_stretch(question, with, question->segments.list.items[i], &longest_s, &late,
-                           err) < 0)
+        if (replay_stretch(question, with, segments->list.items[i], &longest_s, &late, err) < 0)
             return -1;
         if (late > most || (late == most && longest_s > *ret_longest_s)) {
             most = late;
             *ret_longest_s = longest_s;
-            *ret_worst = question->segments.list.items[i];
+            *ret_worst = segments->list.items[i];
         }
     }
     return 0;
 }
 
+static void segments_that_bind(const struct question *question, struct wall_time day,
+                               struct segment_list *out)
+{
+    const struct segment_list *all = &question->segments;
+
+    for (size_t i = 0; i < all->list.count && !question->setup.is_each_day; i++)
+        *array_add(&out->list) = all->list.items[i];
+    for (size_t i = 0; i < all->days.count && question->setup.is_each_day; i++)
+        if (demand_time(question->setup.series, all->days.items[i]).ms == day.ms)
+            segments_of_day(all, i, out);
+}
+
 static int find_binding(const struct question *question, const struct explain_wait *with,
                         struct explain *explain, struct error *err)
 {
+    owned(segments) struct segment_list segments = { 0 };
     struct segment worst = { 0 };
     size_t below = 0; /* so many steps have not seen the longest wait yet */
 
-    if (worst_stretch(question, with, &worst, &explain->binding_wait_s, err) < 0)
+    segments_that_bind(question, explain->day.begin, &segments);
+    if (worst_stretch(question, with, &segments, &worst, &explain->binding_wait_s, err) < 0)
         return -1;
     if (!(explain->binding_wait_s > 0))
         return 0;
@@ -159,11 +171,9 @@ static void find_rates(const struct question *question, struct explain *explain)
 static void find_estimate(const struct question *question, struct explain *explain)
 {
     const struct search_setup *setup = &question->setup;
-    struct arrivals_setup arrivals = { setup->series, setup->segments, setup->service, setup->scale,
-                                       0 };
     struct estimate estimate;
 
-    estimate_init(&estimate, &arrivals);
+    search_days_estimate(setup, &estimate);
     explain->estimate = estimate_servers(&estimate, setup->target.percentile / 100,
                                          (double)setup->target.wait_ms / SECOND_MS);
 }
@@ -172,6 +182,7 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
                  size_t window, size_t queue, struct explain *ret, struct error *err)
 {
     const struct search_result *search = &plan->cells[window * plan->queue_count + queue].search;
+    int with = search->failing_seed < 0 ? EXPLAIN_SAME : EXPLAIN_LESS;
     struct question question;
     int result = 0;
 
@@ -183,12 +194,13 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
     };
     find_rates(&question, ret);
     find_estimate(&question, ret);
-    for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++)
-        result = find_wait(&question, &ret->waits[i], err);
+    for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++) {
+        struct search_day day;
+
+        result = find_wait(&question, &ret->waits[i], i == with ? &ret->day : &day, err);
+    }
     if (result == 0)
-        result = find_binding(&question,
-                              &ret->waits[search->failing_seed < 0 ? EXPLAIN_SAME : EXPLAIN_LESS],
-                              ret, err);
+        result = find_binding(&question, &ret->waits[with], ret, err);
     question_clear(&question);
     return result;
 }
@@ -200,7 +212,8 @@ int explain_wait(const struct allocate_model *model, size_t window, size_t queue
 
     question_init(&question, model, window, queue);
 
-    int result = search_wait(&question.setup, replicas, ret_wait_s, err);
+    struct search_day day;
+    int result = search_wait(&question.setup, replicas, ret_wait_s, &day, err);
 
     question_clear(&question);
     return result;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Why a queue needs as many replicas as a plan says: the waits with one fewer and one more, when it
- * is that one fewer is not enough, and what the closed form would have said.
+ * is that one fewer is not enough, which day that is, and what the closed form would have said.
  */
 #pragma once
 
@@ -25,6 +25,8 @@ struct explain {
     struct wall_time binding; /* the step that makes the longest wait with one replica less (with
                                  this one, where there is none less); 0: nobody waits */
     double binding_wait_s;    /* that wait */
+    struct search_day day;    /* with which the target is missed by most, with one replica less (or
+                                 this one): a day's wait at the percentile */
 };
 
 /* Of a queue to whom something arrives in the window; its cell is known. */
@@ -32,6 +34,7 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
                  size_t window, size_t queue, struct explain *ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The wait at the percentile with any number of replicas, of the worse class and seed. */
+/* The wait at the percentile with any number of replicas, of the worse class and seed (and of the
+   worst day, where each day counts). */
 int explain_wait(const struct allocate_model *model, size_t window, size_t queue, int replicas,
                  double *ret_wait_s, struct error *err) __attribute__((warn_unused_result));

@@ -345,6 +345,49 @@ static struct replay_class class_result(struct run *run, enum demand_class class
     return result;
 }
 
+static size_t day_arrivals(const struct arrivals *arrivals, const struct segment_list *day,
+                           enum demand_class class)
+{
+    struct random random;
+    size_t count = 0;
+
+    for (size_t i = 0; i < day->list.count; i++)
+        for (size_t at = 0; at < day->list.items[i].count; at++)
+            count += arrivals_of_step(arrivals, day->list.items[i].first + at, class, &random);
+    return count;
+}
+
+/* Within a class the waits lie in the order of arrival, and so day by day.  They are reordered
+   within each day first, and within all then. */
+static struct replay_waits quantiles_of(struct run *run, const struct arrivals *arrivals,
+                                        double percentile)
+{
+    const struct segment_list *segments = arrivals_setup_of(arrivals)->segments;
+    struct replay_waits result = { .day_s = -1 };
+    size_t begin[DEMAND_CLASSES] = { 0 };
+
+    for (size_t i = 0; i < segments_day_count(segments); i++) {
+        owned(segments) struct segment_list day = { 0 };
+
+        segments_of_day(segments, i, &day);
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            size_t count = day_arrivals(arrivals, &day, (enum demand_class) class);
+            double wait_s = seconds_at(run->waits[class] + begin[class], count, percentile);
+
+            begin[class] += count;
+            result.day_wait_s[class] = fmax(result.day_wait_s[class], wait_s);
+            if (day.list.count > 0 && wait_s > result.day_s) {
+                result.day_s = wait_s;
+                result.day = segments->days.count > 0 ? segments->days.items[i]
+                                                      : day.list.items[0].first;
+            }
+        }
+    }
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        result.wait_s[class] = seconds_at(run->waits[class], run->started[class], percentile);
+    return result;
+}
+
 static void keep_waits(struct run *run, const struct arrivals *arrivals)
 {
     for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -353,7 +396,7 @@ static void keep_waits(struct run *run, const struct arrivals *arrivals)
 }
 
 bool replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  double ret_wait_s[DEMAND_CLASSES])
+                  struct replay_waits *ret_waits)
 {
     struct trial trial = { 0 };
 
@@ -362,9 +405,8 @@ bool replay_waits(struct arrivals *arrivals, int servers, const struct replay_ta
     bool passes = trial_init(&trial, arrivals, servers, target) &&
                   run_all(&trial.run, arrivals, trial.allowed) && trial_passes(&trial);
 
-    for (int class = 0; passes && class < DEMAND_CLASSES; class ++)
-        ret_wait_s[class] = seconds_at(trial.run.waits[class], trial.run.started[class],
-                                       target->percentile);
+    if (passes)
+        *ret_waits = quantiles_of(&trial.run, arrivals, target->percentile);
     run_clear(&trial.run);
     return passes;
 }
@@ -385,6 +427,7 @@ int replay_report(struct arrivals *arrivals, int servers, const struct replay_ta
     keep_waits(&run, arrivals);
     run_ready(&run, arrivals, servers);
     (void)run_all(&run, arrivals, NULL);
+    ret_result->waits = quantiles_of(&run, arrivals, target->percentile);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         ret_result->classes[class] = class_result(&run, (enum demand_class) class,
                                                   target->percentile);

@@ -28,8 +28,17 @@ struct replay_class {
     double quantile_s; /* at the percentile asked for */
 };
 
+/* The waits at the percentile: those of all days in one, and of the worst day by itself. */
+struct replay_waits {
+    double wait_s[DEMAND_CLASSES];
+    double day_wait_s[DEMAND_CLASSES]; /* each class on its worst day */
+    double day_s;                      /* the longer of the two */
+    size_t day;                        /* step with which that day begins */
+};
+
 struct replay_result {
     struct replay_class classes[DEMAND_CLASSES];
+    struct replay_waits waits;
 };
 
 struct replay_target {
@@ -53,10 +62,10 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
 bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
                   size_t segment, int64_t violations[DEMAND_CLASSES]);
 
-/* The verdict on the whole and, where it is met, the waits at the percentile, per class.  Costs
-   eight bytes a request. */
+/* The verdict on the whole and, where it is met, the waits at the percentile.  Costs eight bytes a
+   request. */
 bool replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  double ret_wait_s[DEMAND_CLASSES]);
+                  struct replay_waits *ret_waits);
 
 /* All figures, at the cost of eight bytes a request.  ERROR_INVALID for more than 2^28 requests,
    and when the backlog would outlast 64-bit time. */

@@ -3,13 +3,14 @@
  *
  * The first seed is searched from the estimate outward; the others only try its answer, and climb
  * where it fails them.  A number stands when all seeds in a row have passed with it and with the
- * next one.
+ * next one.  Where each day counts, each is under each seed a trial of its own.
  */
 #include "windows/search.h"
 
 #include "base/random.h"
 #include "windows/erlang.h"
 #include "windows/estimate.h"
+#include "windows/search_days.h"
 #include "windows/search_wheel.h"
 
 #include <math.h>
@@ -119,9 +120,9 @@ static int first_answer(const struct search_setup *setup, struct arrivals *arriv
     return 0;
 }
 
-/* 1: the answer stands under this seed, and `used` says by how much; 0: it was raised. */
-static int try_seed(const struct search_setup *setup, int seed, struct search_result *result,
-                    double *used, struct error *err)
+/* 1: the answer stands in this trial, and `used` says by how much; 0: it was raised. */
+static int try_one(const struct search_setup *setup, int seed, struct search_result *result,
+                   double *used, struct error *err)
 {
     owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, seed, err);
 
@@ -142,33 +143,27 @@ static int try_seed(const struct search_setup *setup, int seed, struct search_re
     return 0;
 }
 
-static int report_seed(const struct search_setup *setup, int seed, int servers,
-                       struct replay_result *result, struct error *err)
-{
-    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, seed, err);
-
-    return arrivals ? replay_report(arrivals, servers, &setup->target, result, err) : -1;
-}
-
 /* Every number that is tried is tried exactly. */
-static int search_exactly(const struct search_setup *setup, struct search_result *result,
+static int search_exactly(const struct search_days *days, struct search_result *result,
                           struct error *err)
 {
+    int seeds = days->whole.seeds;
+    int trials = (int)days->count * seeds;
     double worst = -1;
     int stood = 0;
-    struct replay_result report;
 
     result->servers = 0;
-    for (int seed = 0; stood < setup->seeds; seed = (seed + 1) % setup->seeds) {
+    for (int trial = 0; stood < trials; trial = (trial + 1) % trials) {
         double used = 0;
-        int stands = try_seed(setup, seed, result, &used, err);
+        int seed = trial % seeds;
+        int stands = try_one(&days->items[trial / seeds], seed, result, &used, err);
 
         if (stands < 0)
             return -1;
         stood = stands ? stood + 1 : 0;
         if (!stands) {
             worst = -1;
-            seed--; /* the seed that raised the answer is asked about it first */
+            trial--; /* the trial that raised the answer is asked about it first */
             continue;
         }
         if (used > worst || (used == worst && seed < result->worst_seed)) {
@@ -176,10 +171,47 @@ static int search_exactly(const struct search_setup *setup, struct search_result
             result->worst_seed = seed;
         }
     }
-    if (report_seed(setup, result->worst_seed, result->servers, &report, err) < 0)
+    return 0;
+}
+
+static struct search_day day_of(const struct search_setup *setup, const struct replay_waits *waits)
+{
+    return (struct search_day){ demand_time(setup->series, waits->day), waits->day_s };
+}
+
+/* The waits under one seed. */
+static int waits_under(const struct search_days *days, int seed, int servers,
+                       struct replay_waits *ret_waits, struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(&days->whole, seed, err);
+    struct replay_result report;
+
+    if (!arrivals || replay_report(arrivals, servers, &days->whole.target, &report, err) < 0)
+        return -1;
+    *ret_waits = report.waits;
+    return 0;
+}
+
+/* Where each day counts, the wait is that of the worst. */
+static double wait_of(const struct search_setup *setup, const struct replay_waits *waits)
+{
+    return setup->is_each_day ? waits->day_s
+                              : fmax(waits->wait_s[DEMAND_HIGH], waits->wait_s[DEMAND_LOW]);
+}
+
+static int search_all(const struct search_setup *setup, const struct search_days *days,
+                      struct search_result *result, struct error *err)
+{
+    struct replay_waits waits = { .day_s = -1 };
+    int found = search_by_wheel(days, result, &waits, err);
+
+    if (found < 0 || (found == 0 && search_exactly(days, result, err) < 0))
+        return -1;
+    if (waits.day_s < 0 && waits_under(days, result->worst_seed, result->servers, &waits, err) < 0)
         return -1;
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        result->wait_s[class] = report.classes[class].quantile_s;
+        result->wait_s[class] = setup->is_each_day ? waits.day_wait_s[class] : waits.wait_s[class];
+    result->worst_day = day_of(setup, &waits);
     return 0;
 }
 
@@ -194,28 +226,47 @@ int search_servers(const struct search_setup *setup, struct search_result *ret_r
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         result.requests[class] = arrivals_total(first, (enum demand_class) class);
     if (result.requests[DEMAND_HIGH] + result.requests[DEMAND_LOW] > 0) {
-        int found = search_by_wheel(setup, &result, err);
+        owned(search_days) struct search_days days;
 
-        if (found < 0 || (found == 0 && search_exactly(setup, &result, err) < 0))
+        search_days_init(&days, setup);
+        if (search_all(setup, &days, &result, err) < 0)
             return -1;
     }
     *ret_result = result;
     return 0;
 }
 
-int search_wait(const struct search_setup *setup, int servers, double *ret_wait_s,
-                struct error *err)
+int search_wait_under(const struct search_setup *setup, int seed, int servers, double *ret_wait_s,
+                      struct search_day *ret_day, struct error *err)
 {
+    owned(search_days) struct search_days days;
+    struct replay_waits waits;
+
+    search_days_init(&days, setup);
+    if (waits_under(&days, seed, servers, &waits, err) < 0)
+        return -1;
+    *ret_wait_s = wait_of(setup, &waits);
+    *ret_day = day_of(setup, &waits);
+    return 0;
+}
+
+int search_wait(const struct search_setup *setup, int servers, double *ret_wait_s,
+                struct search_day *ret_day, struct error *err)
+{
+    struct search_day day = { .wait_s = -1 };
     double wait_s = 0;
 
     for (int seed = 0; seed < setup->seeds; seed++) {
-        struct replay_result report;
+        struct search_day here;
+        double here_s;
 
-        if (report_seed(setup, seed, servers, &report, err) < 0)
+        if (search_wait_under(setup, seed, servers, &here_s, &here, err) < 0)
             return -1;
-        for (int class = 0; class < DEMAND_CLASSES; class ++)
-            wait_s = fmax(wait_s, report.classes[class].quantile_s);
+        wait_s = fmax(wait_s, here_s);
+        if (here.wait_s > day.wait_s)
+            day = here;
     }
     *ret_wait_s = wait_s;
+    *ret_day = day;
     return 0;
 }

@@ -6,6 +6,9 @@
  * never waits longer for one more server; the high class can, rarely, which is why the next one is
  * tried too.
  *
+ * The target is met by all days of the window in one, or by each of its days (segment.h) by itself:
+ * then one day that is worse than the others is not made up for by them.
+ *
  * Where requests are many, numbers are looked at in ticks (wheel.h) and exactly only where that
  * leaves a doubt; the answer, the next number and the one below are tried exactly under the worst
  * seed, and the whole search is exact when the two disagree.
@@ -22,22 +25,36 @@ struct search_setup {
     struct replay_target target;
     uint64_t seed; /* of the plan */
     int seeds;     /* repetitions, at least 1; the worst counts */
+    bool is_each_day;
+};
+
+struct search_day { /* the one with the longest wait at the percentile, of the worse class */
+    struct wall_time begin;
+    double wait_s;
 };
 
 struct search_result {
-    int servers;                      /* 0: nothing arrives */
-    int failing_seed;                 /* under which one fewer fails; -1 for one server or none */
-    int worst_seed;                   /* under which most wait too long, by the ticks if used */
+    int servers;      /* 0: nothing arrives */
+    int failing_seed; /* under which one fewer fails; -1 for one server or none */
+    int worst_seed;   /* under which most wait too long, as counted in ticks where these are used */
     int64_t requests[DEMAND_CLASSES]; /* one repetition */
-    double wait_s[DEMAND_CLASSES];    /* at the percentile, under the worst seed */
+    double wait_s[DEMAND_CLASSES];    /* at the percentile, under the worst seed; where each day
+                                         counts, of the day on which it is longest */
+    struct search_day worst_day;      /* under the worst seed */
 };
 
 int search_servers(const struct search_setup *setup, struct search_result *ret_result,
                    struct error *err) __attribute__((warn_unused_result));
 
-/* The wait at the percentile with this many servers, of the worse class and seed. */
+/* The wait at the percentile with this many servers, of the worse class and seed (and day, where
+   each counts), and the worst day of all seeds. */
 int search_wait(const struct search_setup *setup, int servers, double *ret_wait_s,
-                struct error *err) __attribute__((warn_unused_result));
+                struct search_day *ret_day, struct error *err) __attribute__((warn_unused_result));
+
+/* The same under one seed. */
+int search_wait_under(const struct search_setup *setup, int seed, int servers, double *ret_wait_s,
+                      struct search_day *ret_day, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* The arrivals of one repetition. */
 struct arrivals *search_arrivals(const struct search_setup *setup, int seed, struct error *err)

@@ -15,23 +15,25 @@
 
 enum { KEPT_BYTES = 64 << 20, SURVEY = 8, FIRST_BELOW = 32 };
 
-struct lane { /* a seed */
+struct lane { /* a seed, of what has to meet the target by itself */
+    const struct search_setup *setup;
+    int seed;
     struct arrivals *arrivals;
     struct wheel *wheel; /* NULL until it is needed */
     int used_at;         /* servers */
     double used;         /* violations over those allowed plus one, by the wheel */
-};
-
-struct lanes {
-    const struct search_setup *setup;
-    struct wheel_times *times;
-    struct lane *items;
-    int count;
-    bool is_kept;   /* there is room for all wheels at once */
-    bool is_single; /* nobody arrives in one of the classes */
+    bool is_single;      /* nobody arrives in one of the classes */
     int64_t allowed[DEMAND_CLASSES];
     struct wheel_limits sure; /* up to here it passes */
     struct wheel_limits lost; /* beyond this it fails */
+};
+
+struct lanes {
+    const struct search_days *days;
+    struct wheel_times *times;
+    struct lane *items;
+    int count;
+    bool is_kept; /* there is room for all wheels at once */
 };
 
 static void lanes_clear(struct lanes *lanes)
@@ -53,7 +55,7 @@ static struct wheel *lane_wheel(struct lanes *lanes, struct lane *lane)
         lanes->items[i].wheel = NULL;
     }
     lane->wheel = wheel_new(lane->arrivals, lanes->times);
-    if (lane != &lanes->items[0] && lanes->items[0].wheel)
+    if (lane != &lanes->items[0] && lane->setup == lanes->items[0].setup && lanes->items[0].wheel)
         wheel_order_like(lane->wheel, lanes->items[0].wheel);
     return lane->wheel;
 }
@@ -64,16 +66,16 @@ static int64_t margin_of(int64_t count)
     return count == 0 ? 0 : count / 16 + (int64_t)(2 * sqrt((double)count)) + 2;
 }
 
-static void set_limits(struct lanes *lanes)
+static void set_limits(struct lane *lane)
 {
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        int64_t total = arrivals_total(lanes->items[0].arrivals, (enum demand_class) class);
-        int64_t allowed = replay_allowed(total, lanes->setup->target.percentile);
+        int64_t total = arrivals_total(lane->arrivals, (enum demand_class) class);
+        int64_t allowed = replay_allowed(total, lane->setup->target.percentile);
 
-        lanes->allowed[class] = allowed;
-        lanes->sure.violations[class] = allowed - margin_of(allowed);
-        lanes->lost.violations[class] = allowed + margin_of(allowed);
-        lanes->is_single = lanes->is_single || total == 0;
+        lane->allowed[class] = allowed;
+        lane->sure.violations[class] = allowed - margin_of(allowed);
+        lane->lost.violations[class] = allowed + margin_of(allowed);
+        lane->is_single = lane->is_single || total == 0;
     }
 }
 
@@ -81,7 +83,7 @@ static void set_limits(struct lanes *lanes)
 static bool lane_run(struct lanes *lanes, struct lane *lane, int servers, int times,
                      int64_t violations[DEMAND_CLASSES])
 {
-    struct wheel_limits limits = lanes->lost;
+    struct wheel_limits limits = lane->lost;
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         limits.violations[class] *= times;
@@ -90,9 +92,9 @@ static bool lane_run(struct lanes *lanes, struct lane *lane, int servers, int ti
     lane->used = 0;
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         lane->used = fmax(lane->used,
-                          (double)violations[class] / (double)(lanes->allowed[class] + 1));
-    return violations[DEMAND_HIGH] <= lanes->lost.violations[DEMAND_HIGH] &&
-           violations[DEMAND_LOW] <= lanes->lost.violations[DEMAND_LOW];
+                          (double)violations[class] / (double)(lane->allowed[class] + 1));
+    return violations[DEMAND_HIGH] <= lane->lost.violations[DEMAND_HIGH] &&
+           violations[DEMAND_LOW] <= lane->lost.violations[DEMAND_LOW];
 }
 
 /* The exact count, from the worst segment on.  `rest` is what the wheel, just run, counted in those
@@ -103,15 +105,15 @@ static bool lane_passes_exactly(struct lanes *lanes, struct lane *lane, int serv
     struct wheel *wheel = lane_wheel(lanes, lane);
     int64_t known[DEMAND_CLASSES] = { 0 };
 
-    for (size_t i = 0; i < lanes->setup->segments->list.count; i++) {
+    for (size_t i = 0; i < lane->setup->segments->list.count; i++) {
         int64_t here[DEMAND_CLASSES];
         size_t segment = wheel_worst(wheel, i, here);
         bool is_sure = true;
 
-        if (!replay_count(lane->arrivals, servers, &lanes->setup->target, segment, known))
+        if (!replay_count(lane->arrivals, servers, &lane->setup->target, segment, known))
             return false;
         for (int class = 0; rest && class < DEMAND_CLASSES; class ++) {
-            int64_t allowed = lanes->allowed[class];
+            int64_t allowed = lane->allowed[class];
 
             rest[class] -= here[class];
             if (known[class] + rest[class] - margin_of(rest[class]) > allowed)
@@ -130,10 +132,15 @@ static bool lane_passes(struct lanes *lanes, struct lane *lane, int servers, int
 
     if (!lane_run(lanes, lane, servers, times, violations))
         return false;
-    if (violations[DEMAND_HIGH] <= lanes->sure.violations[DEMAND_HIGH] &&
-        violations[DEMAND_LOW] <= lanes->sure.violations[DEMAND_LOW])
+    if (violations[DEMAND_HIGH] <= lane->sure.violations[DEMAND_HIGH] &&
+        violations[DEMAND_LOW] <= lane->sure.violations[DEMAND_LOW])
         return true;
-    return lane_passes_exactly(lanes, lane, servers, violations);
+
+    bool passes = lane_passes_exactly(lanes, lane, servers, violations);
+
+    if (lanes->days->count > 1) /* so many lanes would keep too much */
+        arrivals_drop(lane->arrivals);
+    return passes;
 }
 
 /* Between a number that fails and one that passes. */
@@ -162,7 +169,7 @@ static int lane_climb(struct lanes *lanes, struct lane *lane, int fails, struct 
         if (from > ERLANG_SERVERS_MAX)
             return error_set(err, ERROR_INVALID,
                              "queue %s: more than %d servers would not be enough",
-                             lanes->setup->series->queue, ERLANG_SERVERS_MAX);
+                             lane->setup->series->queue, ERLANG_SERVERS_MAX);
     }
     return lane_bisect(lanes, lane, fails, from);
 }
@@ -172,7 +179,7 @@ static int lane_climb(struct lanes *lanes, struct lane *lane, int fails, struct 
 static int first_answer(struct lanes *lanes, struct error *err)
 {
     struct lane *lane = &lanes->items[0];
-    const struct search_setup *setup = lanes->setup;
+    const struct search_setup *setup = lane->setup;
     struct estimate estimate;
 
     estimate_init(&estimate, arrivals_setup_of(lane->arrivals));
@@ -246,65 +253,106 @@ static bool next_passes(struct lanes *lanes, struct lane *lane, int servers)
     int64_t here[DEMAND_CLASSES];
 
     (void)lane_run(lanes, lane, servers, 1, here);
-    for (size_t i = 0; i < lanes->setup->segments->list.count; i++) {
+    for (size_t i = 0; i < lane->setup->segments->list.count; i++) {
         size_t segment = wheel_worst(lane->wheel, i, here);
 
         if (here[DEMAND_HIGH] + here[DEMAND_LOW] == 0)
             break;
-        if (!replay_count(lane->arrivals, servers + 1, &lanes->setup->target, segment, known))
+        if (!replay_count(lane->arrivals, servers + 1, &lane->setup->target, segment, known))
             return false;
     }
     return true;
 }
 
-/* The answer by the exact replay, under the worst seed: it passes, one more passes (which only two
-   classes can doubt), one less fails, under that seed or the one that raised the answer. */
-static bool is_confirmed(struct lanes *lanes, int servers, struct search_result *result)
+/* Exactly, under the worst seed; where all days are one, that tells the waits. */
+static bool answer_passes(struct lanes *lanes, struct lane *worst, int servers,
+                          struct replay_waits *waits)
 {
-    struct lane *worst = &lanes->items[result->worst_seed];
-    const struct replay_target *target = &lanes->setup->target;
-
-    if (!replay_waits(worst->arrivals, servers, target, result->wait_s))
-        return false;
-    if (!lanes->is_single && !next_passes(lanes, worst, servers))
-        return false;
-    if (servers == 1) {
-        result->failing_seed = -1;
-        return true;
-    }
-    if (result->worst_seed == result->failing_seed || !lane_passes(lanes, worst, servers - 1, 1))
-        result->failing_seed = result->worst_seed;
-    return !lane_passes_exactly(lanes, &lanes->items[result->failing_seed], servers - 1, NULL);
+    if (worst->setup->segments == lanes->days->whole.segments)
+        return replay_waits(worst->arrivals, servers, &worst->setup->target, waits);
+    return replay_passes(worst->arrivals, servers, &worst->setup->target, NULL);
 }
 
-int search_by_wheel(const struct search_setup *setup, struct search_result *ret_result,
-                    struct error *err)
+/* The answer by the exact replay, under the worst seed: it passes, one more passes (which only two
+   classes can doubt), one less fails, under that seed or the one that raised the answer. */
+static bool is_confirmed(struct lanes *lanes, int servers, int worst, int *failing,
+                         struct replay_waits *waits)
 {
-    struct lanes lanes = { .setup = setup };
-    int answer = 0;
+    struct lane *lane = &lanes->items[worst];
 
-    lanes.items = mem_new_array((size_t)setup->seeds, sizeof *lanes.items);
-    for (; lanes.count < setup->seeds; lanes.count++) {
-        lanes.items[lanes.count].arrivals = search_arrivals(setup, lanes.count, err);
-        if (!lanes.items[lanes.count].arrivals) {
-            lanes_clear(&lanes);
-            return -1;
-        }
+    if (!answer_passes(lanes, lane, servers, waits))
+        return false;
+    if (!lane->is_single && !next_passes(lanes, lane, servers))
+        return false;
+    if (servers == 1) {
+        *failing = -1;
+        return true;
     }
-    lanes.times = wheel_times_new(lanes.items[0].arrivals, &setup->target);
-    if (lanes.times) {
-        set_limits(&lanes);
+    if (worst == *failing || !lane_passes(lanes, lane, servers - 1, 1))
+        *failing = worst;
+    return !lane_passes_exactly(lanes, &lanes->items[*failing], servers - 1, NULL);
+}
+
+static int search_lanes(struct lanes *lanes, struct search_result *ret_result,
+                        struct replay_waits *ret_waits, struct error *err)
+{
+    struct replay_waits waits = *ret_waits;
+    int failing;
+    int answer = first_answer(lanes, err);
+
+    if (answer > 0)
+        answer = answer_of_all(lanes, answer, &failing, err);
+    if (answer <= 0)
+        return answer;
+
+    int worst = worst_lane(lanes, answer);
+
+    if (worst < 0 || !is_confirmed(lanes, answer, worst, &failing, &waits))
+        return 0;
+    ret_result->servers = answer;
+    ret_result->worst_seed = lanes->items[worst].seed;
+    ret_result->failing_seed = failing < 0 ? -1 : lanes->items[failing].seed;
+    *ret_waits = waits;
+    return 1;
+}
+
+static int lanes_init(struct lanes *lanes, const struct search_days *days, struct error *err)
+{
+    int seeds = days->whole.seeds;
+    int count = (int)days->count * seeds;
+
+    *lanes = (struct lanes){ .days = days };
+    lanes->items = mem_new_array((size_t)count, sizeof *lanes->items);
+    for (; lanes->count < count; lanes->count++) {
+        struct lane *lane = &lanes->items[lanes->count];
+
+        lane->setup = &days->items[lanes->count / seeds];
+        lane->seed = lanes->count % seeds;
+        lane->arrivals = search_arrivals(lane->setup, lane->seed, err);
+        if (!lane->arrivals)
+            return -1;
+        set_limits(lane);
+    }
+
+    owned(arrivals) struct arrivals *all = search_arrivals(&days->whole, 0, err);
+
+    if (!all)
+        return -1;
+    lanes->times = wheel_times_new(all, &days->whole.target);
+    return 0;
+}
+
+int search_by_wheel(const struct search_days *days, struct search_result *ret_result,
+                    struct replay_waits *ret_waits, struct error *err)
+{
+    struct lanes lanes;
+    int found = lanes_init(&lanes, days, err);
+
+    if (found == 0 && lanes.times) {
         lanes.is_kept = wheel_size(lane_wheel(&lanes, &lanes.items[0])) * (size_t)lanes.count <=
                         KEPT_BYTES;
-        answer = first_answer(&lanes, err);
-        if (answer > 0)
-            answer = answer_of_all(&lanes, answer, &ret_result->failing_seed, err);
-    }
-    if (answer > 0) {
-        ret_result->servers = answer;
-        ret_result->worst_seed = worst_lane(&lanes, answer);
-        answer = ret_result->worst_seed >= 0 && is_confirmed(&lanes, answer, ret_result);
+        found = search_lanes(&lanes, ret_result, ret_waits, err);
     }
     lanes_clear(&lanes);
-    return answer;
+    return found;
 }

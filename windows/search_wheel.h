@@ -6,9 +6,11 @@
  */
 #pragma once
 
-#include "windows/search.h"
+#include "windows/search_days.h"
 
-/* 1: found, requests left to the caller; 0: the exact replay alone has to search, because a tick
-   would cost more than it saves or because the two disagreed; -1: error. */
-int search_by_wheel(const struct search_setup *setup, struct search_result *ret_result,
-                    struct error *err) __attribute__((warn_unused_result));
+/* 1: found, requests and waits left to the caller, but for those waits that the confirmation told
+   anyway; 0: the exact replay alone has to search, because a tick would cost more than it saves or
+   because the two disagreed; -1: error. */
+int search_by_wheel(const struct search_days *days, struct search_result *ret_result,
+                    struct replay_waits *ret_waits, struct error *err)
+    __attribute__((warn_unused_result));

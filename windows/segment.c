@@ -8,6 +8,27 @@
 void segments_clear(struct segment_list *segments)
 {
     array_clear(&segments->list);
+    array_clear(&segments->days);
+}
+
+size_t segments_day_count(const struct segment_list *segments)
+{
+    return segments->days.count > 0 ? segments->days.count : 1;
+}
+
+void segments_of_day(const struct segment_list *segments, size_t day, struct segment_list *out)
+{
+    size_t begin = day < segments->days.count ? segments->days.items[day] : 0;
+    size_t end = day + 1 < segments->days.count ? segments->days.items[day + 1] : SIZE_MAX;
+
+    for (size_t i = 0; i < segments->list.count; i++) {
+        const struct segment *segment = &segments->list.items[i];
+        size_t first = segment->first > begin ? segment->first : begin;
+        size_t last = segment->first + segment->count < end ? segment->first + segment->count : end;
+
+        if (first < last)
+            *array_add(&out->list) = (struct segment){ first, last - first };
+    }
 }
 
 /* The first step that does not begin before `wall`. */
@@ -45,6 +66,21 @@ void segments_of_series(const struct demand_series *series, struct wall_time fro
     add_known(series, step_from(series, from), step_from(series, to), out);
 }
 
+/* An occurrence begins with step `at`; one of more than a day begins again at every midnight. */
+static void add_days(const struct demand_series *series, const struct time_zone *zone, size_t at,
+                     size_t end, struct segment_list *out)
+{
+    bool is_cut = (int64_t)(end - at) * series->step_ms > DAY_MS + HOUR_MS;
+
+    do {
+        struct local_time local = time_zone_local(zone, demand_time(series, at));
+        int64_t day = civil_day(local.date.year, local.date.month, local.date.day);
+
+        *array_add(&out->days) = at;
+        at = step_from(series, time_zone_wall(zone, civil_date_of_day(day + 1), 0));
+    } while (is_cut && at < end);
+}
+
 /* The minutes of the week that an event covers. */
 static void mark_minutes(const struct window_set *set, const struct window_event *event,
                          bool marks[WINDOW_MINUTES])
@@ -62,13 +98,21 @@ static void segments_of_event(const struct demand_series *series, const struct w
 {
     bool marks[WINDOW_MINUTES] = { false };
     size_t end = step_from(series, to);
+    size_t first = end; /* of the stretch that `at` is in */
 
     mark_minutes(set, event, marks);
     for (size_t at = step_from(series, from); at < end; at++) {
         struct wall_time begin = demand_time(series, at);
+        bool is_in = marks[window_week_minute(set, begin)] && !window_at(set, begin)->event;
 
-        if (marks[window_week_minute(set, begin)] && !window_at(set, begin)->event)
+        if (is_in) {
+            first = first < at ? first : at;
             add_known(series, at, at + 1, out);
+        }
+        if (first < end && (!is_in || at + 1 == end)) {
+            add_days(series, set->zone, first, is_in ? end : at, out);
+            first = end;
+        }
     }
 }
 
@@ -89,8 +133,10 @@ void segments_of_window(const struct demand_series *series, const struct window_
         size_t next = change.ms == 0 ? end : step_from(series, change);
 
         next = next > end ? end : next;
-        if (window_at(set, begin) == &set->items[window])
+        if (window_at(set, begin) == &set->items[window]) {
+            add_days(series, set->zone, at, next, out);
             add_known(series, at, next, out);
+        }
         at = next;
     }
 }

@@ -101,7 +101,8 @@ static void every_answer_is_certified(void **state)
         owned(segments) struct segment_list segments = { 0 };
         owned(service_time) struct service_time *service = service_time_new(queue->service_s,
                                                                             queue->service_cv);
-        struct search_setup setup = { queue->demand, &segments, service, 1, queue->target, 1, 3 };
+        struct search_setup setup = { queue->demand, &segments, service, 1,
+                                      queue->target, 1,         3,       false };
 
         segments_of_window(queue->demand, plant.windows, i / 3, plant.model.from, plant.model.to,
                            &segments);
@@ -299,7 +300,7 @@ static void unknown_steps_are_left_out_of_both_sides(void **state)
     for (int turn = 0; turn < 2; turn++) {
         owned(segments) struct segment_list segments = { 0 };
         struct search_setup setup = {
-            &series, &segments, service, 1, { 10 * SECOND_MS, 98 }, 1, 4
+            &series, &segments, service, 1, { 10 * SECOND_MS, 98 }, 1, 4, false,
         };
 
         for (int i = 0; i < 720; i++)

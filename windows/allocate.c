@@ -75,7 +75,8 @@ static struct service_time *new_service(const struct allocate_model *model, size
     const struct allocate_queue *item = &model->queues[queue];
 
     if (!model->is_estimate)
-        return service_time_new(item->service_s, item->service_cv);
+        return item->shape ? service_time_shaped(item->shape)
+                           : service_time_new(item->service_s, item->service_cv);
 
     struct service_time *service = mem_new(sizeof *service);
 

@@ -25,6 +25,7 @@ struct allocate_queue {
     struct replay_target target;
     double service_s;
     double service_cv;
+    const struct service_shape *shape; /* borrowed; NULL: the law that service_cv stands for */
     double scale;
     bool is_each_day;   /* every day of a window meets the target by itself */
     bool survives_node; /* its waits stay within twice the target when the worst node is lost, */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 static const double ln2 = 0x1.62e42fefa39efp-1;
@@ -82,15 +83,39 @@ static void fill_lognormal(double *times, double sigma)
     }
 }
 
-static void fill(double *times, double cv)
+static void fill_law(double *times, const struct service_shape *shape)
 {
+    bool is_exponential = shape->law == SERVICE_BY_CV ? shape->cv == 1
+                                                      : shape->law == SERVICE_EXPONENTIAL;
+
+    if (shape->cv != 0 && !is_exponential) {
+        fill_lognormal(times, sqrt(table_log(1 + shape->cv * shape->cv)));
+        return;
+    }
     for (int i = 0; i < SERVICE_TIMES; i++)
-        times[i] = cv == 0 ? 1 : -table_log(1 - (i + 0.5) / SERVICE_TIMES);
-    if (cv != 0 && cv != 1)
-        fill_lognormal(times, sqrt(table_log(1 + cv * cv)));
+        times[i] = is_exponential ? -table_log(1 - (i + 0.5) / SERVICE_TIMES) : 1;
 }
 
-struct service_time *service_time_new(double mean_s, double cv)
+/* The quantiles of what was measured; its parts ascend. */
+static void fill_parts(double *times, const struct service_shape *shape)
+{
+    size_t at = 0;
+    double before = 0;
+
+    for (int i = 0; i < SERVICE_TIMES; i++) {
+        double due = (i + 0.5) / SERVICE_TIMES * shape->requests;
+
+        while (at + 1 < shape->count && before + shape->parts[at].count <= due)
+            before += shape->parts[at++].count;
+
+        const struct service_part *part = &shape->parts[at];
+        double share = (due - before) / part->count;
+
+        times[i] = part->from_s + (part->to_s - part->from_s) * (share < 1 ? share : 1);
+    }
+}
+
+struct service_time *service_time_shaped(const struct service_shape *shape)
 {
     struct service_time *service = mem_new(sizeof *service);
     double *times = mem_new_array(SERVICE_TIMES, sizeof *times);
@@ -98,13 +123,16 @@ struct service_time *service_time_new(double mean_s, double cv)
     double due = 0;
     double given = 0;
 
-    service->mean_s = mean_s;
-    service->cv = cv;
-    fill(times, cv);
+    service->mean_s = shape->mean_s;
+    service->cv = shape->cv;
+    if (shape->law == SERVICE_MEASURED)
+        fill_parts(times, shape);
+    else
+        fill_law(times, shape);
     for (int i = 0; i < SERVICE_TIMES; i++)
         sum += times[i];
 
-    double scale = mean_s * TICKS_PER_SECOND * SERVICE_TIMES / sum;
+    double scale = shape->mean_s * TICKS_PER_SECOND * SERVICE_TIMES / sum;
 
     /* What rounding takes from one entry the next gives back. */
     for (int i = 0; i < SERVICE_TIMES; i++) {
@@ -118,6 +146,13 @@ struct service_time *service_time_new(double mean_s, double cv)
     }
     mem_free(times);
     return service;
+}
+
+struct service_time *service_time_new(double mean_s, double cv)
+{
+    const struct service_shape shape = { .law = SERVICE_BY_CV, .mean_s = mean_s, .cv = cv };
+
+    return service_time_shaped(&shape);
 }
 
 void service_time_free(struct service_time *service)

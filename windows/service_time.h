@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "windows/service_shape.h"
+
 #include <stdint.h>
 
 enum { SERVICE_TIMES = 1 << 16, TICKS_PER_SECOND = 1000 * 1000, TICKS_PER_MS = 1000 };
@@ -20,6 +22,10 @@ struct service_time {
 
 /* mean_s from 0.001 to 86,400; cv from 0 to 10. */
 struct service_time *service_time_new(double mean_s, double cv)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* The same for any shape. */
+struct service_time *service_time_shaped(const struct service_shape *shape)
     __attribute__((returns_nonnull, warn_unused_result));
 void service_time_free(struct service_time *service);
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "broker/cli/allocate_forecast.h"
 #include "broker/cli/rate.h"
+#include "windows/service_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,6 +119,36 @@ static void note_unserved(const struct allocate_model *model, const struct deman
                 first);
 }
 
+/* The times that a snapshot measured stand beside its demand, for the queues that want them. */
+static int read_measured(struct allocate_inputs *inputs, struct error *err)
+{
+    owned(chars) char *path = service_table_path(demand_path(inputs->call));
+    owned(service_table) struct service_table *table = NULL;
+
+    if (file_exists(path)) {
+        table = service_table_read(path, err);
+        if (!table)
+            return -1;
+    }
+    for (size_t i = 0; i < inputs->config->queue_count; i++) {
+        struct config_queue *queue = &inputs->config->queues[i];
+        struct service_shape *shape = queue->service_histogram
+                                          ? service_table_take(table, queue->name)
+                                          : NULL;
+
+        if (shape)
+            config_set_service(queue, shape);
+        else if (queue->service_histogram)
+            fprintf(stderr,
+                    "note: queue %s: its service time was not measured (%s does not tell); "
+                    "`service` counts\n",
+                    queue->name, path);
+        if (shape && !inputs->service_table)
+            inputs->service_table = mem_copy_chars(path);
+    }
+    return 0;
+}
+
 int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
 {
     owned(chars) char *path = config_find(call_text(inputs->call, "config"), err);
@@ -126,7 +157,7 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     if (!inputs->config)
         return -1;
     inputs->demand = demand_read(demand_path(inputs->call), &inputs->demand_options, err);
-    if (!inputs->demand)
+    if (!inputs->demand || read_measured(inputs, err) < 0)
         return -1;
     inputs->model = allocate_model_new(inputs->config, inputs->demand, &inputs->options, err);
     if (!inputs->model)
@@ -149,6 +180,7 @@ void allocate_inputs_clear(struct allocate_inputs *inputs)
     allocate_model_free(inputs->model);
     demand_free(inputs->demand);
     config_free(inputs->config);
+    mem_free(inputs->service_table);
     for (size_t i = 0; i < inputs->names.count; i++)
         mem_free(inputs->names.items[i]);
     array_clear(&inputs->names);
@@ -169,6 +201,20 @@ static int add_input(struct text *out, const char *what, const char *path, struc
     return 0;
 }
 
+static int add_services(const struct allocate_inputs *inputs, struct text *out, struct error *err)
+{
+    if (inputs->service_table && add_input(out, "service times", inputs->service_table, err) < 0)
+        return -1;
+    for (size_t i = 0; i < inputs->config->queue_count; i++) {
+        const struct config_queue *queue = &inputs->config->queues[i];
+        owned(chars) char *what = text_format("service times of %s", queue->name);
+
+        if (queue->service_file && add_input(out, what, queue->service_file, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
                            struct error *err)
 {
@@ -181,7 +227,8 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
     if (add_input(out, "configuration", inputs->config->path, err) < 0 ||
         add_input(out, "demand", demand_path(inputs->call), err) < 0 ||
         (inputs->demand_options.gaps &&
-         add_input(out, "gaps", inputs->demand_options.gaps, err) < 0))
+         add_input(out, "gaps", inputs->demand_options.gaps, err) < 0) ||
+        add_services(inputs, out, err) < 0)
         return -1;
     text_add(out,
              "options: days %" PRId64 ", scale-up %.12g, seeds %d, seed %" PRIu64 ", missing %s",

@@ -41,6 +41,7 @@ struct allocate_inputs {
     ARRAY(char *) names; /* of the rates */
     struct demand_options demand_options;
     struct config *config;
+    char *service_table; /* path of the measured service times that are used; NULL: none */
     struct demand *demand;
     struct allocate_model *model;
     bool is_forecast;            /* set before reading: plan for the forecast's upper bound */

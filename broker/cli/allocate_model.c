@@ -150,6 +150,7 @@ static int add_queues(struct model *model, const struct config *config, const st
                         options->percentile > 0 ? options->percentile : queue->percentile },
             .service_s = (double)queue->service_ms / SECOND_MS,
             .service_cv = queue->service_cv,
+            .shape = queue->service,
             .scale = queue->scale_up * options->scale,
             .survives_node = options->loses_node,
             .survives_zone = options->loses_zone,

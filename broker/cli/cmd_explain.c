@@ -35,6 +35,7 @@ const char explain_text[] =
     "become nodes. Where the schedule in the folder says another number, the wait with that one.\n"
     "\n"
     "JSON: is_feasible, windows: [{window, is_met, missing_nodes, queues: [{queue, workloads,\n"
+    "service: {law, mean_s, cv, requests (that were measured), origin},\n"
     "rate_per_s, peak_per_s, peak_at, replicas_for_target, replicas_degraded, replicas_lost,\n"
     "replicas_needed, replicas_granted, replicas_in_file and wait_in_file_s (null without a "
     "file),\n"
@@ -183,6 +184,14 @@ static int add_file(json_t *row, const struct explain_command *command, size_t w
     return 0;
 }
 
+/* Where the queue's service times come from. */
+static json_t *service_json(const struct service_shape *shape)
+{
+    return json_make("{s:s, s:f, s:f, s:f, s:s}", "law", service_law_name(shape->law, shape->cv),
+                     "mean_s", shape->mean_s, "cv", shape->cv, "requests", shape->requests,
+                     "origin", shape->origin);
+}
+
 static int add_queue(json_t *list, const struct explain_command *command,
                      const struct allocate_plan *plan, size_t window, size_t queue,
                      const struct schedule *file, struct error *err)
@@ -199,6 +208,7 @@ static int add_queue(json_t *list, const struct explain_command *command,
         "percentile", item->target.percentile);
 
     json_array_append_new(list, row);
+    json_object_set_new(row, "service", service_json(item->shape));
     if (cell->search.servers > 0 && add_reasons(row, command, plan, window, queue, err) < 0)
         return -1;
     return add_file(row, command, window, queue, file, err);
@@ -327,6 +337,16 @@ static void print_numbers(const json_t *row)
     }
 }
 
+static void print_service(const json_t *service)
+{
+    printf("  service     %.4g s, %s (cv %.3g), by %s", number(service, "mean_s"),
+           json_text_or(service, "law", ""), number(service, "cv"),
+           json_text_or(service, "origin", ""));
+    if (number(service, "requests") > 0)
+        printf(", of %.0f requests", number(service, "requests"));
+    printf("\n");
+}
+
 static void print_queue(const char *window, const json_t *row)
 {
     size_t i;
@@ -338,6 +358,7 @@ static void print_queue(const char *window, const json_t *row)
         printf("  %-11s %s: %d in %s, %d GPUs each\n", i == 0 ? "runs" : "",
                json_text_or(item, "workload", ""), (int)json_int_or(item, "replicas", 0),
                json_text_or(item, "cluster", ""), (int)json_int_or(item, "gpus", 0));
+    print_service(json_object_get(row, "service"));
     if (!json_object_get(row, "waits")) {
         printf("  demand      nothing arrives\n");
         print_numbers(row);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "broker/fleet/config_tables.h"
 #include "windows/calendar.h"
+#include "windows/service_file.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -216,6 +217,8 @@ static int place_all(struct config *config, struct error *err)
         place(file, &config->sources[i].ca);
         place(file, &config->sources[i].credentials);
     }
+    for (size_t i = 0; i < config->queue_count; i++)
+        place(file, &config->queues[i].service_file);
 
     size_t socket_max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
     const struct yaml_node *root = yaml_root(config->document);
@@ -225,6 +228,36 @@ static int place_all(struct config *config, struct error *err)
         return yaml_error(err, socket ? socket : root,
                           "the path of the socket has %zu characters with its folder, over %zu",
                           strlen(config->socket), socket_max);
+    return 0;
+}
+
+void config_set_service(struct config_queue *queue, struct service_shape *shape)
+{
+    int64_t mean_ms = (int64_t)(shape->mean_s * SECOND_MS + 0.5);
+
+    service_shape_free(queue->service);
+    queue->service = shape;
+    queue->service_ms = mean_ms > 0 ? mean_ms : 1;
+    queue->service_cv = shape->cv;
+}
+
+/* What the laws and files of the queues say. */
+static int read_services(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->queue_count; i++) {
+        struct config_queue *queue = &config->queues[i];
+        struct service_shape *shape;
+
+        if (queue->service_file)
+            shape = service_file_read(queue->service_file, err);
+        else
+            shape = service_shape_new(
+                queue->service_law ? service_law_parse(queue->service_law) : SERVICE_BY_CV,
+                (double)queue->service_ms / SECOND_MS, queue->service_cv, "configuration");
+        if (!shape)
+            return error_context(err, "queue %s", queue->name);
+        config_set_service(queue, shape);
+    }
     return 0;
 }
 
@@ -244,7 +277,8 @@ struct config *config_read(const char *path, struct error *err)
     config->document = steal(&document);
     if (refuse_empty(yaml_root(config->document), err) < 0 ||
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||
-        config_check(config, err) < 0 || place_all(config, err) < 0)
+        config_check(config, err) < 0 || place_all(config, err) < 0 ||
+        read_services(config, err) < 0)
         return NULL;
     return steal(&config);
 }
@@ -258,6 +292,8 @@ void config_free(struct config *config)
     for (size_t i = 0; i < config->workload_count; i++)
         mem_free(config->workloads[i].shares);
     section_free(CONFIG_WORKLOADS, config->workloads, config->workload_count);
+    for (size_t i = 0; i < config->queue_count; i++)
+        service_shape_free(config->queues[i].service);
     section_free(CONFIG_QUEUES, config->queues, config->queue_count);
     section_free(CONFIG_SOURCES, config->sources, config->source_count);
     section_free(CONFIG_POOLS, config->pools, config->pool_count);

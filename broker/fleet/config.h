@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "windows/service_shape.h"
 #include "windows/window.h"
 
 #include <stdbool.h>
@@ -87,10 +88,15 @@ struct config_queue {
     char *arrivals_low;
     const struct config_source *source;
     int64_t wait_target_ms;
-    double percentile;  /* 98 */
-    int64_t service_ms; /* mean time that one worker takes for one request */
-    double service_cv;  /* standard deviation over mean; 1: exponential */
-    double scale_up;    /* arrivals are multiplied by this before sizing */
+    double percentile;             /* 98 */
+    int64_t service_ms;            /* mean time that one worker takes for one request */
+    double service_cv;             /* standard deviation over mean; 1: exponential */
+    char *service_law;             /* NULL: the one that service_cv stands for */
+    char *service_file;            /* absolute path of measured times; NULL: none */
+    char *service_histogram;       /* what its source calls its times; NULL: nothing */
+    int64_t service_max_ms;        /* what no request takes longer than; 0: not known */
+    struct service_shape *service; /* owned; its mean and cv are those above */
+    double scale_up;               /* arrivals are multiplied by this before sizing */
 };
 
 struct config_headroom { /* what queues survive within twice their targets */
@@ -174,6 +180,9 @@ void config_free(struct config *config);
 char *config_find(const char *option, struct error *err) __attribute__((warn_unused_result));
 
 const struct config_cluster *config_cluster(const struct config *config, const char *name);
+/* From here on the queue's service times are these.  Takes the shape. */
+void config_set_service(struct config_queue *queue, struct service_shape *shape);
+
 const struct config_pool *config_pool(const struct config *config, const char *name);
 
 /* Key, type, default and meaning of every setting, as Markdown. */

@@ -189,10 +189,20 @@ static const struct setting queue_settings[] = {
       DAY_MS, "how long a request may wait, at the percentile" },
     { "percentile", SETTING_DOUBLE, offsetof(struct config_queue, percentile), "98", 1, 100,
       "of 100 requests, how many wait no longer than that" },
-    { "service", SETTING_DURATION, offsetof(struct config_queue, service_ms), NULL, 1, DAY_MS,
-      "mean time that one replica takes for one request" },
+    { "service", SETTING_DURATION, offsetof(struct config_queue, service_ms), "0s", 0, DAY_MS,
+      "mean time that one replica takes for one request; needed unless `service_file` says it" },
     { "service_cv", SETTING_DOUBLE, offsetof(struct config_queue, service_cv), "1", 0, 100,
-      "standard deviation of that time over its mean; 1: exponential" },
+      "standard deviation of that time over its mean; 0: constant; 1: exponential; else "
+      "lognormal" },
+    { "service_law", SETTING_TEXT, offsetof(struct config_queue, service_law), "", 0, 0,
+      "`constant`, `exponential` or `lognormal`, whatever `service_cv` is" },
+    { "service_file", SETTING_TEXT, offsetof(struct config_queue, service_file), "", 0, 0,
+      "instead of these: CSV of measured times, a column of seconds or seconds and count" },
+    { "service_histogram", SETTING_TEXT, offsetof(struct config_queue, service_histogram), "", 0, 0,
+      "prometheus: the histogram of its times, without `_bucket`, with its labels; `sluice "
+      "snapshot` measures it, and plans made from that snapshot use it instead of `service`" },
+    { "service_max", SETTING_DURATION, offsetof(struct config_queue, service_max_ms), "0s", 0,
+      DAY_MS, "no request takes longer: the bound of the histogram's last bucket" },
     { "scale_up", SETTING_DOUBLE, offsetof(struct config_queue, scale_up), "1", 0, 1000,
       "arrivals are multiplied by this before replicas are counted" },
 };

@@ -256,6 +256,24 @@ static void keys_of_sources(struct text *said, const struct text *good)
         expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
 }
 
+static void keys_of_services(struct text *said, const struct text *good)
+{
+    static const struct edit cases[][2] = {
+        { { "queues.speech.service", "0s" } },
+        { { "queues.speech.service", NULL } },
+        { { "queues.speech.service_law", "pareto" } },
+        { { "queues.chat-large.service_law", "constant" } },
+        { { "queues.chat-large.service_law", "exponential" },
+          { "queues.chat-large.service_cv", "0.5" } },
+        { { "queues.speech.service_file", "times.csv" } },
+        { { "queues.speech.service_histogram", "x" } },
+        { { "queues.speech.service_max", "10s" } },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
+}
+
 static void keys_of_the_calendar(struct text *said, const struct text *good)
 {
     static const struct edit cases[][1] = {
@@ -383,6 +401,7 @@ static void every_mistake_is_answered_with_file_line_and_key(void **state)
     each_key_alone(said, good);
     keys_together(said, good);
     keys_of_sources(said, good);
+    keys_of_services(said, good);
     keys_of_the_calendar(said, good);
     whole_files(said, good);
     expect_golden("errors.txt", said);

@@ -1,0 +1,152 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a plan's service times come from: a law, a file, or what a snapshot measured; the plan
+ * follows them, its header names them, and explain tells them.
+ */
+#include "tests/cli/planned.h"
+
+#define WITH " -c @/sluice.yaml -d @/week.csv --seeds 2 "
+
+/* The configuration with other words about chat's service time. */
+static void put_config(const char *folder, const char *service)
+{
+    static const char old[] = "service: 30s}";
+    const char *at = strstr(planned_config, old);
+    owned(chars) char *config = text_format("%.*s%s}%s", (int)(at - planned_config), planned_config,
+                                            service, at + strlen(old));
+
+    planned_put(folder, "sluice.yaml", config);
+}
+
+/* A hundred requests, half of a second and half of `slow_s`. */
+static void put_times(const char *folder, double slow_s)
+{
+    owned(chars) char *file = text_format("seconds,count\n1,50\n%g,50\n", slow_s);
+
+    planned_put(folder, "times.csv", file);
+}
+
+static int64_t replicas_of(const char *folder)
+{
+    owned(said) struct said said = expect_code(folder, 0, "explain workload chat-2x -o json" WITH);
+    owned(json) json_t *root = planned_json(&said);
+    const json_t *row = json_array_get(
+        json_at(json_array_get(json_at(root, "windows"), 0), "queues"), 0);
+
+    return json_int_or(row, "replicas_needed", -1);
+}
+
+static const char metrics[] =
+    "service: 30s, source: m, arrivals: a, service_histogram: 'x{y=\"z\"}'";
+
+static void put_measured_config(const char *folder)
+{
+    owned(text) struct text *file = NULL;
+
+    put_config(folder, metrics);
+    file = planned_file(folder, "sluice.yaml");
+    text_add(file, "sources: {m: {kind: prometheus, endpoint: 'http://127.0.0.1:9'}}\n");
+    planned_put(folder, "sluice.yaml", file->chars);
+}
+
+static void a_plan_follows_the_times_of_a_file(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+    int64_t as_given = replicas_of(folder);
+
+    (void)state;
+    put_config(folder, "service_file: times.csv");
+    put_times(folder, 59);
+    assert_in_range(replicas_of(folder), as_given - 3, as_given + 3); /* the same mean */
+    put_times(folder, 29);
+    assert_in_range(replicas_of(folder), 1, as_given * 2 / 3); /* half of it */
+
+    owned(said) struct said said = expect_code(folder, 0, "explain workload chat-2x" WITH);
+
+    assert_non_null(strstr(said.out->chars, "service     15 s, measured (cv 0.933), by /"));
+    assert_non_null(strstr(said.out->chars, "/times.csv, of 100 requests\n"));
+    planned_run(folder, "allocate" WITH);
+
+    owned(text) struct text *schedule = planned_file(folder, "schedules/day.yaml");
+
+    assert_non_null(strstr(schedule->chars, "# service times of chat times.csv sha256 "));
+}
+
+static void a_bad_file_is_refused_with_its_line(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+
+    (void)state;
+    put_config(folder, "service_file: times.csv");
+    planned_put(folder, "times.csv", "1\n2\nthree\n");
+
+    owned(said) struct said said = expect_code(folder, 1, "allocate" WITH);
+
+    assert_non_null(strstr(said.err->chars, "queue chat: "));
+    assert_non_null(strstr(said.err->chars, "times.csv:3: seconds: expected a number"));
+}
+
+static void a_law_is_told(void **state)
+{
+    static const char *const rows[][2] = {
+        { "service: 30s", "service     30 s, exponential (cv 1), by configuration\n" },
+        { "service: 30s, service_law: constant",
+          "service     30 s, constant (cv 0), by configuration\n" },
+        { "service: 30s, service_law: lognormal",
+          "service     30 s, lognormal (cv 1), by configuration\n" },
+    };
+    owned(test_folder) char *folder = planned_folder();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_config(folder, rows[i][0]);
+
+        owned(said) struct said said = expect_code(folder, 0, "explain workload chat-2x" WITH);
+
+        if (!strstr(said.out->chars, rows[i][1]))
+            fail_msg("%s: %s", rows[i][0], said.out->chars);
+    }
+}
+
+static void what_a_snapshot_measured_counts_instead_of_the_configuration(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+    int64_t as_given = replicas_of(folder);
+
+    (void)state;
+    put_measured_config(folder);
+
+    owned(said) struct said without = expect_code(folder, 0, "allocate" WITH);
+
+    assert_non_null(strstr(without.err->chars, "queue chat: its service time was not measured"));
+    assert_int_equal(replicas_of(folder), as_given);
+    planned_put(folder, "week.service.csv",
+                "queue,mean_s,from_s,to_s,count\nchat,15,0,10,500\nchat,15,10,30,500\n");
+    assert_in_range(replicas_of(folder), 1, as_given * 2 / 3);
+
+    owned(said) struct said with = expect_code(folder, 0, "allocate" WITH);
+    owned(said) struct said told = expect_code(folder, 0, "explain workload chat-2x" WITH);
+    owned(text) struct text *schedule = planned_file(folder, "schedules/day.yaml");
+
+    assert_null(strstr(with.err->chars, "not measured"));
+    assert_non_null(strstr(told.out->chars, "service     15 s, measured (cv "));
+    assert_non_null(strstr(told.out->chars, "/week.service.csv, of 1000 requests\n"));
+    assert_non_null(strstr(schedule->chars, "# service times week.service.csv sha256 "));
+    planned_put(folder, "week.service.csv", "queue,mean_s,from_s,to_s,count\nchat,15,0,10,x\n");
+
+    owned(said) struct said bad = expect_code(folder, 1, "allocate" WITH);
+
+    assert_non_null(strstr(bad.err->chars, "week.service.csv:2: count: expected a number"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_follows_the_times_of_a_file),
+        cmocka_unit_test(a_bad_file_is_refused_with_its_line),
+        cmocka_unit_test(a_law_is_told),
+        cmocka_unit_test(what_a_snapshot_measured_counts_instead_of_the_configuration),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks what was measured before anything is made of it: a histogram whose buckets contradict each
+ * other, or its sum, was not read as it is.
+ */
+#include "windows/service_shape.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double SHARE_LET_GO = 0.01; /* of all requests */
+static const double MEAN_MIN_S = 0.001;
+
+static const char *const law_names[SERVICE_LAWS] = {
+    [SERVICE_CONSTANT] = "constant",
+    [SERVICE_EXPONENTIAL] = "exponential",
+    [SERVICE_LOGNORMAL] = "lognormal",
+    [SERVICE_MEASURED] = "measured",
+};
+
+struct service_shape *service_shape_new(enum service_law law, double mean_s, double cv,
+                                        const char *origin)
+{
+    struct service_shape *shape = mem_new(sizeof *shape);
+
+    shape->law = law;
+    shape->mean_s = mean_s;
+    shape->cv = cv;
+    shape->origin = mem_copy_chars(origin);
+    return shape;
+}
+
+void service_shape_free(struct service_shape *shape)
+{
+    if (!shape)
+        return;
+    mem_free(shape->parts);
+    mem_free(shape->origin);
+    mem_free(shape);
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    const struct service_part *a = left;
+    const struct service_part *b = right;
+
+    if (a->from_s != b->from_s)
+        return a->from_s < b->from_s ? -1 : 1;
+    return a->to_s < b->to_s ? -1 : a->to_s > b->to_s;
+}
+
+static int check_parts(const struct service_part *parts, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct service_part *part = &parts[i];
+
+        if (!(part->from_s >= 0 && part->to_s >= part->from_s && part->count >= 0) ||
+            !(part->count <= 1e15))
+            return error_set(err, ERROR_INVALID, "%g requests between %g and %g s", part->count,
+                             part->from_s, part->to_s);
+        if (part->to_s > SERVICE_SECONDS_MAX)
+            return error_set(err, ERROR_INVALID, "a time of %g s is over a day", part->to_s);
+        if (i > 0 && part->from_s < parts[i - 1].to_s)
+            return error_set(err, ERROR_INVALID, "the times from %g and from %g s overlap",
+                             parts[i - 1].from_s, part->from_s);
+    }
+    return 0;
+}
+
+/* Mean and cv by the parts; the least and the greatest mean that they allow. */
+struct moments {
+    double count;
+    double mean_s;
+    double least_s;
+    double most_s;
+    double cv;
+};
+
+static struct moments moments_of(const struct service_part *parts, size_t count)
+{
+    struct moments sums = { 0 };
+    double squares = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double a = parts[i].from_s;
+        double b = parts[i].to_s;
+
+        sums.count += parts[i].count;
+        sums.least_s += parts[i].count * a;
+        sums.most_s += parts[i].count * b;
+        squares += parts[i].count * (a * a + a * b + b * b) / 3;
+    }
+    sums.least_s /= sums.count;
+    sums.most_s /= sums.count;
+    sums.mean_s = (sums.least_s + sums.most_s) / 2;
+    squares = squares / sums.count / (sums.mean_s * sums.mean_s) - 1;
+    sums.cv = squares > 1e-12 ? sqrt(squares) : 0;
+    return sums;
+}
+
+static int check_mean(const struct moments *moments, double mean_s, struct error *err)
+{
+    double slack_s = SHARE_LET_GO * moments->most_s;
+
+    if (!(mean_s >= MEAN_MIN_S) || mean_s > SERVICE_SECONDS_MAX)
+        return error_set(err, ERROR_INVALID, "a mean of %g s is not between 1 ms and a day",
+                         mean_s);
+    if (mean_s < moments->least_s - slack_s || mean_s > moments->most_s + slack_s)
+        return error_set(err, ERROR_INVALID,
+                         "the mean of %g s is not one of times whose mean is between %g and %g s",
+                         mean_s, moments->least_s, moments->most_s);
+    return 0;
+}
+
+struct service_shape *service_shape_measured(const struct service_part *parts, size_t count,
+                                             double mean_s, const char *origin, struct error *err)
+{
+    struct service_part *sorted = mem_new_array(count ?: 1, sizeof *sorted);
+    owned(service_shape) struct service_shape *shape = service_shape_new(SERVICE_MEASURED, 0, 0,
+                                                                         origin);
+    double requests = 0;
+
+    shape->parts = sorted;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].count != 0)
+            sorted[shape->count++] = parts[i];
+    qsort(sorted, shape->count, sizeof *sorted, compare_parts);
+    if (check_parts(sorted, shape->count, err) < 0)
+        return NULL;
+    for (size_t i = 0; i < shape->count; i++)
+        requests += sorted[i].count;
+    if (requests < SERVICE_REQUESTS_MIN) {
+        error_set(err, ERROR_INVALID, "%.0f requests were measured, and %d are needed", requests,
+                  SERVICE_REQUESTS_MIN);
+        return NULL;
+    }
+
+    struct moments moments = moments_of(sorted, shape->count);
+
+    shape->requests = requests;
+    shape->mean_s = mean_s != 0 ? mean_s : moments.mean_s;
+    shape->cv = moments.cv;
+    return check_mean(&moments, shape->mean_s, err) < 0 ? NULL : steal(&shape);
+}
+
+static int compare_buckets(const void *left, const void *right)
+{
+    const struct service_bucket *a = left;
+    const struct service_bucket *b = right;
+
+    return a->upper_s < b->upper_s ? -1 : a->upper_s > b->upper_s;
+}
+
+/* Sorts them, and evens out what extrapolation made fall. */
+static int check_buckets(struct service_bucket *buckets, size_t count, struct error *err)
+{
+    if (count < 2)
+        return error_set(err, ERROR_INVALID, "%zu buckets are no histogram", count);
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(buckets[i].upper_s) || !isfinite(buckets[i].count) || buckets[i].count < 0)
+            return error_set(err, ERROR_INVALID, "%g requests up to %g s", buckets[i].count,
+                             buckets[i].upper_s);
+        if (buckets[i].upper_s <= 0 && buckets[i].count > 0)
+            return error_set(err, ERROR_INVALID, "%g requests took no time (up to %g s)",
+                             buckets[i].count, buckets[i].upper_s);
+    }
+    qsort(buckets, count, sizeof *buckets, compare_buckets);
+    if (!isinf(buckets[count - 1].upper_s) || isinf(buckets[0].upper_s))
+        return error_set(err, ERROR_INVALID, "the bucket le=\"+Inf\" is missing");
+
+    double all = buckets[count - 1].count;
+
+    for (size_t i = 1; i < count; i++) {
+        struct service_bucket *bucket = &buckets[i];
+        double before = buckets[i - 1].count;
+
+        if (bucket->upper_s == buckets[i - 1].upper_s)
+            return error_set(err, ERROR_INVALID, "two buckets end at %g s", bucket->upper_s);
+        if (before - bucket->count > SHARE_LET_GO * all)
+            return error_set(err, ERROR_INVALID,
+                             "%g requests up to %g s, and only %g up to %g s: no histogram", before,
+                             buckets[i - 1].upper_s, bucket->count, bucket->upper_s);
+        if (bucket->count < before)
+            bucket->count = before;
+    }
+    return 0;
+}
+
+/* The part above the last bound. */
+static int set_tail(struct service_part *tail, double all, double max_s, struct error *err)
+{
+    if (max_s == 0 && tail->count > SHARE_LET_GO * all)
+        return error_set(err, ERROR_INVALID,
+                         "%.1f of 100 requests took longer than the last bucket, %g s: add buckets "
+                         "above it, or set service_max",
+                         100 * tail->count / all, tail->from_s);
+    if (max_s != 0 && max_s < tail->from_s)
+        return error_set(err, ERROR_INVALID,
+                         "service_max (%g s) is less than the last bucket, %g s", max_s,
+                         tail->from_s);
+    tail->to_s = max_s != 0 ? max_s : tail->from_s;
+    return 0;
+}
+
+struct service_shape *service_shape_of_histogram(struct service_bucket *buckets, size_t count,
+                                                 double sum_s, double max_s, const char *origin,
+                                                 struct error *err)
+{
+    if (check_buckets(buckets, count, err) < 0)
+        return NULL;
+
+    struct service_part *parts = mem_new_array(count, sizeof *parts);
+    double all = buckets[count - 1].count;
+    double before = 0;
+    struct service_shape *shape = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = (struct service_part){
+            .from_s = i > 0 && buckets[i - 1].upper_s > 0 ? buckets[i - 1].upper_s : 0,
+            .to_s = buckets[i].upper_s > 0 ? buckets[i].upper_s : 0,
+            .count = buckets[i].count - before,
+        };
+        before = buckets[i].count;
+    }
+    if (all < SERVICE_REQUESTS_MIN)
+        error_set(err, ERROR_INVALID, "%.0f requests were measured, and %d are needed", all,
+                  SERVICE_REQUESTS_MIN);
+    else if (!(sum_s > 0) || isinf(sum_s))
+        error_set(err, ERROR_INVALID, "the sum of the times is %g s", sum_s);
+    else if (set_tail(&parts[count - 1], all, max_s, err) == 0)
+        shape = service_shape_measured(parts, count, sum_s / all, origin, err);
+    mem_free(parts);
+    return shape;
+}
+
+const char *service_law_name(enum service_law law, double cv)
+{
+    if (law == SERVICE_BY_CV)
+        law = cv == 0 ? SERVICE_CONSTANT : cv == 1 ? SERVICE_EXPONENTIAL : SERVICE_LOGNORMAL;
+    return law_names[law];
+}
+
+enum service_law service_law_parse(const char *name)
+{
+    for (enum service_law law = SERVICE_CONSTANT; law < SERVICE_MEASURED; law++)
+        if (text_equal(law_names[law], name))
+            return law;
+    return SERVICE_LAWS;
+}

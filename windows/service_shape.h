@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known of how long a worker takes for a request: a mean and a law, or what was measured,
+ * as parts of the requests that took between two times.  Within a part every time is equally
+ * likely; where the mean is known better than the parts tell it, all times are scaled to it.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+enum service_law {
+    SERVICE_BY_CV, /* cv 0: constant; 1: exponential; anything else: lognormal */
+    SERVICE_CONSTANT,
+    SERVICE_EXPONENTIAL,
+    SERVICE_LOGNORMAL,
+    SERVICE_MEASURED,
+    SERVICE_LAWS,
+};
+
+enum { SERVICE_REQUESTS_MIN = 100, SERVICE_SECONDS_MAX = 86400 };
+
+struct service_part {
+    double from_s;
+    double to_s; /* equal: all took just that long */
+    double count;
+};
+
+struct service_shape {
+    enum service_law law;
+    double mean_s;
+    double cv;
+    struct service_part *parts; /* ascending; of SERVICE_MEASURED only */
+    size_t count;
+    double requests; /* that were measured */
+    char *origin;    /* who says so, for people */
+};
+
+/* A bucket of a classic Prometheus histogram: how many took at most upper_s (INFINITY: all). */
+struct service_bucket {
+    double upper_s;
+    double count;
+};
+
+struct service_shape *service_shape_new(enum service_law law, double mean_s, double cv,
+                                        const char *origin)
+    __attribute__((returns_nonnull, warn_unused_result));
+void service_shape_free(struct service_shape *shape);
+
+/* From parts in any order, copied; mean_s 0: theirs.  ERROR_INVALID for what no times can be: parts
+   that are negative or no numbers, too few requests, a mean that lies outside them. */
+struct service_shape *service_shape_measured(const struct service_part *parts, size_t count,
+                                             double mean_s, const char *origin, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* From a histogram's buckets in any order and the sum of all times.  Counts that fall by less than
+   a hundredth of all (each bucket is extrapolated on its own) are raised to the one before.  What
+   lies above the last bound counts as that bound; more than a hundredth there is refused, unless
+   max_s (0: none) says how long it takes at most. */
+struct service_shape *service_shape_of_histogram(struct service_bucket *buckets, size_t count,
+                                                 double sum_s, double max_s, const char *origin,
+                                                 struct error *err)
+    __attribute__((warn_unused_result));
+
+/* "constant", "exponential", "lognormal", "measured"; of SERVICE_BY_CV by its cv. */
+const char *service_law_name(enum service_law law, double cv);
+
+/* constant, exponential or lognormal; SERVICE_LAWS for anything else. */
+enum service_law service_law_parse(const char *name);
+
+static inline void owned_service_shape(struct service_shape **shape)
+{
+    service_shape_free(*shape);
+}

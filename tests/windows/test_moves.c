@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The cheapest moves against every plan there is on small weeks, and against the plain quadratic
+ * recursion on long ones.
+ */
+#include "base/memory.h"
+#include "base/random.h"
+#include "tests/support/unit.h"
+#include "windows/backtest/moves.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { SMALL_SLOTS = 6, SMALL_NODES = 4, LONG_SLOTS = 200, LONG_NODES = 40 };
+
+static struct moves_cost random_cost(struct random *random, int nodes_max)
+{
+    return (struct moves_cost){ nodes_max, 1.0 / 12, random_between(random, 0, 0.3),
+                                random_between(random, 0, 0.3) };
+}
+
+/* The least over all plans; `groups` may be NULL. */
+static double least_of_all(const int *need, const int *groups, size_t slots,
+                           const struct moves_cost *cost)
+{
+    double least = INFINITY;
+    int plans = 1;
+
+    for (size_t i = 0; i < slots; i++)
+        plans *= cost->nodes_max + 1;
+    for (int plan = 0; plan < plans; plan++) {
+        int nodes[SMALL_SLOTS];
+        bool is_valid = true;
+
+        for (size_t i = 0, rest = (size_t)plan; i < slots; i++) {
+            nodes[i] = (int)(rest % (size_t)(cost->nodes_max + 1));
+            rest /= (size_t)(cost->nodes_max + 1);
+            is_valid = is_valid && nodes[i] >= need[i];
+            for (size_t j = 0; groups && j < i; j++)
+                is_valid = is_valid && (groups[i] != groups[j] || nodes[i] == nodes[j]);
+        }
+        if (is_valid)
+            least = fmin(least, moves_cost_of(nodes, slots, cost));
+    }
+    return least;
+}
+
+static void small_weeks_cost_what_the_best_of_all_plans_costs(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 1);
+    for (int trial = 0; trial < 300; trial++) {
+        struct moves_cost cost = random_cost(&random, 1 + (int)random_below(&random, SMALL_NODES));
+        size_t slots = 1 + random_below(&random, SMALL_SLOTS);
+        int groups = 1 + (int)random_below(&random, 4);
+        int need[SMALL_SLOTS];
+        int group_of_slot[SMALL_SLOTS];
+        int nodes[SMALL_SLOTS];
+
+        for (size_t i = 0; i < slots; i++) {
+            need[i] = (int)random_below(&random, (uint64_t)cost.nodes_max + 1);
+            group_of_slot[i] = (int)random_below(&random, (uint64_t)groups);
+        }
+
+        double best = moves_best(need, slots, &cost, nodes);
+
+        assert_true(fabs(best - least_of_all(need, NULL, slots, &cost)) < 1e-9);
+        assert_true(fabs(best - moves_cost_of(nodes, slots, &cost)) < 1e-9);
+        for (size_t i = 0; i < slots; i++)
+            assert_true(nodes[i] >= need[i] && nodes[i] <= cost.nodes_max);
+
+        double windowed = moves_windowed(need, group_of_slot, slots, groups, &cost, nodes);
+
+        assert_true(fabs(windowed - least_of_all(need, group_of_slot, slots, &cost)) < 1e-9);
+        assert_true(fabs(windowed - moves_cost_of(nodes, slots, &cost)) < 1e-9);
+        for (size_t i = 0; i < slots; i++) {
+            assert_true(nodes[i] >= need[i] && nodes[i] <= cost.nodes_max);
+            for (size_t j = 0; j < i; j++)
+                assert_true(group_of_slot[i] != group_of_slot[j] || nodes[i] == nodes[j]);
+        }
+    }
+}
+
+/* O(slots nodes^2), over costs that a stage may have. */
+static double plain(const double *stages, size_t slots, const struct moves_cost *cost)
+{
+    double least[LONG_NODES + 1] = { 0 };
+    double best = INFINITY;
+
+    for (size_t slot = 0; slot < slots; slot++) {
+        double next[LONG_NODES + 1];
+
+        for (int n = 0; n <= cost->nodes_max; n++) {
+            next[n] = slot == 0 ? 0 : INFINITY;
+            for (int from = 0; slot > 0 && from <= cost->nodes_max; from++)
+                next[n] = fmin(next[n], least[from] + (n > from ? (n - from) * cost->up_h
+                                                                : (from - n) * cost->down_h));
+            next[n] += stages[slot * (size_t)(cost->nodes_max + 1) + (size_t)n];
+        }
+        memcpy(least, next, sizeof least);
+    }
+    for (int n = 0; n <= cost->nodes_max; n++)
+        best = fmin(best, least[n]);
+    return best;
+}
+
+static void long_weeks_cost_what_the_plain_recursion_says(void **state)
+{
+    static double stages[LONG_SLOTS * (LONG_NODES + 1)];
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 2);
+    for (int trial = 0; trial < 40; trial++) {
+        struct moves_cost cost = random_cost(&random, LONG_NODES);
+        int need[LONG_SLOTS];
+        int nodes[LONG_SLOTS];
+
+        for (size_t i = 0; i < LONG_SLOTS; i++) {
+            need[i] = (int)random_below(&random, LONG_NODES + 1);
+            for (int n = 0; n <= LONG_NODES; n++)
+                stages[i * (LONG_NODES + 1) + (size_t)n] = n < need[i] ? INFINITY : n * cost.slot_h;
+        }
+        assert_true(fabs(moves_best(need, LONG_SLOTS, &cost, nodes) -
+                         plain(stages, LONG_SLOTS, &cost)) < 1e-6);
+        assert_true(fabs(moves_cost_of(nodes, LONG_SLOTS, &cost) -
+                         plain(stages, LONG_SLOTS, &cost)) < 1e-6);
+        for (size_t i = 0; i < COUNT_OF(stages); i++)
+            stages[i] = random_below(&random, 10) == 0 ? INFINITY : random_unit(&random);
+        cost.down_h = -cost.down_h;
+        assert_true(fabs(moves_staged(stages, LONG_SLOTS, &cost, NULL) -
+                         plain(stages, LONG_SLOTS, &cost)) < 1e-6);
+    }
+}
+
+static void a_short_gap_is_not_worth_a_release(void **state)
+{
+    struct moves_cost cost = { 10, 1.0 / 12, 0.5, 0.25 };
+    int need[20];
+    int nodes[20];
+
+    (void)state;
+    for (int gap = 1; gap < 18; gap++) {
+        bool is_released = gap > 9; /* 0.75 hours of a node */
+
+        for (int i = 0; i < 20; i++)
+            need[i] = i > 0 && i <= gap ? 0 : 4;
+        if (gap == 9)
+            continue; /* either */
+        moves_best(need, 20, &cost, nodes);
+        assert_int_equal(nodes[1], is_released ? 0 : 4);
+    }
+}
+
+static void more_than_there_is_costs_without_end(void **state)
+{
+    struct moves_cost cost = { 3, 1, 1, 1 };
+    int need[] = { 1, 4, 1 };
+    int groups[] = { 0, 1, 0 };
+    int nodes[] = { -1, -1, -1 };
+
+    (void)state;
+    assert_true(isinf(moves_best(need, 3, &cost, nodes)));
+    assert_true(isinf(moves_windowed(need, groups, 3, 2, &cost, nodes)));
+    assert_int_equal(nodes[0], -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_weeks_cost_what_the_best_of_all_plans_costs),
+        cmocka_unit_test(long_weeks_cost_what_the_plain_recursion_says),
+        cmocka_unit_test(a_short_gap_is_not_worth_a_release),
+        cmocka_unit_test(more_than_there_is_costs_without_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The cheapest way to follow a known need with whole nodes, when every move costs: exactly the
+ * least of
+ *
+ *     sum n_t slot_h + up_h sum (n_t - n_{t-1})+ + down_h sum (n_{t-1} - n_t)+
+ *
+ * in node-hours over all integers n_t from need_t to nodes_max.  Between moves nothing is lost, and
+ * the first number of nodes is there already: a move is what differs between two slots.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct moves_cost {
+    int nodes_max;
+    double slot_h;
+    double up_h;   /* lost by each node that comes: its lead time */
+    double down_h; /* lost by each node that goes: its lead time and the work it evicts */
+};
+
+/* Infinite, with ret_nodes untouched, where a need is greater than nodes_max.  ret_nodes (may be
+   NULL): one number a slot. */
+double moves_best(const int *need, size_t slots, const struct moves_cost *cost, int *ret_nodes);
+
+/* The same where all slots of a group (0 .. groups - 1) have one number of nodes. */
+double moves_windowed(const int *need, const int *group_of_slot, size_t slots, int groups,
+                      const struct moves_cost *cost, int *ret_nodes);
+
+/* The same where n nodes in slot t cost stages[t * (nodes_max + 1) + n] instead of n slot_h; an
+   infinite one forbids it.  The costs of moves may be negative here. */
+double moves_staged(const double *stages, size_t slots, const struct moves_cost *cost,
+                    int *ret_nodes);
+
+/* What a given path costs. */
+double moves_cost_of(const int *nodes, size_t slots, const struct moves_cost *cost);

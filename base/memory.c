@@ -6,6 +6,7 @@
  */
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,11 @@ void mem_free(void *block)
 static void *new_for_jansson(size_t size)
 {
     return mem_resize(NULL, size, 1);
+}
+
+void mem_trim(void)
+{
+    malloc_trim(0);
 }
 
 void mem_setup(void)

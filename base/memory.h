@@ -49,6 +49,9 @@ char *mem_copy_chars(const char *chars) __attribute__((warn_unused_result));
 /* NULL is legal. */
 void mem_free(void *block);
 
+/* Gives free pages back to the system: for after something large and rare. */
+void mem_trim(void);
+
 /* Gives jansson, libcurl and SQLite users one place: routes jansson through these functions and
    seeds its hash.  Call once, first thing in main(). */
 void mem_setup(void);

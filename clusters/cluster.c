@@ -48,15 +48,14 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
     cluster->world = world;
     cluster->name = mem_copy_chars(settings->name);
     cluster->session = kube_session_new(world, cluster->name, config);
-    cluster->snapshot.nodes = map_new(kube_nodes.free);
-    cluster->snapshot.pods = map_new(kube_pods.free);
-    cluster->snapshot.unreadable = map_new(mem_free);
+    snapshot_init(&cluster->snapshot);
     cluster->news_timer = timer_new(world->loop, on_news, cluster);
 
-    struct kube_store nodes = { &cluster->snapshot.nodes, cluster->snapshot.unreadable,
-                                &cluster->snapshot.nodes_seen_ms };
-    struct kube_store pods = { &cluster->snapshot.pods, cluster->snapshot.unreadable,
-                               &cluster->snapshot.pods_seen_ms };
+    struct snapshot *snapshot = &cluster->snapshot;
+    struct kube_store nodes = { &snapshot->nodes, snapshot->unreadable, &snapshot->nodes_seen_ms,
+                                &snapshot->nodes_by_provider, snapshot->texts };
+    struct kube_store pods = { &snapshot->pods, snapshot->unreadable, &snapshot->pods_seen_ms,
+                               &snapshot->pods_by_node, snapshot->texts };
     cluster->nodes = kube_watch_new(cluster->session, &kube_nodes, &nodes, on_changed, cluster);
     cluster->pods = kube_watch_new(cluster->session, &kube_pods, &pods, on_changed, cluster);
     return cluster;
@@ -70,9 +69,7 @@ void cluster_close(struct cluster *cluster)
     kube_watch_free(cluster->pods);
     kube_session_free(cluster->session);
     timer_free(cluster->news_timer);
-    map_free(cluster->snapshot.nodes);
-    map_free(cluster->snapshot.pods);
-    map_free(cluster->snapshot.unreadable);
+    snapshot_clear(&cluster->snapshot);
     mem_free(cluster->name);
     mem_free(cluster);
 }

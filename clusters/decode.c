@@ -6,142 +6,48 @@
  */
 #include "base/json.h"
 #include "base/text.h"
+#include "clusters/fields.h"
 #include "clusters/snapshot.h"
 
 #include <limits.h>
 #include <string.h>
 
-static const char GPU_RESOURCE[] = "nvidia.com/gpu";
+enum { GRACE_OTHERWISE_S = 30, ANNOTATION_MOST = 256 };
 
-enum { GRACE_OTHERWISE_S = 30 };
-
-/* "8", 8, "2k" or "8000m": what the API may write for a whole number of devices. */
-static int gpu_count(const json_t *quantity, const char *where, int *ret_count, struct error *err)
+/* Annotations are anybody's notebook.  What controllers write for each other, and never ask us to
+   read, is left out, and so is what is too long for a word of instruction. */
+static bool is_kept(const char *key, const char *value)
 {
-    long long number = 0;
-    if (json_is_integer(quantity)) {
-        number = json_integer_value(quantity);
-    } else if (json_is_string(quantity)) {
-        owned(chars) char *digits = mem_copy_chars(json_string_value(quantity));
-        size_t length = strlen(digits);
-        char suffix = length > 1 ? digits[length - 1] : '\0';
-        if (suffix == 'k' || suffix == 'm')
-            digits[length - 1] = '\0';
-        if (!text_to_int(digits, 0, INT_MAX, &number) || (suffix == 'm' && number % 1000 != 0))
-            return error_set(err, ERROR_CORRUPT, "%s/%s: \"%s\" is no number of devices", where,
-                             GPU_RESOURCE, json_string_value(quantity));
-        number = suffix == 'k' ? number * 1000 : suffix == 'm' ? number / 1000 : number;
-    } else {
-        return error_set(err, ERROR_CORRUPT, "%s/%s: expected a quantity", where, GPU_RESOURCE);
+    static const char *const noise[] = {
+        "cni.projectcalico.org/", "k8s.v1.cni.cncf.io/",    "k8s.ovn.org/",
+        "kubectl.kubernetes.io/", "volumes.kubernetes.io/", "csi.volume.kubernetes.io/",
+        "projectcalico.org/",
+    };
+    for (size_t i = 0; i < COUNT_OF(noise); i++) {
+        if (text_starts_with(key, noise[i]))
+            return false;
     }
-    if (number < 0 || number > INT_MAX)
-        return error_set(err, ERROR_CORRUPT, "%s/%s: %lld is out of range", where, GPU_RESOURCE,
-                         number);
-    *ret_count = (int)number;
-    return 0;
-}
-
-/* The GPUs in a map of quantities; 0 where there is none.  An absent map counts as empty. */
-static int gpus_in(const json_t *object, const char *path, int *ret_count, struct error *err)
-{
-    json_t *quantities = NULL;
-    if (json_find_object(object, path, &quantities, err) < 0)
-        return -1;
-
-    const json_t *quantity = json_object_get(quantities, GPU_RESOURCE);
-    *ret_count = 0;
-    return quantity ? gpu_count(quantity, path, ret_count, err) : 0;
-}
-
-static int find_time(const json_t *object, const char *path, struct wall_time *ret_wall,
-                     struct error *err)
-{
-    const char *chars = NULL;
-    if (json_find_text(object, path, &chars, err) < 0)
-        return -1;
-    if (!chars)
-        return 0;
-    if (wall_parse(chars, false, ret_wall, err) < 0) {
-        err->kind = ERROR_CORRUPT;
-        return error_context(err, "%s", path);
-    }
-    return 0;
-}
-
-static int copy_text(const json_t *object, const char *path, char **ret_copy, struct error *err)
-{
-    const char *chars = "";
-    if (json_find_text(object, path, &chars, err) < 0)
-        return -1;
-    *ret_copy = mem_copy_chars(chars);
-    return 0;
-}
-
-static int copy_name(const json_t *object, const char *path, char **ret_copy, struct error *err)
-{
-    const char *chars = NULL;
-    if (json_need_text(object, path, &chars, err) < 0)
-        return -1;
-    if (chars[0] == '\0')
-        return error_set(err, ERROR_CORRUPT, "%s: is empty", path);
-    *ret_copy = mem_copy_chars(chars);
-    return 0;
-}
-
-/* The map of texts at the path as a value of its own: the rest of the object may go. */
-static int copy_texts(const json_t *object, const char *path, json_t **ret_map, struct error *err)
-{
-    json_t *found = NULL;
-    if (json_find_object(object, path, &found, err) < 0)
-        return -1;
-
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach(found, key, value)
-    {
-        if (!json_is_string(value))
-            return error_set(err, ERROR_CORRUPT, "%s: \"%s\" is no text", path, key);
-    }
-    *ret_map = found ? json_incref(found) : json_object();
-    return 0;
-}
-
-static int condition_is_true(const json_t *object, const char *type, bool *ret_true,
-                             struct error *err)
-{
-    json_t *conditions = NULL;
-    if (json_find_array(object, "status/conditions", &conditions, err) < 0)
-        return -1;
-
-    size_t at = 0;
-    const json_t *condition = NULL;
-    *ret_true = false;
-    json_array_foreach(conditions, at, condition)
-    {
-        if (text_equal(json_text_or(condition, "type", ""), type))
-            *ret_true = text_equal(json_text_or(condition, "status", ""), "True");
-    }
-    return 0;
+    return strlen(value) <= ANNOTATION_MOST;
 }
 
 static int node_fill(struct node *node, const json_t *object, struct error *err)
 {
     json_t *taints = NULL;
-    if (copy_name(object, "metadata/name", &node->name, err) < 0 ||
-        copy_name(object, "metadata/uid", &node->uid, err) < 0 ||
-        copy_name(object, "metadata/resourceVersion", &node->resource_version, err) < 0 ||
-        copy_text(object, "spec/providerID", &node->provider_id, err) < 0 ||
-        copy_texts(object, "metadata/labels", &node->labels, err) < 0 ||
-        copy_texts(object, "metadata/annotations", &node->annotations, err) < 0 ||
+    if (field_name(object, "metadata/name", &node->name, err) < 0 ||
+        field_name(object, "metadata/uid", &node->uid, err) < 0 ||
+        field_name(object, "metadata/resourceVersion", &node->resource_version, err) < 0 ||
+        field_text(object, "spec/providerID", &node->provider_id, err) < 0 ||
+        field_map(object, "metadata/labels", NULL, &node->labels, err) < 0 ||
+        field_map(object, "metadata/annotations", is_kept, &node->annotations, err) < 0 ||
         json_find_array(object, "spec/taints", &taints, err) < 0 ||
         json_find_bool(object, "spec/unschedulable", &node->is_unschedulable, err) < 0 ||
-        find_time(object, "metadata/creationTimestamp", &node->created, err) < 0 ||
-        condition_is_true(object, "Ready", &node->is_ready, err) < 0 ||
-        gpus_in(object, "status/allocatable", &node->gpus, err) < 0)
+        field_time(object, "metadata/creationTimestamp", &node->created, err) < 0 ||
+        field_condition(object, "Ready", &node->is_ready, err) < 0 ||
+        field_gpus(object, "status/allocatable", &node->gpus, err) < 0)
         return -1;
 
     struct wall_time deletion = { 0 };
-    if (find_time(object, "metadata/deletionTimestamp", &deletion, err) < 0)
+    if (field_time(object, "metadata/deletionTimestamp", &deletion, err) < 0)
         return -1;
 
     size_t at = 0;
@@ -175,8 +81,8 @@ static int container_gpus(const json_t *container, int *ret_count, struct error 
 {
     int requested = 0;
     int limited = 0;
-    if (gpus_in(container, "resources/requests", &requested, err) < 0 ||
-        gpus_in(container, "resources/limits", &limited, err) < 0)
+    if (field_gpus(container, "resources/requests", &requested, err) < 0 ||
+        field_gpus(container, "resources/limits", &limited, err) < 0)
         return -1;
     *ret_count = requested > limited ? requested : limited;
     return 0;
@@ -240,12 +146,53 @@ static int pod_owner(struct pod *pod, const json_t *object, struct error *err)
         if (text_equal(json_text_or(owner, "kind", ""), "Node"))
             pod->is_mirror = true;
     }
-    if (controller && (copy_name(controller, "kind", &pod->owner_kind, err) < 0 ||
-                       copy_name(controller, "name", &pod->owner_name, err) < 0))
+    if (controller && (field_name(controller, "kind", &pod->owner_kind, err) < 0 ||
+                       field_name(controller, "name", &pod->owner_name, err) < 0))
         return error_context(err, "metadata/ownerReferences");
     if (!controller) {
-        pod->owner_kind = mem_copy_chars("");
-        pod->owner_name = mem_copy_chars("");
+        pod->owner_kind = shared_text_of("");
+        pod->owner_name = shared_text_of("");
+    }
+    return 0;
+}
+
+/* Their names, "a, b": reported when they hold a pod, and never lifted. */
+static int pod_finalizers(struct pod *pod, const json_t *object, struct error *err)
+{
+    owned(text) struct text *names = text_new(512);
+    json_t *finalizers = NULL;
+    if (json_find_array(object, "metadata/finalizers", &finalizers, err) < 0)
+        return -1;
+
+    size_t at = 0;
+    const json_t *name = NULL;
+    json_array_foreach(finalizers, at, name)
+    {
+        if (!json_is_string(name))
+            return error_set(err, ERROR_CORRUPT, "metadata/finalizers: expected texts");
+        text_add(names, "%s%s", at > 0 ? ", " : "", json_string_value(name));
+    }
+    pod->finalizers = shared_text_new(names->chars, names->length);
+    return 0;
+}
+
+/* What dies with the pod though it is on a disk: emptyDir and hostPath; memory is no disk. */
+static int pod_storage(struct pod *pod, const json_t *object, struct error *err)
+{
+    json_t *volumes = NULL;
+    if (json_find_array(object, "spec/volumes", &volumes, err) < 0)
+        return -1;
+
+    size_t at = 0;
+    const json_t *volume = NULL;
+    json_array_foreach(volumes, at, volume)
+    {
+        const json_t *empty = json_object_get(volume, "emptyDir");
+        if (json_object_get(volume, "hostPath") ||
+            (empty && !text_equal(json_text_or(empty, "medium", ""), "Memory")))
+            pod->has_local_storage = true;
+        if (json_object_get(volume, "persistentVolumeClaim"))
+            pod->has_claims = true;
     }
     return 0;
 }
@@ -273,28 +220,25 @@ static int pod_phase(const json_t *object, enum pod_phase *ret_phase, struct err
 
 static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
 {
-    json_t *annotations = NULL;
-    json_t *finalizers = NULL;
     pod->grace_s = GRACE_OTHERWISE_S;
-    if (copy_name(object, "metadata/namespace", &pod->namespace, err) < 0 ||
-        copy_name(object, "metadata/name", &pod->name, err) < 0 ||
-        copy_name(object, "metadata/uid", &pod->uid, err) < 0 ||
-        copy_text(object, "spec/nodeName", &pod->node_name, err) < 0 ||
-        copy_texts(object, "metadata/labels", &pod->labels, err) < 0 ||
-        json_find_object(object, "metadata/annotations", &annotations, err) < 0 ||
-        json_find_array(object, "metadata/finalizers", &finalizers, err) < 0 ||
+    if (field_name(object, "metadata/namespace", &pod->namespace, err) < 0 ||
+        field_name(object, "metadata/name", &pod->name, err) < 0 ||
+        field_name(object, "metadata/uid", &pod->uid, err) < 0 ||
+        field_text(object, "spec/nodeName", &pod->node_name, err) < 0 ||
+        field_map(object, "metadata/labels", NULL, &pod->labels, err) < 0 ||
+        field_map(object, "metadata/annotations", is_kept, &pod->annotations, err) < 0 ||
+        pod_finalizers(pod, object, err) < 0 || pod_storage(pod, object, err) < 0 ||
         pod_owner(pod, object, err) < 0 || pod_phase(object, &pod->phase, err) < 0 ||
-        condition_is_true(object, "Ready", &pod->is_ready, err) < 0 ||
-        find_time(object, "metadata/creationTimestamp", &pod->created, err) < 0 ||
-        find_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
-        find_time(object, "status/startTime", &pod->started, err) < 0 ||
+        field_condition(object, "Ready", &pod->is_ready, err) < 0 ||
+        field_time(object, "metadata/creationTimestamp", &pod->created, err) < 0 ||
+        field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
+        field_time(object, "status/startTime", &pod->started, err) < 0 ||
         json_find_int(object, "spec/terminationGracePeriodSeconds", &pod->grace_s, err) < 0 ||
         pod_gpus(object, &pod->gpus, err) < 0)
         return -1;
 
-    if (json_object_get(annotations, "kubernetes.io/config.mirror"))
+    if (pod_annotation(pod, "kubernetes.io/config.mirror"))
         pod->is_mirror = true;
-    pod->has_finalizers = json_array_size(finalizers) > 0;
     pod->gang = gang_of_pod(object);
     return 0;
 }

@@ -137,7 +137,7 @@ static enum http_method method_of(enum kube_verb verb)
     case KUBE_DELETE:
         return HTTP_DELETE;
     case KUBE_READ:
-    case KUBE_WATCH:
+    case KUBE_STREAM:
         break;
     }
     return HTTP_GET;
@@ -183,7 +183,7 @@ static void on_answer(void *context, const struct http_answer *answer, const str
     }
     if (answer->status == 401 && ask_again(exchange))
         return;
-    if (exchange->verb == KUBE_WATCH && answer->status == 200) {
+    if (exchange->verb == KUBE_STREAM && answer->status == 200) {
         finish(exchange, NULL, NULL);
         return;
     }

@@ -21,7 +21,7 @@ struct kube_exchange;
 
 enum kube_verb {
     KUBE_READ,
-    KUBE_WATCH, /* on_chunk gets the body */
+    KUBE_STREAM, /* a watch, or a list as it comes: on_chunk gets the body of a 200 */
     KUBE_PATCH,
     KUBE_EVICT,
     KUBE_DELETE, /* "it is gone" is a success */
@@ -37,8 +37,8 @@ struct kube_call {
     http_chunk_fn on_chunk;
 };
 
-/* Exactly one of body and err is not NULL, but for KUBE_WATCH, which may end with neither.  body is
-   borrowed.  ERROR_CONFLICT of a read is 410: begin the list anew. */
+/* Exactly one of body and err is not NULL, but for KUBE_STREAM, which may end with neither.  body
+   is borrowed.  ERROR_CONFLICT of a read is 410: begin the list anew. */
 typedef void (*kube_done_fn)(void *context, const json_t *body, const struct error *err);
 
 /* Takes config.  The name is for error texts and must outlive the session. */

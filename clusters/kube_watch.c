@@ -14,8 +14,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "clusters/kube_error.h"
 #include "clusters/kube_frames.h"
-#include "clusters/snapshot.h"
+#include "clusters/kube_page.h"
 
 #include <string.h>
 
@@ -43,6 +44,8 @@ struct kube_watch {
     struct kube_frames *frames;
 
     struct map *listed; /* the list being read; NULL while watching */
+    struct index *listed_index;
+    struct kube_page *page; /* of the list, under way */
     struct map *listed_unreadable;
     char *continue_token; /* of its next page; NULL: the first */
     int64_t list_began_ms;
@@ -56,30 +59,6 @@ struct kube_watch {
     int failures;
     char trouble[ERROR_TEXT_SIZE + 64];
 };
-
-static void *decode_node(const json_t *object, struct error *err)
-{
-    return node_decode(object, err);
-}
-
-static void *decode_pod(const json_t *object, struct error *err)
-{
-    return pod_decode(object, err);
-}
-
-static void free_node(void *node)
-{
-    node_free(node);
-}
-
-static void free_pod(void *pod)
-{
-    pod_free(pod);
-}
-
-const struct kube_kind kube_nodes = { "nodes", "/api/v1/nodes", "metadata/name", decode_node,
-                                      free_node };
-const struct kube_kind kube_pods = { "pods", "/api/v1/pods", "metadata/uid", decode_pod, free_pod };
 
 static struct loop *loop_of(const struct kube_watch *watch)
 {
@@ -95,6 +74,8 @@ static void set_text(char **text, const char *chars)
 
 static void drop_list(struct kube_watch *watch)
 {
+    kube_page_free(steal(&watch->page));
+    index_free(steal(&watch->listed_index));
     map_free(watch->listed);
     map_free(watch->listed_unreadable);
     watch->listed = NULL;
@@ -149,16 +130,32 @@ static char *unreadable_key(const struct kube_watch *watch, const char *key)
     return text_format("%s/%s", watch->kind->name, key);
 }
 
+/* Puts the object, or its absence (NULL), where the former one was. */
+static void put(const struct kube_watch *watch, struct map *objects, struct index *index,
+                const char *key, void *object)
+{
+    const struct kube_kind *kind = watch->kind;
+    const void *former = map_get(objects, key);
+
+    index_change(index, former ? kind->index_key(former) : "", former,
+                 object ? kind->index_key(object) : "", object);
+    if (object)
+        map_set(objects, key, object);
+    else
+        map_remove(objects, key);
+}
+
 /* Decodes into the map; what cannot be decoded is remembered as being there, and logged once. */
-static void store_object(struct kube_watch *watch, struct map *objects, struct map *unreadable,
-                         const json_t *object)
+static void store_object(struct kube_watch *watch, struct map *objects, struct index *index,
+                         struct map *unreadable, const json_t *object)
 {
     struct error err = { 0 };
     const char *key = key_of(watch, object);
     owned(chars) char *mark = unreadable_key(watch, key);
     void *decoded = watch->kind->decode(object, &err);
     if (decoded) {
-        map_set(objects, key, decoded);
+        watch->kind->share(decoded, watch->store.texts);
+        put(watch, objects, index, key, decoded);
         map_remove(unreadable, mark);
         return;
     }
@@ -175,7 +172,7 @@ static void keep_unreadable(struct kube_watch *watch, size_t start_length)
     for (size_t at = 0; map_next(watch->listed_unreadable, &at, &mark, NULL);) {
         void *known = map_take(*watch->store.objects, mark + start_length);
         if (known)
-            map_set(watch->listed, mark + start_length, known);
+            put(watch, watch->listed, watch->listed_index, mark + start_length, known);
     }
 }
 
@@ -193,11 +190,14 @@ static void take_list(struct kube_watch *watch, const char *resource_version)
         map_set(watch->store.unreadable, key, mem_copy_chars(value));
     keep_unreadable(watch, strlen(start));
 
+    index_free(*watch->store.index);
+    *watch->store.index = steal(&watch->listed_index);
     map_free(*watch->store.objects);
     *watch->store.objects = steal(&watch->listed);
     *watch->store.seen_ms = watch->list_began_ms;
     set_text(&watch->resource_version, resource_version);
     drop_list(watch);
+    mem_trim(); /* what the pages took is wanted back by others on this machine */
     all_is_well(watch);
     watch->is_known = true;
     timer_set(watch->next, 0);
@@ -231,14 +231,18 @@ static void judge_list(struct kube_watch *watch, const char *resource_version)
     list_again(watch, &doubt);
 }
 
-static int read_page(struct kube_watch *watch, const json_t *body, const char **ret_version,
-                     const char **ret_continue, struct error *err)
+static int read_head(struct kube_watch *watch, const char **ret_version, const char **ret_continue,
+                     json_t **ret_head, struct error *err)
 {
+    struct kube_answer answer = { .status = 200, .text = "" };
     json_t *items = NULL;
+    json_t *head = *ret_head = kube_page_end(watch->page, err);
     *ret_continue = "";
-    if (json_need_array(body, "items", &items, err) < 0 ||
-        json_need_text(body, "metadata/resourceVersion", ret_version, err) < 0 ||
-        json_find_text(body, "metadata/continue", ret_continue, err) < 0)
+    answer.body = head;
+    if (!head || kube_error_of_answer(&answer, err) < 0 ||
+        json_need_array(head, "items", &items, err) < 0 ||
+        json_need_text(head, "metadata/resourceVersion", ret_version, err) < 0 ||
+        json_find_text(head, "metadata/continue", ret_continue, err) < 0)
         return -1;
     if ((*ret_version)[0] == '\0')
         return error_set(err, ERROR_CORRUPT, "metadata/resourceVersion is empty");
@@ -246,26 +250,35 @@ static int read_page(struct kube_watch *watch, const json_t *body, const char **
         return error_set(err, ERROR_CORRUPT, "the list has more than %d pages", PAGE_LIMIT);
     if (watch->continue_token && text_equal(*ret_continue, watch->continue_token))
         return error_set(err, ERROR_CORRUPT, "the list repeats a page");
-
-    size_t at = 0;
-    const json_t *item = NULL;
-    json_array_foreach(items, at, item)
-        store_object(watch, watch->listed, watch->listed_unreadable, item);
     return 0;
 }
 
-static void on_page(void *context, const json_t *body, const struct error *err)
+static void on_item(void *context, const json_t *item)
 {
     struct kube_watch *watch = context;
+    store_object(watch, watch->listed, watch->listed_index, watch->listed_unreadable, item);
+}
+
+static void on_page_piece(void *context, const char *bytes, size_t size)
+{
+    struct kube_watch *watch = context;
+    kube_page_add(watch->page, bytes, size);
+}
+
+static void on_page_end(void *context, const json_t *body, const struct error *err)
+{
+    struct kube_watch *watch = context;
+    owned(json) json_t *head = NULL;
     const char *version = NULL;
     const char *token = NULL;
     struct error why = { 0 };
+    (void)body;
     watch->exchange = NULL;
     if (err) {
         list_again(watch, err);
         return;
     }
-    if (read_page(watch, body, &version, &token, &why) < 0) {
+    if (read_head(watch, &version, &token, &head, &why) < 0) {
         error_context(&why, "list of %s", watch->kind->name);
         list_again(watch, &why);
         return;
@@ -282,20 +295,24 @@ static void ask_page(struct kube_watch *watch)
 {
     if (!watch->listed) {
         watch->listed = map_new(watch->kind->free);
+        watch->listed_index = index_new();
         watch->listed_unreadable = map_new(mem_free);
         watch->list_began_ms = loop_now(loop_of(watch));
     }
+    kube_page_free(watch->page);
+    watch->page = kube_page_new(on_item, watch);
     owned(chars) char *rest = watch->continue_token
                                   ? url_format("&continue=%s", watch->continue_token)
                                   : NULL;
     owned(chars) char *target = text_format("%s?limit=500%s", watch->kind->path, rest ?: "");
     struct kube_call call = {
-        .verb = KUBE_READ,
+        .verb = KUBE_STREAM,
         .priority = HTTP_INVENTORY,
         .target = target,
         .timeout_ms = LIST_TIMEOUT_MS,
+        .on_chunk = on_page_piece,
     };
-    watch->exchange = kube_send(watch->session, &call, on_page, watch);
+    watch->exchange = kube_send(watch->session, &call, on_page_end, watch);
 }
 
 /* The stream cannot be used any more. */
@@ -327,10 +344,10 @@ static int apply_event(struct kube_watch *watch, const struct kube_event *event,
     if (event->type == KUBE_EVENT_DELETED) {
         const char *key = key_of(watch, event->object);
         owned(chars) char *mark = unreadable_key(watch, key);
-        map_remove(objects, key);
+        put(watch, objects, *watch->store.index, key, NULL);
         map_remove(watch->store.unreadable, mark);
     } else if (event->type == KUBE_EVENT_SET) {
-        store_object(watch, objects, watch->store.unreadable, event->object);
+        store_object(watch, objects, *watch->store.index, watch->store.unreadable, event->object);
     }
     set_text(&watch->resource_version, version);
     *watch->store.seen_ms = loop_now(loop_of(watch));
@@ -393,7 +410,7 @@ static void ask_watch(struct kube_watch *watch)
         "%s?watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=290",
         watch->kind->path, version);
     struct kube_call call = {
-        .verb = KUBE_WATCH,
+        .verb = KUBE_STREAM,
         .priority = HTTP_INVENTORY,
         .target = target,
         .timeout_ms = WATCH_TIMEOUT_MS,

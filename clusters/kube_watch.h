@@ -10,7 +10,9 @@
 
 #include "base/loop.h"
 #include "base/map.h"
+#include "clusters/index.h"
 #include "clusters/kube_session.h"
+#include "clusters/shared_text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +24,8 @@ struct kube_kind {
     const char *key_path; /* of the map's key in an object: "metadata/name" */
     void *(*decode)(const json_t *object, struct error *err);
     map_free_fn free;
+    void (*share)(void *object, struct shared_pool *texts);
+    const char *(*index_key)(const void *object); /* of the store's index */
 };
 extern const struct kube_kind kube_nodes;
 extern const struct kube_kind kube_pods;
@@ -31,6 +35,8 @@ struct kube_store {
     struct map **objects; /* replaced as a whole by each list */
     struct map *unreadable;
     int64_t *seen_ms;
+    struct index **index;
+    struct shared_pool *texts;
 };
 
 struct kube_watch;

@@ -8,17 +8,79 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "clusters/index.h"
+#include "clusters/kube_watch.h"
+#include "clusters/shared_text.h"
+
+void snapshot_init(struct snapshot *snapshot)
+{
+    *snapshot = (struct snapshot){
+        .nodes = map_new(kube_nodes.free),
+        .pods = map_new(kube_pods.free),
+        .pods_by_node = index_new(),
+        .nodes_by_provider = index_new(),
+        .texts = shared_pool_new(),
+        .unreadable = map_new(mem_free),
+    };
+}
+
+void snapshot_clear(struct snapshot *snapshot)
+{
+    index_free(snapshot->pods_by_node);
+    index_free(snapshot->nodes_by_provider);
+    map_free(snapshot->nodes);
+    map_free(snapshot->pods);
+    map_free(snapshot->unreadable);
+    shared_pool_free(snapshot->texts);
+}
+
+const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const char *node_name,
+                                          size_t *ret_count)
+{
+    return (const struct pod *const *)index_find(snapshot->pods_by_node, node_name, ret_count);
+}
+
+const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, const char *id,
+                                             const char *name)
+{
+    size_t count = 0;
+    void *const *nodes = index_find(snapshot->nodes_by_provider, id, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = nodes[i];
+
+        if (text_equal(node->name, name))
+            return node;
+    }
+    return count > 0 ? nodes[0] : NULL;
+}
+
+void node_share(struct node *node, struct shared_pool *pool)
+{
+    shared_pool_take(pool, &node->labels);
+    shared_pool_take(pool, &node->annotations);
+}
+
+/* What is each pod's own (its name and UID) would only fill the pool. */
+void pod_share(struct pod *pod, struct shared_pool *pool)
+{
+    const char **texts[] = { &pod->namespace,  &pod->node_name, &pod->owner_kind, &pod->owner_name,
+                             &pod->finalizers, &pod->labels,    &pod->annotations };
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        shared_pool_take(pool, texts[i]);
+}
 
 void node_free(struct node *node)
 {
     if (!node)
         return;
-    mem_free(node->name);
-    mem_free(node->uid);
-    mem_free(node->resource_version);
-    mem_free(node->provider_id);
-    json_decref(node->labels);
-    json_decref(node->annotations);
+    shared_text_drop(node->name);
+    shared_text_drop(node->uid);
+    shared_text_drop(node->resource_version);
+    shared_text_drop(node->provider_id);
+    shared_text_drop(node->labels);
+    shared_text_drop(node->annotations);
     json_decref(node->taints);
     mem_free(node);
 }
@@ -27,13 +89,15 @@ void pod_free(struct pod *pod)
 {
     if (!pod)
         return;
-    mem_free(pod->namespace);
-    mem_free(pod->name);
-    mem_free(pod->uid);
-    mem_free(pod->node_name);
-    mem_free(pod->owner_kind);
-    mem_free(pod->owner_name);
-    json_decref(pod->labels);
+    shared_text_drop(pod->namespace);
+    shared_text_drop(pod->name);
+    shared_text_drop(pod->uid);
+    shared_text_drop(pod->node_name);
+    shared_text_drop(pod->owner_kind);
+    shared_text_drop(pod->owner_name);
+    shared_text_drop(pod->finalizers);
+    shared_text_drop(pod->labels);
+    shared_text_drop(pod->annotations);
     gang_ref_clear(&pod->gang);
     mem_free(pod);
 }
@@ -57,17 +121,22 @@ bool pod_must_leave(const struct pod *pod)
 
 const char *node_label(const struct node *node, const char *key)
 {
-    return json_string_value(json_object_get(node->labels, key));
+    return packed_map_get(node->labels, key);
 }
 
 const char *node_annotation(const struct node *node, const char *key)
 {
-    return json_string_value(json_object_get(node->annotations, key));
+    return packed_map_get(node->annotations, key);
 }
 
 const char *pod_label(const struct pod *pod, const char *key)
 {
-    return json_string_value(json_object_get(pod->labels, key));
+    return packed_map_get(pod->labels, key);
+}
+
+const char *pod_annotation(const struct pod *pod, const char *key)
+{
+    return packed_map_get(pod->annotations, key);
 }
 
 bool node_has_taint(const struct node *node, const char *key)

@@ -16,19 +16,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct index;
+struct shared_pool;
+
+/* The texts of nodes and pods are shared_text, the maps of texts packed. */
 struct node {
-    char *name;
-    char *uid;
-    char *resource_version;
-    char *provider_id; /* spec.providerID; "" while unknown */
+    const char *name;
+    const char *uid;
+    const char *resource_version;
+    const char *provider_id; /* spec.providerID; "" while unknown */
     bool is_unschedulable;
     bool is_ready;   /* condition Ready is True */
     bool is_leaving; /* metadata.deletionTimestamp is set */
     int gpus;        /* status.allocatable of the GPU resource */
     struct wall_time created;
-    json_t *labels; /* objects, never NULL */
-    json_t *annotations;
-    json_t *taints; /* array of {key, value, effect, ...} as the server wrote it */
+    const char *labels;
+    const char *annotations; /* without long ones and other controllers' notes to themselves */
+    json_t *taints;          /* array of {key, value, effect, ...} as the server wrote it */
 };
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
@@ -42,28 +46,34 @@ enum pod_class {
 };
 
 struct pod {
-    char *namespace;
-    char *name;
-    char *uid;
-    char *node_name;  /* "" while not bound */
-    char *owner_kind; /* of the controlling owner; "" without one */
-    char *owner_name;
+    const char *namespace;
+    const char *name;
+    const char *uid;
+    const char *node_name;  /* "" while not bound */
+    const char *owner_kind; /* of the controlling owner; "" without one */
+    const char *owner_name;
+    const char *finalizers; /* "a, b"; "" without any */
+    const char *labels;
+    const char *annotations;
+    struct gang_ref gang; /* what it lives and dies with */
     enum pod_phase phase;
-    bool is_mirror;
-    bool is_ready; /* condition Ready is True */
-    bool has_finalizers;
+    int gpus; /* requested by its containers */
     struct wall_time created;
     struct wall_time started;  /* status.startTime; 0: not yet */
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
-    int gpus;                  /* requested by its containers */
-    json_t *labels;
-    struct gang_ref gang; /* what it lives and dies with */
+    bool is_mirror;
+    bool is_ready;          /* condition Ready is True */
+    bool has_local_storage; /* emptyDir on a disk, or hostPath */
+    bool has_claims;        /* volumes that somebody has to detach */
 };
 
 struct snapshot {
-    struct map *nodes;      /* by name -> struct node */
-    struct map *pods;       /* by UID -> struct pod */
+    struct map *nodes; /* by name -> struct node */
+    struct map *pods;  /* by UID -> struct pod */
+    struct index *pods_by_node;
+    struct index *nodes_by_provider;
+    struct shared_pool *texts;
     struct map *unreadable; /* "nodes/NAME" or "pods/UID" -> why: objects that exist but could not
                                be decoded.  Not absent: what was known before stays in the maps */
     bool is_known;          /* both lists have been read at least once */
@@ -71,6 +81,14 @@ struct snapshot {
                                event, a bookmark or a list */
     int64_t pods_seen_ms;
 };
+
+/* The pods bound to the node, borrowed until the next turn; NULL and 0 when there are none. */
+const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const char *node_name,
+                                          size_t *ret_count);
+
+/* The Node with this provider ID, or NULL; of several, the one named so, else the oldest known. */
+const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, const char *id,
+                                             const char *name);
 
 /* Decode one API object.  The GPU resource is nvidia.com/gpu.  NULL and ERROR_CORRUPT, with the
    object's path, when a member that must be there is not. */
@@ -89,6 +107,7 @@ bool pod_must_leave(const struct pod *pod);
 const char *node_label(const struct node *node, const char *key);
 const char *node_annotation(const struct node *node, const char *key);
 const char *pod_label(const struct pod *pod, const char *key);
+const char *pod_annotation(const struct pod *pod, const char *key);
 bool node_has_taint(const struct node *node, const char *key);
 
 /* A change of one node, as one merge patch: its resourceVersion is in it, so the server refuses it
@@ -103,3 +122,9 @@ struct node_change {
 };
 json_t *node_change_patch(const struct node *node, const struct node_change *change)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* For the one who keeps the snapshot. */
+void snapshot_init(struct snapshot *snapshot);
+void snapshot_clear(struct snapshot *snapshot);
+void node_share(struct node *node, struct shared_pool *pool);
+void pod_share(struct pod *pod, struct shared_pool *pool);

@@ -288,22 +288,11 @@ const struct node *fleet_node_of(const struct fleet *fleet, const struct config_
     const struct snapshot *snapshot = fleet_snapshot(fleet, config->cluster);
     struct pool_address address = fleet_address(config);
     char id[512];
-    const struct node *node;
-    void *value;
-
-    if (!provider_node_id(fleet_provider(fleet, config), &address, instance, id, sizeof id))
-        return NULL;
 
     /* Most clouds name the Node after the machine; the provider ID decides in any case. */
-    node = map_get(snapshot->nodes, instance);
-    if (node && text_equal(node->provider_id, id))
-        return node;
-    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
-        node = value;
-        if (text_equal(node->provider_id, id))
-            return node;
-    }
-    return NULL;
+    if (!provider_node_id(fleet_provider(fleet, config), &address, instance, id, sizeof id))
+        return NULL;
+    return snapshot_node_of_provider(snapshot, id, instance);
 }
 
 static bool is_old(const char *what, const char *name, const char *trouble, struct error *err)

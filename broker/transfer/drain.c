@@ -53,11 +53,6 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
     return effect_ask(runner, transfer, EFFECT_DELETE_POD, &target, seen_ms);
 }
 
-static bool is_on_node(const struct pod *pod, const struct transfer *transfer)
-{
-    return text_equal(pod->node_name, transfer->node) && pod_must_leave(pod);
-}
-
 /* Whether the pod is within the grace that our delete gave it. */
 static bool has_time(const struct runner *runner, const struct transfer *transfer,
                      const struct pod *pod)
@@ -74,14 +69,15 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     int64_t left_ms = deadline(runner, transfer).ms - runner_now(runner).ms;
     struct rest rest = { 0 };
-    void *value;
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
 
-    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
-        const struct pod *pod = value;
+    for (size_t i = 0; i < count; i++) {
+        const struct pod *pod = pods[i];
         const struct effect *effect;
         struct effect_target target;
 
-        if (!is_on_node(pod, transfer))
+        if (!pod_must_leave(pod))
             continue;
         rest.count++;
         rest.first = pod;

@@ -91,19 +91,20 @@ static int clear_pods(struct runner *runner, struct transfer *transfer,
                       const struct snapshot *snapshot)
 {
     int left = 0;
-    void *value;
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
 
-    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
-        const struct pod *pod = value;
+    for (size_t i = 0; i < count; i++) {
+        const struct pod *pod = pods[i];
         struct effect_target target = { .object = pod->uid, .pod = pod };
 
         /* The cluster's garbage collector takes daemons, mirrors and what had finished. */
-        if (!text_equal(pod->node_name, transfer->node) || !pod_must_leave(pod))
+        if (!pod_must_leave(pod))
             continue;
         /* A finalizer is somebody's promise to come by: reported, never stripped. */
-        if (pod->has_finalizers && pod->deletion.ms > 0) {
-            transfer_wait_for(transfer, "pod %s/%s has a finalizer that nobody lifts",
-                              pod->namespace, pod->name);
+        if (pod->finalizers[0] != '\0' && pod->deletion.ms > 0) {
+            transfer_wait_for(transfer, "pod %s/%s has a finalizer that nobody lifts: %s",
+                              pod->namespace, pod->name, pod->finalizers);
             continue;
         }
         left++;

@@ -5,6 +5,7 @@
  * emergency passes freezes and caps, but neither floor, freshness nor label.
  */
 #include "broker/service/service_parts.h"
+#include "clusters/shared_text.h"
 #include "tests/cli/small_world.h"
 
 struct bench {
@@ -92,15 +93,18 @@ static void a_node_without_the_label_is_never_touched(void **state)
 {
     owned(bench) struct bench bench = open_bench();
     owned(json) json_t *labels = json_make("{ss}", "sluice.dev/ephemeral", "yes");
+    const char *packed, *none = packed_map_new(NULL, NULL);
     owned(chars) char *want = text_format(
         "node %s does not carry sluice.dev/ephemeral=true: it is static", bench.node.name);
 
     (void)state;
-    bench.node.labels = labels;
+    bench.node.labels = packed = packed_map_new(labels, NULL);
     expect(&bench, false, want);
     expect(&bench, true, want);
-    json_object_clear(labels);
+    bench.node.labels = none;
     expect(&bench, true, want);
+    shared_text_drop(packed);
+    shared_text_drop(none);
 }
 
 static void a_node_that_goes_anyway_is_left_alone(void **state)

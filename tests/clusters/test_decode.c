@@ -181,7 +181,7 @@ static void a_whole_pod_is_read(void **state)
     assert_int_equal(pod->grace_s, 0);
     assert_int_equal(pod->gpus, 3);
     assert_true(pod->is_ready);
-    assert_true(pod->has_finalizers);
+    assert_string_equal(pod->finalizers, "batch.kubernetes.io/job-tracking");
     assert_int_equal(pod->started.ms - pod->created.ms, 1000);
     assert_int_equal(pod->deletion.ms - pod->created.ms, 60000);
     pod_free(pod);

@@ -225,6 +225,17 @@ static void expect_same_pods(struct rehearsal *it, const char *node_name)
     json_array_foreach(items, at, item) assert_non_null(
         map_get(cluster_snapshot(it->cluster)->pods, json_text_or(item, "metadata/uid", "?")));
     assert_int_equal(json_array_size(items), known);
+
+    size_t indexed = 0;
+    const struct pod *const *pods = snapshot_pods_on(cluster_snapshot(it->cluster), node_name,
+                                                     &indexed);
+    assert_int_equal(indexed, known);
+    for (size_t i = 0; i < indexed; i++)
+        assert_ptr_equal(map_get(cluster_snapshot(it->cluster)->pods, pods[i]->uid), pods[i]);
+    const struct node *node = map_get(cluster_snapshot(it->cluster)->nodes, node_name);
+    assert_ptr_equal(
+        snapshot_node_of_provider(cluster_snapshot(it->cluster), node->provider_id, node_name),
+        node);
 }
 
 static void faults_end_in_the_truth(void **state)

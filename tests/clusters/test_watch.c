@@ -330,7 +330,7 @@ static void a_broken_watch_is_not_waited_for(void **state)
         ASK(LIST("nodes"), 200, .answer = PAGE("7", "", "")),
         ASK(WATCH("nodes", "7"), 200, .hangs = true, .answer = "not json\n"),
         ASK(LIST("nodes"), 429, .retry_after = "9"),
-        ASK(LIST("nodes"), 200, .delay_ms = 150000, .answer = PAGE("8", "", "")),
+        ASK(LIST("nodes"), 200, .delay_ms = 75000, .answer = PAGE("8", "", "")),
         QUIET("8"),
     };
     struct bench bench;

@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Quantities, times, texts, maps and conditions: checked, never half read.
+ */
+#include "clusters/fields.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const char GPU_RESOURCE[] = "nvidia.com/gpu";
+
+/* "8", 8, "2k" or "8000m": what the API may write for a whole number of devices. */
+static int gpu_count(const json_t *quantity, const char *where, int *ret_count, struct error *err)
+{
+    long long number = 0;
+    if (json_is_integer(quantity)) {
+        number = json_integer_value(quantity);
+    } else if (json_is_string(quantity)) {
+        owned(chars) char *digits = mem_copy_chars(json_string_value(quantity));
+        size_t length = strlen(digits);
+        char suffix = length > 1 ? digits[length - 1] : '\0';
+        if (suffix == 'k' || suffix == 'm')
+            digits[length - 1] = '\0';
+        if (!text_to_int(digits, 0, INT_MAX, &number) || (suffix == 'm' && number % 1000 != 0))
+            return error_set(err, ERROR_CORRUPT, "%s/%s: \"%s\" is no number of devices", where,
+                             GPU_RESOURCE, json_string_value(quantity));
+        number = suffix == 'k' ? number * 1000 : suffix == 'm' ? number / 1000 : number;
+    } else {
+        return error_set(err, ERROR_CORRUPT, "%s/%s: expected a quantity", where, GPU_RESOURCE);
+    }
+    if (number < 0 || number > INT_MAX)
+        return error_set(err, ERROR_CORRUPT, "%s/%s: %lld is out of range", where, GPU_RESOURCE,
+                         number);
+    *ret_count = (int)number;
+    return 0;
+}
+
+/* The GPUs in a map of quantities; 0 where there is none.  An absent map counts as empty. */
+int field_gpus(const json_t *object, const char *path, int *ret_count, struct error *err)
+{
+    json_t *quantities = NULL;
+    if (json_find_object(object, path, &quantities, err) < 0)
+        return -1;
+
+    const json_t *quantity = json_object_get(quantities, GPU_RESOURCE);
+    *ret_count = 0;
+    return quantity ? gpu_count(quantity, path, ret_count, err) : 0;
+}
+
+int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,
+               struct error *err)
+{
+    const char *chars = NULL;
+    if (json_find_text(object, path, &chars, err) < 0)
+        return -1;
+    if (!chars)
+        return 0;
+    if (wall_parse(chars, false, ret_wall, err) < 0) {
+        err->kind = ERROR_CORRUPT;
+        return error_context(err, "%s", path);
+    }
+    return 0;
+}
+
+int field_text(const json_t *object, const char *path, const char **ret_copy, struct error *err)
+{
+    const char *chars = "";
+    if (json_find_text(object, path, &chars, err) < 0)
+        return -1;
+    *ret_copy = shared_text_of(chars);
+    return 0;
+}
+
+int field_name(const json_t *object, const char *path, const char **ret_copy, struct error *err)
+{
+    const char *chars = NULL;
+    if (json_need_text(object, path, &chars, err) < 0)
+        return -1;
+    if (chars[0] == '\0')
+        return error_set(err, ERROR_CORRUPT, "%s: is empty", path);
+    *ret_copy = shared_text_of(chars);
+    return 0;
+}
+
+int field_map(const json_t *object, const char *path, packed_filter_fn is_wanted,
+              const char **ret_packed, struct error *err)
+{
+    json_t *found = NULL;
+    if (json_find_object(object, path, &found, err) < 0)
+        return -1;
+
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(found, key, value)
+    {
+        if (!json_is_string(value))
+            return error_set(err, ERROR_CORRUPT, "%s: \"%s\" is no text", path, key);
+    }
+    *ret_packed = packed_map_new(found, is_wanted);
+    return 0;
+}
+
+int field_condition(const json_t *object, const char *type, bool *ret_true, struct error *err)
+{
+    json_t *conditions = NULL;
+    if (json_find_array(object, "status/conditions", &conditions, err) < 0)
+        return -1;
+
+    size_t at = 0;
+    const json_t *condition = NULL;
+    *ret_true = false;
+    json_array_foreach(conditions, at, condition)
+    {
+        if (text_equal(json_text_or(condition, "type", ""), type))
+            *ret_true = text_equal(json_text_or(condition, "status", ""), "True");
+    }
+    return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside clusters/ only: the members of API objects, read into what the snapshot keeps.  A member
+ * of the wrong type is an error for the whole object; an absent one leaves the output as
+ * documented.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/timestamp.h"
+#include "clusters/shared_text.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* The GPUs in the map of quantities at the path; 0 where there is none. */
+int field_gpus(const json_t *object, const char *path, int *ret_count, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Untouched when absent. */
+int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,
+               struct error *err) __attribute__((warn_unused_result));
+
+/* A shared text, "" when absent; field_name() refuses absent and empty ones. */
+int field_text(const json_t *object, const char *path, const char **ret_copy, struct error *err)
+    __attribute__((warn_unused_result));
+int field_name(const json_t *object, const char *path, const char **ret_copy, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* A map of texts, packed. */
+int field_map(const json_t *object, const char *path, packed_filter_fn is_wanted,
+              const char **ret_packed, struct error *err) __attribute__((warn_unused_result));
+
+/* Whether the condition of that type is True. */
+int field_condition(const json_t *object, const char *type, bool *ret_true, struct error *err)
+    __attribute__((warn_unused_result));

@@ -33,6 +33,7 @@ static json_t *get_status(const struct ask *ask, struct error *err);
 static json_t *get_transfers(const struct ask *ask, struct error *err);
 static json_t *get_transfer(const struct ask *ask, struct error *err);
 static json_t *get_events(const struct ask *ask, struct error *err);
+static json_t *get_leads(const struct ask *ask, struct error *err);
 static json_t *get_version(const struct ask *ask, struct error *err);
 static json_t *post_plan(const struct ask *ask, struct error *err);
 static json_t *post_apply(const struct ask *ask, struct error *err);
@@ -51,6 +52,7 @@ static const struct route {
     { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER },
     { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER },
     { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER },
+    { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER },
     { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER },
     { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER },
     { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR },
@@ -89,6 +91,12 @@ static json_t *get_events(const struct ask *ask, struct error *err)
         return NULL;
     }
     return service_events(ask->service, count, err);
+}
+
+static json_t *get_leads(const struct ask *ask, struct error *err)
+{
+    (void)err;
+    return service_leads(ask->service);
 }
 
 static json_t *get_version(const struct ask *ask, struct error *err)

@@ -157,7 +157,8 @@ static void add_moves(const json_t *status, struct text *out)
     text_add(out, "   lead p50 %s p95 %s%s\n",
              duration_format(json_int_or(status, "lead_p50_s", 0) * SECOND_MS, p50),
              duration_format(json_int_or(status, "lead_p95_s", 0) * SECOND_MS, p95),
-             json_int_or(status, "lead_samples", 0) > 0 ? "" : " (configured, not learned yet)");
+             json_bool_or(status, "is_lead_learned", false) ? ""
+                                                            : " (configured, not learned yet)");
     json_array_foreach(json_object_get(status, "warnings"), i, row)
         text_add(out, "WARN %s\n", json_string_value(row));
 }

@@ -32,7 +32,7 @@ const char status_text[] =
     "reservations: [{reservation, machine, zone, reserved_nodes, nodes, moving_nodes}],\n"
     "workloads: [{workload, cluster, replicas, wanted_replicas, trouble}],\n"
     "holds: {freezes, reclaims}, transfers (as `sluice transfers`), warnings,\n"
-    "lead_p50_s, lead_p95_s, lead_samples.  Times are RFC 3339 in UTC.\n"
+    "lead_p50_s, lead_p95_s, is_lead_learned.  Times are RFC 3339 in UTC.\n"
     "State: OK, GROWING, LEAVING, SHORT (production has less than it wants), FROZEN, STALE.\n";
 
 static bool is_degraded(const json_t *status)

@@ -21,6 +21,8 @@ static const struct command commands[] = {
       COMMAND_READS,  status_options,    status_examples,    status_text,    cmd_status,    NULL },
     { "transfers", "list the nodes that move: where, since when, until when", "[TRANSFER]", 0, 1,
       COMMAND_READS,  transfers_options, transfers_examples, transfers_text, cmd_transfers, NULL },
+    { "leads",     "show how long transfers take, step by step",          "",           0,  0,
+      COMMAND_READS,  leads_options,     leads_examples,     leads_text,     cmd_leads,     NULL },
     { "events",    "tell what was decided and done",                      "",           0,  0,
       COMMAND_READS,  events_options,    events_examples,    events_text,    cmd_events,    NULL },
     { "plan",      "show what the schedules would do now",                "",           0,  0,

@@ -28,6 +28,11 @@ extern const struct command_option events_options[];
 extern const char events_examples[], events_text[];
 int cmd_events(struct command_call *call);
 
+/* cmd_leads.c */
+extern const struct command_option leads_options[];
+extern const char leads_examples[], leads_text[];
+int cmd_leads(struct command_call *call);
+
 /* cmd_explain.c, cmd_whatif.c */
 extern const struct command_option explain_options[], whatif_options[];
 extern const char explain_examples[], explain_text[], whatif_examples[], whatif_text[];

@@ -59,9 +59,48 @@ static struct wall_time next_edge(const struct config *config, const struct map 
     return beneath.ms > 0 && beneath.ms < edge.ms ? beneath : edge;
 }
 
+/* Of the waves' number there is no bound but the nodes': a week holds every change there is. */
+enum { LOOK_MS_MAX = 7 * DAY_MS };
+
+static int64_t named(int64_t count)
+{
+    return count < 0 ? 0 : count;
+}
+
+int64_t reach_ms(const struct config *config, const struct map *book, const struct reach *reach,
+                 struct wall_time now, struct wall_time edge)
+{
+    const struct schedule *from = map_get(book, window_obeyed(config, book, now)->name);
+    const struct schedule *to = map_get(book, window_obeyed(config, book, edge)->name);
+    int64_t growth = 0;
+    int64_t waves;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct question question = { .pool = &config->pools[i] };
+        int64_t more = named(ask(to, &question)) - named(ask(from, &question));
+
+        growth += more > 0 ? more : 0;
+    }
+    waves = (growth + reach->wave_nodes - 1) / reach->wave_nodes;
+    return reach->notice_ms + reach->wave_ms * (waves > 1 ? waves : 1);
+}
+
+/* The first change of window after `edge` for which one has to act at `now`; 0: there is none. */
+static struct wall_time next_within(const struct config *config, const struct map *book,
+                                    const struct reach *reach, struct wall_time now,
+                                    struct wall_time edge)
+{
+    do {
+        edge = next_edge(config, book, edge);
+        if (edge.ms == 0 || edge.ms > now.ms + LOOK_MS_MAX)
+            return (struct wall_time){ 0 };
+    } while (edge.ms > now.ms + reach_ms(config, book, reach, now, edge));
+    return edge;
+}
+
 static struct target look_ahead(const struct config *config, const struct map *book,
                                 const struct question *question, struct wall_time now,
-                                int64_t reach_ms)
+                                const struct reach *reach)
 {
     const struct window *window = window_obeyed(config, book, now);
     struct target target = { .window = window->name };
@@ -71,8 +110,8 @@ static struct target look_ahead(const struct config *config, const struct map *b
     for (;;) {
         int64_t wanted;
 
-        edge = next_edge(config, book, edge);
-        if (edge.ms == 0 || edge.ms > now.ms + reach_ms)
+        edge = next_within(config, book, reach, now, edge);
+        if (edge.ms == 0)
             return target;
         window = window_obeyed(config, book, edge);
         wanted = ask(map_get(book, window->name), question);
@@ -84,33 +123,34 @@ static struct target look_ahead(const struct config *config, const struct map *b
 }
 
 struct target target_nodes(const struct config *config, const struct map *book,
-                           const struct config_pool *pool, struct wall_time now, int64_t reach_ms)
+                           const struct config_pool *pool, struct wall_time now,
+                           const struct reach *reach)
 {
     struct question question = { .pool = pool };
 
-    return look_ahead(config, book, &question, now, reach_ms);
+    return look_ahead(config, book, &question, now, reach);
 }
 
 struct target target_replicas(const struct config *config, const struct map *book,
                               const struct config_workload *workload,
                               const struct config_cluster *cluster, struct wall_time now,
-                              int64_t reach_ms)
+                              const struct reach *reach)
 {
     struct question question = { .workload = workload, .cluster = cluster };
 
-    return look_ahead(config, book, &question, now, reach_ms);
+    return look_ahead(config, book, &question, now, reach);
 }
 
 struct wall_time target_due(const struct config *config, const struct map *book,
-                            const struct config_pool *pool, struct wall_time now, int64_t reach_ms,
-                            int64_t have)
+                            const struct config_pool *pool, struct wall_time now,
+                            const struct reach *reach, int64_t have)
 {
     const struct question question = { .pool = pool };
     struct wall_time edge = now;
 
     while (ask(map_get(book, window_obeyed(config, book, edge)->name), &question) <= have) {
-        edge = next_edge(config, book, edge);
-        if (edge.ms == 0 || edge.ms > now.ms + reach_ms)
+        edge = next_within(config, book, reach, now, edge);
+        if (edge.ms == 0)
             return (struct wall_time){ 0 };
     }
     return edge.ms > now.ms ? edge : (struct wall_time){ 0 };

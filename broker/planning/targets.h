@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * How many nodes and replicas are wanted now: the schedule of the window in force, and of every
- * window that begins before a node asked for now could be ready.  So a pool grows ahead of its
- * window by the lead time, and shrinks only once no window within that reach needs it.  Pure.
+ * window that begins before the nodes asked for now could be ready.  So a pool grows ahead of its
+ * window by the lead time, and shrinks only once no window within that reach needs it.  Where a
+ * window wants more nodes than may move at once they come in waves, each a lead time long.  Pure.
  *
  * An event (a dated window) counts as any other when it has a schedule; without one the windows of
  * the week go on beneath it.
@@ -23,18 +24,31 @@ struct target {
     const char *window; /* the window that decides */
 };
 
-/* Nodes of a production pool, looking `reach_ms` ahead. */
+/* How far ahead growth looks. */
+struct reach {
+    int64_t notice_ms;
+    int64_t wave_ms;    /* until the last node of a wave is ready */
+    int64_t wave_nodes; /* that may move at once, at least 1 */
+};
+
+/* The time that a change from the window in force at `now` to the one at `edge` takes, by what all
+   pools grow: the longest look ahead that matters.  At least one wave. */
+int64_t reach_ms(const struct config *config, const struct map *book, const struct reach *reach,
+                 struct wall_time now, struct wall_time edge);
+
+/* Nodes of a production pool. */
 struct target target_nodes(const struct config *config, const struct map *book,
-                           const struct config_pool *pool, struct wall_time now, int64_t reach_ms);
+                           const struct config_pool *pool, struct wall_time now,
+                           const struct reach *reach);
 
 /* When a pool that will have so many nodes falls short: the begin of the first window within reach
    that wants more; 0: the one in force does already, or none does. */
 struct wall_time target_due(const struct config *config, const struct map *book,
-                            const struct config_pool *pool, struct wall_time now, int64_t reach_ms,
-                            int64_t have);
+                            const struct config_pool *pool, struct wall_time now,
+                            const struct reach *reach, int64_t have);
 
 /* Replicas of a workload in a cluster, likewise. */
 struct target target_replicas(const struct config *config, const struct map *book,
                               const struct config_workload *workload,
                               const struct config_cluster *cluster, struct wall_time now,
-                              int64_t reach_ms);
+                              const struct reach *reach);

@@ -237,7 +237,6 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     owned(survey) struct survey *survey = survey_make(service, service->book);
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
-    const struct leads *leads = &service->runner->leads;
     owned(json) json_t *portions_json = json_array();
     struct error stale = { 0 };
     owned(portions) struct portions portions = portions_of(service, survey, cluster, &stale);
@@ -270,8 +269,8 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     return json_make("{ss sI sI sO so sf sI sI sb}", "cluster", cluster->name, "wanted_nodes",
                      (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json,
                      "until", json_wall(until), "lost_gpu_hours", (double)lost_gpu_s / 3600.0,
-                     "lead_p50_s", (json_int_t)(leads_quantile(leads, 50) / SECOND_MS),
-                     "lead_p95_s", (json_int_t)(leads_quantile(leads, 95) / SECOND_MS),
+                     "lead_p50_s", (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS),
+                     "lead_p95_s", (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS),
                      "is_dry_run", (int)json_bool_or(request, "is_dry_run", false));
 }
 

@@ -116,9 +116,9 @@ static void advance(struct scale *scale)
     struct service *service = scale->scaler->service;
     struct cluster *cluster = fleet_cluster(service->fleet, scale->cluster);
     int64_t now = loop_now(service->world->loop);
+    struct reach reach = survey_reach(service, scale->cluster);
     struct target target = target_replicas(service->config, service->book, scale->workload,
-                                           scale->cluster, loop_wall(service->world->loop),
-                                           survey_reach_ms(service));
+                                           scale->cluster, loop_wall(service->world->loop), &reach);
     struct error err;
 
     if (target.wanted != scale->wanted)

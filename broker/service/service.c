@@ -167,16 +167,27 @@ static void fingerprint(const struct survey *survey, const struct plan *plan, ch
     out[4] = '-';
 }
 
+/* For the change of window that comes next. */
+static int64_t next_reach_ms(const struct service *service, const struct map *book,
+                             struct wall_time now)
+{
+    struct reach reach = survey_reach(service, NULL);
+    struct wall_time edge = window_next_change(service->config->windows, now);
+
+    return reach_ms(service->config, book, &reach, now, edge.ms > 0 ? edge : now);
+}
+
 static json_t *describe_pools(const struct service *service, const struct survey *survey,
                               const struct map *book)
 {
     json_t *rows = json_array();
     struct wall_time now = loop_wall(service->world->loop);
+    static const struct reach no_reach = { 0, 0, 1 };
 
     for (size_t i = 0; i < service->config->pool_count; i++) {
         const struct plan_pool *pool = &survey->pools[i];
         const struct config_pool *config = pool->config;
-        struct target target = target_nodes(service->config, book, config, now, 0);
+        struct target target = target_nodes(service->config, book, config, now, &no_reach);
 
         json_array_append_new(
             rows, json_make("{ss ss ss ss sI sI so so so}", "pool", config->name, "cluster",
@@ -228,10 +239,11 @@ static json_t *describe_workloads(const struct service *service, const struct ma
     for (size_t i = 0; i < config->workload_count; i++) {
         for (size_t k = 0; k < config->workloads[i].share_count; k++) {
             const struct config_cluster *cluster = config->workloads[i].shares[k].cluster;
+            struct reach reach = survey_reach(service, cluster);
             struct target before = target_replicas(config, service->book, &config->workloads[i],
-                                                   cluster, now, survey_reach_ms(service));
+                                                   cluster, now, &reach);
             struct target after = target_replicas(config, book, &config->workloads[i], cluster, now,
-                                                  survey_reach_ms(service));
+                                                  &reach);
 
             json_array_append_new(
                 rows,
@@ -272,6 +284,6 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
                      describe_transfers(plan), "workloads", describe_workloads(service, book),
                      "lacks", describe_lacks(plan), "holds", holds_describe(service),
                      "withdrawn_transfers", (int)plan->withdrawn.count, "reach_s",
-                     (json_int_t)(survey_reach_ms(service) / SECOND_MS), "lead_p95_s",
-                     (json_int_t)(leads_quantile(&service->runner->leads, 95) / SECOND_MS));
+                     (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
+                     (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
 }

@@ -40,6 +40,10 @@ json_t *service_transfers(struct service *service, bool all)
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
     __attribute__((warn_unused_result));
 
+/* How long transfers take: {leads: [leads_describe() and `route`]}. */
+json_t *service_leads(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* The last `count` events of the journal, oldest first. */
 json_t *service_events(struct service *service, int64_t count, struct error *err)
     __attribute__((warn_unused_result));

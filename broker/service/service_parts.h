@@ -51,8 +51,13 @@ struct survey *survey_make(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
 void survey_free(struct survey *survey);
 
-/* How far ahead growth looks: the lead time of a whole move, and the notice. */
-int64_t survey_reach_ms(const struct service *service);
+/* How far ahead growth of a cluster looks (NULL: of the slowest): the notice and the lead time of
+   each wave of a move. */
+struct reach survey_reach(const struct service *service, const struct config_cluster *cluster);
+
+/* How long one node takes to the cluster's pools (NULL: to any), by the slowest route. */
+int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
+                       double percentile);
 
 /* The reservation's pools are all known and fresh: what is planned rests on facts. */
 bool survey_is_known(const struct service *service, const struct config_reservation *reservation,

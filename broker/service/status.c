@@ -275,10 +275,26 @@ static void add_margin(json_t *status, const struct service *service)
     json_object_set_new(status, "margin_for", json_wall(tightest));
 }
 
+/* On every route. */
+static bool is_lead_learned(const struct service *service)
+{
+    bool is_learned = true;
+
+    for (size_t i = 0; i < service->config->pool_count; i++)
+        is_learned &=
+            lead_series_known(
+                &lead_book_of(service->runner->leads, &service->config->pools[i])->whole) > 0;
+    return is_learned;
+}
+
+json_t *service_leads(const struct service *service)
+{
+    return json_make("{so}", "leads", lead_book_describe(service->runner->leads));
+}
+
 json_t *service_status(struct service *service)
 {
     const struct config *config = service->config;
-    const struct leads *leads = &service->runner->leads;
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time change = window_next_change(config->windows, now);
     owned(survey) struct survey *survey = survey_make(service, service->book);
@@ -288,7 +304,7 @@ json_t *service_status(struct service *service)
 
     for (size_t i = 0; i < config->cluster_count; i++)
         json_array_append_new(clusters, describe_cluster(service, survey, &config->clusters[i]));
-    status = json_make("{ss so ss ss so ss so so so so so sI sI sI}", "kind", "status", "at",
+    status = json_make("{ss so ss ss so ss so so so so so sI sI sb}", "kind", "status", "at",
                        json_wall(now), "local", local_text(service, now, local, sizeof local),
                        "window", window_at(config->windows, now)->name, "window_until",
                        json_wall(change), "next_window",
@@ -296,9 +312,9 @@ json_t *service_status(struct service *service)
                        clusters, "reservations", describe_reservations(service, survey),
                        "workloads", scaler_describe(service->scaler), "holds",
                        holds_describe(service), "warnings", warnings_describe(service),
-                       "lead_p50_s", (json_int_t)(leads_quantile(leads, 50) / SECOND_MS),
-                       "lead_p95_s", (json_int_t)(leads_quantile(leads, 95) / SECOND_MS),
-                       "lead_samples", (json_int_t)leads_known(leads));
+                       "lead_p50_s", (json_int_t)(survey_lead_ms(service, NULL, 50) / SECOND_MS),
+                       "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),
+                       "is_lead_learned", (int)is_lead_learned(service));
     add_margin(status, service);
     json_object_set_new(status, "transfers", describe_transfers(service, false));
     return status;

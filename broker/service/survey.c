@@ -6,9 +6,55 @@
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
-int64_t survey_reach_ms(const struct service *service)
+int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
+                       double percentile)
 {
-    return leads_reach(&service->runner->leads) + service->config->drain.notice_ms;
+    int64_t longest_ms = 0;
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+        int64_t lead_ms;
+
+        if (cluster && pool->cluster != cluster)
+            continue;
+        lead_ms = leads_quantile(lead_book_of(service->runner->leads, pool), percentile, 0);
+        if (lead_ms > longest_ms)
+            longest_ms = lead_ms;
+    }
+    return longest_ms;
+}
+
+/* Nodes that may be on their way at once: what leaves research is capped by cluster too. */
+static int64_t wave_nodes(const struct config *config)
+{
+    int64_t of_clusters = 0;
+
+    for (size_t i = 0; i < config->cluster_count; i++)
+        if (config->clusters[i].role == ROLE_RESEARCH)
+            of_clusters += config->guard.in_flight_per_cluster;
+    if (of_clusters == 0 || of_clusters > config->guard.in_flight)
+        of_clusters = config->guard.in_flight;
+    return of_clusters;
+}
+
+struct reach survey_reach(const struct service *service, const struct config_cluster *cluster)
+{
+    const struct config *config = service->config;
+    struct reach reach = { config->drain.notice_ms, 0, wave_nodes(config) };
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct config_pool *pool = &config->pools[i];
+        int64_t nodes = pool->reservation->nodes;
+        int64_t wave_ms;
+
+        if (cluster && pool->cluster != cluster)
+            continue;
+        wave_ms = runner_wave_ms(service->runner, pool,
+                                 nodes < reach.wave_nodes ? nodes : reach.wave_nodes);
+        if (wave_ms > reach.wave_ms)
+            reach.wave_ms = wave_ms;
+    }
+    return reach;
 }
 
 bool survey_is_known(const struct service *service, const struct config_reservation *reservation,
@@ -139,15 +185,15 @@ static void survey_live(struct service *service, struct survey *survey)
 static void survey_wish(struct service *service, const struct map *book, struct plan_pool *pool)
 {
     struct wall_time now = loop_wall(service->world->loop);
-    int64_t reach_ms = survey_reach_ms(service);
+    struct reach reach = survey_reach(service, pool->config->cluster);
     struct error err;
 
     pool->wanted = survey_is_known(service, pool->config->reservation, &err) ? 0 : -1;
     if (pool->wanted < 0 || pool->config->cluster->role != ROLE_PRODUCTION)
         return;
-    pool->wanted = target_nodes(service->config, book, pool->config, now, reach_ms).wanted;
+    pool->wanted = target_nodes(service->config, book, pool->config, now, &reach).wanted;
     pool->level = reclaims_level(service, pool->config);
-    pool->due = target_due(service->config, book, pool->config, now, reach_ms,
+    pool->due = target_due(service->config, book, pool->config, now, &reach,
                            pool->present + pool->incoming);
 }
 

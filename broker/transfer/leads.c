@@ -6,85 +6,89 @@
 #include "broker/transfer/leads.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/timestamp.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* The clock was set, or something held the transfer that will not hold the next one. */
-static const int64_t LEAD_MAX_MS = DAY_MS;
+static const double sure = 0.95;
 
-void leads_add(struct leads *leads, int64_t lead_ms)
+char *leads_route(const struct config_pool *pool)
 {
-    if (lead_ms <= 0 || lead_ms > LEAD_MAX_MS)
-        return;
-    leads->kept_ms[leads->count++ % LEADS_KEPT] = lead_ms;
+    return text_format("%s/%s/%s", pool->provider->kind, pool->reservation->machine,
+                       pool->reservation->zone);
 }
 
-static size_t kept(const struct leads *leads)
+int64_t leads_quantile(const struct leads *leads, double percentile, int64_t elapsed_ms)
 {
-    return leads->count < LEADS_KEPT ? leads->count : LEADS_KEPT;
+    int64_t prior_ms = percentile > 50 ? leads->prior->prior_p95_ms : leads->prior->prior_p50_ms;
+
+    if (lead_series_known(&leads->whole) > 0)
+        return lead_series_quantile(&leads->whole, percentile, elapsed_ms);
+    return prior_ms > elapsed_ms ? prior_ms : elapsed_ms;
 }
 
-size_t leads_known(const struct leads *leads)
+int64_t leads_wave(const struct leads *leads, int64_t nodes)
 {
-    return kept(leads) < LEADS_NEEDED ? 0 : kept(leads);
-}
+    size_t known = lead_series_known(&leads->whole);
+    double below = pow(sure, 1.0 / (double)nodes);
 
-static int by_length(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left;
-    int64_t b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-int64_t leads_quantile(const struct leads *leads, double percentile)
-{
-    int64_t sorted[LEADS_KEPT];
-    size_t count = leads_known(leads);
-    size_t rank;
-
-    if (count == 0)
-        return percentile > 50 ? leads->prior->prior_p95_ms : leads->prior->prior_p50_ms;
-
-    memcpy(sorted, leads->kept_ms, count * sizeof sorted[0]);
-    qsort(sorted, count, sizeof sorted[0], by_length);
-    rank = (size_t)ceil((double)count * percentile / 100);
-    return sorted[rank > 0 ? rank - 1 : 0];
-}
-
-int64_t leads_reach(const struct leads *leads)
-{
-    int64_t longest = leads_quantile(leads, 100);
-
-    return leads_known(leads) > 0 ? longest + longest / 4 : leads->prior->prior_p95_ms;
+    if (known == 0)
+        return leads->prior->prior_p95_ms;
+    if ((double)known * (1 - below) < 1)
+        return leads_quantile(leads, 100, 0) / 4 * 5;
+    return leads_quantile(leads, 100 * below, 0);
 }
 
 json_t *leads_encode(const struct leads *leads)
 {
-    json_t *list = json_array();
-    size_t first = leads->count < LEADS_KEPT ? 0 : leads->count - LEADS_KEPT;
+    json_t *steps = json_object();
 
-    for (size_t i = first; i < leads->count; i++)
-        json_array_append_new(list, json_integer((json_int_t)leads->kept_ms[i % LEADS_KEPT]));
-    return json_make("{so}", "lead_ms", list);
+    for (int i = 0; i < STEP_COUNT; i++)
+        if (leads->steps[i].count > 0)
+            json_object_set_new(steps, transfer_steps[i].name,
+                                lead_series_encode(&leads->steps[i]));
+    return json_make("{so so}", "whole_ms", lead_series_encode(&leads->whole), "steps_ms", steps);
 }
 
 int leads_decode(struct leads *leads, const json_t *value, struct error *err)
 {
-    json_t *list;
-    const json_t *item;
-    size_t i;
-
-    if (json_need_array(value, "lead_ms", &list, err) < 0)
+    if (lead_series_decode(&leads->whole, json_object_get(value, "whole_ms"), err) < 0)
         return -1;
-    json_array_foreach(list, i, item)
-    {
-        if (!json_is_integer(item))
-            return error_set(err, ERROR_CORRUPT, "lead_ms: item %zu is not a number", i);
-        leads_add(leads, (int64_t)json_integer_value(item));
+    for (int i = 0; i < STEP_COUNT; i++) {
+        const json_t *list = json_object_get(json_object_get(value, "steps_ms"),
+                                             transfer_steps[i].name);
+
+        if (list && lead_series_decode(&leads->steps[i], list, err) < 0)
+            return -1;
     }
     return 0;
+}
+
+static json_t *quantile_s(const struct lead_series *series, double percentile)
+{
+    if (lead_series_known(series) == 0)
+        return json_null();
+    return json_integer(lead_series_quantile(series, percentile, 0) / SECOND_MS);
+}
+
+static json_t *describe_step(const struct lead_series *series, const char *name)
+{
+    return json_make("{ss sI sI so so}", "step", name, "known",
+                     (json_int_t)lead_series_known(series), "censored",
+                     (json_int_t)lead_series_censored(series), "p50_s", quantile_s(series, 50),
+                     "p95_s", quantile_s(series, 95));
+}
+
+json_t *leads_describe(const struct leads *leads)
+{
+    json_t *steps = json_array();
+
+    for (int i = 0; i < STEP_COUNT; i++)
+        if (leads->steps[i].count > 0)
+            json_array_append_new(steps, describe_step(&leads->steps[i], transfer_steps[i].name));
+    return json_make("{sI sI sI sI so}", "known", (json_int_t)lead_series_known(&leads->whole),
+                     "censored", (json_int_t)lead_series_censored(&leads->whole), "p50_s",
+                     (json_int_t)(leads_quantile(leads, 50, 0) / SECOND_MS), "p95_s",
+                     (json_int_t)(leads_quantile(leads, 95, 0) / SECOND_MS), "steps", steps);
 }

@@ -52,6 +52,9 @@ static enum verdict try_again(struct runner *runner, struct transfer *transfer)
     bool gives_back = !transfer->is_returning &&
                       transfer->attempt >= runner->config->guard.attempts;
 
+    if (gives_back)
+        lead_book_add_whole(runner->leads, transfer, runner_now(runner).ms - transfer->cordoned.ms,
+                            true);
     transfer->is_discarding = false;
     transfer->attempt++;
     if (gives_back)
@@ -178,7 +181,7 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer)
 
 enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)
 {
-    if (transfer->cordoned.ms > 0 && !transfer->is_returning)
-        leads_add(&runner->leads, runner_now(runner).ms - transfer->cordoned.ms);
+    (void)runner;
+    (void)transfer;
     return STEP_DONE;
 }

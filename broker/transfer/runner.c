@@ -117,12 +117,27 @@ static void batch_end(struct runner *runner, struct journal_batch *batch, struct
 {
     owned(chars) char *node = claim_of_node(transfer);
     owned(chars) char *instance = claim_of_instance(transfer);
-    owned(json) json_t *leads = leads_encode(&runner->leads);
 
     journal_release(batch, node, transfer->id);
     journal_release(batch, instance, transfer->id);
-    journal_put(batch, "leads", "all", runner->leads_rev, leads);
+    lead_book_put(runner->leads, transfer, batch);
     batch_effects(batch, transfer);
+}
+
+/* What a change teaches about lead times: the step's when it goes on, the whole's when it ends
+   well; turning back says that it would have taken longer. */
+static void learn(struct runner *runner, const struct transfer *transfer, int step,
+                  enum transfer_state state)
+{
+    struct wall_time now = runner_now(runner);
+    bool turns_back = transfer->is_undoing && step == transfer->step && state == TRANSFER_LIVE;
+
+    if (!transfer->is_undoing)
+        lead_book_add_step(runner->leads, transfer, now.ms - transfer->step_began.ms,
+                           transfer->is_discarding);
+    if (transfer->cordoned.ms > 0 && !transfer->is_returning &&
+        (state == TRANSFER_DONE || turns_back))
+        lead_book_add_whole(runner->leads, transfer, now.ms - transfer->cordoned.ms, turns_back);
 }
 
 /* THE one place where step and state change. */
@@ -135,6 +150,7 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
     require(transfer->state == TRANSFER_LIVE);
     require(step >= 0 && step < STEP_COUNT);
     require(!transfer->is_undoing || step_can_undo(step) || step == STEP_RELEASE);
+    learn(runner, transfer, step, state);
     transfer->step = step;
     transfer->state = state;
     transfer->step_began = runner_now(runner);
@@ -146,7 +162,7 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
     if (commit(runner, transfer, &batch, &err) < 0)
         return;
     if (state != TRANSFER_LIVE)
-        runner->leads_rev++;
+        lead_book_was_put(runner->leads, transfer);
     transfer->step_began_ms = loop_now(runner->world->loop);
     transfer->waiting[0] = '\0';
     transfer->needs_operator = false;
@@ -224,24 +240,9 @@ static enum verdict after_deadline(struct runner *runner, struct transfer *trans
     return STEP_WAIT;
 }
 
-/* The freeze that keeps the transfer from its next effect, or NULL. */
-static const struct freeze *holding_freeze(const struct runner *runner,
-                                           const struct transfer *transfer)
-{
-    const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
-    struct wall_time now = runner_now(runner);
-    const struct freeze *freeze;
-
-    if (transfer->is_emergency || transfer->is_undoing || transfer->step > STEP_RELEASE ||
-        effect_may_have_happened(remove))
-        return NULL;
-    freeze = guard_freeze(runner->guard, transfer->source->cluster->name, now);
-    return freeze ? freeze : guard_freeze(runner->guard, transfer->target->cluster->name, now);
-}
-
 static void note_freeze(const struct runner *runner, struct transfer *transfer)
 {
-    const struct freeze *freeze = holding_freeze(runner, transfer);
+    const struct freeze *freeze = runner_freeze(runner, transfer);
     char until[WALL_TEXT_SIZE];
     owned(chars) char *before = mem_copy_chars(transfer->waiting);
 
@@ -392,25 +393,6 @@ int runner_begin(struct runner *runner, struct transfer **transfers, size_t coun
     return 0;
 }
 
-struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,
-                                 double percentile)
-{
-    struct wall_time from = transfer->cordoned;
-    struct wall_time now = runner_now(runner);
-    struct wall_time expected;
-    const struct freeze *freeze;
-
-    if (transfer->state != TRANSFER_LIVE)
-        return transfer->ended;
-    if (from.ms == 0)
-        from = transfer->departure.ms > now.ms && !transfer->is_emergency ? transfer->departure
-                                                                          : now;
-    freeze = holding_freeze(runner, transfer);
-    expected.ms = from.ms + leads_quantile(&runner->leads, percentile) +
-                  (freeze ? freeze->until.ms - now.ms : 0);
-    return expected.ms > now.ms ? expected : now;
-}
-
 static int load_transfer(void *context, const char *id, uint64_t rev, const json_t *value,
                          struct error *err)
 {
@@ -436,16 +418,6 @@ static int load_transfer(void *context, const char *id, uint64_t rev, const json
     return 0;
 }
 
-static int load_leads(void *context, const char *id, uint64_t rev, const json_t *value,
-                      struct error *err)
-{
-    struct runner *runner = context;
-
-    (void)id;
-    runner->leads_rev = rev;
-    return leads_decode(&runner->leads, value, err);
-}
-
 struct runner *runner_open(struct world *world, const struct config *config, struct fleet *fleet,
                            struct guard *guard, uint64_t epoch, struct error *err)
 {
@@ -456,11 +428,10 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->fleet = fleet;
     runner->guard = guard;
     runner->epoch = epoch;
-    runner->leads.prior = &config->lead;
+    runner->leads = lead_book_new(config);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
-        journal_each(world->journal, "leads", load_leads, runner, err) < 0 ||
-        effect_load(runner, err) < 0)
+        lead_book_load(runner->leads, world->journal, err) < 0 || effect_load(runner, err) < 0)
         return NULL;
     runner_wake(runner);
     return steal(&runner);
@@ -474,5 +445,6 @@ void runner_close(struct runner *runner)
     for (size_t i = 0; i < runner->transfers.count; i++)
         transfer_free(runner->transfers.items[i]);
     array_clear(&runner->transfers);
+    lead_book_free(runner->leads);
     mem_free(runner);
 }

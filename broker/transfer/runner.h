@@ -11,7 +11,7 @@
 #include "broker/fleet/fleet.h"
 #include "broker/fleet/guard.h"
 #include "broker/journal/journal.h"
-#include "broker/transfer/leads.h"
+#include "broker/transfer/lead_book.h"
 #include "broker/transfer/steps.h"
 #include "broker/transfer/transfer.h"
 
@@ -24,8 +24,7 @@ struct runner {
     struct guard *guard;
     uint64_t epoch;
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
-    struct leads leads;
-    uint64_t leads_rev;
+    struct lead_book *leads;
     struct timer *timer;
     bool is_broken; /* the journal failed: nothing more is sent or decided */
 };
@@ -55,10 +54,17 @@ void transfer_wait_for(struct transfer *transfer, const char *format, ...)
 int runner_store(struct runner *runner, struct transfer *transfer, const char *event,
                  struct error *err) __attribute__((warn_unused_result));
 
-/* When the transfer's GPUs can be used, by what the journal has learned: the median and the 95 %
-   quantile; never earlier than now for a live one. */
+/* When the transfer's GPUs can be used, by what the journal has learned of those that took longer
+   than this one has taken so far: a quantile; never earlier than now for a live one. */
 struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,
                                  double percentile);
+
+/* The freeze that keeps the transfer from its next effect, or NULL. */
+const struct freeze *runner_freeze(const struct runner *runner, const struct transfer *transfer);
+
+/* Until the last of so many nodes that start together on the pool's route is ready, 95 times in
+   100: by what was learned and by how long those under way have taken already. */
+int64_t runner_wave_ms(const struct runner *runner, const struct config_pool *pool, int64_t nodes);
 
 /* The journal failed in a way that leaves its state unknown: nothing is sent any more, and the
    process should end and look at what is stored. */

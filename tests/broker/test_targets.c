@@ -85,11 +85,12 @@ static struct wall_time at(const char *chars)
 }
 
 /* "WANTED (now NOW) by WINDOW, due WHEN" */
-static void expect(const struct scene *scene, const char *when, int64_t reach_ms, const char *want)
+static void expect(const struct scene *scene, const char *when, int64_t look_ms, const char *want)
 {
+    struct reach reach = { 0, look_ms, 1000 };
     struct target target = target_nodes(&scene->config, scene->book, &scene->pool, at(when),
-                                        reach_ms);
-    struct wall_time due = target_due(&scene->config, scene->book, &scene->pool, at(when), reach_ms,
+                                        &reach);
+    struct wall_time due = target_due(&scene->config, scene->book, &scene->pool, at(when), &reach,
                                       target.now);
     char due_text[WALL_TEXT_SIZE];
     owned(chars) char *got = text_format("%" PRId64 " (now %" PRId64 ") by %s, due %s",
@@ -97,7 +98,7 @@ static void expect(const struct scene *scene, const char *when, int64_t reach_ms
                                          due.ms ? wall_format(due, due_text) : "-");
 
     if (!text_equal(got, want))
-        fail_msg("at %s, reach %" PRId64 " min\n  want: %s\n  got:  %s", when, reach_ms / MINUTE_MS,
+        fail_msg("at %s, reach %" PRId64 " min\n  want: %s\n  got:  %s", when, look_ms / MINUTE_MS,
                  want, got);
 }
 
@@ -106,6 +107,7 @@ static void what_is_short_is_due_when_it_is_short(void **state)
 {
     owned(scene) struct scene scene;
 
+    static const struct reach reach = { 0, HOUR_MS, 1000 };
     static const struct {
         int64_t have;
         const char *due;
@@ -124,7 +126,7 @@ static void what_is_short_is_due_when_it_is_short(void **state)
     add_schedule(&scene, "night", 6, 1);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct wall_time due = target_due(&scene.config, scene.book, &scene.pool,
-                                          at("2026-11-17T07:40:00Z"), HOUR_MS, cases[i].have);
+                                          at("2026-11-17T07:40:00Z"), &reach, cases[i].have);
         char text[WALL_TEXT_SIZE];
 
         assert_string_equal(due.ms ? wall_format(due, text) : "-", cases[i].due);
@@ -251,6 +253,7 @@ static void an_event_counts_like_a_window_when_it_has_a_schedule(void **state)
 
 static void replicas_follow_the_same_rule(void **state)
 {
+    static const struct reach reach = { 0, 30 * MINUTE_MS, 1000 };
     owned(scene) struct scene scene;
     struct target target;
 
@@ -259,13 +262,44 @@ static void replicas_follow_the_same_rule(void **state)
     add_schedule(&scene, "day", 10, 40);
     add_schedule(&scene, "night", 6, 20);
     target = target_replicas(&scene.config, scene.book, &scene.workload, &scene.cluster,
-                             at("2026-11-17T07:30:00Z"), 30 * MINUTE_MS);
+                             at("2026-11-17T07:30:00Z"), &reach);
     assert_int_equal(target.now, 20);
     assert_int_equal(target.wanted, 40);
     add_schedule(&scene, "day", 10, -1);
     target = target_replicas(&scene.config, scene.book, &scene.workload, &scene.cluster,
-                             at("2026-11-17T12:00:00Z"), 30 * MINUTE_MS);
+                             at("2026-11-17T12:00:00Z"), &reach);
     assert_int_equal(target.wanted, -1);
+}
+
+/* Fourteen nodes at ten a wave are two waves; what the pool has does not matter, what the windows
+   want does. */
+static void a_large_move_begins_a_lead_time_earlier_for_each_wave(void **state)
+{
+    static const struct {
+        int64_t wave_nodes;
+        const char *when;
+        int64_t wanted;
+    } rows[] = {
+        { 14, "2026-11-17T06:49:59Z", 6 }, { 14, "2026-11-17T06:50:00Z", 20 },
+        { 13, "2026-11-17T05:49:59Z", 6 }, { 13, "2026-11-17T05:50:00Z", 20 },
+        { 7, "2026-11-17T05:50:00Z", 20 }, { 6, "2026-11-17T04:50:00Z", 20 },
+        { 6, "2026-11-17T04:49:59Z", 6 },  { 1, "2026-11-16T20:00:00Z", 20 },
+    };
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_begin(&scene, nights, "UTC");
+    scene.config.pools = &scene.pool;
+    scene.config.pool_count = 1;
+    add_schedule(&scene, "day", 20, 40);
+    add_schedule(&scene, "night", 6, 20);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct reach reach = { 10 * MINUTE_MS, HOUR_MS, rows[i].wave_nodes };
+
+        assert_int_equal(
+            target_nodes(&scene.config, scene.book, &scene.pool, at(rows[i].when), &reach).wanted,
+            rows[i].wanted);
+    }
 }
 
 static void one_window_for_all_has_no_edges(void **state)
@@ -288,6 +322,7 @@ int main(void)
         cmocka_unit_test(what_no_schedule_names_is_left_alone),
         cmocka_unit_test(an_event_counts_like_a_window_when_it_has_a_schedule),
         cmocka_unit_test(replicas_follow_the_same_rule),
+        cmocka_unit_test(a_large_move_begins_a_lead_time_earlier_for_each_wave),
         cmocka_unit_test(one_window_for_all_has_no_edges),
     };
 

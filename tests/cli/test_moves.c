@@ -34,6 +34,32 @@ static void a_window_moves_nodes_there_and_back(void **state)
     expect_rest(rehearsal, 6);
 }
 
+/* What a week of moves taught, step by step, and the same after a restart. */
+static void lead_times_are_learned_and_kept(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    owned(json) json_t *before = NULL;
+    owned(json) json_t *after = NULL;
+    const json_t *route;
+    struct error err;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 4 * 24 * (int64_t)HOUR_MS);
+    before = service_leads(rehearsal->service);
+    route = json_array_get(json_object_get(before, "leads"), 0);
+    assert_string_equal(json_text_or(route, "route", ""), "gcp/a3-megagpu-8g/us-east5-a");
+    assert_in_range(json_int_or(route, "known", 0), 20, 100);
+    assert_int_equal(json_array_size(json_object_get(route, "steps")), 9); /* none was forced */
+
+    rehearsal_kill(rehearsal);
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    after = service_leads(rehearsal->service);
+    assert_true(json_equal(before, after));
+}
+
 static void the_story_is_told(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -213,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_moves_without_schedules),
         cmocka_unit_test(a_window_moves_nodes_there_and_back),
+        cmocka_unit_test(lead_times_are_learned_and_kept),
         cmocka_unit_test(the_story_is_told),
         cmocka_unit_test(a_reclaim_needs_no_notice_and_ends_by_itself),
         cmocka_unit_test(a_reclaim_goes_before_a_scheduled_move),

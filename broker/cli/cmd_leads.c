@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice leads: how long transfers take, by route and step, as the journal has learned it.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+#include "broker/cli/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const struct command_option leads_options[] = {
+    { 0 },
+};
+const char leads_examples[] = "sluice leads\n"
+                              "sluice leads -o json | jq '.leads[] | {route, p95_s}'\n";
+const char leads_text[] =
+    "JSON: leads: [{route (PROVIDER/MACHINE/ZONE), known, censored, p50_s, p95_s, steps: [{step,\n"
+    "known, censored, p50_s, p95_s}]}].\n"
+    "A transfer that failed or was withdrawn took longer than what was seen of it: it is "
+    "censored,\n"
+    "and counts as such.  Until twenty are known the configuration's `lead` counts, and a step "
+    "has\n"
+    "no quantiles.\n";
+
+static void add_quantile(struct table *table, const json_t *row, const char *key)
+{
+    char text[DURATION_TEXT_SIZE];
+    int64_t seconds = json_int_or(row, key, -1);
+
+    table_cell(table, "%s", seconds < 0 ? "-" : duration_format(seconds * SECOND_MS, text));
+}
+
+static void add_row(struct table *table, const char *route, const json_t *row)
+{
+    table_cell(table, "%s", route);
+    table_cell(table, "%s", json_text_or(row, "step", "(whole)"));
+    table_cell(table, "%" PRId64, json_int_or(row, "known", 0));
+    table_cell(table, "%" PRId64, json_int_or(row, "censored", 0));
+    add_quantile(table, row, "p50_s");
+    add_quantile(table, row, "p95_s");
+}
+
+int cmd_leads(struct command_call *call)
+{
+    static const char *const titles[] = { "ROUTE", "STEP", ">KNOWN", ">CENSORED",
+                                          ">P50",  ">P95", NULL };
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    owned(config) struct config *config = client_config(call, &code);
+    owned(json) json_t *answer = NULL;
+    owned(table) struct table *table = table_new(titles);
+    owned(text) struct text *out = text_new(1 << 20);
+    const json_t *route;
+    size_t i;
+
+    if (!config)
+        return code;
+    answer = client_ask(config, HTTP_GET, "/v1/leads", NULL, &err);
+    if (!answer)
+        return client_fail(call, &err);
+    if (client_wants_json(call)) {
+        client_print_json(answer);
+        return EXIT_DONE;
+    }
+    json_array_foreach(json_object_get(answer, "leads"), i, route)
+    {
+        const char *name = json_text_or(route, "route", "-");
+        const json_t *step;
+        size_t k;
+
+        add_row(table, name, route);
+        json_array_foreach(json_object_get(route, "steps"), k, step) add_row(table, name, step);
+    }
+    table_print(table, out);
+    fputs(out->chars, stdout);
+    return EXIT_DONE;
+}

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The lead times of all routes, and what a transfer teaches: each step that ends, the whole when
+ * its GPUs are handed over; what fails or is withdrawn took at least that long.
+ */
+#pragma once
+
+#include "broker/journal/journal.h"
+#include "broker/transfer/leads.h"
+#include "broker/transfer/transfer.h"
+
+struct lead_book;
+
+/* One entry per route of the configuration's pools.  Free with lead_book_free(). */
+struct lead_book *lead_book_new(const struct config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
+void lead_book_free(struct lead_book *book);
+
+/* Of the pool's route. */
+const struct leads *lead_book_of(const struct lead_book *book, const struct config_pool *pool)
+    __attribute__((returns_nonnull));
+
+/* The transfer leaves its step after so long; is_censored: without having done it. */
+void lead_book_add_step(struct lead_book *book, const struct transfer *transfer, int64_t ms,
+                        bool is_censored);
+
+/* The transfer is handed over, or turns back (is_censored), so long after its cordon. */
+void lead_book_add_whole(struct lead_book *book, const struct transfer *transfer, int64_t ms,
+                         bool is_censored);
+
+/* Puts the route's record, and after the commit counts it as stored. */
+void lead_book_put(const struct lead_book *book, const struct transfer *transfer,
+                   struct journal_batch *batch);
+void lead_book_was_put(struct lead_book *book, const struct transfer *transfer);
+
+/* [leads_describe() and `route`] */
+json_t *lead_book_describe(const struct lead_book *book)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Routes that the configuration does not have any more are left where they are. */
+int lead_book_load(struct lead_book *book, struct journal *journal, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How long something takes, learned from the last two hundred times.  One that was given up, or is
+ * still going on, took longer than what was seen of it: it is censored, and counts as such
+ * (Kaplan and Meier 1958) - left out, the slow ones would be missing among what was learned.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LEADS_KEPT = 200, LEADS_NEEDED = 20 };
+
+struct lead {
+    int64_t ms;
+    bool is_censored; /* it took longer than that */
+};
+
+struct lead_series {
+    struct lead kept[LEADS_KEPT]; /* a ring, in the order of their ends */
+    size_t count;                 /* ever added */
+};
+
+/* Lengths that cannot be (not positive, over a day) are not learned. */
+void lead_series_add(struct lead_series *series, int64_t ms, bool is_censored);
+
+/* How many that ended the quantiles rest on; 0: fewer than LEADS_NEEDED, nothing is known. */
+size_t lead_series_known(const struct lead_series *series);
+
+/* How many of those kept are censored. */
+size_t lead_series_censored(const struct lead_series *series);
+
+/* The quantile in [0, 100] of those that last longer than elapsed_ms, as a length from the start;
+   one that was seen, or the longest where too many are censored to say.  Something must be
+   known. */
+int64_t lead_series_quantile(const struct lead_series *series, double percentile,
+                             int64_t elapsed_ms);
+
+/* [1200000, -900000, ...]: milliseconds, oldest first; a minus marks the censored. */
+json_t *lead_series_encode(const struct lead_series *series)
+    __attribute__((returns_nonnull, warn_unused_result));
+int lead_series_decode(struct lead_series *series, const json_t *list, struct error *err)
+    __attribute__((warn_unused_result));

@@ -86,6 +86,7 @@ int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call 
     if (!text_equal(missing, "zero") && !text_equal(missing, "unknown"))
         return error_set(err, ERROR_INVALID, "--missing: expected unknown or zero, found \"%s\"",
                          missing);
+    inputs->options.slo = call_text(call, "slo");
     for (size_t i = 0; i < call_repeat(call, "lose"); i++) {
         const char *what = call_text_at(call, "lose", i);
 
@@ -236,6 +237,8 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
              inputs->demand_options.missing_zero ? "zero" : "unknown");
     if (options->percentile > 0)
         text_add(out, ", percentile %.12g", options->percentile);
+    if (options->slo)
+        text_add(out, ", slo %s", options->slo);
     for (size_t i = 0; i < options->rate_count; i++)
         text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
     text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",

@@ -25,6 +25,7 @@
         { "seeds", 0, "N", "repetitions, of which the worst counts (default 8)", false },          \
         { "seed", 0, "N", "where the random numbers begin (default 1)", false },                   \
         { "percentile", 0, "P", "instead of each queue's own", false },                            \
+        { "slo", 0, "pooled|each-day", "instead of each queue's own", false },                     \
         { "lose", 0, "node|zone",                                                                  \
           "every queue keeps within twice its target when the worst one is lost", true },          \
         { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },                 \

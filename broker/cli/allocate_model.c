@@ -152,6 +152,7 @@ static int add_queues(struct model *model, const struct config *config, const st
             .service_cv = queue->service_cv,
             .shape = queue->service,
             .scale = queue->scale_up * options->scale,
+            .is_each_day = text_equal(options->slo ? options->slo : queue->slo, "each-day"),
             .survives_node = options->loses_node,
             .survives_zone = options->loses_zone,
         };

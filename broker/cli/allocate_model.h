@@ -24,6 +24,7 @@ struct allocate_model_options {
     int64_t days;      /* of the demand's end */
     double scale;      /* on top of each queue's own */
     double percentile; /* 0: each queue's own */
+    const char *slo;   /* NULL: each queue's own */
     int seeds;
     int threads;
     uint64_t seed;

@@ -47,9 +47,34 @@ static void print_workloads(const struct allocate_model *model, const struct all
                                       ? mem_copy_chars("-")
                                       : text_format("%d", cell->search.worst_seed);
 
-        printf("%-16s %-32s %8d %8d %9.2f %9.2f %5s  %s\n", model->windows->items[window].name,
-               workload->name, cell->needed, cell->granted, cell->wait_s,
+        owned(chars) char *day = cell->worst_day.begin.ms == 0
+                                     ? mem_copy_chars("-")
+                                     : text_format("%.2f", cell->worst_day.wait_s);
+
+        printf("%-16s %-32s %8d %8d %9.2f %9s %9.2f %5s  %s\n", model->windows->items[window].name,
+               workload->name, cell->needed, cell->granted, cell->wait_s, day,
                (double)queue->target.wait_ms / SECOND_MS, seed, replicas->chars);
+    }
+}
+
+/* A target that is met on all days in one can be missed on one of them. */
+static void print_bad_days(const struct allocate_model *model, const struct allocate_plan *plan,
+                           size_t window)
+{
+    for (size_t i = 0; i < model->queue_count; i++) {
+        const struct allocate_queue *queue = &model->queues[i];
+        const struct search_day *day = &cell_of(plan, window, i)->worst_day;
+        double target_s = (double)queue->target.wait_ms / SECOND_MS;
+
+        if (queue->is_each_day || day->begin.ms == 0 || day->wait_s <= target_s)
+            continue;
+
+        struct civil_date date = time_zone_local(model->windows->zone, day->begin).date;
+
+        printf("%-16s queue %s: on %04d-%02d-%02d alone %g of 100 wait up to %.2f s, not %.2f s; "
+               "`slo: each-day` would prevent it\n",
+               model->windows->items[window].name, queue->name, date.year, date.month, date.day,
+               queue->target.percentile, day->wait_s, target_s);
     }
 }
 
@@ -74,12 +99,15 @@ void allocate_print_table(const struct allocate_model *model, const struct alloc
 {
     if (model->is_estimate)
         printf("ESTIMATE: closed form only; no replay has confirmed these numbers\n\n");
-    printf("%-16s %-32s %8s %8s %9s %9s %5s  %s\n", "WINDOW", "WORKLOAD", "NEEDED", "GRANTED",
-           "WAIT_S", "TARGET_S", "SEED", "REPLICAS");
+    printf("%-16s %-32s %8s %8s %9s %9s %9s %5s  %s\n", "WINDOW", "WORKLOAD", "NEEDED", "GRANTED",
+           "WAIT_S", "DAY_S", "TARGET_S", "SEED", "REPLICAS");
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
             print_workloads(model, plan, i);
     printf("\n");
+    for (size_t i = 0; i < plan->window_count; i++)
+        if (plan->schedules[i])
+            print_bad_days(model, plan, i);
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
             print_nodes(plan, i, model->windows->items[i].name);
@@ -89,16 +117,21 @@ static json_t *queue_json(const struct allocate_queue *queue, const struct alloc
 {
     const struct search_result *search = &cell->search;
     bool survives = queue->survives_node || queue->survives_zone;
+    bool is_told = cell->worst_day.begin.ms != 0;
+    char day[WALL_TEXT_SIZE];
 
     return json_make(
-        "{s:s, s:I, s:I, s:i, s:i, s:i, s:o, s:f, s:f, s:i, s:i, s:o, s:o}", "queue", queue->name,
-        "requests_high", (json_int_t)search->requests[DEMAND_HIGH], "requests_low",
+        "{s:s, s:I, s:I, s:i, s:i, s:i, s:o, s:f, s:f, s:s, s:o, s:o, s:i, s:i, s:o, s:o}", "queue",
+        queue->name, "requests_high", (json_int_t)search->requests[DEMAND_HIGH], "requests_low",
         (json_int_t)search->requests[DEMAND_LOW], "replicas_for_target", search->servers,
         "replicas_needed", cell->needed, "replicas_granted", cell->granted, "wait_s",
         isfinite(cell->wait_s) ? json_real(cell->wait_s) : json_null(), "wait_target_s",
-        (double)queue->target.wait_ms / SECOND_MS, "percentile", queue->target.percentile,
-        "worst_seed", search->worst_seed, "seed_failing_with_one_less", search->failing_seed,
-        "replicas_lost", survives ? json_integer(cell->lost) : json_null(), "replicas_degraded",
+        (double)queue->target.wait_ms / SECOND_MS, "percentile", queue->target.percentile, "slo",
+        queue->is_each_day ? "each-day" : "pooled", "worst_day_at",
+        is_told ? json_string(wall_format(cell->worst_day.begin, day)) : json_null(),
+        "worst_day_wait_s", is_told ? json_real(cell->worst_day.wait_s) : json_null(), "worst_seed",
+        search->worst_seed, "seed_failing_with_one_less", search->failing_seed, "replicas_lost",
+        survives ? json_integer(cell->lost) : json_null(), "replicas_degraded",
         survives ? json_integer(cell->degraded) : json_null());
 }
 

@@ -56,13 +56,15 @@ static json_t *cell_json(const struct allocate_model *model, const struct alloca
 {
     const struct search_result *search = &cell->search;
 
-    return json_make("{s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f}", "window",
+    return json_make("{s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f, s:I, s:f}", "window",
                      model->windows->items[window].name, "queue", model->queues[queue].name,
                      "replicas", search->servers, "replicas_degraded", cell->degraded,
                      "failing_seed", search->failing_seed, "worst_seed", search->worst_seed,
                      "requests_high", (json_int_t)search->requests[DEMAND_HIGH], "requests_low",
                      (json_int_t)search->requests[DEMAND_LOW], "wait_high_s",
-                     search->wait_s[DEMAND_HIGH], "wait_low_s", search->wait_s[DEMAND_LOW]);
+                     search->wait_s[DEMAND_HIGH], "wait_low_s", search->wait_s[DEMAND_LOW],
+                     "worst_day_ms", (json_int_t)search->worst_day.begin.ms, "worst_day_wait_s",
+                     search->worst_day.wait_s);
 }
 
 /* A file in the way: 0 when it may be replaced, or is what is to be written. */
@@ -145,7 +147,10 @@ static int read_cell(const json_t *row, struct allocate_cell *ret, struct error 
             0 ||
         need_count(row, "requests_low", 0, INT64_MAX, &cell.search.requests[DEMAND_LOW], err) < 0 ||
         need_wait(row, "wait_high_s", &cell.search.wait_s[DEMAND_HIGH], err) < 0 ||
-        need_wait(row, "wait_low_s", &cell.search.wait_s[DEMAND_LOW], err) < 0)
+        need_wait(row, "wait_low_s", &cell.search.wait_s[DEMAND_LOW], err) < 0 ||
+        need_count(row, "worst_day_ms", INT64_MIN, INT64_MAX, &cell.search.worst_day.begin.ms,
+                   err) < 0 ||
+        need_wait(row, "worst_day_wait_s", &cell.search.worst_day.wait_s, err) < 0)
         return -1;
     cell.degraded = (int)degraded;
     cell.search.servers = (int)replicas;
@@ -160,7 +165,8 @@ static bool is_same(const struct allocate_cell *left, const struct allocate_cell
     bool same = left->degraded == right->degraded &&
                 left->search.servers == right->search.servers &&
                 left->search.failing_seed == right->search.failing_seed &&
-                left->search.worst_seed == right->search.worst_seed;
+                left->search.worst_seed == right->search.worst_seed &&
+                left->search.worst_day.begin.ms == right->search.worst_day.begin.ms;
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         same = same && left->search.requests[class] == right->search.requests[class] &&

@@ -40,7 +40,10 @@ const char explain_text[] =
     "replicas_needed, replicas_granted, replicas_in_file and wait_in_file_s (null without a "
     "file),\n"
     "wait_s, wait_target_s, percentile, waits: [{replicas, seed, wait_s, is_met}], seeds,\n"
-    "replicas_estimated, binding_at, binding_local, binding_wait_s (null when nobody waits)}],\n"
+    "replicas_estimated, slo, binding_day_at, binding_day_local and binding_day_wait_s (the day "
+    "that\n"
+    "waits longest at the percentile with one replica less), binding_at, binding_local,\n"
+    "binding_wait_s (null when nobody waits)}],\n"
     "clusters: [{cluster, gpus, gpus_per_node, nodes_packed, nodes_repack, nodes_static, "
     "nodes}]}].\n";
 
@@ -157,11 +160,15 @@ static int add_reasons(json_t *row, const struct explain_command *command,
 
     bool is_bound = explain.binding.ms != 0;
     owned(chars) char *local = is_bound ? local_text(model->windows->zone, explain.binding) : NULL;
+    owned(chars) char *day = local_text(model->windows->zone, explain.day.begin);
     json_t *more = json_make(
-        "{s:f, s:f, s:o, s:i, s:i, s:o, s:o, s:o}", "rate_per_s", explain.rate_per_s, "peak_per_s",
-        explain.peak_per_s, "peak_at", time_json(explain.peak), "seeds", model->seeds,
-        "replicas_estimated", explain.estimate, "binding_at", time_json(explain.binding),
-        "binding_local", is_bound ? json_string(local) : json_null(), "binding_wait_s",
+        "{s:f, s:f, s:o, s:i, s:i, s:s, s:o, s:s, s:f, s:o, s:o, s:o}", "rate_per_s",
+        explain.rate_per_s, "peak_per_s", explain.peak_per_s, "peak_at", time_json(explain.peak),
+        "seeds", model->seeds, "replicas_estimated", explain.estimate, "slo",
+        model->queues[queue].is_each_day ? "each-day" : "pooled", "binding_day_at",
+        time_json(explain.day.begin), "binding_day_local", day, "binding_day_wait_s",
+        explain.day.wait_s, "binding_at", time_json(explain.binding), "binding_local",
+        is_bound ? json_string(local) : json_null(), "binding_wait_s",
         is_bound ? json_real(explain.binding_wait_s) : json_null());
 
     json_object_update(row, more);
@@ -371,6 +378,11 @@ static void print_queue(const char *window, const json_t *row)
         i == 0 ? "replayed" : "", (int)json_int_or(item, "replicas", 0), number(row, "percentile"),
         number(item, "wait_s"), json_bool_or(item, "is_met", false) ? "meets" : "misses",
         number(row, "wait_target_s"), (int)json_int_or(item, "seed", 0));
+    printf("  worst day   %s: there %g of 100 wait up to %.2f s with one replica less; the target "
+           "holds for %s\n",
+           json_text_or(row, "binding_day_local", ""), number(row, "percentile"),
+           number(row, "binding_day_wait_s"),
+           text_equal(json_text_or(row, "slo", ""), "each-day") ? "each day" : "all days in one");
     if (json_object_get(row, "binding_local") &&
         !json_is_null(json_object_get(row, "binding_local")))
         printf("  binding     %s: there a request waits %.2f s with one replica less\n",

@@ -89,6 +89,7 @@ struct config_queue {
     const struct config_source *source;
     int64_t wait_target_ms;
     double percentile;             /* 98 */
+    char *slo;                     /* "pooled" or "each-day" */
     int64_t service_ms;            /* mean time that one worker takes for one request */
     double service_cv;             /* standard deviation over mean; 1: exponential */
     char *service_law;             /* NULL: the one that service_cv stands for */

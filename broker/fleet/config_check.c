@@ -333,6 +333,9 @@ static int check_queues(const struct config *config, struct error *err)
         if (queue->percentile >= 100)
             return yaml_error(err, place_of(config, "queues", i, "percentile"),
                               "must be less than 100: no capacity makes every request wait less");
+        if (!text_equal(queue->slo, "pooled") && !text_equal(queue->slo, "each-day"))
+            return yaml_error(err, place_of(config, "queues", i, "slo"),
+                              "expected pooled or each-day, found \"%s\"", queue->slo);
         if (queue->scale_up <= 0)
             return yaml_error(err, place_of(config, "queues", i, "scale_up"),
                               "must be more than 0");

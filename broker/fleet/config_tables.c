@@ -189,6 +189,9 @@ static const struct setting queue_settings[] = {
       DAY_MS, "how long a request may wait, at the percentile" },
     { "percentile", SETTING_DOUBLE, offsetof(struct config_queue, percentile), "98", 1, 100,
       "of 100 requests, how many wait no longer than that" },
+    { "slo", SETTING_TEXT, offsetof(struct config_queue, slo), "pooled", 0, 0,
+      "of which requests: `pooled` of all days of a window in one, `each-day` of every day by "
+      "itself" },
     { "service", SETTING_DURATION, offsetof(struct config_queue, service_ms), "0s", 0, DAY_MS,
       "mean time that one replica takes for one request; needed unless `service_file` says it" },
     { "service_cv", SETTING_DOUBLE, offsetof(struct config_queue, service_cv), "1", 0, 100,

@@ -172,6 +172,7 @@ static const struct {
     { "--rate talk=3/s", 1, "no queue or workload \"talk\"" },
     { "--window noon", 1, "no window \"noon\"" },
     { "--lose rack", 64, "node" },
+    { "--slo daily", 64, "is none of pooled|each-day" },
 };
 
 static void an_option_that_means_nothing_is_a_mistake(void **state)
@@ -188,6 +189,32 @@ static void an_option_that_means_nothing_is_a_mistake(void **state)
     }
 }
 
+/* The burst of Tuesday is late by itself: all days in one hide it, the answer does not. */
+static void a_bad_day_is_shown_and_each_day_needs_more_for_it(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+    owned(json) json_t *pooled = answer_of(folder, 0, ALLOCATE "-o json --out @/p --percentile 90");
+    owned(json) json_t *each = answer_of(
+        folder, 0, ALLOCATE "-o json --out @/e --percentile 90 --slo each-day");
+    owned(said) struct said said = expect_code(folder, 2, ALLOCATE "--check --percentile 90");
+    owned(said) struct said quiet = expect_code(folder, 2,
+                                                ALLOCATE "--check --percentile 90 --slo each-day");
+    owned(text) struct text *file = planned_file(folder, "e/day.yaml");
+
+    (void)state;
+    assert_true(figure(pooled, "day", "chat", "wait_s") <= 20);
+    assert_true(figure(pooled, "day", "chat", "worst_day_wait_s") > 20);
+    assert_true(figure(each, "day", "chat", "worst_day_wait_s") <= 20);
+    assert_true(figure(each, "day", "chat", "worst_day_wait_s") ==
+                figure(each, "day", "chat", "wait_s"));
+    assert_true(figure(each, "day", "chat", "replicas_needed") >
+                figure(pooled, "day", "chat", "replicas_needed"));
+    assert_non_null(
+        strstr(said.out->chars, "queue chat: on 2026-11-17 alone 90 of 100 wait up to"));
+    assert_null(strstr(quiet.out->chars, "alone"));
+    assert_non_null(strstr(file->chars, "slo each-day"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +225,7 @@ int main(void)
         cmocka_unit_test(losses_are_planned_for_by_option_and_by_configuration),
         cmocka_unit_test(a_reservation_too_small_is_said_with_the_best_plan),
         cmocka_unit_test(an_option_that_means_nothing_is_a_mistake),
+        cmocka_unit_test(a_bad_day_is_shown_and_each_day_needs_more_for_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

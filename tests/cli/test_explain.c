@@ -51,6 +51,24 @@ static void one_replica_less_misses_and_the_burst_binds(void **state)
     assert_string_equal(json_text_or(row, "peak_at", ""), "2026-11-17T14:00:00Z");
     assert_true(number(row, "binding_wait_s") > 20);
     assert_true(json_is_null(json_object_get(row, "replicas_in_file")));
+    assert_string_equal(json_text_or(row, "slo", ""), "pooled");
+}
+
+static void the_day_that_binds_is_named(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+    owned(said) struct said said = expect_code(
+        folder, 0, "explain workload chat-2x --window day --slo each-day -o json" WITH);
+    owned(json) json_t *root = planned_json(&said);
+    const json_t *row = row_of(root, 0, "chat");
+
+    (void)state;
+    assert_string_equal(json_text_or(row, "slo", ""), "each-day");
+    assert_string_equal(json_text_or(row, "binding_day_local", ""), "Tue 2026-11-17 08:00 EST");
+    assert_true(number(row, "binding_day_wait_s") > 20);
+    assert_true(number(row, "binding_day_wait_s") ==
+                number(json_array_get(json_at(row, "waits"), 0), "wait_s"));
+    assert_string_equal(json_text_or(row, "binding_local", ""), "Tue 2026-11-17 09:00 EST");
 }
 
 static void a_replica_taken_from_the_file_makes_the_queue_miss(void **state)
@@ -143,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_replica_less_misses_and_the_burst_binds),
+        cmocka_unit_test(the_day_that_binds_is_named),
         cmocka_unit_test(a_replica_taken_from_the_file_makes_the_queue_miss),
         cmocka_unit_test(nodes_add_up_to_what_the_schedule_has),
         cmocka_unit_test(a_question_about_nothing_is_a_mistake),

@@ -132,14 +132,15 @@ static int sign(const struct source *source, struct source_request *request, str
 }
 
 static int cloudwatch_write(const struct source *source, const struct source_part *part,
-                            const char *bearer, struct source_request *request, struct error *err)
+                            const struct source_access *access, struct source_request *request,
+                            struct error *err)
 {
     const struct source_settings *settings = source->settings;
     owned(chars) char *body = make_body(settings, part);
     const char *domain = text_starts_with(settings->region, "cn-") ? "amazonaws.com.cn"
                                                                    : "amazonaws.com";
 
-    (void)bearer;
+    (void)access;
     request->method = HTTP_POST;
     request->url = settings->endpoint
                        ? mem_copy_chars(settings->endpoint)

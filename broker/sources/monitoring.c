@@ -36,7 +36,8 @@ static int monitoring_check(const struct source *source, const struct source_spa
 }
 
 static int monitoring_write(const struct source *source, const struct source_part *part,
-                            const char *bearer, struct source_request *request, struct error *err)
+                            const struct source_access *access, struct source_request *request,
+                            struct error *err)
 {
     const struct source_settings *settings = source->settings;
     const struct source_span *span = &part->span;
@@ -62,7 +63,7 @@ static int monitoring_write(const struct source *source, const struct source_par
     }
     request->method = HTTP_GET;
     request->url = text_take(url);
-    source_request_header(request, "Authorization", "Bearer ", bearer);
+    source_request_header(request, "Authorization", "Bearer ", access->bearer);
     return 0;
 }
 

@@ -51,7 +51,8 @@ static int add_token(const char *path, struct source_request *request, struct er
 }
 
 static int prometheus_write(const struct source *source, const struct source_part *part,
-                            const char *bearer, struct source_request *request, struct error *err)
+                            const struct source_access *access, struct source_request *request,
+                            struct error *err)
 {
     const struct source_settings *settings = source->settings;
     const struct source_span *span = &part->span;
@@ -59,7 +60,7 @@ static int prometheus_write(const struct source *source, const struct source_par
                                              span->step_ms);
     size_t length = strlen(settings->endpoint);
 
-    (void)bearer;
+    (void)access;
     while (length > 0 && settings->endpoint[length - 1] == '/')
         length--;
     request->method = HTTP_POST;

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "broker/sources/source_parts.h"
+#include "broker/sources/ask.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,7 +69,8 @@ void source_close(struct source *source)
 {
     if (!source)
         return;
-    source_fetch_free(source->fetch);
+    while (source->asks)
+        source->asks->verbs->free(source->asks);
     gcp_token_free(source->google);
     text_free(source->ca);
     mem_free(source);

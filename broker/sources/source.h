@@ -63,16 +63,17 @@ typedef void (*source_done_fn)(void *context, struct demand *demand, const struc
 struct source *source_open(struct world *world, const struct source_settings *settings,
                            struct error *err) __attribute__((warn_unused_result));
 
-/* Ends a fetch without calling `done`. */
+/* Ends all fetches without calling `done`. */
 void source_close(struct source *source);
 
-/* One fetch at a time; `done` is called once, in a later turn.  ERROR_INVALID when the source does
+/* `done` is called once, in a later turn, and may close the source.  Several fetches take turns: a
+   source is asked one thing at a time.  ERROR_INVALID when the source does
    not keep points of that step for so long. */
 int source_fetch(struct source *source, const struct source_queue *queues, size_t count,
                  const struct source_span *span, source_done_fn done, void *context,
                  struct error *err) __attribute__((warn_unused_result));
 
-/* What the last fetch took: for people. */
+/* What all fetches took: for people. */
 struct source_effort {
     size_t requests;
     size_t repeats;

@@ -44,6 +44,11 @@ struct source_request {
     size_t header_count;
 };
 
+/* What a request proves with who asks. */
+struct source_access {
+    const char *bearer; /* of Google; NULL elsewhere */
+};
+
 struct source_kind {
     const char *name;
     size_t lines_max;  /* in one request */
@@ -54,9 +59,9 @@ struct source_kind {
     int (*open)(const struct source *source, struct error *err);
     /* Whether the source still keeps points of that step; NULL: it does. */
     int (*check)(const struct source *source, const struct source_span *span, struct error *err);
-    /* bearer: is_google's token, else NULL. */
-    int (*write)(const struct source *source, const struct source_part *part, const char *bearer,
-                 struct source_request *request, struct error *err);
+    int (*write)(const struct source *source, const struct source_part *part,
+                 const struct source_access *access, struct source_request *request,
+                 struct error *err);
     /* Adds the points; *ret_next is the token of the next page, to be freed by the caller, and
        stays NULL after the last.  ERROR_CONFLICT: the pages have to be asked for from the first. */
     int (*read)(const struct source *source, struct source_part *part,
@@ -70,7 +75,8 @@ struct source {
     struct gcp_token *google;
     struct text *ca;
     struct http_tls tls;
-    struct source_fetch *fetch;
+    struct source_ask *asks; /* all that are asked, or may be */
+    uint64_t turns;          /* given out so far */
     struct source_effort effort;
 };
 
@@ -98,9 +104,6 @@ struct demand *source_make_demand(const struct source_line *lines, size_t line_c
                                   const struct source_queue *queues, size_t count,
                                   const struct source_span *span, bool missing_zero)
     __attribute__((returns_nonnull, warn_unused_result));
-
-/* Ends it without `done`; NULL is legal.  fetch.c */
-void source_fetch_free(struct source_fetch *fetch);
 
 static inline size_t source_steps(const struct source_span *span)
 {

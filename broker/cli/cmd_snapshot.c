@@ -1,14 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice snapshot: asks the sources for each queue's arrivals and keeps them in a file, so that a
- * plan can be made again from the same numbers, without a network.  The file is written whole or
- * not at all; what no source knew is no row of it, and is listed.
+ * sluice snapshot: asks the sources for each queue's arrivals and, where they know them, service
+ * times, and keeps them in files, so that a plan can be made again from the same numbers, without a
+ * network.  A file is written whole or not at all; what no source knew is no row of it, and is
+ * listed.
  */
 #include "base/file.h"
 #include "base/json.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/snapshot_service.h"
 #include "broker/sources/source.h"
 
 #include <inttypes.h>
@@ -38,8 +40,14 @@ const char snapshot_text[] =
     "writes nothing.  The file has the columns time, queue, count and, where a queue has\n"
     "priorities, priority: what --demand reads, and `allocate --from`.\n"
     "\n"
-    "JSON: file, from, to, step_s, requests, repeats, steps_missing, queues: [{queue, source,\n"
-    "steps, steps_missing, requests_high, requests_low, missing: [{from, to, steps}]}].\n";
+    "The service times of queues that name their histogram (queues.NAME.service_histogram) go "
+    "into\n"
+    "a table beside it (week.csv.gz: week.service.csv), which plans from FILE use.\n"
+    "\n"
+    "JSON: services_file (null without one), services: [{queue, mean_s, cv, requests, error}], "
+    "file,\n"
+    "from, to, step_s, requests, repeats, steps_missing, queues: [{queue, source, steps,\n"
+    "steps_missing, requests_high, requests_low, missing: [{from, to, steps}]}].\n";
 
 struct snapshot;
 
@@ -54,6 +62,12 @@ struct errand {
     struct demand *demand;
 };
 
+/* One queue whose service times are measured. */
+struct gauge {
+    struct snapshot *snapshot;
+    struct snapshot_service *service; /* one of the snapshot's */
+};
+
 struct snapshot {
     struct command_call *call;
     const struct config *config;
@@ -62,6 +76,10 @@ struct snapshot {
     struct source_span span;
     struct errand *errands;
     size_t errand_count;
+    struct gauge *gauges;
+    struct snapshot_service *services;
+    size_t service_count; /* of both */
+    char *service_path;   /* of what was written */
     size_t pending;
     struct error err; /* the first */
 };
@@ -73,7 +91,12 @@ static void snapshot_clear(struct snapshot *snapshot)
         demand_free(snapshot->errands[i].demand);
         mem_free(snapshot->errands[i].queues);
     }
+    for (size_t i = 0; i < snapshot->service_count; i++)
+        service_shape_free(snapshot->services[i].shape);
     mem_free(snapshot->errands);
+    mem_free(snapshot->gauges);
+    mem_free(snapshot->services);
+    mem_free(snapshot->service_path);
     http_free(snapshot->world.http);
     loop_free(snapshot->world.loop);
 }
@@ -175,12 +198,8 @@ static int make_span(struct snapshot *snapshot, struct error *err)
     return 0;
 }
 
-static void on_demand(void *context, struct demand *demand, const struct error *err)
+static void count_answer(struct snapshot *snapshot, const struct error *err)
 {
-    struct errand *errand = context;
-    struct snapshot *snapshot = errand->snapshot;
-
-    errand->demand = demand;
     snapshot->pending--;
     if (err && snapshot->err.kind == ERROR_NONE)
         snapshot->err = *err;
@@ -188,8 +207,55 @@ static void on_demand(void *context, struct demand *demand, const struct error *
         loop_stop(snapshot->world.loop);
 }
 
+static void on_demand(void *context, struct demand *demand, const struct error *err)
+{
+    struct errand *errand = context;
+
+    errand->demand = demand;
+    count_answer(errand->snapshot, err);
+}
+
+/* A histogram that tells no times is listed; an outage ends the snapshot. */
+static void on_measured(void *context, struct service_shape *shape, const struct error *err)
+{
+    struct gauge *gauge = context;
+    bool is_listed = err && err->kind == ERROR_INVALID;
+
+    gauge->service->shape = shape;
+    if (err)
+        gauge->service->why = *err;
+    count_answer(gauge->snapshot, is_listed ? NULL : err);
+}
+
+/* What the queues of a source call their service times. */
+static int measure(struct snapshot *snapshot, struct source *source,
+                   const struct config_source *config, struct error *err)
+{
+    for (size_t i = 0; i < snapshot->config->queue_count; i++) {
+        const struct config_queue *queue = &snapshot->config->queues[i];
+        const struct source_histogram histogram = { queue->service_histogram,
+                                                    (double)queue->service_max_ms / SECOND_MS };
+        size_t at = snapshot->service_count;
+
+        if (queue->source != config || !queue->service_histogram)
+            continue;
+        snapshot->services[at].queue = queue;
+        snapshot->gauges[at] = (struct gauge){ snapshot, &snapshot->services[at] };
+        snapshot->service_count++;
+        if (source_measure(source, &histogram, &snapshot->span, on_measured, &snapshot->gauges[at],
+                           err) < 0)
+            return error_context(err, "queue %s", queue->name);
+        snapshot->pending++;
+    }
+    return 0;
+}
+
 static int fetch_all(struct snapshot *snapshot, struct error *err)
 {
+    size_t queues = snapshot->config->queue_count;
+
+    snapshot->services = mem_new_array(queues, sizeof *snapshot->services);
+    snapshot->gauges = mem_new_array(queues, sizeof *snapshot->gauges);
     for (size_t i = 0; i < snapshot->errand_count; i++) {
         struct errand *errand = &snapshot->errands[i];
 
@@ -198,6 +264,8 @@ static int fetch_all(struct snapshot *snapshot, struct error *err)
                                             &snapshot->span, on_demand, errand, err) < 0)
             return -1;
         snapshot->pending++;
+        if (measure(snapshot, errand->source, errand->config, err) < 0)
+            return -1;
     }
     loop_run(snapshot->world.loop);
     if (snapshot->err.kind == ERROR_NONE)
@@ -324,10 +392,13 @@ static json_t *report(const struct snapshot *snapshot, const char *path)
             json_array_append_new(queues, queue);
         }
     }
-    return json_make("{s:s, s:o, s:o, s:i, s:I, s:I, s:I, s:o}", "file", path, "from",
-                     wall_json(snapshot->span.from), "to", wall_json(snapshot->span.to), "step_s",
-                     STEP_MS / SECOND_MS, "requests", (json_int_t)requests, "repeats",
-                     (json_int_t)repeats, "steps_missing", (json_int_t)missing, "queues", queues);
+    return json_make("{s:s?, s:o, s:s, s:o, s:o, s:i, s:I, s:I, s:I, s:o}", "services_file",
+                     snapshot->service_path, "services",
+                     snapshot_service_json(snapshot->services, snapshot->service_count), "file",
+                     path, "from", wall_json(snapshot->span.from), "to",
+                     wall_json(snapshot->span.to), "step_s", STEP_MS / SECOND_MS, "requests",
+                     (json_int_t)requests, "repeats", (json_int_t)repeats, "steps_missing",
+                     (json_int_t)missing, "queues", queues);
 }
 
 static void list_missing(const struct snapshot *snapshot, const json_t *root)
@@ -375,8 +446,11 @@ static int finish(const struct snapshot *snapshot, const char *path)
         printf("wrote %s: %zu queues from %s to %s, %" PRId64 " requests\n", path,
                json_array_size(queues), json_text_or(root, "from", ""),
                json_text_or(root, "to", ""), json_int_or(root, "requests", 0));
+        if (snapshot->service_path)
+            printf("wrote %s: service times\n", snapshot->service_path);
     }
     list_missing(snapshot, root);
+    missing += (int64_t)snapshot_service_missing(snapshot->services, snapshot->service_count);
     return missing > 0 ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
@@ -407,7 +481,9 @@ int cmd_snapshot(struct command_call *call)
         return call_fail(call, EXIT_ERROR, &err);
     if (make_span(&snapshot, &err) < 0)
         return call_usage_error(call, "%s", err.text);
-    if (fetch_all(&snapshot, &err) < 0 || write_file(&snapshot, path, &err) < 0)
+    if (fetch_all(&snapshot, &err) < 0 || write_file(&snapshot, path, &err) < 0 ||
+        snapshot_service_write(snapshot.services, snapshot.service_count, path,
+                               &snapshot.service_path, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
     return finish(&snapshot, path);
 }

@@ -5,11 +5,11 @@
  * time.  The default query asks by how much a counter grew; a point at T tells of the step that
  * ends at T.  Warnings mean that something could not be read: the answer is then refused whole.
  */
+#include "broker/sources/prometheus.h"
+
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "broker/sources/source_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,17 +50,13 @@ static int add_token(const char *path, struct source_request *request, struct er
     return 0;
 }
 
-static int prometheus_write(const struct source *source, const struct source_part *part,
-                            const struct source_access *access, struct source_request *request,
-                            struct error *err)
+int prometheus_range(const struct source *source, const char *query, struct wall_time first,
+                     struct wall_time last, int64_t step_ms, struct source_request *request,
+                     struct error *err)
 {
     const struct source_settings *settings = source->settings;
-    const struct source_span *span = &part->span;
-    owned(chars) char *query = source_expand(settings->query ?: default_query, part->lines[0].name,
-                                             span->step_ms);
     size_t length = strlen(settings->endpoint);
 
-    (void)access;
     while (length > 0 && settings->endpoint[length - 1] == '/')
         length--;
     request->method = HTTP_POST;
@@ -69,8 +65,7 @@ static int prometheus_write(const struct source *source, const struct source_par
     text_add(request->body, "query=");
     url_add_escaped(request->body, query);
     text_add(request->body, "&start=%" PRId64 "&end=%" PRId64 "&step=%" PRId64,
-             (span->from.ms + span->step_ms) / SECOND_MS, span->to.ms / SECOND_MS,
-             span->step_ms / SECOND_MS);
+             first.ms / SECOND_MS, last.ms / SECOND_MS, step_ms / SECOND_MS);
     text_add(request->body, "&partial_response=false"); /* Thanos; others do not know it */
     source_request_header(request, "Content-Type", "", "application/x-www-form-urlencoded");
     if (settings->tenant)
@@ -78,56 +73,43 @@ static int prometheus_write(const struct source *source, const struct source_par
     return settings->token ? add_token(settings->token, request, err) : 0;
 }
 
-/* [time, "value"]: the time in seconds, the value as a text that may be NaN. */
-static int read_point(struct source_part *part, const json_t *point, struct error *err)
+static int prometheus_write(const struct source *source, const struct source_part *part,
+                            const struct source_access *access, struct source_request *request,
+                            struct error *err)
+{
+    const struct source_span *span = &part->span;
+    owned(chars) char *query = source_expand(source->settings->query ?: default_query,
+                                             part->lines[0].name, span->step_ms);
+    struct wall_time first = { span->from.ms + span->step_ms };
+
+    (void)access;
+    return prometheus_range(source, query, first, span->to, span->step_ms, request, err);
+}
+
+/* The time in seconds, the value as a text that may be NaN. */
+int prometheus_point(const json_t *point, int64_t *ret_ms, double *ret_value, struct error *err)
 {
     const json_t *time = json_array_get(point, 0);
     const char *text = json_string_value(json_array_get(point, 1));
-    double value;
+    double value = NAN;
 
     if (json_array_size(point) != 2 || !json_is_number(time) || !text ||
         fabs(json_number_value(time)) > 1e11)
         return error_set(err, ERROR_CORRUPT, "a point is not [time, \"value\"]");
-    if (text_equal(text, "NaN"))
-        return 0;
-    if (!text_to_double(text, &value))
+    if (!text_equal(text, "NaN") && !text_to_double(text, &value))
         return error_set(err, ERROR_CORRUPT, "a point has the value \"%.40s\"", text);
-    return source_add_point(
-        part, 0, llround(json_number_value(time) * SECOND_MS) - part->span.step_ms, value, err);
-}
-
-static int read_matrix(struct source_part *part, const json_t *body, struct error *err)
-{
-    json_t *series = NULL;
-    json_t *values = NULL;
-
-    if (!text_equal(json_text_or(body, "data/resultType", ""), "matrix"))
-        return error_set(err, ERROR_CORRUPT, "the answer is no matrix");
-    if (json_need_array(body, "data/result", &series, err) < 0)
-        return -1;
-    if (json_array_size(series) > 1)
-        return error_set(err, ERROR_INVALID,
-                         "the query gives %zu series, and one is needed: put sum() around it",
-                         json_array_size(series));
-    if (json_array_size(series) == 0)
-        return 0;
-    if (json_need_array(json_array_get(series, 0), "values", &values, err) < 0)
-        return error_context(err, "expected a series of numbers");
-    for (size_t i = 0; i < json_array_size(values); i++)
-        if (read_point(part, json_array_get(values, i), err) < 0)
-            return -1;
+    *ret_ms = llround(json_number_value(time) * SECOND_MS);
+    *ret_value = value;
     return 0;
 }
 
-static int prometheus_read(const struct source *source, struct source_part *part,
-                           const struct http_answer *answer, char **ret_next, struct error *err)
+int prometheus_series(const struct http_answer *answer, json_t **ret_body, json_t **ret_series,
+                      struct error *err)
 {
     struct error why = { 0 };
     owned(json) json_t *body = json_parse_foreign(answer->body, answer->body_size, "answer", &why);
     const json_t *warnings = json_at(body, "warnings");
 
-    (void)source;
-    (void)ret_next;
     if (answer->status != 200)
         return source_refused(answer, json_text_or(body, "error", ""), err);
     if (!body)
@@ -137,7 +119,42 @@ static int prometheus_read(const struct source *source, struct source_part *part
     if (warnings && (!json_is_array(warnings) || json_array_size(warnings) > 0))
         return error_set(err, ERROR_CORRUPT, "the answer is partial: %.200s",
                          json_string_value(json_array_get(warnings, 0)) ?: "");
-    return read_matrix(part, body, err);
+    if (!text_equal(json_text_or(body, "data/resultType", ""), "matrix"))
+        return error_set(err, ERROR_CORRUPT, "the answer is no matrix");
+    if (json_need_array(body, "data/result", ret_series, err) < 0)
+        return -1;
+    *ret_body = steal(&body);
+    return 0;
+}
+
+static int prometheus_read(const struct source *source, struct source_part *part,
+                           const struct http_answer *answer, char **ret_next, struct error *err)
+{
+    owned(json) json_t *body = NULL;
+    json_t *series = NULL;
+    json_t *values = NULL;
+
+    (void)source;
+    (void)ret_next;
+    if (prometheus_series(answer, &body, &series, err) < 0)
+        return -1;
+    if (json_array_size(series) > 1)
+        return error_set(err, ERROR_INVALID,
+                         "the query gives %zu series, and one is needed: put sum() around it",
+                         json_array_size(series));
+    if (json_array_size(series) == 0)
+        return 0;
+    if (json_need_array(json_array_get(series, 0), "values", &values, err) < 0)
+        return error_context(err, "expected a series of numbers");
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        int64_t ms;
+        double value;
+
+        if (prometheus_point(json_array_get(values, i), &ms, &value, err) < 0 ||
+            source_add_point(part, 0, ms - part->span.step_ms, value, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 const struct source_kind source_prometheus = {

@@ -16,6 +16,7 @@
 #include "base/timestamp.h"
 #include "base/world.h"
 #include "windows/demand.h"
+#include "windows/service_shape.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,6 +73,22 @@ void source_close(struct source *source);
 int source_fetch(struct source *source, const struct source_queue *queues, size_t count,
                  const struct source_span *span, source_done_fn done, void *context,
                  struct error *err) __attribute__((warn_unused_result));
+
+/* What the source calls a queue's service times: a classic histogram, without _bucket. */
+struct source_histogram {
+    const char *name;
+    double max_s; /* what no request takes longer than; 0: not known */
+};
+
+/* Exactly one of shape and err is not NULL; the shape is the callee's to free.  ERROR_INVALID: what
+   there is in the source is no histogram from which times can be had. */
+typedef void (*source_measured_fn)(void *context, struct service_shape *shape,
+                                   const struct error *err);
+
+/* The service times of all requests of the span; `done` as of source_fetch().  Prometheus only. */
+int source_measure(struct source *source, const struct source_histogram *histogram,
+                   const struct source_span *span, source_measured_fn done, void *context,
+                   struct error *err) __attribute__((warn_unused_result));
 
 /* What all fetches took: for people. */
 struct source_effort {

@@ -192,5 +192,7 @@ bool kube_error_is_gone(const struct kube_answer *answer)
     int code = code_of(answer);
     if (code == 404)
         return is_status(answer) && !says(answer, "could not find the requested resource");
-    return code == 409 && says(answer, "UID in precondition");
+    /* In the words of older servers, and in those of 1.36. */
+    return code == 409 &&
+           (says(answer, "UID in precondition") || says(answer, "UID in the precondition"));
 }

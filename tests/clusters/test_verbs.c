@@ -186,6 +186,13 @@ static const struct verb_case delete_cases[] = {
       GONE(409, FAILURE(409, "Conflict",
                         "Precondition failed: UID in precondition: U, UID in object meta: V", "")),
       ERROR_NONE, 0, false, "Precondition" },
+    { "another of that name, as newer servers say it", delete_pod,
+      GONE(409, FAILURE(409, "Conflict",
+                        "Operation cannot be fulfilled on Pod \\\"p\\\": the UID in the "
+                        "precondition (U) does not match the UID in record (V). The object might "
+                        "have been deleted and then recreated",
+                        "")),
+      ERROR_NONE, 0, false, "does not match" },
     { "another conflict", delete_pod, GONE(409, FAILURE(409, "Conflict", "modified", "")),
       ERROR_CONFLICT, 0, false, "modified" },
     { "a proxy's 404", delete_pod, GONE(404, "no route"), ERROR_INVALID, 0, false, "no route" },

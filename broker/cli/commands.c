@@ -45,6 +45,8 @@ static const struct command commands[] = {
       COMMAND_READS,  whatif_options,    whatif_examples,    whatif_text,    cmd_whatif,    NULL },
     { "forecast",  "show what the queues will need next week, and how sure", "[QUEUE]", 0, 1,
       COMMAND_READS,  forecast_options,  forecast_examples,  forecast_text,  cmd_forecast,  NULL },
+    { "backtest",  "judge ways to plan on weeks that they had not seen",  "",           0,  0,
+      COMMAND_READS,  backtest_options,  backtest_examples,  backtest_text,  cmd_backtest,  NULL },
     { "wait",      "compute waits of a queue in closed form",             "",           0,  0,
       COMMAND_READS,  wait_options,      wait_examples,      wait_text,      cmd_wait,      NULL },
     { "replay",    "replay recorded demand through a number of servers",  "",           0,  0,

@@ -65,6 +65,11 @@ extern const struct command_option forecast_options[];
 extern const char forecast_examples[], forecast_text[];
 int cmd_forecast(struct command_call *call);
 
+/* cmd_backtest.c */
+extern const struct command_option backtest_options[];
+extern const char backtest_examples[], backtest_text[];
+int cmd_backtest(struct command_call *call);
+
 /* cmd_demo.c, cmd_version.c */
 extern const struct command_option demo_options[], version_options[];
 extern const char demo_examples[], version_examples[];

@@ -1,0 +1,258 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See backtest_inputs.h.
+ */
+#include "broker/cli/backtest_inputs.h"
+
+#include "broker/cli/backtest_windows.h"
+#include "windows/suggest.h"
+
+#include <inttypes.h>
+
+enum {
+    PLAN_SEEDS = 3,
+    PLAN_THREADS = 2,
+    GPUS_PER_NODE = 8,
+    MOVE_MINUTES = 30,
+    EVICTED_MINUTES = 15,
+};
+
+static void set_defaults(struct backtest_inputs *inputs, struct command_call *call)
+{
+    const char *missing = call_text_or(call, "missing", "unknown");
+
+    *inputs = (struct backtest_inputs){
+        .call = call,
+        .demand_options = { text_equal(missing, "zero"), call_text(call, "gaps") },
+        .service_cv = 1,
+        .target = { 30 * SECOND_MS, 98 },
+        .gpus = 1,
+        .scale = 1,
+        .learn_weeks = 2,
+        .evicted_ms = EVICTED_MINUTES * MINUTE_MS,
+        .price = 2.5,
+        .attainment = 95,
+        .seeds = PLAN_SEEDS,
+        .seed = 1,
+        .threads = PLAN_THREADS,
+    };
+    inputs->setup.fleet.up_ms = MOVE_MINUTES * MINUTE_MS;
+    inputs->setup.fleet.down_ms = MOVE_MINUTES * MINUTE_MS;
+}
+
+static int read_queue_options(struct backtest_inputs *inputs, struct error *err)
+{
+    struct command_call *call = inputs->call;
+
+    if (call_duration(call, "service", &inputs->service_ms, err) < 0 ||
+        call_double(call, "service-cv", 0, 10, &inputs->service_cv, err) < 0 ||
+        call_duration(call, "wait-target", &inputs->target.wait_ms, err) < 0 ||
+        call_double(call, "percentile", 50, 99.999, &inputs->target.percentile, err) < 0 ||
+        call_int(call, "gpus", 1, 8, &inputs->gpus, err) < 0 ||
+        call_double(call, "load", 0.1, 1e5, &inputs->load, err) < 0 ||
+        call_double(call, "scale", 1e-6, 1e6, &inputs->scale, err) < 0)
+        return -1;
+    if (inputs->service_ms < 0 || inputs->service_ms > DAY_MS)
+        return error_set(err, ERROR_INVALID,
+                         "--service: expected more than nothing, a day at most");
+    if (inputs->service_ms == 0)
+        for (size_t i = 0; i < 6; i++) {
+            static const char *const names[] = { "service-cv", "wait-target", "percentile",
+                                                 "gpus",       "time-zone",   "queue" };
+
+            if (call_text(call, names[i]))
+                return error_set(err, ERROR_INVALID,
+                                 "--%s goes with --service; without it the configuration says",
+                                 names[i]);
+        }
+    return 0;
+}
+
+int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call *call,
+                            struct error *err)
+{
+    struct fleet *fleet = &inputs->setup.fleet;
+
+    set_defaults(inputs, call);
+    if (read_queue_options(inputs, err) < 0 ||
+        call_int(call, "nodes", 1, 100000, &inputs->nodes, err) < 0 ||
+        call_int(call, "learn", 1, 520, &inputs->learn_weeks, err) < 0 ||
+        call_int(call, "origins", 1, 520, &inputs->origins, err) < 0 ||
+        call_int(call, "plan-windows", 2, SUGGEST_WINDOWS_MAX, &inputs->plan_windows, err) < 0 ||
+        call_duration(call, "up", &fleet->up_ms, err) < 0 ||
+        call_duration(call, "down", &fleet->down_ms, err) < 0 ||
+        call_duration(call, "evicted", &inputs->evicted_ms, err) < 0 ||
+        call_double(call, "price", 0, 1e6, &inputs->price, err) < 0 ||
+        call_double(call, "attainment", 1, 100, &inputs->attainment, err) < 0 ||
+        call_int(call, "seeds", 1, 100, &inputs->seeds, err) < 0 ||
+        call_int(call, "seed", 0, INT64_MAX - 1, &inputs->seed, err) < 0 ||
+        call_int(call, "threads", 1, 256, &inputs->threads, err) < 0)
+        return -1;
+    if (!call_text(call, "demand"))
+        return error_set(err, ERROR_INVALID, "--demand is required");
+    if (fleet->up_ms < 0 || fleet->up_ms > DAY_MS || fleet->down_ms < 0 ||
+        fleet->down_ms > DAY_MS || inputs->evicted_ms < 0)
+        return error_set(err, ERROR_INVALID, "--up, --down: expected at most a day");
+    return 0;
+}
+
+/* Like any of the demand's. */
+static int take_flags(struct backtest_inputs *inputs, struct error *err)
+{
+    const char *only = call_text(inputs->call, "queue");
+    struct time_zone *zone = time_zone_open(call_text_or(inputs->call, "time-zone", "UTC"), err);
+
+    inputs->judged = zone ? window_set_read(NULL, zone, err) : NULL;
+    if (!inputs->judged) {
+        time_zone_free(zone);
+        return -1;
+    }
+    inputs->setup.judged = inputs->judged;
+    inputs->setup.fleet.gpus_per_node = GPUS_PER_NODE;
+    inputs->queues = mem_new_array(inputs->demand->count, sizeof *inputs->queues);
+    for (size_t i = 0; i < inputs->demand->count; i++) {
+        const struct demand_series *series = &inputs->demand->series[i];
+
+        if (!only || text_equal(series->queue, only))
+            inputs->queues[inputs->setup.queue_count++] = (struct backtest_queue){
+                .series = series,
+                .target = inputs->target,
+                .service_s = (double)inputs->service_ms / SECOND_MS,
+                .service_cv = inputs->service_cv,
+                .scale = inputs->scale,
+                .gpus = (int)inputs->gpus,
+            };
+    }
+    if (inputs->setup.queue_count == 0)
+        return error_set(err, ERROR_INVALID, "the demand has no queue \"%s\"", only ? only : "");
+    return 0;
+}
+
+static int take_workload(struct backtest_inputs *inputs, const struct config_queue *queue,
+                         const struct config_workload *workload, struct error *err)
+{
+    const struct demand_series *series = demand_find(inputs->demand, queue->name);
+
+    if (!series)
+        return error_set(err, ERROR_INVALID, "queue %s: the demand has no rows for it",
+                         queue->name);
+    inputs->queues[inputs->setup.queue_count++] = (struct backtest_queue){
+        .series = series,
+        .target = { queue->wait_target_ms, queue->percentile },
+        .service_s = (double)queue->service_ms / SECOND_MS,
+        .service_cv = queue->service_cv,
+        .scale = queue->scale_up * inputs->scale,
+        .gpus = (int)workload->gpus,
+    };
+    return 0;
+}
+
+/* A queue runs as the first workload that serves it; one that none serves is left out. */
+static int take_config(struct backtest_inputs *inputs, struct error *err)
+{
+    owned(chars) char *path = config_find(call_text(inputs->call, "config"), err);
+    const struct config *config = inputs->config = path ? config_read(path, err) : NULL;
+
+    if (!config)
+        return -1;
+    inputs->setup.judged = config->windows;
+    inputs->setup.fleet.gpus_per_node = (int)config->reservations[0].gpus_per_node;
+    inputs->queues = mem_new_array(config->queue_count, sizeof *inputs->queues);
+    for (size_t i = 0; i < config->queue_count; i++)
+        for (size_t at = 0; at < config->workload_count; at++)
+            if (config->workloads[at].queue == &config->queues[i]) {
+                if (take_workload(inputs, &config->queues[i], &config->workloads[at], err) < 0)
+                    return -1;
+                break;
+            }
+    if (inputs->setup.queue_count == 0)
+        return error_set(err, ERROR_INVALID, "%s: no workload serves any queue", config->path);
+    return 0;
+}
+
+/* Each queue keeps its shape and gets this load on average. */
+static void scale_to_load(struct backtest_inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->setup.queue_count; i++) {
+        struct backtest_queue *queue = &inputs->queues[i];
+        const struct demand_series *series = queue->series;
+        double count = 0;
+        double known = 0;
+
+        for (size_t step = 0; step < series->count; step++)
+            if (demand_is_known(series, step)) {
+                count += demand_at(series, DEMAND_HIGH, step) + demand_at(series, DEMAND_LOW, step);
+                known++;
+            }
+        if (count > 0)
+            queue->scale = inputs->load * known * (double)series->step_ms /
+                           (count * queue->service_s * SECOND_MS);
+    }
+}
+
+/* The weeks of the demand decide which is judged first. */
+static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
+{
+    struct backtest_setup *setup = &inputs->setup;
+    struct wall_time start = setup->queues[0].series->start;
+    struct course course;
+
+    for (size_t i = 1; i < setup->queue_count; i++)
+        if (setup->queues[i].series->start.ms < start.ms)
+            start = setup->queues[i].series->start;
+    if (course_init(&course, setup->judged, start, setup->end, err) < 0)
+        return -1;
+
+    size_t weeks = course.weeks;
+    struct wall_time first;
+
+    setup->first_week = (size_t)inputs->learn_weeks;
+    if (inputs->origins > 0 && weeks > setup->first_week + (size_t)inputs->origins)
+        setup->first_week = weeks - (size_t)inputs->origins;
+    first = course_week(&course, setup->first_week);
+    course_clear(&course);
+    if (setup->first_week >= weeks)
+        return error_set(err, ERROR_INVALID,
+                         "the demand has %zu whole weeks, and the first %zu are only learned from: "
+                         "give more, or --learn %zu",
+                         weeks, setup->first_week, weeks - 1);
+    setup->planned = setup->judged;
+    if (inputs->plan_windows > 0) {
+        inputs->planned = backtest_windows(setup->queues, setup->queue_count, setup->judged, first,
+                                           (size_t)inputs->plan_windows, err);
+        setup->planned = inputs->planned;
+    }
+    return setup->planned ? 0 : -1;
+}
+
+int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
+{
+    struct backtest_setup *setup = &inputs->setup;
+
+    inputs->demand = demand_read(call_text(inputs->call, "demand"), &inputs->demand_options, err);
+    if (!inputs->demand)
+        return -1;
+    if ((inputs->service_ms > 0 ? take_flags(inputs, err) : take_config(inputs, err)) < 0)
+        return -1;
+    if (inputs->load > 0)
+        scale_to_load(inputs);
+    setup->queues = inputs->queues;
+    setup->end = inputs->demand->end;
+    setup->fleet.nodes = (int)inputs->nodes;
+    setup->fleet.evicted_h = (double)inputs->evicted_ms / HOUR_MS * setup->fleet.gpus_per_node;
+    setup->attainment = inputs->attainment / 100;
+    setup->seeds = (int)inputs->seeds;
+    setup->seed = (uint64_t)inputs->seed;
+    setup->threads = (int)inputs->threads;
+    return choose_weeks(inputs, err);
+}
+
+void backtest_inputs_clear(struct backtest_inputs *inputs)
+{
+    mem_free(inputs->queues);
+    window_set_free(inputs->planned);
+    window_set_free(inputs->judged);
+    demand_free(inputs->demand);
+    config_free(inputs->config);
+}

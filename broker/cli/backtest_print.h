@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What sluice backtest says, in four forms: for people, as JSON, as CSV (every point of the
+ * frontier), as one HTML page.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "broker/cli/backtest_inputs.h"
+
+void backtest_print(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                    struct text *out);
+json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtest *backtest)
+    __attribute__((returns_nonnull, warn_unused_result));
+void backtest_csv(const struct backtest *backtest, struct text *out);
+
+/* `command` is the line that made it. */
+void backtest_html(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                   const char *command, struct text *out);
+
+/* The lines on what was judged and how, and what it leaves out, each as plain text. */
+void backtest_basis(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                    void (*line)(void *context, const char *text), void *context);
+
+/* Whether it reached the attainment that was asked for; otherwise only that counts. */
+static inline bool backtest_is_ranked(const struct backtest_inputs *inputs,
+                                      const struct measure *measure)
+{
+    return measure->attainment >= inputs->setup.attainment;
+}

@@ -1,0 +1,128 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice backtest: what each way to plan would have left to research on weeks it had not seen, and
+ * which promises it would have kept.
+ */
+#include "base/file.h"
+#include "base/json.h"
+#include "broker/cli/backtest_print.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TABLE_LIMIT = 1 << 20 };
+
+const struct command_option backtest_options[] = {
+    { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip, three weeks or more (required)",
+      false },
+    { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
+    { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
+    { "service", 0, "DURATION",
+      "no configuration: all queues alike, with this mean time of one service", false },
+    { "service-cv", 0, "V", "with --service: standard deviation over mean (default 1)", false },
+    { "wait-target", 0, "DURATION", "with --service: (default 30s)", false },
+    { "percentile", 0, "P", "with --service: (default 98)", false },
+    { "gpus", 0, "N", "with --service: GPUs of a replica (default 1)", false },
+    { "time-zone", 0, "ZONE", "with --service: of the default windows (default UTC)", false },
+    { "queue", 'q', "NAME", "with --service: this queue only", false },
+    { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
+    { "load", 0, "X", "instead: each queue's arrivals get this mean load, in busy servers", false },
+    { "learn", 0, "WEEKS", "before the first week that is judged (default 2)", false },
+    { "origins", 0, "N", "judge the last N weeks only (default: all)", false },
+    { "plan-windows", 0, "N",
+      "policies plan by at most N windows, proposed from the past; judged by the configured ones",
+      false },
+    { "nodes", 0, "N", "of the fleet (default: a tenth over the highest static peak)", false },
+    { "up", 0, "DURATION", "a node's way to production (default 30m)", false },
+    { "down", 0, "DURATION", "and back (default 30m)", false },
+    { "evicted", 0, "DURATION", "work of each GPU that is lost with a node taken (default 15m)",
+      false },
+    { "price", 0, "X", "of a GPU-hour (default 2.50)", false },
+    { "attainment", 0, "P", "stretches of windows that have to meet the target (default 95)",
+      false },
+    { "seeds", 0, "N", "repetitions of a search, of which the worst counts (default 3)", false },
+    { "seed", 0, "N", "where the random numbers begin (default 1)", false },
+    { "threads", 0, "N", "threads (default 2); the answer does not depend on it", false },
+    { "csv", 0, "FILE", "write every point of the frontier", false },
+    { "html", 0, "FILE", "write a report with the frontier as a picture", false },
+    { 0 },
+};
+
+const char backtest_examples[] =
+    "sluice backtest --demand last-months.csv.gz\n"
+    "sluice backtest --demand last-months.csv.gz --plan-windows 24 --html report.html\n"
+    "sluice backtest --demand arrivals.csv.gz --service 20s --load 60 --csv frontier.csv\n";
+
+const char backtest_text[] =
+    "Each policy plans week after week from what lies before it, and one exact replay judges all "
+    "on\n"
+    "the week that came. Policies with a parameter are run with each of its levels, and with the\n"
+    "level that did best on the weeks before: that is what the table shows. Oracles know the week\n"
+    "that they plan.\n"
+    "\n"
+    "RECOVERED is the share of the oracle's gain over static-peak in research GPU-hours; AT_EQUAL\n"
+    "the best that any one level would have recovered while meeting as many targets as asked for.\n"
+    "MET counts unbroken stretches of windows. LATE is the share of requests over their target,\n"
+    "WORST_X the worst wait at the percentile in targets, SHORT_H the GPU-hours by which the load "
+    "of\n"
+    "five minutes was above the servers.\n"
+    "\n"
+    "JSON: judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
+    "price_per_gpu_hour, policies: [{policy, meaning, parameter, is_oracle, rank (null: an "
+    "oracle,\n"
+    "or below the attainment), levels (one a week), measure: {research_h, recovered, attainment,\n"
+    "stretches, stretches_met, late_share, worst, moves_per_week, production_h, transit_h,\n"
+    "evicted_h, shortage_h}, recovered_at_equal, money_per_week, frontier: [{level, measure}]}].\n";
+
+static int write_text(const char *path, const struct text *text, struct error *err)
+{
+    return file_write(path, text->chars, text->length, 0666, err);
+}
+
+static int write_files(const struct command_call *call, const struct backtest_inputs *inputs,
+                       const struct backtest *backtest, struct error *err)
+{
+    owned(text) struct text *csv = text_new(TABLE_LIMIT);
+    (void)inputs;
+
+    backtest_csv(backtest, csv);
+    return call_text(call, "csv") ? write_text(call_text(call, "csv"), csv, err) : 0;
+}
+
+static int run(struct backtest_inputs *inputs)
+{
+    struct command_call *call = inputs->call;
+    struct error err = { 0 };
+
+    if (backtest_inputs_read(inputs, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+
+    owned(backtest) struct backtest *backtest = backtest_run(&inputs->setup, &err);
+
+    if (!backtest || write_files(call, inputs, backtest, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+    if (client_wants_json(call)) {
+        owned(json) json_t *root = backtest_json(inputs, backtest);
+
+        client_print_json(root);
+    } else {
+        owned(text) struct text *out = text_new(TABLE_LIMIT);
+
+        backtest_print(inputs, backtest, out);
+        fputs(out->chars, stdout);
+    }
+    return EXIT_DONE;
+}
+
+int cmd_backtest(struct command_call *call)
+{
+    owned(backtest_inputs) struct backtest_inputs inputs;
+    struct error err = { 0 };
+
+    if (backtest_inputs_options(&inputs, call, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+    return run(&inputs);
+}

@@ -1,0 +1,416 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * In four rounds, each shared out among the threads: what single windows need; the plans of all
+ * policies, levels and queues; their verdicts; and, once levels are chosen, the verdicts on those.
+ */
+#include "windows/backtest/backtest.h"
+
+#include "windows/backtest/parallel.h"
+
+#include <math.h>
+
+static const double spare = 1.1; /* of a fleet whose size is not given, over its static peak */
+
+/* One policy at one level, or with the chosen ones. */
+struct run {
+    const struct policy *policy;
+    double level;
+    int **servers;               /* one a queue, per slot */
+    struct judge_score **scores; /* one a queue, per judged span */
+    int *nodes;
+};
+
+struct work {
+    const struct backtest_setup *setup;
+    struct backtest *backtest;
+    struct field *fields;       /* one a queue */
+    struct judge_span *spans;   /* of the judged course */
+    struct segment_list *whole; /* one a queue: what is known of the planned weeks */
+    struct run *runs;           /* [row * POLICY_LEVELS + level] */
+    struct run *tuned;          /* one a row whose policy is tuned */
+    struct run **chosen;        /* one a row: of `tuned`, or of `runs` where nothing is */
+    struct run **round;         /* those that are planned or judged now */
+    size_t round_count;
+};
+
+static void run_init(const struct work *work, struct run *run, const struct policy *policy,
+                     double level)
+{
+    const struct backtest *backtest = work->backtest;
+
+    run->policy = policy;
+    run->level = level;
+    run->nodes = mem_new_array(backtest->planned.slots, sizeof *run->nodes);
+    run->servers = mem_new_array(work->setup->queue_count, sizeof *run->servers);
+    run->scores = mem_new_array(work->setup->queue_count, sizeof *run->scores);
+    for (size_t i = 0; i < work->setup->queue_count; i++) {
+        run->servers[i] = mem_new_array(backtest->planned.slots, sizeof **run->servers);
+        run->scores[i] = mem_new_array(backtest->judged.spans.count, sizeof **run->scores);
+    }
+}
+
+static void run_clear(const struct work *work, struct run *run)
+{
+    for (size_t i = 0; run->policy && i < work->setup->queue_count; i++) {
+        mem_free(run->servers[i]);
+        mem_free(run->scores[i]);
+    }
+    mem_free(run->servers);
+    mem_free(run->scores);
+    mem_free(run->nodes);
+}
+
+static struct run *run_at(const struct work *work, size_t row, size_t level)
+{
+    return &work->runs[row * POLICY_LEVELS + level];
+}
+
+static void add_runs(struct work *work)
+{
+    size_t rows = policies_count();
+
+    work->runs = mem_new_array(rows * POLICY_LEVELS, sizeof *work->runs);
+    work->tuned = mem_new_array(rows, sizeof *work->tuned);
+    work->chosen = mem_new_array(rows, sizeof *work->chosen);
+    work->round = mem_new_array(rows * POLICY_LEVELS, sizeof *work->round);
+    for (size_t row = 0; row < rows; row++) {
+        const struct policy *policy = &policies[row];
+
+        for (size_t i = 0; i < policy->level_count; i++)
+            run_init(work, run_at(work, row, i), policy, policy->levels[i]);
+        if (policy->is_tuned)
+            run_init(work, &work->tuned[row], policy, 0);
+        work->chosen[row] = policy->is_tuned ? &work->tuned[row]
+                                             : run_at(work, row, policy->chosen);
+    }
+}
+
+static void work_init(struct work *work, const struct backtest_setup *setup,
+                      struct backtest *backtest)
+{
+    const struct course *course = &backtest->planned;
+
+    *work = (struct work){ .setup = setup, .backtest = backtest };
+    work->fields = mem_new_array(setup->queue_count, sizeof *work->fields);
+    work->whole = mem_new_array(setup->queue_count, sizeof *work->whole);
+    for (size_t i = 0; i < setup->queue_count; i++) {
+        work->fields[i].up_ms = setup->fleet.up_ms;
+        work->fields[i].seed = setup->seed;
+        work->fields[i].seeds = setup->seeds;
+        field_init(&work->fields[i], &setup->queues[i], course);
+        segments_of_series(setup->queues[i].series, course_week(course, 1), course->end,
+                           &work->whole[i]);
+    }
+    work->spans = mem_new_array(backtest->judged.spans.count, sizeof *work->spans);
+    for (size_t i = 0; i < backtest->judged.spans.count; i++)
+        work->spans[i] = backtest->judged.spans.items[i].time;
+    add_runs(work);
+}
+
+static void work_clear(struct work *work)
+{
+    for (size_t i = 0; i < work->setup->queue_count; i++) {
+        field_clear(&work->fields[i]);
+        segments_clear(&work->whole[i]);
+    }
+    for (size_t row = 0; row < policies_count(); row++) {
+        for (size_t i = 0; i < POLICY_LEVELS; i++)
+            run_clear(work, run_at(work, row, i));
+        run_clear(work, &work->tuned[row]);
+    }
+    mem_free(work->fields);
+    mem_free(work->whole);
+    mem_free(work->spans);
+    mem_free(work->runs);
+    mem_free(work->tuned);
+    mem_free(work->chosen);
+    mem_free(work->round);
+}
+
+static int find_need(void *context, size_t at, struct error *err)
+{
+    struct work *work = context;
+    struct field *field = &work->fields[at % work->setup->queue_count];
+    size_t item = at / work->setup->queue_count;
+    size_t spans = field->course->spans.count;
+
+    return item < spans ? field_find_need(field, item, err)
+                        : field_find_last_week(field, item - spans + 1, err);
+}
+
+static int plan_queue(void *context, size_t at, struct error *err)
+{
+    struct work *work = context;
+    size_t queue = at % work->setup->queue_count;
+    struct run *run = work->round[at / work->setup->queue_count];
+
+    return run->policy->plan(&work->fields[queue], run->level, run->servers[queue], err);
+}
+
+static int judge_queue(void *context, size_t at, struct error *err)
+{
+    struct work *work = context;
+    size_t queue = at % work->setup->queue_count;
+    struct run *run = work->round[at / work->setup->queue_count];
+    const struct backtest *backtest = work->backtest;
+    struct search_setup setup = field_truth(&work->fields[queue], &work->whole[queue]);
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
+    struct judge_plan plan = { course_slot(&backtest->planned, 0), run->servers[queue],
+                               backtest->planned.slots };
+
+    if (!arrivals)
+        return -1;
+    judge(arrivals, &plan, &setup.target, work->spans, backtest->judged.spans.count,
+          run->scores[queue]);
+    return 0;
+}
+
+static int run_round(struct work *work, int (*run)(void *context, size_t at, struct error *err),
+                     struct error *err)
+{
+    return parallel_run(work->setup->threads, work->round_count * work->setup->queue_count, run,
+                        work, err);
+}
+
+/* GPUs of all queues in a slot. */
+static int gpus_at(const struct work *work, const struct run *run, size_t slot)
+{
+    int sum = 0;
+
+    for (size_t i = 0; i < work->setup->queue_count; i++)
+        sum += run->servers[i][slot] * work->setup->queues[i].gpus;
+    return sum;
+}
+
+static void size_fleet(struct work *work)
+{
+    struct fleet *fleet = &work->backtest->fleet;
+    const struct run *peak = work->chosen[POLICY_STATIC];
+    int most = 0;
+
+    for (size_t i = 0; i < work->backtest->planned.slots; i++)
+        most = gpus_at(work, peak, i) > most ? gpus_at(work, peak, i) : most;
+    if (fleet->nodes == 0)
+        fleet->nodes = (int)ceil(spare * most / fleet->gpus_per_node);
+}
+
+/* Where all want more than there is, each gets its part; then nodes are counted. */
+static void fit_fleet(const struct work *work, struct run *run)
+{
+    const struct fleet *fleet = &work->backtest->fleet;
+    size_t slots = work->backtest->planned.slots;
+    int *gpus = mem_new_array(slots, sizeof *gpus);
+
+    for (size_t slot = 0; slot < slots; slot++) {
+        double share = (double)fleet->nodes * fleet->gpus_per_node / gpus_at(work, run, slot);
+
+        for (size_t i = 0; share < 1 && i < work->setup->queue_count; i++)
+            run->servers[i][slot] = (int)(run->servers[i][slot] * share);
+        gpus[slot] = gpus_at(work, run, slot);
+    }
+    measure_nodes(fleet, gpus, slots, run->policy->is_planned, run->nodes);
+    mem_free(gpus);
+}
+
+static struct measure measure_weeks(const struct work *work, const struct run *run, size_t from,
+                                    size_t to, struct measure_tally *tally)
+{
+    const struct backtest *backtest = work->backtest;
+    size_t first = (from - 1) * COURSE_WEEK_SLOTS;
+    size_t end = (to - 1) * COURSE_WEEK_SLOTS;
+    struct measure measure = { 0 };
+
+    measure_capacity(&backtest->fleet, run->nodes, first, end, &measure);
+    for (size_t i = 0; i < work->setup->queue_count; i++) {
+        measure_promises(&backtest->judged, run->scores[i], from, to,
+                         &work->setup->queues[i].target, &measure, tally);
+        measure_shortage(&work->fields[i], run->servers[i], first, end, &measure);
+    }
+    return measure;
+}
+
+/* The level for a week, from the weeks before it. */
+static size_t choose_level(const struct work *work, size_t row, size_t week)
+{
+    const struct policy *policy = &policies[row];
+    size_t best = policy->level_count - 1;
+    double most = -HUGE_VAL;
+
+    if (week <= 1)
+        return policy->chosen;
+    for (size_t i = 0; i < policy->level_count; i++) {
+        struct measure_tally tally = { 0 };
+        struct measure measure = measure_weeks(work, run_at(work, row, i), 1, week, &tally);
+
+        if (measure.attainment >= work->setup->attainment && measure.research_h > most) {
+            most = measure.research_h;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Puts a plan together from the weeks of the levels that were chosen for them. */
+static void tune(struct work *work, size_t row)
+{
+    struct backtest *backtest = work->backtest;
+    struct run *run = &work->tuned[row];
+
+    for (size_t week = 1; week < backtest->planned.weeks; week++) {
+        size_t level = choose_level(work, row, week);
+        size_t first = (week - 1) * COURSE_WEEK_SLOTS;
+
+        backtest->rows[row].levels[week] = policies[row].levels[level];
+        for (size_t i = 0; i < work->setup->queue_count; i++)
+            memcpy(run->servers[i] + first, run_at(work, row, level)->servers[i] + first,
+                   COURSE_WEEK_SLOTS * sizeof **run->servers);
+    }
+    fit_fleet(work, run);
+}
+
+static int run_all(struct work *work, struct error *err)
+{
+    size_t rows = policies_count();
+    const struct course *course = &work->backtest->planned;
+    size_t items = (course->spans.count + course->weeks - 1) * work->setup->queue_count;
+
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < policies[row].level_count; i++)
+            work->round[work->round_count++] = run_at(work, row, i);
+    if (parallel_run(work->setup->threads, items, find_need, work, err) < 0 ||
+        run_round(work, plan_queue, err) < 0)
+        return -1;
+    size_fleet(work);
+    for (size_t i = 0; i < work->round_count; i++)
+        fit_fleet(work, work->round[i]);
+    if (run_round(work, judge_queue, err) < 0)
+        return -1;
+    work->round_count = 0;
+    for (size_t row = 0; row < rows; row++)
+        if (policies[row].is_tuned) {
+            tune(work, row);
+            work->round[work->round_count++] = &work->tuned[row];
+        }
+    return run_round(work, judge_queue, err);
+}
+
+static void set_recovered(struct backtest *backtest)
+{
+    double from = backtest->rows[POLICY_STATIC].tuned.research_h;
+    double to = backtest->rows[policies_oracle()].tuned.research_h;
+
+    for (size_t row = 0; row < backtest->count; row++) {
+        struct backtest_row *item = &backtest->rows[row];
+
+        for (size_t i = 0; i < item->policy->level_count; i++) {
+            struct measure *measure = &item->points[i].measure;
+
+            measure->recovered = to > from ? (measure->research_h - from) / (to - from) : 0;
+        }
+        item->tuned.recovered = to > from ? (item->tuned.research_h - from) / (to - from) : 0;
+    }
+}
+
+static void take_results(struct work *work)
+{
+    struct backtest *backtest = work->backtest;
+    size_t from = backtest->first_week;
+    size_t to = backtest->planned.weeks;
+
+    for (size_t row = 0; row < backtest->count; row++) {
+        struct backtest_row *item = &backtest->rows[row];
+        struct measure_tally tally = { 0 };
+
+        for (size_t i = 0; i < item->policy->level_count; i++) {
+            struct measure_tally none = { 0 };
+
+            item->points[i].level = item->policy->levels[i];
+            item->points[i].measure = measure_weeks(work, run_at(work, row, i), from, to, &none);
+        }
+        item->tuned = measure_weeks(work, work->chosen[row], from, to, &tally);
+        item->nodes = steal(&work->chosen[row]->nodes);
+        backtest->requests = tally.requests;
+    }
+    set_recovered(backtest);
+}
+
+static struct wall_time start_of(const struct backtest_setup *setup)
+{
+    struct wall_time start = setup->queues[0].series->start;
+
+    for (size_t i = 1; i < setup->queue_count; i++)
+        if (setup->queues[i].series->start.ms < start.ms)
+            start = setup->queues[i].series->start;
+    return start;
+}
+
+static int backtest_init(struct backtest *backtest, const struct backtest_setup *setup,
+                         struct error *err)
+{
+    struct wall_time start = start_of(setup);
+
+    if (course_init(&backtest->judged, setup->judged, start, setup->end, err) < 0 ||
+        course_init(&backtest->planned, setup->planned, start, setup->end, err) < 0)
+        return -1;
+    if (setup->first_week >= backtest->planned.weeks)
+        return error_set(err, ERROR_INVALID,
+                         "the demand has %zu whole weeks: with %zu of them before the first that "
+                         "is judged, none is left",
+                         backtest->planned.weeks, setup->first_week);
+    backtest->first_week = setup->first_week;
+    backtest->fleet = setup->fleet;
+    backtest->count = policies_count();
+    backtest->rows = mem_new_array(backtest->count, sizeof *backtest->rows);
+    for (size_t row = 0; row < backtest->count; row++) {
+        struct backtest_row *item = &backtest->rows[row];
+
+        item->policy = &policies[row];
+        item->levels = mem_new_array(backtest->planned.weeks, sizeof *item->levels);
+        for (size_t week = 1; week < backtest->planned.weeks; week++)
+            item->levels[week] = policies[row].levels[policies[row].chosen];
+    }
+    return 0;
+}
+
+struct backtest *backtest_run(const struct backtest_setup *setup, struct error *err)
+{
+    owned(backtest) struct backtest *backtest = mem_new(sizeof *backtest);
+    struct work work;
+
+    if (backtest_init(backtest, setup, err) < 0)
+        return NULL;
+    work_init(&work, setup, backtest);
+
+    int result = run_all(&work, err);
+
+    if (result == 0)
+        take_results(&work);
+    work_clear(&work);
+    return result == 0 ? steal(&backtest) : NULL;
+}
+
+void backtest_free(struct backtest *backtest)
+{
+    if (!backtest)
+        return;
+    for (size_t row = 0; row < backtest->count; row++) {
+        mem_free(backtest->rows[row].levels);
+        mem_free(backtest->rows[row].nodes);
+    }
+    mem_free(backtest->rows);
+    course_clear(&backtest->judged);
+    course_clear(&backtest->planned);
+    mem_free(backtest);
+}
+
+const struct backtest_point *backtest_best(const struct backtest_row *row, double attainment)
+{
+    const struct backtest_point *best = NULL;
+
+    for (size_t i = 0; i < row->policy->level_count; i++)
+        if (row->points[i].measure.attainment >= attainment &&
+            (!best || row->points[i].measure.research_h > best->measure.research_h))
+            best = &row->points[i];
+    return best;
+}

@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A backtest: every policy plans week after week from what lies before it and is judged on the week
+ * that came, by one judge on the same arrivals.  A policy with a parameter is run with each of its
+ * levels (the frontier), and once more with the level that did best on the weeks before: the one
+ * that leaves most to research of those that reached the wanted attainment there; failing that, the
+ * safest.
+ *
+ * All queues run in one production cluster; their GPUs are packed into nodes.  A node that comes is
+ * in transit for the lead time before it serves, one that goes for the time back after it; in
+ * transit it counts for nobody.  Same input, same numbers, whatever the number of threads.
+ */
+#pragma once
+
+#include "windows/backtest/measure.h"
+#include "windows/backtest/policies.h"
+
+struct backtest_setup {
+    const struct window_set *judged;  /* attainment is that of these windows */
+    const struct window_set *planned; /* policies plan by these; they may be the same */
+    const struct backtest_queue *queues;
+    size_t queue_count;
+    struct wall_time end; /* of the demand */
+    struct fleet fleet;   /* nodes 0: a tenth over the highest static peak */
+    double attainment;    /* wanted, 0 .. 1 */
+    size_t first_week;    /* to be judged, from 1; those before are for tuning */
+    int seeds;            /* of searches */
+    uint64_t seed;
+    int threads;
+};
+
+struct backtest_point {
+    double level;
+    struct measure measure;
+};
+
+struct backtest_row {
+    const struct policy *policy;
+    struct backtest_point points[POLICY_LEVELS]; /* one a level, over the weeks judged */
+    struct measure tuned;
+    double *levels; /* one a week of the course: the level that was chosen for it */
+    int *nodes;     /* one a slot, with the chosen levels */
+};
+
+struct backtest {
+    struct course judged; /* slots are the same for both */
+    struct course planned;
+    size_t first_week;
+    struct fleet fleet;
+    struct backtest_row *rows;
+    size_t count;
+    int64_t requests; /* judged, of all queues */
+};
+
+struct backtest *backtest_run(const struct backtest_setup *setup, struct error *err)
+    __attribute__((warn_unused_result));
+void backtest_free(struct backtest *backtest);
+
+/* The point of a row that leaves most to research of those that reach the attainment; NULL: none
+   does. */
+const struct backtest_point *backtest_best(const struct backtest_row *row, double attainment);
+
+static inline void owned_backtest(struct backtest **backtest)
+{
+    backtest_free(*backtest);
+}

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The course of a backtest: whole weeks of 168 hours counted back from the last local midnight of
+ * the demand.  Week 0 is only learned from; each later one is planned from what lies before it.
+ * A span is an unbroken stretch of a window of the week (events do not count) that begins in one of
+ * the weeks; the last one ends with the course.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "windows/backtest/judge.h"
+
+enum { COURSE_WEEK_SLOTS = 7 * 24 * 12 };
+
+struct course_span {
+    struct judge_span time;
+    size_t window;             /* index */
+    size_t week;               /* in which it begins */
+    int64_t day;               /* local, on which the window's occurrence begins that it is of */
+    struct wall_time midnight; /* with which that day begins */
+};
+
+struct course {
+    const struct window_set *set;
+    struct wall_time begin; /* of week 0 */
+    struct wall_time end;
+    size_t weeks;
+    size_t slots; /* of weeks 1 and later: those that are planned */
+    ARRAY(struct course_span) spans;
+};
+
+/* ERROR_INVALID when there are fewer than two whole weeks from `start` to `end`. */
+int course_init(struct course *course, const struct window_set *set, struct wall_time start,
+                struct wall_time end, struct error *err) __attribute__((warn_unused_result));
+void course_clear(struct course *course);
+
+struct wall_time course_week(const struct course *course, size_t week);
+
+static inline struct wall_time course_slot(const struct course *course, size_t slot)
+{
+    return (struct wall_time){ course->begin.ms + WEEK_MS + (int64_t)slot * JUDGE_SLOT_MS };
+}
+
+/* The slots that begin in a span: [ret_first, ret_end). */
+void course_slots_of(const struct course *course, const struct course_span *span, size_t *ret_first,
+                     size_t *ret_end);

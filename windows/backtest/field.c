@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See field.h.
+ */
+#include "windows/backtest/field.h"
+
+#include "windows/estimate.h"
+
+#include <math.h>
+
+enum { LAST_WEEK_SEEDS = 8, PAST_WEEKS = 8, SOLVE_STEPS = 30 };
+
+void field_init(struct field *field, const struct backtest_queue *queue,
+                const struct course *course)
+{
+    field->queue = queue;
+    field->course = course;
+    field->service = service_time_new(queue->service_s, queue->service_cv);
+    field->needs = mem_new_array(course->spans.count, sizeof *field->needs);
+    field->last_week = mem_new_array(course->weeks * course->set->weekly_count,
+                                     sizeof *field->last_week);
+}
+
+void field_clear(struct field *field)
+{
+    service_time_free(field->service);
+    mem_free(field->needs);
+    mem_free(field->last_week);
+}
+
+struct search_setup field_truth(const struct field *field, const struct segment_list *segments)
+{
+    return (struct search_setup){ .series = field->queue->series,
+                                  .segments = segments,
+                                  .service = field->service,
+                                  .scale = field->queue->scale,
+                                  .target = field->queue->target,
+                                  .seed = field->seed,
+                                  .seeds = 1 };
+}
+
+int field_find_need(struct field *field, size_t span, struct error *err)
+{
+    const struct judge_span *time = &field->course->spans.items[span].time;
+    owned(segments) struct segment_list segments = { 0 };
+    struct search_setup setup = field_truth(field, &segments);
+    struct search_result result;
+
+    segments_of_series(field->queue->series, time->begin, time->end, &segments);
+    if (search_servers(&setup, &result, err) < 0)
+        return -1;
+    field->needs[span] = result.servers;
+    return 0;
+}
+
+int field_find_last_week(struct field *field, size_t week, struct error *err)
+{
+    size_t windows = field->course->set->weekly_count;
+
+    for (size_t window = 0; window < windows; window++) {
+        owned(segments) struct segment_list segments = { 0 };
+
+        field_past(field, window, course_week(field->course, week), &segments);
+        if (field_search(field, &segments, 1, LAST_WEEK_SEEDS,
+                         &field->last_week[week * windows + window], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void field_past(const struct field *field, size_t window, struct wall_time wall,
+                struct segment_list *out)
+{
+    for (int64_t week = 0; week < PAST_WEEKS && out->list.count == 0; week++)
+        segments_of_window(field->queue->series, field->course->set, window,
+                           (struct wall_time){ wall.ms - (week + 1) * WEEK_MS },
+                           (struct wall_time){ wall.ms - week * WEEK_MS }, out);
+}
+
+static double load_of(const struct field *field, double count, double duration_ms)
+{
+    return count * field->queue->scale * field->queue->service_s * SECOND_MS / duration_ms;
+}
+
+double field_load(const struct field *field, const struct segment_list *segments)
+{
+    const struct demand_series *series = field->queue->series;
+    double count = 0;
+    double steps = 0;
+
+    for (size_t i = 0; i < segments->list.count; i++) {
+        const struct segment *segment = &segments->list.items[i];
+
+        for (size_t step = segment->first; step < segment->first + segment->count; step++)
+            count += demand_at(series, DEMAND_HIGH, step) + demand_at(series, DEMAND_LOW, step);
+        steps += (double)segment->count;
+    }
+    return steps > 0 ? load_of(field, count, steps * (double)series->step_ms) : 0;
+}
+
+double field_slot_load(const struct field *field, struct wall_time begin)
+{
+    const struct demand_series *series = field->queue->series;
+    int64_t first = (begin.ms - series->start.ms) / series->step_ms;
+    int64_t steps = JUDGE_SLOT_MS > series->step_ms ? JUDGE_SLOT_MS / series->step_ms : 1;
+    double count = 0;
+
+    if (begin.ms < series->start.ms || first + steps > (int64_t)series->count)
+        return -1;
+    for (int64_t i = 0; i < steps; i++) {
+        size_t step = (size_t)(first + i);
+
+        if (!demand_is_known(series, step))
+            return -1;
+        count += demand_at(series, DEMAND_HIGH, step) + demand_at(series, DEMAND_LOW, step);
+    }
+    return load_of(field, count, (double)(steps * series->step_ms));
+}
+
+int field_search(const struct field *field, const struct segment_list *segments, double scale,
+                 int seeds, int *ret_servers, struct error *err)
+{
+    struct search_setup setup = field_truth(field, segments);
+    struct search_result result;
+
+    setup.seed = field->seed + 1;
+    setup.seeds = seeds;
+    setup.scale *= scale;
+    if (search_servers(&setup, &result, err) < 0)
+        return -1;
+    *ret_servers = result.servers > 1 ? result.servers : 1;
+    return 0;
+}
+
+/* Between the last number that fails and the first that passes, by the logarithm of the share that
+   waits too long. */
+static double closed_need(const struct field *field, const struct segment_list *segments,
+                          double scale)
+{
+    struct arrivals_setup setup = { field->queue->series, segments, field->service,
+                                    field->queue->scale * scale, 0 };
+    double p = field->queue->target.percentile / 100;
+    double t_s = (double)field->queue->target.wait_ms / SECOND_MS;
+    struct estimate estimate;
+
+    estimate_init(&estimate, &setup);
+    if (!(estimate.load_max > 0))
+        return 0;
+
+    int servers = estimate_servers(&estimate, p, t_s);
+    double passes = estimate_tail(&estimate, servers, t_s);
+    double fails = servers > 1 ? estimate_tail(&estimate, servers - 1, t_s) : 1;
+
+    if (!(passes > 0) || !(fails > passes) || fails < 1 - p)
+        return servers;
+    return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
+}
+
+double field_scale_for(const struct field *field, const struct segment_list *segments, double need)
+{
+    double low = log(0.05);
+    double high = log(20);
+
+    if (!(need > 0) || !(closed_need(field, segments, 1) > 0))
+        return 1;
+    for (int i = 0; i < SOLVE_STEPS; i++) {
+        double middle = (low + high) / 2;
+
+        if (closed_need(field, segments, exp(middle)) < need)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp(high);
+}

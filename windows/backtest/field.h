@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the policies of a backtest know of one queue.  A policy is asked for weeks that it must not
+ * see: each function here that looks at the past takes the moment before which it may look.
+ */
+#pragma once
+
+#include "windows/backtest/course.h"
+#include "windows/search.h"
+
+struct backtest_queue {
+    const struct demand_series *series;
+    struct replay_target target;
+    double service_s;
+    double service_cv;
+    double scale; /* of the arrivals */
+    int gpus;     /* a server */
+};
+
+struct field {
+    const struct backtest_queue *queue;
+    const struct course *course;
+    struct service_time *service;
+    int64_t up_ms;  /* until more servers are there */
+    uint64_t seed;  /* of what happens; plans draw their own numbers */
+    int seeds;      /* repetitions of a search on past arrivals */
+    int *needs;     /* one a span: the fewest servers for what arrived in it, alone */
+    int *last_week; /* [week * windows + window]: the search on the week before, under 8 seeds */
+};
+
+void field_init(struct field *field, const struct backtest_queue *queue,
+                const struct course *course);
+void field_clear(struct field *field);
+
+/* What the search of `needs` and the judge share: the arrivals as they happened. */
+struct search_setup field_truth(const struct field *field, const struct segment_list *segments);
+
+/* Sets one of `needs`, one week of `last_week`. */
+int field_find_need(struct field *field, size_t span, struct error *err)
+    __attribute__((warn_unused_result));
+int field_find_last_week(struct field *field, size_t week, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The window's segments in the seven days before `wall`; where nothing of them is known, in the
+   last seven of the eight weeks before of which something is. */
+void field_past(const struct field *field, size_t window, struct wall_time wall,
+                struct segment_list *out);
+
+/* Servers busy on average in these segments, if nobody waited. */
+double field_load(const struct field *field, const struct segment_list *segments);
+
+/* The same in the slots of the course; negative where nothing is known. */
+double field_slot_load(const struct field *field, struct wall_time begin);
+
+/* The fewest servers under `seeds` plan seeds for these segments, multiplied by `scale`; 1 at
+   least. */
+int field_search(const struct field *field, const struct segment_list *segments, double scale,
+                 int seeds, int *ret_servers, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The factor by which these segments' arrivals need `need` servers in closed form (with a fraction,
+   as windows/forecast.h has it). */
+double field_scale_for(const struct field *field, const struct segment_list *segments, double need);

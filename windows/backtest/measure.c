@@ -1,0 +1,100 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See measure.h.
+ */
+#include "windows/backtest/measure.h"
+
+#include <math.h>
+
+static const double slot_h = (double)JUDGE_SLOT_MS / HOUR_MS;
+
+/* Each node is needed or not, whatever the others do: gaps are filled node by node. */
+static void fill_gaps(int *nodes, size_t slots, int node, size_t gap_max)
+{
+    size_t last = SIZE_MAX;
+
+    for (size_t i = 0; i < slots; i++) {
+        if (nodes[i] < node)
+            continue;
+        for (size_t at = last + 1; last != SIZE_MAX && i - last - 1 <= gap_max && at < i; at++)
+            nodes[at] = node;
+        last = i;
+    }
+}
+
+void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, bool is_planned,
+                   int *ret_nodes)
+{
+    double cost_ms = (double)(fleet->up_ms + fleet->down_ms) +
+                     fleet->evicted_h / fleet->gpus_per_node * HOUR_MS;
+    int most = 0;
+
+    for (size_t i = 0; i < slots; i++) {
+        ret_nodes[i] = (gpus[i] + fleet->gpus_per_node - 1) / fleet->gpus_per_node;
+        most = ret_nodes[i] > most ? ret_nodes[i] : most;
+    }
+    for (int node = most; is_planned && node > 0; node--)
+        fill_gaps(ret_nodes, slots, node, (size_t)(cost_ms / JUDGE_SLOT_MS));
+}
+
+void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first, size_t slots,
+                      struct measure *measure)
+{
+    int64_t up = 0;
+    int64_t down = 0;
+    int64_t held = 0;
+
+    for (size_t i = first; i < slots; i++) {
+        int change = i > 0 ? nodes[i] - nodes[i - 1] : 0;
+
+        up += change > 0 ? change : 0;
+        down -= change < 0 ? change : 0;
+        held += nodes[i];
+    }
+    measure->production_h += (double)held * fleet->gpus_per_node * slot_h;
+    measure->transit_h += (double)(up * fleet->up_ms + down * fleet->down_ms) / HOUR_MS *
+                          fleet->gpus_per_node;
+    measure->evicted_h += (double)up * fleet->evicted_h;
+    measure->moves_a_week += (double)(up + down) / ((double)(slots - first) / COURSE_WEEK_SLOTS);
+    measure->research_h = (double)(slots - first) * fleet->nodes * fleet->gpus_per_node * slot_h -
+                          measure->production_h - measure->transit_h - measure->evicted_h;
+}
+
+void measure_promises(const struct course *course, const struct judge_score *scores, size_t from,
+                      size_t to, const struct replay_target *target, struct measure *measure,
+                      struct measure_tally *tally)
+{
+    double target_s = (double)target->wait_ms / SECOND_MS;
+
+    for (size_t i = 0; i < course->spans.count; i++) {
+        const struct course_span *span = &course->spans.items[i];
+        const struct judge_score *score = &scores[i];
+
+        if (span->week < from || span->week >= to ||
+            score->count[DEMAND_HIGH] + score->count[DEMAND_LOW] == 0)
+            continue;
+        measure->spans++;
+        measure->spans_met += score->is_met;
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            tally->requests += score->count[class];
+            tally->violations += score->violations[class];
+            measure->worst = fmax(measure->worst, score->wait_s[class] / target_s);
+        }
+    }
+    measure->attainment = measure->spans > 0 ? (double)measure->spans_met / (double)measure->spans
+                                             : 1;
+    measure->violations = tally->requests > 0 ? (double)tally->violations / (double)tally->requests
+                                              : 0;
+}
+
+void measure_shortage(const struct field *field, const int *servers, size_t first, size_t end,
+                      struct measure *measure)
+{
+    for (size_t i = first; i < end; i++) {
+        double load = field_slot_load(field, course_slot(field->course, i));
+
+        if (load > servers[i])
+            measure->shortage_h += (load - servers[i]) * field->queue->gpus * slot_h;
+    }
+}

@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a plan cost and what it kept: GPU-hours and promises over the weeks that are judged.
+ */
+#pragma once
+
+#include "windows/backtest/field.h"
+
+struct fleet {
+    int nodes;
+    int gpus_per_node;
+    int64_t up_ms;    /* research to production */
+    int64_t down_ms;  /* and back */
+    double evicted_h; /* GPU-hours of research work lost with a node that goes to production */
+};
+
+struct measure {
+    double research_h;   /* GPU-hours: what production and transit leave, without what is lost */
+    double production_h; /* GPU-hours of production's nodes */
+    double transit_h;
+    double evicted_h;
+    double shortage_h; /* GPU-hours by which the load of a slot was above its servers */
+    double moves_a_week;
+    double attainment; /* share of spans with arrivals that met the target in both classes */
+    size_t spans;
+    size_t spans_met;
+    double violations; /* share of requests that waited longer than the target */
+    double worst;      /* wait at the percentile over the target, of the worst span */
+    double recovered;  /* of what the oracle recovers over static-peak; set by the backtest */
+};
+
+/* Nodes for each slot.  A course that is known ahead keeps nodes over gaps in which moving them
+   would cost more than keeping them. */
+void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, bool is_planned,
+                   int *ret_nodes);
+
+/* Adds capacity to `measure`, from `first` on; what moves between first - 1 and first counts. */
+void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first, size_t slots,
+                      struct measure *measure);
+
+/* Adds a queue's promises in the spans of [from, to) weeks of the course. */
+struct measure_tally {
+    int64_t requests;
+    int64_t violations;
+};
+void measure_promises(const struct course *course, const struct judge_score *scores, size_t from,
+                      size_t to, const struct replay_target *target, struct measure *measure,
+                      struct measure_tally *tally);
+
+/* Adds a queue's shortage in [first, end) slots. */
+void measure_shortage(const struct field *field, const int *servers, size_t first, size_t end,
+                      struct measure *measure);

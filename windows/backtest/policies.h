@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE table of policies: how many servers a queue gets in each slot of five minutes of the planned
+ * weeks.  Each has a parameter that buys safety with servers; its values stand in the table from
+ * the boldest to the safest.  Only oracles may look at what a week brings.
+ */
+#pragma once
+
+#include "windows/backtest/field.h"
+
+enum { POLICY_LEVELS = 12 };
+
+struct policy {
+    const char *name;
+    const char *meaning;   /* one line */
+    const char *parameter; /* what the levels are; NULL: there is none */
+    double levels[POLICY_LEVELS];
+    size_t level_count;
+    size_t chosen;   /* the level while there are no past weeks to choose it from */
+    bool is_tuned;   /* the level is chosen by how it did on past weeks */
+    bool is_oracle;  /* looks at the weeks that it plans */
+    bool is_planned; /* its course is known ahead, so nodes stay over short gaps */
+    int (*plan)(const struct field *field, double level, int *servers, struct error *err);
+};
+
+extern const struct policy policies[]; /* ends with an empty entry */
+
+enum { POLICY_STATIC }; /* the first: what the others recover capacity from */
+
+size_t policies_count(void);
+
+/* The one that recovery is measured against. */
+size_t policies_oracle(void);

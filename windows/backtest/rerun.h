@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The judge's replay (judge.h), taken up at any slot: what a change of some slots does to who waits
+ * too long, in the time that the change can be felt.  The state at each slot's begin is kept, and a
+ * trial ends where its state is again the one that is kept.
+ *
+ *     rerun_plan(rerun, servers);
+ *     if (rerun_try(rerun, 40, 3, -1, &added)) rerun_keep(rerun); else rerun_undo(rerun);
+ */
+#pragma once
+
+#include "windows/backtest/stretch.h"
+
+struct rerun;
+
+/* The setup's spans must stay; the arrivals need not. */
+struct rerun *rerun_new(const struct stretch_setup *setup)
+    __attribute__((returns_nonnull, warn_unused_result));
+void rerun_free(struct rerun *rerun);
+
+/* Takes up a plan of `slots` numbers; true when every span meets the target. */
+bool rerun_plan(struct rerun *rerun, const int *servers);
+
+/* As if `count` slots from `first` on had `change` more servers.  ret_added (may be NULL): how many
+   more wait too long, of both classes.  To be followed by rerun_keep() or rerun_undo(). */
+bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t *ret_added);
+void rerun_keep(struct rerun *rerun);
+void rerun_undo(struct rerun *rerun);
+
+/* Of the plan or, during a trial, of what is tried. */
+const int *rerun_servers(const struct rerun *rerun);
+int64_t rerun_violations(const struct rerun *rerun, enum demand_class class, size_t span);
+
+int64_t rerun_allowed(const struct rerun *rerun, enum demand_class class, size_t span);
+
+/* A segment's requests; NULL behind the last segment. */
+const struct stretch *rerun_stretch(const struct rerun *rerun, size_t at);
+
+static inline void owned_rerun(struct rerun **rerun)
+{
+    rerun_free(*rerun);
+}

@@ -1,0 +1,118 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "windows/backtest/stretch.h"
+
+#include <stdlib.h>
+
+enum { DRAWS = 4 };
+
+static uint64_t ticks_since(struct wall_time begin, struct wall_time wall)
+{
+    return wall.ms < begin.ms ? 0 : (uint64_t)(wall.ms - begin.ms) * TICKS_PER_MS;
+}
+
+static int compare_descending(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a > b ? -1 : a < b;
+}
+
+void done_sort(struct done_times *times)
+{
+    if (times->list.count > 1)
+        qsort(times->list.items, times->list.count, sizeof(uint64_t), compare_descending);
+}
+
+void done_copy(struct done_times *to, const struct done_times *from, size_t count)
+{
+    to->list.count = 0;
+    for (size_t i = 0; i < count; i++)
+        *array_add(&to->list) = from->list.items[i];
+}
+
+/* Which span each request of a class is in. */
+static void find_spans(struct stretch *stretch, const struct stretch_setup *setup,
+                       enum demand_class class)
+{
+    size_t span = 0;
+
+    for (size_t i = 0; i < stretch->count[class]; i++) {
+        uint64_t at = stretch->at[class][i];
+
+        while (span < setup->span_count && ticks_since(setup->begin, setup->spans[span].end) <= at)
+            span++;
+
+        bool is_in = span < setup->span_count &&
+                     ticks_since(setup->begin, setup->spans[span].begin) <= at;
+
+        stretch->span_of[class][i] = (uint32_t)(is_in ? span : setup->span_count);
+    }
+}
+
+static void fill_service(struct stretch *stretch, const struct arrivals_setup *setup, size_t step)
+{
+    struct random random;
+    uint64_t word = 0;
+    size_t count = stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW];
+
+    random_seed(&random, arrivals_service_seed(setup, step));
+    stretch->service = mem_new_array(count, sizeof *stretch->service);
+    for (size_t i = 0; i < count; i++) {
+        word = i % DRAWS == 0 ? random_next(&random) : word >> 16;
+        stretch->service[i] = setup->service->ticks[word & (SERVICE_TIMES - 1)];
+    }
+}
+
+static void add_chunk(struct stretch *stretch, const struct arrivals_chunk *chunk, uint64_t begin)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        size_t count = stretch->count[class] + chunk->count[class];
+
+        stretch->at[class] = mem_resize(stretch->at[class], count + 1, sizeof(uint64_t));
+        for (size_t i = 0; i < chunk->count[class]; i++)
+            stretch->at[class][stretch->count[class] + i] = begin + chunk->at[class][i];
+        stretch->at[class][count] = UINT64_MAX;
+        stretch->count[class] = count;
+    }
+    stretch->end = begin + chunk->end;
+}
+
+void stretch_init(struct stretch *stretch, const struct stretch_setup *setup, size_t segment)
+{
+    struct arrivals *arrivals = setup->arrivals;
+    const struct arrivals_setup *origin = arrivals_setup_of(arrivals);
+    const struct arrivals_chunk *chunk;
+    size_t first = origin->segments->list.items[segment].first;
+    uint64_t begin = ticks_since(setup->begin, demand_time(origin->series, first));
+    size_t busy;
+    const uint64_t *left = arrivals_before(arrivals, segment, &busy);
+    size_t at = arrivals_first_chunk(arrivals, segment);
+
+    require(demand_time(origin->series, first).ms >= setup->begin.ms);
+    for (size_t i = 0; i < busy; i++)
+        *array_add(&stretch->before.list) = begin + left[i];
+    do {
+        chunk = arrivals_chunk(arrivals, at++);
+        add_chunk(stretch, chunk, begin);
+    } while (!chunk->is_last);
+    fill_service(stretch, origin, first);
+    stretch->first_slot = (size_t)(begin / STRETCH_SLOT);
+    stretch->last_slot = (size_t)((stretch->end - 1) / STRETCH_SLOT);
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        stretch->span_of[class] = mem_new_array(stretch->count[class], sizeof(uint32_t));
+        find_spans(stretch, setup, (enum demand_class) class);
+    }
+}
+
+void stretch_clear(struct stretch *stretch)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        mem_free(stretch->at[class]);
+        mem_free(stretch->span_of[class]);
+    }
+    mem_free(stretch->service);
+    array_clear(&stretch->before.list);
+}

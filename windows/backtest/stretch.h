@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The requests of one segment in memory, as the judge (judge.h) sees them: when they arrive, in
+ * which span, and the services in the order of starts.  About 30 bytes each.  Ticks are since the
+ * begin of the plan.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "windows/backtest/judge.h"
+
+#define STRETCH_SLOT ((uint64_t)JUDGE_SLOT_MS * TICKS_PER_MS)
+
+struct stretch_setup {
+    struct arrivals *arrivals; /* segments in the order of time, all from `begin` on */
+    struct replay_target target;
+    const struct judge_span *spans; /* sorted, without overlap */
+    size_t span_count;
+    struct wall_time begin;
+    size_t slots; /* of the plan */
+};
+
+struct done_times {
+    ARRAY(uint64_t) list; /* the last first */
+};
+
+struct stretch {
+    uint64_t end;
+    size_t first_slot;
+    size_t last_slot;             /* in which it ends */
+    uint64_t *at[DEMAND_CLASSES]; /* with UINT64_MAX behind the last */
+    size_t count[DEMAND_CLASSES];
+    uint32_t *span_of[DEMAND_CLASSES]; /* setup->span_count: in none */
+    uint64_t *service;                 /* as many as requests */
+    struct done_times before;          /* who is busy at its begin, if servers suffice */
+};
+
+void stretch_init(struct stretch *stretch, const struct stretch_setup *setup, size_t segment);
+void stretch_clear(struct stretch *stretch);
+
+void done_sort(struct done_times *times);
+
+/* The first `count` of them. */
+void done_copy(struct done_times *to, const struct done_times *from, size_t count);

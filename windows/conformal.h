@@ -6,6 +6,10 @@
  * holds with probability 1 - alpha whatever the law of the scores, if they are exchangeable.
  * They are not quite, so alpha adapts: each miss lowers it, each hit raises it a little, and in
  * the long run the share of misses is what was asked for.
+ *
+ * While there are too few for two of them to lie beyond the bound, Student's t of the scores and
+ * of what is taken for granted of queues (a deviation of 0.35, with the weight of three scores)
+ * stands in: wide on the first day, and soon as narrow as the scores are.
  */
 #pragma once
 
@@ -13,15 +17,19 @@
 
 #include <stdbool.h>
 
+enum { CONFORMAL_KEPT = 250 }; /* scores; what came before them says nothing of today's spread */
+
 enum conformal_basis {
-    CONFORMAL_PRIOR,  /* fewer than two scores: a fifth is added */
+    CONFORMAL_PRIOR,  /* fewer than two scores: what is taken for granted */
     CONFORMAL_NORMAL, /* too few for a rank: Student's t */
     CONFORMAL_RANK,
+    CONFORMAL_BASES
 };
 
 struct conformal {
-    ARRAY(double) scores; /* sorted */
-    double target;        /* share of misses that is asked for */
+    ARRAY(double) scores; /* the newest of them, sorted */
+    ARRAY(double) order;  /* the same, oldest first */
+    double target;        /* share of misses that is asked for, under a half */
     double alpha;         /* in use */
 };
 
@@ -31,7 +39,7 @@ void conformal_clear(struct conformal *conformal);
 /* What the next score does not exceed, with probability 1 - alpha. */
 double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis);
 
-/* What it does not fall below, likewise. */
+/* What it does not fall below, with probability 1 - target. */
 double conformal_lower(const struct conformal *conformal);
 
 /* A score has come; was it over the bound that stood before it? */
@@ -39,6 +47,10 @@ void conformal_add(struct conformal *conformal, double score, bool is_miss);
 
 /* "prior", "normal", "rank" */
 const char *conformal_basis_name(enum conformal_basis basis);
+
+/* What a share p >= 0.5 of Student's law with so many degrees of freedom (3 or more) does not
+   exceed; to two per cent. */
+double conformal_student(double p, double freedom);
 
 /* Wilson's interval of a share: 95 of 100 such intervals hold the true one. */
 void conformal_share(size_t hits, size_t count, double *ret_low, double *ret_high);

@@ -1,41 +1,46 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One cell a window: its past occurrences are found, then walked in the order of time.  Nothing
- * that is said of a day looks at that day or a later one: a week is predicted as a whole from
- * what was known at its beginning (the first two weeks day by day, so that there are scores at
- * all).
+ * The past occurrences of all windows are walked in the order of time.  Nothing that is said of a
+ * day looks at that day or a later one: it is predicted from what was known at its origin, the
+ * morning on which the plan was made that was in use then.
  */
 #include "windows/forecast.h"
 
-#include "windows/estimate.h"
-#include "windows/segment.h"
-#include "windows/trend.h"
+#include "windows/occurrences.h"
+#include "windows/points.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-static const double known_share = 0.9;
 static const double overrun = 1.1;
-
-static const double growth_max = 0.13976194237515868; /* ln 1.15, a week */
-static const double damping = 0.8;                    /* of growth that has not been seen */
+static const double naive_share = 0.95; /* of the profile's loss, at which last week is better */
 
 enum {
-    SEED_DAYS = 14,
     WEEK_DAYS = 7,
     SOLVE_STEPS = 40,
-    TREND_WEEKS = 3,    /* of history, for a trend */
-    WEEKDAY_WEEKS = 4,  /* of a weekday, to stand for itself */
-    METHOD_SCORES = 9,  /* before a method may be preferred */
-    HISTORY_WEEKS = 16, /* longer ago says nothing */
+    METHOD_SCORES = 25, /* before a method may be preferred */
 };
 
-/* What is known at an origin, from scores before it. */
+struct entry {
+    struct forecast_cell *cell;
+    struct forecast_occurrence *item;
+    size_t window;
+    bool is_learned;
+};
+
+/* What is known at an origin, from days before it. */
 struct rolling {
+    const struct forecast_setup *setup;
+    struct forecast *forecast;
+    ARRAY(struct entry) entries; /* in the order of time */
+    size_t oldest;               /* that is not learned */
     struct conformal conformal[FORECAST_METHODS];
-    double loss[FORECAST_METHODS]; /* of bounds, in logarithms */
+    double loss[FORECAST_METHODS];
     size_t scored;
     double misses; /* that are asked for */
+    double level;  /* of the last days */
+    int64_t origin;
 };
 
 void forecast_free(struct forecast *forecast)
@@ -60,206 +65,35 @@ const char *forecast_stale_name(enum forecast_stale stale)
     return names[stale];
 }
 
-/* Servers with a fraction: between the last that fails and the first that passes, by the logarithm
-   of the share that waits too long. */
-static double need_of(const struct forecast_setup *setup, const struct segment_list *segments,
-                      double scale)
+static int horizon_of(const struct forecast_setup *setup)
 {
-    struct service_time service = { .mean_s = setup->service_s, .cv = setup->service_cv };
-    struct arrivals_setup arrivals = { setup->series, segments, &service, scale, 0 };
-    struct estimate estimate;
-    double p = setup->target.percentile / 100;
-    double t_s = (double)setup->target.wait_ms / SECOND_MS;
-
-    estimate_init(&estimate, &arrivals);
-    if (!(estimate.load_max > 0))
-        return 0;
-
-    int servers = estimate_servers(&estimate, p, t_s);
-    double passes = estimate_tail(&estimate, servers, t_s);
-    double fails = servers > 1 ? estimate_tail(&estimate, servers - 1, t_s) : 1;
-
-    if (!(passes > 0) || !(fails > passes) || fails < 1 - p)
-        return servers;
-    return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
+    return setup->horizon_days > 0 ? setup->horizon_days : WEEK_DAYS;
 }
 
-static struct forecast_occurrence *occurrence_on(struct forecast_cell *cell, int64_t day)
+/* The last whole number of horizons before `end` that is not after that day. */
+static int64_t origin_of(const struct forecast_setup *setup, int64_t day, int64_t end)
 {
-    for (size_t i = cell->past.count; i-- > 0 && cell->past.items[i].day >= day;)
-        if (cell->past.items[i].day == day)
-            return &cell->past.items[i];
-    return NULL;
+    int horizon = horizon_of(setup);
+
+    return end - (end - day + horizon - 1) / horizon * horizon;
 }
 
-static int64_t day_of(const struct window_set *set, struct wall_time wall)
+static double predict(const struct rolling *rolling, const struct forecast_cell *cell,
+                      enum forecast_method method, int weekday, int64_t day)
 {
-    struct local_time local = time_zone_local(set->zone, wall);
-
-    return civil_day(local.date.year, local.date.month, local.date.day);
+    if (method == FORECAST_LAST_WEEK)
+        return points_last_week(cell, weekday, rolling->origin);
+    return points_profile(cell, weekday, day, rolling->origin) *
+           exp(points_level_left(rolling->level, day, rolling->origin));
 }
 
-/* One stretch of a window, or the further part of one that others are carved out of. */
-static void add_stretch(const struct forecast_setup *setup, struct forecast_cell *cell,
-                        struct wall_time begin, struct wall_time end)
-{
-    int64_t day = day_of(setup->set, begin);
-    struct forecast_occurrence *item = occurrence_on(cell, day);
-
-    if (!item) {
-        item = array_add(&cell->past);
-        item->day = day;
-        item->weekday = window_week_minute(setup->set, begin) / (24 * 60);
-        item->begin = begin;
-    }
-    item->end = end;
-    item->last_day = day_of(setup->set, (struct wall_time){ end.ms - 1 });
-    item->steps_all += (size_t)((end.ms - begin.ms) / setup->series->step_ms);
-}
-
-/* From the window in force at the series' first step on; its whole length counts. */
-static void find_occurrences(const struct forecast_setup *setup, struct forecast *forecast)
-{
-    struct wall_time at = window_began(setup->set, setup->series->start);
-
-    at = at.ms == 0 ? setup->series->start : at;
-    while (at.ms < setup->end.ms) {
-        const struct window *window = window_at(setup->set, at);
-        struct wall_time change = window_next_change(setup->set, at);
-        int64_t day_end = at.ms + DAY_MS; /* one window for ever is cut into days */
-
-        if (change.ms == 0 || change.ms > day_end)
-            change.ms = day_end;
-        if (!window->event)
-            add_stretch(setup, &forecast->cells[window - setup->set->items], at, change);
-        at = change;
-    }
-}
-
-static void measure(const struct forecast_setup *setup, struct forecast_cell *cell, size_t window)
-{
-    for (size_t i = 0; i < cell->past.count; i++) {
-        struct forecast_occurrence *item = &cell->past.items[i];
-        struct segment_list segments = { 0 };
-        struct wall_time end = item->end.ms < setup->end.ms ? item->end : setup->end;
-
-        segments_of_window(setup->series, setup->set, window, item->begin, end, &segments);
-        for (size_t at = 0; at < segments.list.count; at++)
-            item->steps += segments.list.items[at].count;
-        item->is_known = item->steps > 0 &&
-                         (double)item->steps >= known_share * (double)item->steps_all;
-        if (item->is_known)
-            item->need = need_of(setup, &segments, setup->scale);
-        else if (item->end.ms <= setup->end.ms)
-            cell->missing++;
-        item->is_known = item->is_known && item->need > 0;
-        segments_clear(&segments);
-    }
-}
-
-/* The day before which everything is known when this one is predicted. */
-static int64_t origin_of(int64_t day, int64_t first, int64_t end)
-{
-    return day < first + SEED_DAYS ? day
-                                   : end - (end - day + WEEK_DAYS - 1) / WEEK_DAYS * WEEK_DAYS;
-}
-
-/* The occurrences that predict: known, and over when day `origin` begins. */
-static bool is_before(const struct forecast_occurrence *item, int64_t origin)
-{
-    return item->is_known && item->last_day < origin &&
-           item->day >= origin - WEEK_DAYS * HISTORY_WEEKS;
-}
-
-/* Whole weeks between an occurrence and the seven days after the origin: 0 for the last seven. */
-static int64_t weeks_ago(const struct forecast_occurrence *item, int64_t origin)
-{
-    return (origin - 1 - item->day) / WEEK_DAYS;
-}
-
-/* The growth of a week as a logarithm, from each week's mean; 0 while there are too few. */
-static double growth_at(const struct forecast_cell *cell, int64_t origin)
-{
-    double sums[HISTORY_WEEKS] = { 0 };
-    double counts[HISTORY_WEEKS] = { 0 };
-    double x[HISTORY_WEEKS];
-    size_t weeks = 0;
-
-    for (size_t i = 0; i < cell->past.count; i++) {
-        const struct forecast_occurrence *item = &cell->past.items[i];
-
-        if (!is_before(item, origin))
-            continue;
-        sums[weeks_ago(item, origin)] += log(item->need);
-        counts[weeks_ago(item, origin)]++;
-    }
-    for (int week = 0; week < HISTORY_WEEKS; week++)
-        if (counts[week] > 0) {
-            x[weeks] = -week;
-            sums[weeks++] = sums[week] / counts[week];
-        }
-    if (weeks < TREND_WEEKS)
-        return 0;
-    return fmin(fmax(trend_slope(x, sums, weeks), -growth_max), growth_max);
-}
-
-/* The same weekday a week before, or the last one that is known; failing that, the last day of the
-   window.  0: there is none. */
-static double predict_last_week(const struct forecast_cell *cell, int weekday, int64_t origin)
-{
-    double other = 0;
-
-    for (size_t i = cell->past.count; i-- > 0;) {
-        const struct forecast_occurrence *item = &cell->past.items[i];
-
-        if (!is_before(item, origin))
-            continue;
-        if (item->weekday == weekday)
-            return item->need;
-        if (!(other > 0))
-            other = item->need;
-    }
-    return other;
-}
-
-static double predict_profile(const struct forecast_cell *cell, int weekday, int64_t origin)
-{
-    double growth = growth_at(cell, origin);
-    double *values = mem_new_array(2 * cell->past.count, sizeof *values);
-    double *weights = values + cell->past.count;
-    size_t same = 0;
-    size_t count = 0;
-    double median;
-
-    for (size_t i = 0; i < cell->past.count; i++)
-        same += is_before(&cell->past.items[i], origin) && cell->past.items[i].weekday == weekday;
-    for (size_t i = 0; i < cell->past.count; i++) {
-        const struct forecast_occurrence *item = &cell->past.items[i];
-
-        if (!is_before(item, origin) || (same >= WEEKDAY_WEEKS && item->weekday != weekday))
-            continue;
-        values[count] = log(item->need) + growth * (double)weeks_ago(item, origin);
-        weights[count++] = exp2(-(double)weeks_ago(item, origin) / 2);
-    }
-    median = trend_median(values, weights, count);
-    mem_free(values);
-    return count == 0 ? 0 : exp(median + growth * damping);
-}
-
-static double predict(const struct forecast_cell *cell, enum forecast_method method, int weekday,
-                      int64_t origin)
-{
-    return method == FORECAST_PROFILE ? predict_profile(cell, weekday, origin)
-                                      : predict_last_week(cell, weekday, origin);
-}
-
-/* The profile only where it did better so far. */
+/* Last week only where it clearly did better so far. */
 static enum forecast_method choose(const struct rolling *rolling)
 {
     return rolling->scored >= METHOD_SCORES &&
-                   rolling->loss[FORECAST_PROFILE] < rolling->loss[FORECAST_LAST_WEEK]
-               ? FORECAST_PROFILE
-               : FORECAST_LAST_WEEK;
+                   rolling->loss[FORECAST_LAST_WEEK] < naive_share * rolling->loss[FORECAST_PROFILE]
+               ? FORECAST_LAST_WEEK
+               : FORECAST_PROFILE;
 }
 
 static double pinball(const struct rolling *rolling, double truth, double bound)
@@ -268,15 +102,18 @@ static double pinball(const struct rolling *rolling, double truth, double bound)
                          : rolling->misses * (bound - truth);
 }
 
-static void foretell(const struct rolling *rolling, const struct forecast_cell *cell,
-                     struct forecast_occurrence *item, int64_t origin)
+static void foretell(const struct rolling *rolling, const struct entry *entry)
 {
+    struct forecast_occurrence *item = entry->item;
+
     item->method = choose(rolling);
+    item->profile = points_profile(entry->cell, item->weekday, item->day, rolling->origin);
     for (int method = 0; method < FORECAST_METHODS; method++) {
         enum conformal_basis basis;
         double upper = conformal_upper(&rolling->conformal[method], &basis);
 
-        item->points[method] = predict(cell, (enum forecast_method)method, item->weekday, origin);
+        item->points[method] = predict(rolling, entry->cell, (enum forecast_method)method,
+                                       item->weekday, item->day);
         item->bounds[method] = item->points[method] * exp(upper);
         if (method == (int)item->method)
             item->basis = basis;
@@ -284,21 +121,6 @@ static void foretell(const struct rolling *rolling, const struct forecast_cell *
     item->is_scored = item->is_known && item->points[item->method] > 0;
 }
 
-static void learn(struct rolling *rolling, const struct forecast_occurrence *item)
-{
-    double truth = log(item->need);
-
-    for (int method = 0; method < FORECAST_METHODS; method++) {
-        bool is_miss = item->need > item->bounds[method];
-
-        if (rolling->conformal[method].scores.count >= 2)
-            rolling->loss[method] += pinball(rolling, truth, log(item->bounds[method]));
-        conformal_add(&rolling->conformal[method], truth - log(item->points[method]), is_miss);
-    }
-    rolling->scored++;
-}
-
-/* Bounds of the first two scores are a guess; they are not counted. */
 static void keep_score(const struct rolling *rolling, struct forecast_score *score,
                        const struct forecast_occurrence *item)
 {
@@ -306,62 +128,103 @@ static void keep_score(const struct rolling *rolling, struct forecast_score *sco
     double bound = item->bounds[item->method];
     bool is_covered = item->need <= bound;
 
-    if (item->basis == CONFORMAL_PRIOR)
-        return;
     score->scored++;
     score->covered += is_covered;
-    score->ranked += item->basis == CONFORMAL_RANK;
-    score->ranked_covered += item->basis == CONFORMAL_RANK && is_covered;
+    score->bases[item->basis]++;
+    score->bases_covered[item->basis] += is_covered;
     score->loss += pinball(rolling, item->need, bound);
     score->last_week_loss += pinball(rolling, item->need, last);
     score->last_week_10_loss += pinball(rolling, item->need, last * 1.1);
 }
 
-/* Takes those in that were over when day `origin` began; returns the first that was not. */
-static size_t learn_until(struct forecast_cell *cell, struct rolling *rolling, size_t at,
-                          int64_t origin)
+static void learn(struct rolling *rolling, struct entry *entry)
 {
-    for (; at < cell->past.count && cell->past.items[at].last_day < origin; at++)
-        if (cell->past.items[at].is_scored) {
-            learn(rolling, &cell->past.items[at]);
-            keep_score(rolling, &cell->score, &cell->past.items[at]);
-        }
-    return at;
-}
+    const struct forecast_occurrence *item = entry->item;
 
-/* Week after week: learn from what is over, then predict all days of the next one. */
-static void roll(struct forecast_cell *cell, struct rolling *rolling, int64_t end)
-{
-    int64_t first = cell->past.count > 0 ? cell->past.items[0].day : end;
-    size_t learned = 0;
-
-    for (size_t at = 0; at < cell->past.count; at++) {
-        int64_t origin = origin_of(cell->past.items[at].day, first, end);
-
-        learned = learn_until(cell, rolling, learned, origin);
-        foretell(rolling, cell, &cell->past.items[at], origin);
+    entry->is_learned = true;
+    if (!item->is_scored)
+        return;
+    for (int method = 0; method < FORECAST_METHODS; method++) {
+        rolling->loss[method] += pinball(rolling, item->need, item->bounds[method]);
+        conformal_add(&rolling->conformal[method], log(item->need / item->points[method]),
+                      item->need > item->bounds[method]);
     }
-    learn_until(cell, rolling, learned, end);
+    rolling->scored++;
+    keep_score(rolling, &entry->cell->score, item);
 }
 
-/* The neediest of the window's next seven days. */
-static void look_ahead(const struct forecast_setup *setup, struct forecast_cell *cell,
-                       size_t window, const struct rolling *rolling, int64_t end)
+/* Takes in what was over when day `origin` began. */
+static void learn_until(struct rolling *rolling, size_t count, int64_t origin)
 {
-    double upper = conformal_upper(&rolling->conformal[cell->method], &cell->basis);
-    double lower = conformal_lower(&rolling->conformal[cell->method]);
+    for (size_t i = rolling->oldest; i < count; i++)
+        if (!rolling->entries.items[i].is_learned &&
+            rolling->entries.items[i].item->last_day < origin)
+            learn(rolling, &rolling->entries.items[i]);
+    while (rolling->oldest < count && rolling->entries.items[rolling->oldest].is_learned)
+        rolling->oldest++;
+    rolling->origin = origin;
+    rolling->level = points_level(rolling->forecast, origin);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *first = a;
+    const struct entry *second = b;
+
+    if (first->item->day != second->item->day)
+        return first->item->day < second->item->day ? -1 : 1;
+    return first->window < second->window ? -1 : first->window > second->window;
+}
+
+static void list_entries(struct rolling *rolling)
+{
+    for (size_t window = 0; window < rolling->forecast->count; window++) {
+        struct forecast_cell *cell = &rolling->forecast->cells[window];
+
+        for (size_t i = 0; i < cell->past.count; i++)
+            *array_add(&rolling->entries) =
+                (struct entry){ .cell = cell, .item = &cell->past.items[i], .window = window };
+    }
+    if (rolling->entries.count > 0)
+        qsort(rolling->entries.items, rolling->entries.count, sizeof *rolling->entries.items,
+              compare_entries);
+}
+
+/* Plan after plan: learn from what is over, then predict all days until the next one. */
+static void roll(struct rolling *rolling, int64_t end)
+{
+    list_entries(rolling);
+    for (size_t i = 0; i < rolling->entries.count; i++) {
+        struct entry *entry = &rolling->entries.items[i];
+        int64_t origin = origin_of(rolling->setup, entry->item->day, end);
+
+        if (i == 0 || origin != rolling->origin)
+            learn_until(rolling, i, origin);
+        foretell(rolling, entry);
+    }
+    learn_until(rolling, rolling->entries.count, end);
+}
+
+/* The neediest of the window's days within the horizon; the next one where none is. */
+static void look_ahead(const struct rolling *rolling, struct forecast_cell *cell, size_t window)
+{
+    const struct forecast_setup *setup = rolling->setup;
+    int64_t sure = setup->end.ms + horizon_of(setup) * DAY_MS;
     struct wall_time at = setup->end;
 
-    while (at.ms < setup->end.ms + WEEK_MS) {
+    while (at.ms < setup->end.ms + WEEK_MS && (at.ms < sure || !(cell->point > 0))) {
         struct wall_time change = window_beneath_next_change(setup->set, at);
         int weekday = window_week_minute(setup->set, at) / (24 * 60);
 
         if (window_beneath(setup->set, at) == &setup->set->items[window])
-            cell->point = fmax(cell->point, predict(cell, cell->method, weekday, end));
+            cell->point = fmax(cell->point, predict(rolling, cell, cell->method, weekday,
+                                                    occurrences_day(setup->set, at)));
         at.ms = change.ms == 0 || change.ms > at.ms + DAY_MS ? at.ms + DAY_MS : change.ms;
     }
-    cell->upper = cell->point * exp(upper);
-    cell->lower = fmin(cell->point, cell->point * exp(lower));
+    cell->upper = cell->point *
+                  exp(conformal_upper(&rolling->conformal[cell->method], &cell->basis));
+    cell->lower = fmin(cell->point,
+                       cell->point * exp(conformal_lower(&rolling->conformal[cell->method])));
 }
 
 /* By how much the last seven days' arrivals are to be multiplied, so that they need `upper`. */
@@ -375,11 +238,11 @@ static void solve_scale(const struct forecast_setup *setup, struct forecast_cell
 
     cell->scale = 1;
     segments_of_window(setup->series, setup->set, window, from, setup->end, &segments);
-    cell->last = segments.list.count > 0 ? need_of(setup, &segments, setup->scale) : 0;
+    cell->last = segments.list.count > 0 ? occurrences_need(setup, &segments, setup->scale) : 0;
     for (int i = 0; i < SOLVE_STEPS && cell->last > 0 && cell->upper > 0; i++) {
         double middle = (low + high) / 2;
 
-        if (need_of(setup, &segments, setup->scale * exp(middle)) < cell->upper)
+        if (occurrences_need(setup, &segments, setup->scale * exp(middle)) < cell->upper)
             low = middle;
         else
             high = middle;
@@ -412,35 +275,34 @@ static enum forecast_stale find_stale(const struct forecast_setup *setup,
     return FORECAST_FRESH;
 }
 
-static void forecast_window(const struct forecast_setup *setup, struct forecast_cell *cell,
-                            size_t window)
-{
-    struct wall_time last = { setup->end.ms - 1 };
-    int64_t end = day_of(setup->set, last) + 1;
-    struct rolling rolling = { .misses = setup->misses > 0 ? setup->misses : FORECAST_MISSES };
-
-    for (int method = 0; method < FORECAST_METHODS; method++)
-        conformal_init(&rolling.conformal[method], rolling.misses);
-    measure(setup, cell, window);
-    roll(cell, &rolling, end);
-    cell->method = choose(&rolling);
-    cell->growth = exp(growth_at(cell, end));
-    look_ahead(setup, cell, window, &rolling, end);
-    solve_scale(setup, cell, window);
-    cell->stale = find_stale(setup, cell);
-    for (int method = 0; method < FORECAST_METHODS; method++)
-        conformal_clear(&rolling.conformal[method]);
-}
-
 struct forecast *forecast_new(const struct forecast_setup *setup)
 {
     struct forecast *forecast = mem_new(sizeof *forecast);
+    struct rolling rolling = {
+        .setup = setup,
+        .forecast = forecast,
+        .misses = setup->misses > 0 ? setup->misses : FORECAST_MISSES,
+    };
+    struct wall_time last = { setup->end.ms - 1 };
 
     forecast->count = setup->set->weekly_count;
     forecast->cells = mem_new_array(forecast->count, sizeof *forecast->cells);
-    find_occurrences(setup, forecast);
-    for (size_t i = 0; i < forecast->count; i++)
-        forecast_window(setup, &forecast->cells[i], i);
+    for (int method = 0; method < FORECAST_METHODS; method++)
+        conformal_init(&rolling.conformal[method], rolling.misses);
+    occurrences_find(setup, forecast);
+    roll(&rolling, occurrences_day(setup->set, last) + 1);
+    for (size_t window = 0; window < forecast->count; window++) {
+        struct forecast_cell *cell = &forecast->cells[window];
+
+        cell->method = choose(&rolling);
+        cell->growth = exp(points_growth(cell, rolling.origin));
+        look_ahead(&rolling, cell, window);
+        solve_scale(setup, cell, window);
+        cell->stale = find_stale(setup, cell);
+    }
+    for (int method = 0; method < FORECAST_METHODS; method++)
+        conformal_clear(&rolling.conformal[method]);
+    array_clear(&rolling.entries);
     return forecast;
 }
 
@@ -448,8 +310,10 @@ void forecast_score_add(struct forecast_score *sum, const struct forecast_score 
 {
     sum->scored += more->scored;
     sum->covered += more->covered;
-    sum->ranked += more->ranked;
-    sum->ranked_covered += more->ranked_covered;
+    for (int basis = 0; basis < CONFORMAL_BASES; basis++) {
+        sum->bases[basis] += more->bases[basis];
+        sum->bases_covered[basis] += more->bases_covered[basis];
+    }
     sum->loss += more->loss;
     sum->last_week_loss += more->last_week_loss;
     sum->last_week_10_loss += more->last_week_10_loss;

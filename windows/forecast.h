@@ -1,17 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Forecast: what capacity one queue will need in each window of the next seven days, and a bound
+ * Forecast: what capacity one queue will need in each window of the days that come, and a bound
  * that holds nine times in ten.  What is forecast is the need itself: the servers, in closed form
  * and with a fraction, with which each past occurrence of a window (one a day) met its target.
  *
  * Two methods predict it: `last-week`, the need of the same weekday a week before, and `profile`,
- * the weighted median of the weekday (of all days of the window while there are fewer than four of
- * that weekday; half the weight every two weeks) on a damped trend (Theil-Sen over weeks).  All
- * past weeks are predicted as if they had not been, each from the data before it; the method with
- * the smaller loss there is the one in use, and its errors there make the bound
- * (windows/conformal.h). Holidays count as their other day, hours of events are left out, and an
- * occurrence of which less than nine tenths are known is missing: it is neither fitted nor scored.
+ * the mean of the weekday in the weeks before on a damped trend (windows/points.h), moved by what
+ * the queue's last days, in all of its windows, lay over theirs.  All past days are predicted as if
+ * they had not been, each from the data before it and as far ahead as a plan is used (`horizon`).
+ * The errors of all windows of the queue together make the bound (windows/conformal.h).  The
+ * profile is in use unless bounds about last week had the smaller loss.
+ *
+ * Holidays count as their other day, hours of events are left out, and an occurrence of which less
+ * than nine tenths are known is missing: it is neither fitted nor scored.
  */
 #pragma once
 
@@ -39,6 +41,7 @@ struct forecast_setup {
     double misses; /* the share of days that the bound may miss; 0: FORECAST_MISSES */
     struct replay_target target;
     struct wall_time end; /* of the demand: what comes after it is forecast */
+    int horizon_days;     /* a plan is made anew after so many: 1 to 7 (also for 0) */
 };
 
 struct forecast_occurrence {
@@ -52,18 +55,20 @@ struct forecast_occurrence {
     bool is_known;
     double need;
     bool is_scored; /* was predicted, from the data before it: */
+    double profile; /* without the level of the last days */
     double points[FORECAST_METHODS];
     double bounds[FORECAST_METHODS];
     enum forecast_method method; /* that was in use */
     enum conformal_basis basis;
 };
 
-/* How the bound did on past days; losses are sums of pinball losses at 0.9, in servers. */
+/* How the bound did on past days; losses are sums of pinball losses at the share of misses that was
+   asked for, in servers. */
 struct forecast_score {
     size_t scored;
     size_t covered;
-    size_t ranked; /* of those scored: with a bound from ranks */
-    size_t ranked_covered;
+    size_t bases[CONFORMAL_BASES]; /* of those scored: what their bound rested on */
+    size_t bases_covered[CONFORMAL_BASES];
     double loss;
     double last_week_loss;    /* of planning with last week's need */
     double last_week_10_loss; /* and a tenth more */
@@ -71,9 +76,10 @@ struct forecast_score {
 
 struct forecast_cell {
     ARRAY(struct forecast_occurrence) past;
-    size_t missing; /* occurrences */
-    double last;    /* need of the last seven days together, as allocate asks for it */
-    double point;   /* of the neediest of the next seven days */
+    size_t missing;  /* occurrences */
+    size_t holidays; /* occurrences, that counted as another day */
+    double last;     /* need of the last seven days together, as allocate asks for it */
+    double point;    /* of its neediest day within the horizon, or of its next day after that */
     double lower;
     double upper;
     double scale;  /* of the last seven days' arrivals, so that they need `upper`; 1 where that

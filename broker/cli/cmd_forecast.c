@@ -19,6 +19,7 @@ const struct command_option forecast_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
     { "score", 0, NULL, "how the bounds of past weeks did, each made from the data before it",
       false },
+    { "horizon", 0, "DAYS", "a plan is made anew after so many: 1 to 7 (default 7)", false },
     { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
     { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
     { 0 },
@@ -26,32 +27,54 @@ const struct command_option forecast_options[] = {
 
 const char forecast_examples[] = "sluice forecast --demand last-months.csv.gz\n"
                                  "sluice forecast chat --demand last-months.csv.gz --score\n"
+                                 "sluice forecast --demand last-months.csv.gz --score --horizon 1\n"
                                  "sluice allocate --demand last-months.csv.gz --forecast\n";
 
 const char forecast_text[] =
     "What is forecast is servers: the fewest, in closed form and with a fraction, that would have\n"
-    "met the target on each past day of a window.  POINT is the neediest day of the next seven;\n"
-    "nine days in ten stay under UPPER.  The method is `profile` (a median of past weeks on a\n"
-    "damped trend) only where it beat `last-week` on past weeks.  The bound rests on a rank of "
-    "past\n"
-    "errors, with fewer than nine of them on a t-margin (normal), with fewer than two on a guess "
+    "met the target on each past day of a window.  POINT is the neediest day until the plan is "
+    "made\n"
+    "anew (--horizon; 1: every night), or the window's next day; nine days in ten stay under "
+    "UPPER.\n"
+    "The method is `profile` (a mean of past weeks on a damped trend, moved by the last days) "
+    "unless\n"
+    "bounds about `last-week` did better on past days.  The bound rests on a rank of past errors "
     "of\n"
-    "a fifth (prior).  A day of which less than nine tenths are known is missing: it is neither\n"
-    "fitted nor scored.  A forecast is stale when less than half of the last day is known "
-    "(no-data)\n"
-    "or when it needed over a tenth more than its bound (overrun).\n"
+    "all windows of the queue, with fewer than 19 of them on a t-margin (normal), with fewer than\n"
+    "two on what is usual of queues (prior).  A day of which less than nine tenths are known is\n"
+    "missing: it is neither fitted nor scored.  A holiday counts as the day that the calendar "
+    "says.\n"
+    "A forecast is stale when less than half of the last day is known (no-data) or when it needed\n"
+    "over a tenth more than its bound (overrun).\n"
     "\n"
-    "JSON: forecasts: [{queue, window, servers_last_week, servers_point, servers_lower,\n"
-    "servers_upper, scale (of last week's arrivals, so that they need the upper), growth (a week,\n"
-    "a factor), method (last-week, profile), basis (rank, normal, prior), stale (null, no-data,\n"
-    "overrun), days, missing_days, score: {days, covered, coverage, coverage_low, coverage_high\n"
-    "(95 %), ranked_days, ranked_covered, loss, loss_last_week, loss_last_week_10 (pinball at "
-    "0.9,\n"
-    "servers a day; coverage and losses null while there is none)}}], score (of all together).\n";
+    "--score: each past day is predicted from the days before the plan that was in use then.\n"
+    "COVERED_% of them stayed under their bound; 95 of 100 intervals FROM..TO hold the true "
+    "share.\n"
+    "LOSS is the pinball loss at 0.9 in servers a day, beside that of planning with last week's\n"
+    "need, and with a tenth more: what is less is better.\n"
+    "\n"
+    "JSON: horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
+    "servers_lower, servers_upper, scale (of last week's arrivals, so that they need the upper),\n"
+    "growth (a week, a factor), method (last-week, profile), basis (rank, normal, prior), stale\n"
+    "(null, no-data, overrun), days, missing_days, holidays, score: {days, covered, coverage,\n"
+    "coverage_low, coverage_high, bases: {rank: {days, covered}, normal, prior}, loss,\n"
+    "loss_last_week, loss_last_week_10 (coverage and losses null while there is none)}}], queues:\n"
+    "[{queue, score}], score (of all together).\n";
 
 static json_t *ratio(double sum, size_t count)
 {
     return count > 0 ? json_real(sum / (double)count) : json_null();
+}
+
+static json_t *bases_json(const struct forecast_score *score)
+{
+    json_t *root = json_object();
+
+    for (int basis = CONFORMAL_BASES; basis-- > 0;)
+        json_object_set_new(root, conformal_basis_name((enum conformal_basis)basis),
+                            json_make("{s:I, s:I}", "days", (json_int_t)score->bases[basis],
+                                      "covered", (json_int_t)score->bases_covered[basis]));
+    return root;
 }
 
 static json_t *score_json(const struct forecast_score *score)
@@ -60,11 +83,10 @@ static json_t *score_json(const struct forecast_score *score)
     double high;
 
     conformal_share(score->covered, score->scored, &low, &high);
-    return json_make("{s:I, s:I, s:o, s:f, s:f, s:I, s:I, s:o, s:o, s:o}", "days",
+    return json_make("{s:I, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o}", "days",
                      (json_int_t)score->scored, "covered", (json_int_t)score->covered, "coverage",
                      ratio((double)score->covered, score->scored), "coverage_low", low,
-                     "coverage_high", high, "ranked_days", (json_int_t)score->ranked,
-                     "ranked_covered", (json_int_t)score->ranked_covered, "loss",
+                     "coverage_high", high, "bases", bases_json(score), "loss",
                      ratio(score->loss, score->scored), "loss_last_week",
                      ratio(score->last_week_loss, score->scored), "loss_last_week_10",
                      ratio(score->last_week_10_loss, score->scored));
@@ -73,30 +95,39 @@ static json_t *score_json(const struct forecast_score *score)
 static json_t *cell_json(const char *queue, const char *window, const struct forecast_cell *cell)
 {
     return json_make(
-        "{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s, s:o, s:I, s:I, s:o}", "queue", queue,
-        "window", window, "servers_last_week", cell->last, "servers_point", cell->point,
+        "{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s, s:o, s:I, s:I, s:I, s:o}", "queue",
+        queue, "window", window, "servers_last_week", cell->last, "servers_point", cell->point,
         "servers_lower", cell->lower, "servers_upper", cell->upper, "scale", cell->scale, "growth",
         cell->growth, "method", forecast_method_name(cell->method), "basis",
         conformal_basis_name(cell->basis), "stale",
         cell->stale == FORECAST_FRESH ? json_null() : json_string(forecast_stale_name(cell->stale)),
-        "days", (json_int_t)cell->past.count, "missing_days", (json_int_t)cell->missing, "score",
-        score_json(&cell->score));
+        "days", (json_int_t)cell->past.count, "missing_days", (json_int_t)cell->missing, "holidays",
+        (json_int_t)cell->holidays, "score", score_json(&cell->score));
 }
 
-static json_t *forecasts_json(const struct forecasts *forecasts, const struct window_set *set)
+static json_t *forecasts_json(const struct forecasts *forecasts, const struct window_set *set,
+                              int horizon_days)
 {
     json_t *list = json_array();
+    json_t *queues = json_array();
     struct forecast_score sum = { 0 };
 
-    for (size_t i = 0; i < forecasts->count; i++)
+    for (size_t i = 0; i < forecasts->count; i++) {
+        const char *name = forecasts->queues[i]->name;
+        struct forecast_score of_queue = { 0 };
+
         for (size_t at = 0; at < forecasts->items[i]->count; at++) {
             const struct forecast_cell *cell = &forecasts->items[i]->cells[at];
 
-            json_array_append_new(list,
-                                  cell_json(forecasts->queues[i]->name, set->items[at].name, cell));
-            forecast_score_add(&sum, &cell->score);
+            json_array_append_new(list, cell_json(name, set->items[at].name, cell));
+            forecast_score_add(&of_queue, &cell->score);
         }
-    return json_make("{s:o, s:o}", "forecasts", list, "score", score_json(&sum));
+        json_array_append_new(
+            queues, json_make("{s:s, s:o}", "queue", name, "score", score_json(&of_queue)));
+        forecast_score_add(&sum, &of_queue);
+    }
+    return json_make("{s:i, s:o, s:o, s:o}", "horizon_days", horizon_days, "forecasts", list,
+                     "queues", queues, "score", score_json(&sum));
 }
 
 static double number_at(const json_t *row, const char *path)
@@ -106,9 +137,9 @@ static double number_at(const json_t *row, const char *path)
 
 static void print_forecasts(const json_t *list)
 {
-    static const char *const titles[] = { "QUEUE",    "WINDOW", ">LAST",   ">POINT", ">LOWER",
-                                          ">UPPER",   ">SCALE", ">GROWTH", "METHOD", "BASIS",
-                                          ">MISSING", "STALE",  NULL };
+    static const char *const titles[] = { "QUEUE",    "WINDOW",    ">LAST",   ">POINT", ">LOWER",
+                                          ">UPPER",   ">SCALE",    ">GROWTH", "METHOD", "BASIS",
+                                          ">MISSING", ">HOLIDAYS", "STALE",   NULL };
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(OUTPUT_LIMIT);
     const json_t *row;
@@ -127,6 +158,7 @@ static void print_forecasts(const json_t *list)
         table_cell(table, "%s", json_text_or(row, "method", ""));
         table_cell(table, "%s", json_text_or(row, "basis", ""));
         table_cell(table, "%" PRId64, json_int_or(row, "missing_days", 0));
+        table_cell(table, "%" PRId64, json_int_or(row, "holidays", 0));
         table_cell(table, "%s", json_text_or(row, "stale", "-"));
     }
     table_print(table, out);
@@ -142,6 +174,9 @@ static void add_score(struct table *table, const char *queue, const char *window
     table_cell(table, "%.1f", 100 * number_at(score, "coverage"));
     table_cell(table, "%.1f", 100 * number_at(score, "coverage_low"));
     table_cell(table, "%.1f", 100 * number_at(score, "coverage_high"));
+    table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64, json_int_or(score, "bases/rank/days", 0),
+               json_int_or(score, "bases/normal/days", 0),
+               json_int_or(score, "bases/prior/days", 0));
     table_cell(table, "%.3f", number_at(score, "loss"));
     table_cell(table, "%.3f", number_at(score, "loss_last_week"));
     table_cell(table, "%.3f", number_at(score, "loss_last_week_10"));
@@ -149,9 +184,10 @@ static void add_score(struct table *table, const char *queue, const char *window
 
 static void print_scores(const json_t *root)
 {
-    static const char *const titles[] = { "QUEUE",          "WINDOW", ">DAYS", ">COVERED_%",
-                                          ">FROM",          ">TO",    ">LOSS", ">LAST_WEEK",
-                                          ">LAST_WEEK+10%", NULL };
+    static const char *const titles[] = {
+        "QUEUE", "WINDOW",     ">DAYS",          ">COVERED_%", ">FROM", ">TO", ">RANK/NORMAL/PRIOR",
+        ">LOSS", ">LAST_WEEK", ">LAST_WEEK+10%", NULL
+    };
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(OUTPUT_LIMIT);
     const json_t *row;
@@ -160,31 +196,39 @@ static void print_scores(const json_t *root)
     json_array_foreach(json_object_get(root, "forecasts"), i, row)
         add_score(table, json_text_or(row, "queue", ""), json_text_or(row, "window", ""),
                   json_object_get(row, "score"));
-    add_score(table, "all", "", json_object_get(root, "score"));
+    json_array_foreach(json_object_get(root, "queues"), i, row)
+        add_score(table, json_text_or(row, "queue", ""), "all", json_object_get(row, "score"));
+    add_score(table, "all", "all", json_object_get(root, "score"));
     table_print(table, out);
-    printf("\n%s", out->chars);
+    printf("\n%sAs far ahead as a plan that is made anew every %" PRId64 " day(s).\n", out->chars,
+           json_int_or(root, "horizon_days", 0));
 }
 
 int cmd_forecast(struct command_call *call)
 {
     struct demand_options options = { text_equal(call_text_or(call, "missing", ""), "zero"),
                                       call_text(call, "gaps") };
+    struct forecasts_options wanted = { .only = call_argument(call, 0) };
+    int64_t horizon = 7;
     struct error err = { 0 };
 
     if (!call_text(call, "demand"))
         return call_usage_error(call, "--demand is required");
+    if (call_int(call, "horizon", 1, 7, &horizon, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+    wanted.horizon_days = (int)horizon;
 
     owned(chars) char *path = config_find(call_text(call, "config"), &err);
     owned(config) struct config *config = path ? config_read(path, &err) : NULL;
     owned(demand) struct demand *demand =
         config ? demand_read(call_text(call, "demand"), &options, &err) : NULL;
     owned(forecasts) struct forecasts *forecasts =
-        demand ? forecasts_new(config, demand, call_argument(call, 0), &err) : NULL;
+        demand ? forecasts_new(config, demand, &wanted, &err) : NULL;
 
     if (!forecasts)
         return call_fail(call, EXIT_ERROR, &err);
 
-    owned(json) json_t *root = forecasts_json(forecasts, config->windows);
+    owned(json) json_t *root = forecasts_json(forecasts, config->windows, wanted.horizon_days);
 
     if (client_wants_json(call)) {
         client_print_json(root);

@@ -19,8 +19,9 @@ void forecasts_free(struct forecasts *forecasts)
 }
 
 struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
-                                const char *only, struct error *err)
+                                const struct forecasts_options *options, struct error *err)
 {
+    const char *only = options ? options->only : NULL;
     owned(forecasts) struct forecasts *forecasts = mem_new(sizeof *forecasts);
 
     forecasts->queues = mem_new_array(config->queue_count, sizeof *forecasts->queues);
@@ -35,6 +36,7 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
             .scale = queue->scale_up,
             .target = { queue->wait_target_ms, queue->percentile },
             .end = demand->end,
+            .horizon_days = options ? options->horizon_days : 0,
         };
 
         if (only && !text_equal(queue->name, only))

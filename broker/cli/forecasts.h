@@ -14,10 +14,15 @@ struct forecasts {
     size_t count;
 };
 
-/* `only`: the one queue that is asked for; NULL: all.  ERROR_INVALID when the demand has no rows
-   for one, ERROR_NOT_FOUND when there is no such queue. */
+struct forecasts_options {
+    const char *only; /* the one queue that is asked for; NULL: all */
+    int horizon_days; /* as in forecast_setup */
+};
+
+/* Options may be NULL.  ERROR_INVALID when the demand has no rows for a queue, ERROR_NOT_FOUND when
+   there is no such queue. */
 struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
-                                const char *only, struct error *err)
+                                const struct forecasts_options *options, struct error *err)
     __attribute__((warn_unused_result));
 void forecasts_free(struct forecasts *forecasts);
 

@@ -1,0 +1,174 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Bounds against their own law: ranks, margins of few scores, and the share of misses of rows of
+ * scores that were made so that it is known.
+ */
+#include "base/random.h"
+#include "tests/support/unit.h"
+#include "windows/conformal.h"
+
+#include <math.h>
+
+static void the_rank_is_that_of_split_conformal(void **state)
+{
+    static const struct {
+        size_t count;
+        double target;
+        size_t rank; /* 1 is the smallest score; 0: none is used */
+        enum conformal_basis basis;
+    } rows[] = {
+        { 0, 0.1, 0, CONFORMAL_PRIOR },    { 1, 0.1, 0, CONFORMAL_PRIOR },
+        { 2, 0.1, 0, CONFORMAL_NORMAL },   { 18, 0.1, 0, CONFORMAL_NORMAL },
+        { 19, 0.1, 18, CONFORMAL_RANK },   { 29, 0.1, 27, CONFORMAL_RANK },
+        { 30, 0.1, 28, CONFORMAL_RANK },   { 99, 0.1, 90, CONFORMAL_RANK },
+        { 98, 0.02, 0, CONFORMAL_NORMAL }, { 99, 0.02, 98, CONFORMAL_RANK },
+        { 5, 0.3, 0, CONFORMAL_NORMAL },   { 6, 0.3, 5, CONFORMAL_RANK },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct conformal conformal;
+        enum conformal_basis basis;
+
+        conformal_init(&conformal, rows[row].target);
+        for (size_t i = 0; i < rows[row].count; i++)
+            conformal_add(&conformal, (double)((i * 37) % rows[row].count), false);
+        conformal.alpha = rows[row].target;
+
+        double upper = conformal_upper(&conformal, &basis);
+
+        assert_int_equal(basis, rows[row].basis);
+        if (rows[row].rank > 0)
+            assert_true(fabs(upper - (double)(rows[row].rank - 1)) < 1e-12);
+        conformal_clear(&conformal);
+    }
+}
+
+static void students_law_is_met(void **state)
+{
+    static const struct {
+        double p;
+        double freedom;
+        double want;
+    } rows[] = {
+        { 0.9, 3, 1.6377 },  { 0.9, 10, 1.3722 },   { 0.95, 4, 2.1318 },
+        { 0.75, 3, 0.7649 }, { 0.975, 20, 2.0860 }, { 0.9, 1e9, 1.2816 },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++)
+        assert_true(fabs(conformal_student(rows[row].p, rows[row].freedom) / rows[row].want - 1) <
+                    0.02);
+}
+
+static void few_scores_get_a_margin_that_stays_sane(void **state)
+{
+    static const double calm[] = { 0.01, -0.02, 0.03, 0.0, 0.02, -0.01, 0.04 };
+    struct conformal conformal;
+    enum conformal_basis basis;
+    double first;
+
+    (void)state;
+    conformal_init(&conformal, 0.1);
+    /* without a score: 0.35 t(3) sqrt(2) */
+    first = conformal_upper(&conformal, &basis);
+    assert_int_equal(basis, CONFORMAL_PRIOR);
+    assert_true(fabs(first / (0.35 * 1.6377 * sqrt(2)) - 1) < 0.01);
+    assert_true(fabs(conformal_lower(&conformal) + first) < 1e-12);
+    for (size_t i = 0; i < COUNT_OF(calm); i++)
+        conformal_add(&conformal, calm[i], false);
+    conformal.alpha = 0.1;
+    /* mean 0.07/8; squares 3 * 0.35^2 + 0.0028875 + ..., over 10; t(10) and sqrt(9/8) */
+    assert_true(fabs(conformal_upper(&conformal, &basis) - 0.28814) < 2e-3);
+    assert_true(fabs(conformal_lower(&conformal) - (2 * 0.07 / 8 - 0.28814)) < 2e-3);
+    assert_int_equal(basis, CONFORMAL_NORMAL);
+    conformal_clear(&conformal);
+    conformal_init(&conformal, 0.1);
+    conformal_add(&conformal, -3, false);
+    conformal_add(&conformal, 3, true);
+    assert_true(conformal_upper(&conformal, &basis) < 4);
+    conformal_clear(&conformal);
+}
+
+/* A row of scores: so many, correlated with the one before, and from half-way on another spread and
+   place. */
+struct row {
+    const char *name;
+    int count;
+    double correlation;
+    double spread;
+    double shift;
+    int low; /* misses */
+    int high;
+};
+
+static int misses_of(const struct row *row)
+{
+    struct conformal conformal;
+    struct random random;
+    double score = 0;
+    int misses = 0;
+
+    random_seed(&random, 5);
+    conformal_init(&conformal, 0.1);
+    for (int i = 0; i < row->count; i++) {
+        bool is_late = 2 * i >= row->count;
+        enum conformal_basis basis;
+        double noise = random_normal(&random) * (is_late ? row->spread : 1);
+
+        score = row->correlation * score + sqrt(1 - row->correlation * row->correlation) * noise;
+
+        double shifted = score + (is_late ? row->shift : 0);
+        bool is_miss = shifted > conformal_upper(&conformal, &basis);
+
+        misses += is_miss;
+        conformal_add(&conformal, shifted, is_miss);
+    }
+    conformal_clear(&conformal);
+    return misses;
+}
+
+static void the_share_of_misses_is_what_was_asked_for(void **state)
+{
+    /* 200 are asked for; three deviations of a binomial are 40. */
+    static const struct row rows[] = {
+        { "exchangeable", 2000, 0, 1, 0, 160, 240 },
+        { "each like the one before", 2000, 0.8, 1, 0, 150, 250 },
+        { "spread doubles", 2000, 0, 2, 0, 170, 250 },
+        { "level shifts by three deviations", 2000, 0, 1, 3, 180, 280 },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        int misses = misses_of(&rows[row]);
+
+        if (misses < rows[row].low || misses > rows[row].high)
+            fail_msg("%s: %d misses of %d", rows[row].name, misses, rows[row].count);
+    }
+}
+
+static void a_share_has_wilsons_interval(void **state)
+{
+    double low;
+    double high;
+
+    (void)state;
+    conformal_share(9, 10, &low, &high);
+    assert_true(fabs(low - 0.5958500) < 1e-6 && fabs(high - 0.9821238) < 1e-6);
+    conformal_share(0, 0, &low, &high);
+    assert_true(low <= 0 && high >= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_rank_is_that_of_split_conformal),
+        cmocka_unit_test(students_law_is_met),
+        cmocka_unit_test(few_scores_get_a_margin_that_stays_sane),
+        cmocka_unit_test(the_share_of_misses_is_what_was_asked_for),
+        cmocka_unit_test(a_share_has_wilsons_interval),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

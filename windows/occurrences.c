@@ -1,0 +1,118 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A window is walked from change to change; parts that another window is carved out of are one
+ * occurrence together.
+ */
+#include "windows/occurrences.h"
+
+#include "windows/estimate.h"
+
+#include <math.h>
+
+static const double known_share = 0.9;
+
+double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
+                        double scale)
+{
+    struct service_time service = { .mean_s = setup->service_s, .cv = setup->service_cv };
+    struct arrivals_setup arrivals = { setup->series, segments, &service, scale, 0 };
+    struct estimate estimate;
+    double p = setup->target.percentile / 100;
+    double t_s = (double)setup->target.wait_ms / SECOND_MS;
+
+    estimate_init(&estimate, &arrivals);
+    if (!(estimate.load_max > 0))
+        return 0;
+
+    int servers = estimate_servers(&estimate, p, t_s);
+    double passes = estimate_tail(&estimate, servers, t_s);
+    double fails = servers > 1 ? estimate_tail(&estimate, servers - 1, t_s) : 1;
+
+    if (!(passes > 0) || !(fails > passes) || fails < 1 - p)
+        return servers;
+    return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
+}
+
+int64_t occurrences_day(const struct window_set *set, struct wall_time wall)
+{
+    struct local_time local = time_zone_local(set->zone, wall);
+
+    return civil_day(local.date.year, local.date.month, local.date.day);
+}
+
+static struct forecast_occurrence *occurrence_on(struct forecast_cell *cell, int64_t day)
+{
+    for (size_t i = cell->past.count; i-- > 0 && cell->past.items[i].day >= day;)
+        if (cell->past.items[i].day == day)
+            return &cell->past.items[i];
+    return NULL;
+}
+
+/* One stretch of a window, or the further part of one that others are carved out of. */
+static void add_stretch(const struct forecast_setup *setup, struct forecast_cell *cell,
+                        struct wall_time begin, struct wall_time end)
+{
+    int64_t day = occurrences_day(setup->set, begin);
+    struct forecast_occurrence *item = occurrence_on(cell, day);
+
+    if (!item) {
+        item = array_add(&cell->past);
+        item->day = day;
+        item->weekday = window_week_minute(setup->set, begin) / (24 * 60);
+        item->begin = begin;
+    }
+    item->end = end;
+    item->last_day = occurrences_day(setup->set, (struct wall_time){ end.ms - 1 });
+    item->steps_all += (size_t)((end.ms - begin.ms) / setup->series->step_ms);
+}
+
+static bool is_holiday(const struct window_set *set, int64_t day)
+{
+    for (size_t i = 0; i < set->holiday_count; i++)
+        if (set->holidays[i].day == day)
+            return true;
+    return false;
+}
+
+static void measure(const struct forecast_setup *setup, struct forecast_cell *cell, size_t window)
+{
+    for (size_t i = 0; i < cell->past.count; i++) {
+        struct forecast_occurrence *item = &cell->past.items[i];
+        struct segment_list segments = { 0 };
+        struct wall_time end = item->end.ms < setup->end.ms ? item->end : setup->end;
+
+        cell->holidays += is_holiday(setup->set, item->day);
+        segments_of_window(setup->series, setup->set, window, item->begin, end, &segments);
+        for (size_t at = 0; at < segments.list.count; at++)
+            item->steps += segments.list.items[at].count;
+        item->is_known = item->steps > 0 &&
+                         (double)item->steps >= known_share * (double)item->steps_all;
+        if (item->is_known)
+            item->need = occurrences_need(setup, &segments, setup->scale);
+        else if (item->end.ms <= setup->end.ms)
+            cell->missing++;
+        item->is_known = item->is_known && item->need > 0;
+        segments_clear(&segments);
+    }
+}
+
+void occurrences_find(const struct forecast_setup *setup, struct forecast *forecast)
+{
+    struct wall_time at = window_began(setup->set, setup->series->start);
+
+    at = at.ms == 0 ? setup->series->start : at;
+    while (at.ms < setup->end.ms) {
+        const struct window *window = window_at(setup->set, at);
+        struct wall_time change = window_next_change(setup->set, at);
+        int64_t day_end = at.ms + DAY_MS; /* one window for ever is cut into days */
+
+        if (change.ms == 0 || change.ms > day_end)
+            change.ms = day_end;
+        if (!window->event)
+            add_stretch(setup, &forecast->cells[window - setup->set->items], at, change);
+        at = change;
+    }
+    for (size_t i = 0; i < forecast->count; i++)
+        measure(setup, &forecast->cells[i], i);
+}

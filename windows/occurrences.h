@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The past occurrences of each window (one a day), and what each of them needed: part of
+ * windows/forecast.h, which owns them.
+ */
+#pragma once
+
+#include "windows/forecast.h"
+#include "windows/segment.h"
+
+/* Fills `past` of each cell, in the order of time, from the window in force at the series' first
+   step on; events' hours are left out. */
+void occurrences_find(const struct forecast_setup *setup, struct forecast *forecast);
+
+/* Servers with a fraction: between the last that fails and the first that passes, by the logarithm
+   of the share that waits too long.  0: nothing arrives. */
+double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
+                        double scale);
+
+/* The local day of that moment, as civil_day() counts. */
+int64_t occurrences_day(const struct window_set *set, struct wall_time wall);

@@ -10,6 +10,8 @@
 #include "clusters/kube_config.h"
 #include "clusters/kube_watch.h"
 
+#include <stdlib.h>
+
 struct cluster {
     struct world *world;
     char *name;
@@ -39,7 +41,11 @@ static void on_news(void *context)
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
                              struct error *err)
 {
-    struct kube_config *config = kube_config_read(settings->kubeconfig, settings->context, err);
+    struct kube_config *config =
+        text_equal(settings->kubeconfig, KUBE_CONFIG_IN_CLUSTER)
+            ? kube_config_of_pod(KUBE_SERVICE_ACCOUNT, getenv("KUBERNETES_SERVICE_HOST"),
+                                 getenv("KUBERNETES_SERVICE_PORT"), err)
+            : kube_config_read(settings->kubeconfig, settings->context, settings->plugin, err);
     if (!config) {
         error_context(err, "cluster %s", settings->name);
         return NULL;

@@ -31,8 +31,9 @@ struct cluster;
 
 struct cluster_settings {
     const char *name;
-    const char *kubeconfig; /* path */
+    const char *kubeconfig; /* path, or KUBE_CONFIG_IN_CLUSTER */
     const char *context;    /* NULL: the file's current one */
+    const char *plugin;     /* the one program it may run for credentials; NULL: none */
 };
 
 /* Reads the kubeconfig; nothing is sent yet. */

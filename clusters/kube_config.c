@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "base/yaml.h"
+#include "clusters/kube_plugin.h"
 
 #include <string.h>
 
@@ -158,14 +159,12 @@ static int read_cluster(struct kube_config *config, const struct yaml_node *clus
 }
 
 static int read_user(struct kube_config *config, const struct yaml_node *user, const char *path,
-                     struct error *err)
+                     const char *plugin, struct error *err)
 {
     static const struct {
         const char *key;
         const char *why;
     } refused[] = {
-        { "exec", "refused: programs are not run for credentials; use a token file or a client "
-                  "certificate" },
         { "auth-provider", "refused: auth providers are not supported; use a token file or a "
                            "client certificate" },
         { "username", "refused: basic authentication is not supported" },
@@ -188,6 +187,11 @@ static int read_user(struct kube_config *config, const struct yaml_node *user, c
     if (!config->tls.certificate_pem != !config->tls.key_pem)
         return yaml_error(err, user, "client-certificate and client-key go together");
 
+    if (yaml_get(user, "exec")) {
+        config->plugin = kube_plugin_read(yaml_get(user, "exec"), plugin, config->server,
+                                          &config->tls, err);
+        return config->plugin ? 0 : -1;
+    }
     /* As kubectl: the file wins, because it is the one that is renewed. */
     if (token_file)
         config->token_file = file_beside(path, token_file);
@@ -197,7 +201,8 @@ static int read_user(struct kube_config *config, const struct yaml_node *user, c
 }
 
 static int read_context(struct kube_config *config, const struct yaml_node *root,
-                        const char *context, const char *path, struct error *err)
+                        const char *context, const char *path, const char *plugin,
+                        struct error *err)
 {
     const char *name = context;
     if (!name && find_text(root, "current-context", &name, err) < 0)
@@ -221,10 +226,11 @@ static int read_context(struct kube_config *config, const struct yaml_node *root
         return 0;
 
     const struct yaml_node *user = find_named(root, "users", "user", user_name, err);
-    return user ? read_user(config, user, path, err) : -1;
+    return user ? read_user(config, user, path, plugin, err) : -1;
 }
 
-struct kube_config *kube_config_read(const char *path, const char *context, struct error *err)
+struct kube_config *kube_config_read(const char *path, const char *context, const char *plugin,
+                                     struct error *err)
 {
     owned(yaml_document) struct yaml_document *document = yaml_read(path, err);
     if (!document)
@@ -233,8 +239,34 @@ struct kube_config *kube_config_read(const char *path, const char *context, stru
     const struct yaml_node *root = yaml_root(document);
     owned(kube_config) struct kube_config *config = mem_new(sizeof *config);
     if (yaml_expect(root, YAML_MAPPING, err) < 0 ||
-        read_context(config, root, context, path, err) < 0)
+        read_context(config, root, context, path, plugin, err) < 0)
         return NULL;
+    return steal(&config);
+}
+
+struct kube_config *kube_config_of_pod(const char *folder, const char *host, const char *port,
+                                       struct error *err)
+{
+    owned(kube_config) struct kube_config *config = mem_new(sizeof *config);
+    owned(chars) char *ca = text_format("%s/ca.crt", folder);
+    owned(text) struct text *pem = NULL;
+
+    if (!host || !port || host[0] == '\0' || port[0] == '\0') {
+        error_set(err, ERROR_INVALID,
+                  "%s: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no "
+                  "pod; give a kubeconfig file",
+                  KUBE_CONFIG_IN_CLUSTER);
+        return NULL;
+    }
+    pem = file_read(ca, PEM_LIMIT, err);
+    if (!pem) {
+        error_context(err, "%s", KUBE_CONFIG_IN_CLUSTER);
+        return NULL;
+    }
+    config->server = text_format(strchr(host, ':') ? "https://[%s]:%s" : "https://%s:%s", host,
+                                 port);
+    config->token_file = text_format("%s/token", folder);
+    config->tls.ca_pem = text_take(steal(&pem));
     return steal(&config);
 }
 
@@ -257,6 +289,7 @@ void kube_config_free(struct kube_config *config)
     mem_free(config->server);
     mem_free(config->token);
     mem_free(config->token_file);
+    kube_plugin_free(config->plugin);
     free_pem(&config->tls.ca_pem);
     free_pem(&config->tls.certificate_pem);
     free_pem(&config->tls.key_pem);

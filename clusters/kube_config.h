@@ -2,25 +2,44 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A kubeconfig file, reduced to what one cluster's connection needs.  Relative paths in it are
- * taken from the folder of the file.  What would run programs (exec, auth-provider), weaken TLS
- * (insecure-skip-tls-verify, plain http except to loopback) or is not supported (basic auth,
- * impersonation, proxy-url) is refused by name, not ignored.
+ * taken from the folder of the file.  What would weaken TLS (insecure-skip-tls-verify, plain http
+ * except to loopback) or is not supported (auth-provider, basic auth, impersonation, proxy-url) is
+ * refused by name, not ignored.  A kubeconfig that names a program for its credentials runs what it
+ * likes: only the one program that sluice.yaml allows is run.
  */
 #pragma once
 
 #include "base/error.h"
 #include "base/http.h"
 
+/* A program that prints credentials. */
+struct kube_plugin {
+    char *api_version; /* client.authentication.k8s.io/v1 or v1beta1 */
+    char **arguments;  /* [0] is the allowed path; ends with NULL */
+    char **environment;
+};
+
 struct kube_config {
     char *server; /* without a slash at the end; may hold a path */
     char *token;  /* NULL: none, or in token_file */
     char *token_file;
-    struct http_tls tls; /* its texts are owned here */
+    struct kube_plugin *plugin; /* NULL: none */
+    struct http_tls tls;        /* its texts are owned here */
 };
 
-/* context NULL: the file's current-context. */
-struct kube_config *kube_config_read(const char *path, const char *context, struct error *err)
-    __attribute__((warn_unused_result));
+/* The path that stands for the service account of the pod in which sluice runs. */
+#define KUBE_CONFIG_IN_CLUSTER "in-cluster"
+
+/* context NULL: the file's current-context.  plugin: absolute path of the one program that may be
+   run, NULL: none; a file that names it without a folder means this one. */
+struct kube_config *kube_config_read(const char *path, const char *context, const char *plugin,
+                                     struct error *err) __attribute__((warn_unused_result));
+
+/* A pod's own: its token, its authority (files in `folder`, which the kubelet renews) and the
+   server that the environment names. */
+#define KUBE_SERVICE_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
+struct kube_config *kube_config_of_pod(const char *folder, const char *host, const char *port,
+                                       struct error *err) __attribute__((warn_unused_result));
 void kube_config_free(struct kube_config *config);
 
 static inline void owned_kube_config(struct kube_config **config)

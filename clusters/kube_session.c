@@ -1,22 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Requests to one API server.  The token file is read again after half a minute at most: bound
- * tokens are replaced about once an hour, well before they end.
+ * Requests to one API server.
  */
 #include "clusters/kube_session.h"
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "clusters/kube_config.h"
 #include "clusters/kube_error.h"
+#include "clusters/kube_token.h"
 
 #include <string.h>
 
 enum {
-    TOKEN_AGE_MS = 30 * SECOND_MS,
-    TOKEN_SIZE_LIMIT = 64 * 1024,
     ANSWER_LIMIT = 64 * 1024 * 1024,
 };
 
@@ -24,8 +21,7 @@ struct kube_session {
     struct world *world;
     const char *name;
     struct kube_config *config;
-    char *token; /* what the token file held at token_read_ms */
-    int64_t token_read_ms;
+    struct kube_token *token;
     struct kube_exchange *first; /* all in flight */
 };
 
@@ -44,7 +40,8 @@ struct kube_exchange {
     http_chunk_fn on_chunk;
     kube_done_fn done;
     void *context;
-    struct http_exchange *http; /* NULL: never sent, `late` brings the failure */
+    struct http_exchange *http; /* NULL: not sent; `late` brings the failure, if there is one */
+    bool waits_for_token;
     struct timer *late;
     struct error failure;
     bool has_asked_again;
@@ -93,35 +90,6 @@ static void on_late(void *context)
     finish_failed(exchange, &failure);
 }
 
-/* The token to use now, borrowed; NULL when the user has none. */
-static int session_token(struct kube_session *session, const char **ret_token, struct error *err)
-{
-    *ret_token = session->config->token;
-    if (!session->config->token_file)
-        return 0;
-
-    int64_t now = loop_now(session->world->loop);
-    if (!session->token || now - session->token_read_ms >= TOKEN_AGE_MS) {
-        owned(text) struct text *file = file_read(session->config->token_file, TOKEN_SIZE_LIMIT,
-                                                  err);
-        if (!file) {
-            if (err)
-                err->kind = ERROR_TRANSIENT;
-            return error_context(err, "token");
-        }
-        while (file->length > 0 && strchr(" \t\r\n", file->chars[file->length - 1]))
-            file->chars[--file->length] = '\0';
-        if (file->length == 0 || strpbrk(file->chars, "\r\n"))
-            return error_set(err, ERROR_TRANSIENT, "token: %s holds no token",
-                             session->config->token_file);
-        mem_free(session->token);
-        session->token = mem_copy_chars(file->chars);
-        session->token_read_ms = now;
-    }
-    *ret_token = session->token;
-    return 0;
-}
-
 static bool is_mutation(enum kube_verb verb)
 {
     return verb == KUBE_PATCH || verb == KUBE_EVICT || verb == KUBE_DELETE;
@@ -149,12 +117,7 @@ static void submit(struct kube_exchange *exchange);
 static bool ask_again(struct kube_exchange *exchange)
 {
     struct kube_session *session = exchange->session;
-    if (exchange->has_asked_again || !session->config->token_file)
-        return false;
-
-    const char *token = NULL;
-    session->token_read_ms = INT64_MIN / 2;
-    if (session_token(session, &token, NULL) < 0 || text_equal(token, exchange->used_token))
+    if (exchange->has_asked_again || !kube_token_renew(session->token, exchange->used_token))
         return false;
     exchange->has_asked_again = true;
     submit(exchange);
@@ -221,7 +184,12 @@ static void submit(struct kube_exchange *exchange)
         headers[count++] = (struct http_header){ "Content-Type", exchange->content_type };
 
     const char *token = NULL;
-    if (session_token(session, &token, &exchange->failure) < 0) {
+    enum kube_token_state state = kube_token_get(session->token, &token, &exchange->failure);
+    exchange->waits_for_token = state == KUBE_TOKEN_COMING;
+    if (state == KUBE_TOKEN_COMING)
+        return;
+    if (state == KUBE_TOKEN_FAILED) {
+        timer_free(exchange->late);
         exchange->late = timer_new(session->world->loop, on_late, exchange);
         timer_set(exchange->late, 0);
         return;
@@ -249,6 +217,15 @@ static void submit(struct kube_exchange *exchange)
     exchange->http = http_send(session->world->http, &request, on_answer, exchange);
     if (bearer)
         explicit_bzero(bearer, strlen(bearer));
+}
+
+/* The plugin has ended: those that waited for it go on, with a token or with its failure. */
+static void on_token(void *context)
+{
+    struct kube_session *session = context;
+    for (struct kube_exchange *exchange = session->first; exchange; exchange = exchange->next)
+        if (exchange->waits_for_token)
+            submit(exchange);
 }
 
 struct kube_exchange *kube_send(struct kube_session *session, const struct kube_call *call,
@@ -293,6 +270,7 @@ struct kube_session *kube_session_new(struct world *world, const char *name,
     session->world = world;
     session->name = name;
     session->config = config;
+    session->token = kube_token_new(world, config, on_token, session);
     return session;
 }
 
@@ -302,9 +280,7 @@ void kube_session_free(struct kube_session *session)
         return;
     while (session->first)
         kube_cancel(session->first);
-    if (session->token)
-        explicit_bzero(session->token, strlen(session->token));
-    mem_free(session->token);
+    kube_token_free(session->token);
     kube_config_free(session->config);
     mem_free(session);
 }

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/fleet/config_tables.h"
+#include "clusters/kube_config.h"
 #include "windows/calendar.h"
 #include "windows/service_file.h"
 
@@ -209,7 +210,8 @@ static int place_all(struct config *config, struct error *err)
     if (!text_equal(config->journal, ":memory:"))
         place(file, &config->journal);
     for (size_t i = 0; i < config->cluster_count; i++)
-        place(file, &config->clusters[i].kubeconfig);
+        if (!text_equal(config->clusters[i].kubeconfig, KUBE_CONFIG_IN_CLUSTER))
+            place(file, &config->clusters[i].kubeconfig);
     for (size_t i = 0; i < config->provider_count; i++)
         place(file, &config->providers[i].credentials);
     for (size_t i = 0; i < config->source_count; i++) {

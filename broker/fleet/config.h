@@ -22,8 +22,9 @@ struct config_cluster {
     char *name;
     char *role_name;
     enum cluster_role role;
-    char *kubeconfig; /* path, made absolute against the file's folder */
+    char *kubeconfig; /* path, made absolute against the file's folder, or "in-cluster" */
     char *context;    /* NULL: the kubeconfig's current one */
+    char *plugin;     /* NULL: no program is run for credentials */
     int64_t weight;   /* research: share of what production leaves */
 };
 

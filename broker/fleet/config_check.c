@@ -73,6 +73,9 @@ static int check_clusters(struct config *config, struct error *err)
         else
             return yaml_error(err, place_of(config, "clusters", i, "role"),
                               "expected production or research, found \"%s\"", cluster->role_name);
+        if (cluster->plugin && cluster->plugin[0] != '\0' && cluster->plugin[0] != '/')
+            return yaml_error(err, place_of(config, "clusters", i, "plugin"),
+                              "expected an absolute path, found \"%s\"", cluster->plugin);
     }
     return 0;
 }

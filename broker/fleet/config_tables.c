@@ -89,9 +89,11 @@ static const struct setting cluster_settings[] = {
     { "role", SETTING_TEXT, offsetof(struct config_cluster, role_name), NULL, 0, 0,
       "`production` or `research`" },
     { "kubeconfig", SETTING_TEXT, offsetof(struct config_cluster, kubeconfig), NULL, 0, 0,
-      "path of the kubeconfig file" },
+      "path of the kubeconfig file; `in-cluster`: the service account of the pod" },
     { "context", SETTING_TEXT, offsetof(struct config_cluster, context), "", 0, 0,
       "context in it; absent: its current one" },
+    { "plugin", SETTING_TEXT, offsetof(struct config_cluster, plugin), "", 0, 0,
+      "absolute path of the one program that the kubeconfig may run for credentials" },
     { "weight", SETTING_INT, offsetof(struct config_cluster, weight), "1", 1, 1000000,
       "research: share of the nodes that production leaves" },
 };

@@ -142,6 +142,7 @@ static int open_clusters(struct fleet *fleet, struct error *err)
             .name = config->clusters[i].name,
             .kubeconfig = config->clusters[i].kubeconfig,
             .context = config->clusters[i].context,
+            .plugin = config->clusters[i].plugin,
         };
 
         fleet->clusters[i] = cluster_open(fleet->world, &settings, err);

@@ -305,6 +305,7 @@ static void keys_together(struct text *said, const struct text *good)
 {
     static const struct edit cases[][2] = {
         { { "clusters.prod-a.role", "staging" } },
+        { { "clusters.prod-a.plugin", "aws" } },
         { { "pools.prod-a-main.cluster", "prod-x" } },
         { { "pools.prod-a-main.reservation", "third" } },
         { { "pools.prod-a-main.provider", "other" } },

@@ -6,6 +6,8 @@
 #include "clusters/kube_config.h"
 #include "tests/clusters/cluster_bench.h"
 
+#include <stdlib.h>
+
 static char folder[] = "/tmp/sluice-config-XXXXXX";
 
 static int make_folder(void **state)
@@ -25,7 +27,7 @@ static struct kube_config *read_config(const char *chars, const char *context, s
 {
     owned(chars) char *path = text_format("%s/config", folder);
     bench_write(folder, "config", chars);
-    return kube_config_read(path, context, err);
+    return kube_config_read(path, context, "/usr/bin/aws", err);
 }
 
 #define PEM "-----BEGIN X-----\n"
@@ -81,6 +83,84 @@ static void the_current_context_counts_and_a_token_file_wins(void **state)
 #define CLUSTER(members) HEAD "clusters: [{name: c, cluster: {" members "}}]\n"
 #define USER(members) CLUSTER("server: 'https://c'") "users: [{name: u, user: {" members "}}]\n"
 
+#define V1 "exec: {apiVersion: client.authentication.k8s.io/v1"
+
+static const char *variable(const struct kube_plugin *plugin, const char *start)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; plugin->environment[i]; i++) {
+        if (!text_starts_with(plugin->environment[i], start))
+            continue;
+        if (found)
+            fail_msg("%s is set twice", start);
+        found = plugin->environment[i] + strlen(start);
+    }
+    return found;
+}
+
+/* The plugin gets its own words and little else. */
+static void the_allowed_program_is_made_ready(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    setenv("AWS_PROFILE", "ours", 1);
+    setenv("SECRET_OF_SLUICE", "x", 1);
+    setenv("HOME", "/home/ours", 1);
+    owned(kube_config) struct kube_config *config = read_config(
+        HEAD "clusters: [{name: c, cluster: {server: 'https://c', "
+             "certificate-authority-data: " PEM_BASE64 "}}]\n"
+             "users: [{name: u, user: {" V1 ", command: aws, args: [eks, get-token, '2'],\n"
+             "  env: [{name: HOME, value: /theirs}], provideClusterInfo: true}}}]\n",
+        NULL, &err);
+    if (!config)
+        fail_msg("%s", err.text);
+    const struct kube_plugin *plugin = config->plugin;
+    assert_string_equal(plugin->arguments[0], "/usr/bin/aws");
+    assert_string_equal(plugin->arguments[1], "eks");
+    assert_string_equal(plugin->arguments[3], "2");
+    assert_null(plugin->arguments[4]);
+    assert_string_equal(variable(plugin, "AWS_PROFILE="), "ours");
+    assert_string_equal(variable(plugin, "HOME="), "/theirs");
+    assert_null(variable(plugin, "SECRET_OF_SLUICE="));
+    assert_non_null(strstr(variable(plugin, "KUBERNETES_EXEC_INFO="),
+                           "\"certificate-authority-data\":\"" PEM_BASE64 "\""));
+    assert_non_null(variable(plugin, "PATH="));
+    unsetenv("AWS_PROFILE");
+    unsetenv("SECRET_OF_SLUICE");
+}
+
+static void without_leave_no_program_is_run(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    owned(chars) char *path = text_format("%s/config", folder);
+    bench_write(folder, "config", USER(V1 ", command: aws}"));
+    assert_null(kube_config_read(path, NULL, NULL, &err));
+    assert_non_null(strstr(err.text, "set the cluster's `plugin` to its absolute path"));
+}
+
+static void a_pod_finds_its_own_server(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    bench_write(folder, "ca.crt", PEM);
+    owned(kube_config) struct kube_config *config = kube_config_of_pod(folder, "10.0.0.1", "443",
+                                                                       &err);
+    owned(kube_config) struct kube_config *six = kube_config_of_pod(folder, "fd00::1", "6443",
+                                                                    &err);
+    if (!config || !six)
+        fail_msg("%s", err.text);
+    assert_string_equal(config->server, "https://10.0.0.1:443");
+    assert_string_equal(six->server, "https://[fd00::1]:6443");
+    assert_string_equal(config->tls.ca_pem, PEM);
+    assert_non_null(strstr(config->token_file, "/token"));
+    assert_null(kube_config_of_pod(folder, NULL, NULL, &err));
+    assert_non_null(strstr(err.text, "this is no pod"));
+    assert_null(kube_config_of_pod("/nonexistent", "10.0.0.1", "443", &err));
+    assert_non_null(strstr(err.text, "ca.crt"));
+}
+
 static void what_is_wrong_is_said_with_its_line(void **state)
 {
     static const struct {
@@ -112,7 +192,20 @@ static void what_is_wrong_is_said_with_its_line(void **state)
           "certificate-authority-data: holds no PEM text" },
         { CLUSTER("server: 'https://c'"), NULL, "there is no list \"users\"" },
         { CLUSTER("server: 'https://c'") "users: []\n", NULL, "there is no user \"u\"" },
-        { USER("exec: {command: aws}"), NULL, "exec: refused: programs are not run" },
+        { USER("exec: aws"), NULL, "exec: " },
+        { USER("exec: {command: aws}"), NULL, "exec: has no apiVersion" },
+        { USER("exec: {apiVersion: client.authentication.k8s.io/v1alpha1}"), NULL,
+          "apiVersion: only client.authentication.k8s.io/v1 and v1beta1 are known" },
+        { USER(V1 "}"), NULL, "exec: has no command" },
+        { USER(V1 ", command: /bin/sh}"), NULL,
+          "command: runs program \"/bin/sh\" for credentials; only /usr/bin/aws is allowed" },
+        { USER(V1 ", command: ./aws}"), NULL, "only /usr/bin/aws is allowed" },
+        { USER(V1 ", command: aw}"), NULL, "only /usr/bin/aws is allowed" },
+        { USER(V1 ", command: aws, interactiveMode: Always}"), NULL, "nobody is there to answer" },
+        { USER(V1 ", command: aws, args: {}}"), NULL, "args: " },
+        { USER(V1 ", command: aws, args: [[]]}"), NULL, "args" },
+        { USER(V1 ", command: aws, env: [{name: A}]}"), NULL, "has no value" },
+        { USER(V1 ", command: aws, provideClusterInfo: maybe}"), NULL, "provideClusterInfo: " },
         { USER("auth-provider: {name: gcp}"), NULL, "auth-provider: refused" },
         { USER("username: me"), NULL, "username: refused: basic authentication" },
         { USER("token: \"a\\r\\nX-Evil: 1\""), NULL, "token: a token is one line" },
@@ -135,7 +228,7 @@ static void a_missing_file_is_not_found(void **state)
 {
     (void)state;
     struct error err = { 0 };
-    assert_null(kube_config_read("/nonexistent/kubeconfig", NULL, &err));
+    assert_null(kube_config_read("/nonexistent/kubeconfig", NULL, NULL, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
@@ -144,6 +237,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_file_is_read),
         cmocka_unit_test(the_current_context_counts_and_a_token_file_wins),
+        cmocka_unit_test(the_allowed_program_is_made_ready),
+        cmocka_unit_test(without_leave_no_program_is_run),
+        cmocka_unit_test(a_pod_finds_its_own_server),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(a_missing_file_is_not_found),
     };

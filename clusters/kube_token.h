@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The bearer token of a session: fixed, read from a file that is renewed by somebody else, or
+ * printed by the credential plugin that the kubeconfig names (client.authentication.k8s.io, v1 and
+ * v1beta1).  A file is read again after half a minute at most: bound tokens are replaced about once
+ * an hour, well before they end.  A plugin runs once at a time, and again a minute before what it
+ * printed expires.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/world.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct kube_config;
+struct kube_token;
+
+enum kube_token_state {
+    KUBE_TOKEN_READY,
+    KUBE_TOKEN_COMING, /* the plugin runs; `news` will be called */
+    KUBE_TOKEN_FAILED,
+};
+
+/* Borrows config.  `news` is called in a turn of its own when a plugin has ended, well or not. */
+typedef void (*kube_token_news_fn)(void *context);
+struct kube_token *kube_token_new(struct world *world, const struct kube_config *config,
+                                  kube_token_news_fn news, void *context)
+    __attribute__((returns_nonnull, warn_unused_result));
+void kube_token_free(struct kube_token *token);
+
+/* The token to use now, borrowed until the next turn; NULL when the user has none. */
+enum kube_token_state kube_token_get(struct kube_token *token, const char **ret_chars,
+                                     struct error *err);
+
+/* The server refused this one (NULL: none): whether there is, or will be, another to try. */
+bool kube_token_renew(struct kube_token *token, const char *refused);
+
+/* The token in what a plugin printed, and when it expires (0: it does not say).  The caller frees
+   and wipes it. */
+char *kube_token_decode(const json_t *credential, const char *api_version,
+                        struct wall_time *ret_expires, struct error *err)
+    __attribute__((warn_unused_result));

@@ -165,12 +165,9 @@ static void run_starts(struct rerun *rerun, struct course *course, size_t slot)
     while (tree.count > 0) {
         uint64_t next = *high < *low ? *high : *low;
         uint64_t free_at = servers_free_at(&tree, first);
-        uint64_t start = free_at > begin ? free_at : begin;
-
-        int class;
-
-        start = next > start ? next : start;
-        class = *high > start ? DEMAND_LOW : DEMAND_HIGH;
+        uint64_t ready = free_at > begin ? free_at : begin;
+        uint64_t start = next > ready ? next : ready;
+        int class = *high > start ? DEMAND_LOW : DEMAND_HIGH;
         const uint64_t **line = class == DEMAND_LOW ? &low : &high;
 
         if (start >= begin + STRETCH_SLOT || next == UINT64_MAX)

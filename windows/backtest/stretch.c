@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Copied from the arrivals chunk by chunk; the services are drawn as the replay draws them, four
+ * from a random number.
  */
 #include "windows/backtest/stretch.h"
 

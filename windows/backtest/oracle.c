@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * First guess: as many servers in each slot as are busy on average when nobody waits, and a number
+ * of their square roots more: the same chance of a wait everywhere.  From the guess or from the
+ * smallest constant, whichever takes fewer server-hours, single servers are taken away, from long
+ * blocks before short ones, those with the largest surplus first, and as long as the target is met.
+ * What makes nobody late goes first, then what makes few late for each server-hour saved.
+ */
+#include "windows/backtest/oracle.h"
+
+#include "windows/backtest/rerun.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { REQUESTS_MAX = 1 << 26, CONSTANT_MAX = 1 << 20, BISECTIONS = 12 };
+
+static const size_t block_slots[] = { 24, 6, 2, 1 };
+static const int64_t late_per_slot[] = { 0, 1, 2, 4, 8, 16, 64, INT32_MAX };
+
+struct block {
+    double surplus; /* servers a slot */
+    size_t first;
+    size_t count;
+};
+
+struct oracle {
+    const struct oracle_setup *setup;
+    struct rerun **reruns;
+    double *load; /* servers that are busy when nobody waits: mean of the slot and of repetitions */
+    struct block *blocks;
+    int *servers;
+};
+
+struct stretch_setup oracle_stretch_setup(const struct oracle_setup *setup, int repetition)
+{
+    return (struct stretch_setup){
+        .arrivals = setup->arrivals[repetition],
+        .target = setup->target,
+        .spans = setup->spans,
+        .span_count = setup->span_count,
+        .begin = setup->begin,
+        .slots = setup->slots,
+    };
+}
+
+static void add_load(struct oracle *oracle, uint64_t from, uint64_t to)
+{
+    double share = 1.0 / ((double)STRETCH_SLOT * oracle->setup->repetitions);
+
+    while (from < to && from / STRETCH_SLOT < oracle->setup->slots) {
+        size_t slot = (size_t)(from / STRETCH_SLOT);
+        uint64_t end = (slot + 1) * STRETCH_SLOT;
+
+        end = end < to ? end : to;
+        oracle->load[slot] += (double)(end - from) * share;
+        from = end;
+    }
+}
+
+static void add_stretch(struct oracle *oracle, const struct stretch *stretch)
+{
+    const uint64_t *high = stretch->at[DEMAND_HIGH];
+    const uint64_t *low = stretch->at[DEMAND_LOW];
+
+    for (size_t i = 0; i < stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW]; i++) {
+        uint64_t at = *high < *low ? *high++ : *low++;
+
+        add_load(oracle, at, at + stretch->service[i]);
+    }
+}
+
+static int oracle_init(struct oracle *oracle, const struct oracle_setup *setup, struct error *err)
+{
+    *oracle = (struct oracle){ .setup = setup };
+    for (int i = 0; i < setup->repetitions; i++)
+        if (arrivals_total(setup->arrivals[i], DEMAND_HIGH) +
+                arrivals_total(setup->arrivals[i], DEMAND_LOW) >
+            REQUESTS_MAX)
+            return error_set(err, ERROR_INVALID, "queue %s: more than %d requests for an oracle",
+                             arrivals_setup_of(setup->arrivals[i])->series->queue, REQUESTS_MAX);
+    oracle->reruns = mem_new_array((size_t)setup->repetitions, sizeof(struct rerun *));
+    oracle->load = mem_new_array(setup->slots, sizeof *oracle->load);
+    oracle->blocks = mem_new_array(setup->slots, sizeof *oracle->blocks);
+    oracle->servers = mem_new_array(setup->slots, sizeof *oracle->servers);
+    for (int i = 0; i < setup->repetitions; i++) {
+        struct stretch_setup stretch_setup = oracle_stretch_setup(setup, i);
+        const struct stretch *stretch;
+
+        oracle->reruns[i] = rerun_new(&stretch_setup);
+        for (size_t at = 0; (stretch = rerun_stretch(oracle->reruns[i], at)); at++)
+            add_stretch(oracle, stretch);
+    }
+    return 0;
+}
+
+static void oracle_clear(struct oracle *oracle)
+{
+    for (int i = 0; oracle->reruns && i < oracle->setup->repetitions; i++)
+        rerun_free(oracle->reruns[i]);
+    mem_free(oracle->reruns);
+    mem_free(oracle->load);
+    mem_free(oracle->blocks);
+    mem_free(oracle->servers);
+}
+
+/* Takes up oracle->servers in all repetitions. */
+static bool passes(struct oracle *oracle)
+{
+    bool is_met = true;
+
+    for (int i = 0; i < oracle->setup->repetitions; i++)
+        is_met = rerun_plan(oracle->reruns[i], oracle->servers) && is_met;
+    return is_met;
+}
+
+static int64_t total(const int *servers, size_t slots)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < slots; i++)
+        sum += servers[i];
+    return sum;
+}
+
+static bool constant_passes(struct oracle *oracle, int servers)
+{
+    for (size_t i = 0; i < oracle->setup->slots; i++)
+        oracle->servers[i] = servers;
+    return passes(oracle);
+}
+
+/* One that passes while one fewer does not. */
+static int smallest_constant(struct oracle *oracle)
+{
+    int fails = 0;
+    int served = 1;
+
+    if (constant_passes(oracle, 0))
+        return 0;
+    while (served < CONSTANT_MAX && !constant_passes(oracle, served)) {
+        fails = served;
+        served *= 2;
+    }
+    while (served - fails > 1) {
+        int middle = fails + (served - fails) / 2;
+
+        if (constant_passes(oracle, middle))
+            served = middle;
+        else
+            fails = middle;
+    }
+    return served;
+}
+
+static bool guess_passes(struct oracle *oracle, double roots)
+{
+    for (size_t i = 0; i < oracle->setup->slots; i++)
+        oracle->servers[i] = (int)fmax(0, ceil(oracle->load[i] + roots * sqrt(oracle->load[i])));
+    return passes(oracle);
+}
+
+/* Leaves the guess in oracle->servers; false when a great many roots do not do. */
+static bool guess(struct oracle *oracle)
+{
+    double fails = -2;
+    double served = 1;
+
+    while (served < CONSTANT_MAX && !guess_passes(oracle, served)) {
+        fails = served;
+        served *= 2;
+    }
+    for (int i = 0; i < BISECTIONS; i++) {
+        double middle = (fails + served) / 2;
+
+        if (guess_passes(oracle, middle))
+            served = middle;
+        else
+            fails = middle;
+    }
+    return guess_passes(oracle, served);
+}
+
+static int compare_surplus(const void *left, const void *right)
+{
+    const struct block *a = left;
+    const struct block *b = right;
+
+    if (a->surplus != b->surplus)
+        return a->surplus > b->surplus ? -1 : 1;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static size_t sort_blocks(struct oracle *oracle, const int *servers, size_t length)
+{
+    size_t count = 0;
+
+    for (size_t first = 0; first < oracle->setup->slots; first += length) {
+        struct block *block = &oracle->blocks[count++];
+
+        *block = (struct block){ .first = first, .count = length };
+        if (first + length > oracle->setup->slots)
+            block->count = oracle->setup->slots - first;
+        for (size_t i = first; i < first + block->count; i++)
+            block->surplus += (servers[i] - oracle->load[i]) / (double)block->count;
+    }
+    qsort(oracle->blocks, count, sizeof *oracle->blocks, compare_surplus);
+    return count;
+}
+
+/* One server less in a block, where nobody goes without and no more than so many become late. */
+static bool lower(struct oracle *oracle, const struct block *block, int64_t late)
+{
+    const int *servers = rerun_servers(oracle->reruns[0]);
+    int64_t added = 0;
+    bool is_met = true;
+    int tried = 0;
+
+    for (size_t i = block->first; i < block->first + block->count; i++)
+        if (servers[i] <= 0)
+            return false;
+    while (is_met && tried < oracle->setup->repetitions) {
+        int64_t more;
+
+        is_met = rerun_try(oracle->reruns[tried++], block->first, block->count, -1, &more);
+        added += more;
+        is_met = is_met && added <= late * (int64_t)block->count;
+    }
+    for (int i = 0; i < tried; i++)
+        if (is_met)
+            rerun_keep(oracle->reruns[i]);
+        else
+            rerun_undo(oracle->reruns[i]);
+    return is_met;
+}
+
+static void descend(struct oracle *oracle)
+{
+    for (size_t limit = 0; limit < COUNT_OF(late_per_slot); limit++)
+        for (size_t size = 0; size < COUNT_OF(block_slots); size++) {
+            size_t count = sort_blocks(oracle, rerun_servers(oracle->reruns[0]), block_slots[size]);
+
+            for (size_t i = 0; i < count; i++)
+                while (lower(oracle, &oracle->blocks[i], late_per_slot[limit]))
+                    ;
+        }
+}
+
+int oracle_constant(const struct oracle_setup *setup, int *ret_servers, struct error *err)
+{
+    struct oracle oracle;
+
+    if (oracle_init(&oracle, setup, err) < 0)
+        return -1;
+    *ret_servers = smallest_constant(&oracle);
+    oracle_clear(&oracle);
+    return 0;
+}
+
+int oracle_staffing(const struct oracle_setup *setup, int *ret_servers, struct error *err)
+{
+    struct oracle oracle;
+
+    if (oracle_init(&oracle, setup, err) < 0)
+        return -1;
+
+    int constant = smallest_constant(&oracle);
+
+    if (!guess(&oracle) || total(oracle.servers, setup->slots) > constant * (int64_t)setup->slots)
+        (void)constant_passes(&oracle, constant);
+    descend(&oracle);
+    memcpy(ret_servers, rerun_servers(oracle.reruns[0]), setup->slots * sizeof *ret_servers);
+    oracle_clear(&oracle);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The oracle: servers for each slot of five minutes with which a queue meets its target in every
+ * span and both classes, by someone who knows what will arrive.  It is found by descent and so only
+ * nearly the fewest; bound.h says how few can suffice at best.  It never takes more server-hours
+ * than the smallest constant number that meets the target.
+ */
+#pragma once
+
+#include "windows/backtest/stretch.h"
+
+struct oracle_setup {
+    struct arrivals *const *arrivals; /* one a repetition: all must meet the target */
+    int repetitions;                  /* at least 1 */
+    struct replay_target target;
+    const struct judge_span *spans; /* sorted, without overlap */
+    size_t span_count;
+    struct wall_time begin; /* no segment begins before it */
+    size_t slots;
+};
+
+/* One number a slot.  ERROR_INVALID for more than 2^26 requests. */
+int oracle_staffing(const struct oracle_setup *setup, int *ret_servers, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The smallest number that, in all slots, meets the target. */
+int oracle_constant(const struct oracle_setup *setup, int *ret_servers, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* What judges one repetition. */
+struct stretch_setup oracle_stretch_setup(const struct oracle_setup *setup, int repetition);

@@ -242,7 +242,7 @@ static void test_patches_of_a_node(void **state)
         { "no object", MERGE, "[]", 400 },
         { "stale", MERGE,
           "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"unschedulable\":true}}", 409 },
-        { "wrong uid", MERGE, "{\"metadata\":{\"uid\":\"x\"}}", 409 },
+        { "wrong uid", MERGE, "{\"metadata\":{\"uid\":\"x\"}}", 422 },
         { "unknown member", MERGE, "{\"colour\":1}", 400 },
         { "providerID changes", MERGE, "{\"spec\":{\"providerID\":\"x\"}}", 422 },
         { "taint without effect", MERGE, "{\"spec\":{\"taints\":[{\"key\":\"a\"}]}}", 422 },
@@ -485,7 +485,7 @@ static void test_a_mark_joins_the_conditions(void **state)
     assert_non_null(bench_find(first.body, "status/conditions", "type", "Ready"));
     assert_int_equal(json_array_size(json_at(first.body, "status/conditions")),
                      json_array_size(json_at(again.body, "status/conditions")));
-    assert_int_equal(other.status, 409);
+    assert_int_equal(other.status, 422);
 }
 
 static void test_the_scale_of_a_deployment(void **state)

@@ -104,7 +104,8 @@ void sim_daemon_start(struct simulator *sim, struct kube_node *node)
     char name[SIM_NAME_SIZE + 16];
 
     for (size_t i = 0; i < node->pods.count; i++)
-        if (!node->pods.items[i]->job && !node->pods.items[i]->deployment)
+        if (!node->pods.items[i]->job && !node->pods.items[i]->deployment &&
+            !node->pods.items[i]->written)
             return;
     pod_name(sim, "gpu-device-plugin", name);
 

@@ -9,7 +9,7 @@
 
 static json_t *status_object(int code, const char *reason, const char *message)
 {
-    return json_make("{s:s, s:s, s:{}, s:s, s:s, s:s, s:i}", "kind", "Status", "apiVersion", "v1",
+    return json_make("{s:s, s:s, s:{}, s:s, s:s, s:s*, s:i}", "kind", "Status", "apiVersion", "v1",
                      "metadata", "status", "Failure", "message", message, "reason", reason, "code",
                      code);
 }
@@ -26,7 +26,7 @@ void sim_kube_status(struct sim_answer *answer, int code, const char *reason, co
     sim_answer_json(answer, code, status_object(code, reason, message));
 }
 
-static void not_found(struct sim_call *call, const char *what, const char *name)
+void sim_kube_not_found(struct sim_call *call, const char *what, const char *name)
 {
     sim_kube_status(call->answer, 404, "NotFound", "%s \"%s\" not found", what, name);
 }
@@ -64,6 +64,53 @@ bool sim_kube_query_is_known(struct sim_call *call, const char *const *known, si
     return true;
 }
 
+bool sim_kube_is_content(struct sim_call *call, const char *wanted)
+{
+    const char *type = http_header_find(call->request->headers, call->request->header_count,
+                                        "Content-Type");
+
+    if (type && text_starts_with(type, wanted))
+        return true;
+    sim_kube_status(call->answer, 415, "UnsupportedMediaType",
+                    "the body of the request was in an unknown format - accepted media types "
+                    "include: %s",
+                    wanted);
+    return false;
+}
+
+void sim_kube_answer_blob(struct sim_call *call, int code, const struct blob *blob)
+{
+    call->answer->status = code;
+    call->answer->content_type = "application/json";
+    call->answer->body = text_new(1 << 20);
+    text_add_bytes(call->answer->body, blob->chars, blob->size);
+}
+
+bool sim_kube_uid_is(struct sim_call *call, const char *kind, const char *name, const char *uid,
+                     const char *wanted)
+{
+    if (!wanted || text_equal(uid, wanted))
+        return true;
+    sim_kube_status(call->answer, 409, "Conflict",
+                    "Operation cannot be fulfilled on %s \"%s\": the UID in the precondition (%s) "
+                    "does not match the UID in record (%s). The object might have been deleted and "
+                    "then recreated",
+                    kind, name, wanted, uid);
+    return false;
+}
+
+/* A patch may name the UID, and not change it. */
+bool sim_kube_uid_stays(struct sim_call *call, const char *kind, const char *name, const char *uid,
+                        const char *wanted)
+{
+    if (!wanted || text_equal(uid, wanted))
+        return true;
+    sim_kube_status(call->answer, 422, "Invalid",
+                    "%s \"%s\" is invalid: metadata.uid: Invalid value: \"%s\": field is immutable",
+                    kind, name, wanted);
+    return false;
+}
+
 static bool is_authorized(struct sim_call *call)
 {
     const char *header = http_header_find(call->request->headers, call->request->header_count,
@@ -80,10 +127,7 @@ static void get_object(struct sim_call *call, const struct blob *blob)
 {
     if (!sim_kube_query_is_known(call, (const char *const[]){ "resourceVersion" }, 1))
         return;
-    call->answer->status = 200;
-    call->answer->content_type = "application/json";
-    call->answer->body = text_new(1 << 20);
-    text_add_bytes(call->answer->body, blob->chars, blob->size);
+    sim_kube_answer_blob(call, 200, blob);
 }
 
 static void answer_node(struct sim_call *call, const char *name)
@@ -102,13 +146,23 @@ static void answer_node(struct sim_call *call, const char *name)
     if (sim_call_fault(call))
         return;
     if (!node)
-        not_found(call, "nodes", name);
+        sim_kube_not_found(call, "nodes", name);
     else if (method == HTTP_GET)
         get_object(call, node->blob);
     else if (method == HTTP_PATCH)
         sim_kube_patch_node(call, name);
     else
         sim_kube_delete_node(call, name);
+}
+
+static void answer_node_status(struct sim_call *call, const char *name)
+{
+    struct kube_node *node = map_get(call->cluster->nodes, name);
+
+    if (node)
+        sim_kube_patch_node_status(call, node);
+    else
+        sim_kube_not_found(call, "nodes", name);
 }
 
 /* Below /namespaces/NS/pods/P. */
@@ -122,6 +176,8 @@ static void answer_pod(struct sim_call *call, const char *namespace, const char 
         call->verb = "get_pod";
     else if (!below && method == HTTP_DELETE)
         call->verb = "delete_pod";
+    else if (!below && method == HTTP_PATCH)
+        call->verb = "patch_pod";
     else if (text_equal(below, "status") && method == HTTP_PATCH)
         call->verb = "mark_pod";
     else if (text_equal(below, "eviction") && method == HTTP_POST)
@@ -136,9 +192,11 @@ static void answer_pod(struct sim_call *call, const char *namespace, const char 
     struct kube_pod *pod = map_get(call->cluster->pods, key);
 
     if (!pod)
-        not_found(call, "pods", name);
+        sim_kube_not_found(call, "pods", name);
     else if (text_equal(call->verb, "get_pod"))
         get_object(call, pod->blob);
+    else if (text_equal(call->verb, "patch_pod"))
+        sim_kube_patch_pod(call, pod);
     else if (text_equal(call->verb, "delete_pod"))
         sim_kube_delete_pod(call, pod);
     else if (text_equal(call->verb, "mark_pod"))
@@ -167,18 +225,25 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     char **items = call->path->items;
     size_t count = call->path->count - at;
 
-    if (!is_authorized(call) || sim_kube_discover(call, at))
+    if (!is_authorized(call) || sim_kube_discover(call, at) || sim_kube_create(call, at) ||
+        sim_kube_budgets(call, at) || sim_kube_webhooks(call, at))
         return;
     if (count == 3 && PATH_IS(call, at, "api", "v1", "nodes") && call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_NODE, NULL);
     else if (count == 3 && PATH_IS(call, at, "api", "v1", "pods") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_POD, NULL);
+    else if (count == 4 && PATH_IS(call, at, "apis", "policy", "v1", "poddisruptionbudgets") &&
+             call->request->method == HTTP_GET)
+        sim_kube_list(call, OBJECT_BUDGET, NULL);
     else if (count == 5 && PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_POD, items[at + 3]);
     else if (count == 4 && PATH_IS(call, at, "api", "v1", "nodes", NULL))
         answer_node(call, items[at + 3]);
+    else if (count == 5 && PATH_IS(call, at, "api", "v1", "nodes", NULL, "status") &&
+             call->request->method == HTTP_PATCH)
+        answer_node_status(call, items[at + 3]);
     else if ((count == 6 || count == 7) &&
              PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods", NULL))
         answer_pod(call, items[at + 3], items[at + 5], count == 7 ? items[at + 6] : NULL);

@@ -31,12 +31,28 @@ static json_t *core_resources(void)
                                   "v1", "kind", "Eviction", "verbs", "create")));
 }
 
+static json_t *group(const char *name)
+{
+    owned(chars) char *version = text_format("%s/v1", name);
+
+    return json_make("{s:s, s:[{s:s, s:s}], s:{s:s, s:s}}", "name", name, "versions",
+                     "groupVersion", version, "version", "v1", "preferredVersion", "groupVersion",
+                     version, "version", "v1");
+}
+
 static json_t *group_list(void)
 {
-    return json_make("{s:s, s:s, s:[{s:s, s:[{s:s, s:s}], s:{s:s, s:s}}]}", "kind", "APIGroupList",
-                     "apiVersion", "v1", "groups", "name", "apps", "versions", "groupVersion",
-                     "apps/v1", "version", "v1", "preferredVersion", "groupVersion", "apps/v1",
-                     "version", "v1");
+    return json_make("{s:s, s:s, s:[o, o]}", "kind", "APIGroupList", "apiVersion", "v1", "groups",
+                     group("apps"), group("policy"));
+}
+
+static json_t *policy_group(void)
+{
+    json_t *policy = group("policy");
+
+    json_object_set_new(policy, "kind", json_string("APIGroup"));
+    json_object_set_new(policy, "apiVersion", json_string("v1"));
+    return policy;
 }
 
 /* True when the path was one of these. */
@@ -56,6 +72,12 @@ bool sim_kube_discover(struct sim_call *call, size_t at)
         body = group_list();
     else if (count == 2 && text_equal(items[0], "api") && text_equal(items[1], "v1"))
         body = core_resources();
+    else if (count == 2 && text_equal(items[0], "apis") && text_equal(items[1], "policy"))
+        body = policy_group();
+    else if (count == 3 && text_equal(items[0], "apis") && text_equal(items[1], "policy"))
+        body = resource_list(
+            "policy/v1", json_make("[o]", resource("poddisruptionbudgets", "PodDisruptionBudget",
+                                                   true, json_make("[s, s]", "list", "watch"))));
     else if (count == 3 && text_equal(items[0], "apis") && text_equal(items[1], "apps"))
         body = resource_list(
             "apps/v1",

@@ -26,6 +26,31 @@ struct listing {
     ARRAY(struct item) items;
 };
 
+static const struct {
+    const char *name;
+    const char *list;
+    const char *watch;
+} kinds[OBJECT_KIND_COUNT] = {
+    [OBJECT_NODE] = { "Node", "list_nodes", "watch_nodes" },
+    [OBJECT_POD] = { "Pod", "list_pods", "watch_pods" },
+    [OBJECT_BUDGET] = { "PodDisruptionBudget", "list_budgets", "watch_budgets" },
+};
+
+const char *sim_kind_name(enum object_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *sim_list_verb(enum object_kind kind)
+{
+    return kinds[kind].list;
+}
+
+const char *sim_watch_verb(enum object_kind kind)
+{
+    return kinds[kind].watch;
+}
+
 static int by_key(const void *left, const void *right)
 {
     return strcmp(((const struct item *)left)->key, ((const struct item *)right)->key);
@@ -110,6 +135,9 @@ static void collect(struct listing *listing)
             (!listing->namespace || text_equal(listing->namespace, pod->namespace)))
             *array_add(&listing->items) = (struct item){ key, pod->blob };
     }
+    for (size_t i = 0; listing->kind == OBJECT_BUDGET && i < cluster->budgets.count; i++)
+        *array_add(&listing->items) = (struct item){ cluster->budgets.items[i]->uid,
+                                                     cluster->budgets.items[i]->blob };
     if (listing->items.count)
         qsort(listing->items.items, listing->items.count, sizeof *listing->items.items, by_key);
 }
@@ -139,8 +167,8 @@ static void write_list(struct listing *listing)
     answer->status = 200;
     answer->content_type = "application/json";
     answer->body = text_new(256 << 20);
-    text_add(answer->body, "{\"kind\":\"%sList\",\"apiVersion\":\"v1\",\"metadata\":{",
-             listing->kind == OBJECT_NODE ? "Node" : "Pod");
+    text_add(answer->body, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{",
+             sim_kind_name(listing->kind), listing->kind == OBJECT_BUDGET ? "policy/v1" : "v1");
     if (taken < left)
         add_continue(listing, listing->items.items[first + taken - 1].key, left - taken);
     text_add(answer->body, "\"resourceVersion\":\"%" PRIu64 "\"},\"items\":[", listing->version);
@@ -223,10 +251,10 @@ void sim_kube_list(struct sim_call *call, enum object_kind kind, const char *nam
     owned(chars) char *watch = url_query(call->request->target, "watch");
 
     if (!namespace && watch && (text_equal(watch, "1") || text_equal(watch, "true"))) {
-        call->verb = kind == OBJECT_NODE ? "watch_nodes" : "watch_pods";
+        call->verb = sim_watch_verb(kind);
         begin_watch(&listing);
     } else {
-        call->verb = kind == OBJECT_NODE ? "list_nodes" : "list_pods";
+        call->verb = sim_list_verb(kind);
         list(&listing);
     }
     mem_free(listing.after);

@@ -8,8 +8,7 @@
 
 #include <inttypes.h>
 
-/* Takes the object. */
-static struct blob *blob_of(json_t *object)
+struct blob *sim_blob_of(json_t *object)
 {
     owned(chars) char *chars = json_print(object);
     size_t size = strlen(chars);
@@ -62,9 +61,10 @@ struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node
     static const char *const status[] = { "False", "True", "Unknown" };
     static const char *const reason[] = { "KubeletNotReady", "KubeletReady", "NodeStatusUnknown" };
     char created[WALL_TEXT_SIZE], changed[WALL_TEXT_SIZE];
-    owned(chars) char *provider_id = text_format("gce://%s/%s/%s", node->pool->plan->project,
-                                                 node->pool->reservation->plan->zone, node->name);
-    json_t *spec = json_make("{s:s}", "providerID", provider_id);
+    json_t *spec = json_object();
+
+    if (node->provider_id[0])
+        json_object_set_new(spec, "providerID", json_string(node->provider_id));
 
     if (node->is_unschedulable)
         json_object_set_new(spec, "unschedulable", json_true());
@@ -78,16 +78,55 @@ struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node
 
     if (json_object_size(node->annotations))
         json_object_set(metadata, "annotations", node->annotations);
-    return blob_of(json_make("{s:s, s:s, s:o, s:o, s:{s:o, s:o, s:[o, o], s:{s:s, s:s, s:s, s:s}}}",
-                             "apiVersion", "v1", "kind", "Node", "metadata", metadata, "spec", spec,
-                             "status", "capacity", resources_of(node), "allocatable",
-                             resources_of(node), "conditions",
-                             condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
-                                       sim_time(sim, node->created_ms, created)),
-                             condition("Ready", status[node->readiness], reason[node->readiness],
-                                       sim_time(sim, node->ready_changed_ms, changed)),
-                             "nodeInfo", "machineID", node->uid, "systemUUID", node->uid, "bootID",
-                             node->uid, "kubeletVersion", "v1.33.5"));
+    if (json_array_size(node->finalizers))
+        json_object_set(metadata, "finalizers", node->finalizers);
+    if (node->deletion_ms)
+        json_object_set_new(metadata, "deletionTimestamp",
+                            json_string(sim_time(sim, node->deletion_ms, changed)));
+    return sim_blob_of(
+        json_make("{s:s, s:s, s:o, s:o, s:{s:o, s:o, s:[o, o], s:{s:s, s:s, s:s, s:s}}}",
+                  "apiVersion", "v1", "kind", "Node", "metadata", metadata, "spec", spec, "status",
+                  "capacity", resources_of(node), "allocatable", resources_of(node), "conditions",
+                  condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                            sim_time(sim, node->created_ms, created)),
+                  condition("Ready", status[node->readiness], reason[node->readiness],
+                            sim_time(sim, node->ready_changed_ms, changed)),
+                  "nodeInfo", "machineID", node->uid, "systemUUID", node->uid, "bootID", node->uid,
+                  "kubeletVersion", "v1.33.5"));
+}
+
+static void add_deletion(const struct simulator *sim, const struct kube_pod *pod, json_t *metadata)
+{
+    char chars[WALL_TEXT_SIZE];
+
+    if (!pod->deletion_ms)
+        return;
+    json_object_set_new(metadata, "deletionTimestamp",
+                        json_string(sim_time(sim, pod->deletion_ms, chars)));
+    json_object_set_new(metadata, "deletionGracePeriodSeconds",
+                        json_integer(pod->deletion_grace_s));
+}
+
+/* What was posted, and over it what only the server may say.  Takes its part. */
+static json_t *written_metadata(const struct simulator *sim, const struct kube_pod *pod,
+                                json_t *ours)
+{
+    json_t *metadata = json_deep_copy(json_at(pod->written, "metadata"));
+
+    json_object_update(metadata, ours);
+    json_decref(ours);
+    add_deletion(sim, pod, metadata);
+    return metadata;
+}
+
+static json_t *written_spec(const struct kube_pod *pod)
+{
+    json_t *spec = json_deep_copy(json_at(pod->written, "spec"));
+
+    json_object_set_new(spec, "terminationGracePeriodSeconds", json_integer(pod->grace_s));
+    if (pod->node_name[0])
+        json_object_set_new(spec, "nodeName", json_string(pod->node_name));
+    return spec;
 }
 
 static json_t *pod_metadata(const struct simulator *sim, const struct kube_pod *pod)
@@ -99,6 +138,8 @@ static json_t *pod_metadata(const struct simulator *sim, const struct kube_pod *
                                  version_text(pod->version), "creationTimestamp",
                                  sim_time(sim, pod->created_ms, chars));
 
+    if (pod->written)
+        return written_metadata(sim, pod, metadata);
     if (pod->job) {
         labels = json_make("{s:s, s:s, s:s}", "team", pod->job->team, "job-name", pod->job->name,
                            "batch.kubernetes.io/job-name", pod->job->name);
@@ -125,17 +166,15 @@ static json_t *pod_metadata(const struct simulator *sim, const struct kube_pod *
     if (pod->has_finalizer)
         json_object_set_new(metadata, "finalizers",
                             json_make("[s]", "batch.kubernetes.io/job-tracking"));
-    if (pod->deletion_ms) {
-        json_object_set_new(metadata, "deletionTimestamp",
-                            json_string(sim_time(sim, pod->deletion_ms, chars)));
-        json_object_set_new(metadata, "deletionGracePeriodSeconds",
-                            json_integer(pod->deletion_grace_s));
-    }
+    add_deletion(sim, pod, metadata);
     return metadata;
 }
 
 static json_t *pod_spec(const struct kube_pod *pod)
 {
+    if (pod->written)
+        return written_spec(pod);
+
     json_t *container = json_make("{s:s, s:s, s:{}}", "name", "main", "image",
                                   "registry.example/main:1", "resources");
     json_t *spec = json_make("{s:[o], s:I, s:s}", "containers", container,
@@ -183,9 +222,9 @@ static json_t *pod_status(const struct simulator *sim, const struct kube_pod *po
 
 struct blob *sim_encode_pod(const struct simulator *sim, const struct kube_pod *pod)
 {
-    return blob_of(json_make("{s:s, s:s, s:o, s:o, s:o}", "apiVersion", "v1", "kind", "Pod",
-                             "metadata", pod_metadata(sim, pod), "spec", pod_spec(pod), "status",
-                             pod_status(sim, pod)));
+    return sim_blob_of(json_make("{s:s, s:s, s:o, s:o, s:o}", "apiVersion", "v1", "kind", "Pod",
+                                 "metadata", pod_metadata(sim, pod), "spec", pod_spec(pod),
+                                 "status", pod_status(sim, pod)));
 }
 
 void sim_node_changed(struct simulator *sim, struct kube_node *node, enum change_type type)
@@ -211,4 +250,5 @@ void sim_pod_changed(struct simulator *sim, struct kube_pod *pod, enum change_ty
     text_copy(change.name, sizeof change.name, pod->name);
     text_copy(change.node_name, sizeof change.node_name, pod->node_name);
     sim_history_add(sim, pod->cluster, &change);
+    sim_budgets_review(sim, pod);
 }

@@ -6,14 +6,6 @@
  */
 #include "tools/simulator/model.h"
 
-static void answer_pod(struct sim_call *call, const struct kube_pod *pod)
-{
-    call->answer->status = 200;
-    call->answer->content_type = "application/json";
-    call->answer->body = text_new(1 << 20);
-    text_add_bytes(call->answer->body, pod->blob->chars, pod->blob->size);
-}
-
 static bool bad(struct sim_call *call, const char *what)
 {
     sim_kube_status(call->answer, 400, "BadRequest", "%s", what);
@@ -22,12 +14,7 @@ static bool bad(struct sim_call *call, const char *what)
 
 static bool uid_matches(struct sim_call *call, const struct kube_pod *pod, const char *uid)
 {
-    if (!uid || text_equal(uid, pod->uid))
-        return true;
-    sim_kube_status(call->answer, 409, "Conflict",
-                    "Precondition failed: UID in precondition: %s, UID in object meta: %s", uid,
-                    pod->uid);
-    return false;
+    return sim_kube_uid_is(call, "Pod", pod->name, pod->uid, uid);
 }
 
 static bool members_are_known(struct sim_call *call, json_t *object, const char *const *known,
@@ -85,108 +72,59 @@ static void merge_condition(struct kube_pod *pod, json_t *condition)
     json_array_append_new(pod->conditions, json_deep_copy(condition));
 }
 
-void sim_kube_mark_pod(struct sim_call *call, struct kube_pod *pod)
+static bool conditions_are_right(struct sim_call *call, json_t *conditions)
 {
-    const char *type = http_header_find(call->request->headers, call->request->header_count,
-                                        "Content-Type");
-    owned(json) json_t *body = NULL;
     size_t i;
     json_t *condition;
 
-    if (!type || !text_starts_with(type, "application/strategic-merge-patch+json")) {
-        sim_kube_status(call->answer, 415, "UnsupportedMediaType", "unknown format of the body");
-        return;
-    }
-    if (!sim_kube_query_is_known(call, (const char *const[]){ "fieldManager" }, 1) ||
-        (body = sim_kube_body(call)) == NULL)
-        return;
-
-    json_t *conditions = json_at(body, "status/conditions");
-
-    if (!json_is_array(conditions)) {
-        bad(call, "status.conditions is missing");
-        return;
-    }
+    if (conditions && !json_is_array(conditions))
+        return bad(call, "status.conditions must be an array");
     json_array_foreach(conditions, i, condition)
     {
-        if (json_text_or(condition, "type", NULL) && json_text_or(condition, "status", NULL))
-            continue;
-        bad(call, "a condition needs type and status");
+        if (!json_text_or(condition, "type", NULL) || !json_text_or(condition, "status", NULL))
+            return bad(call, "a condition needs type and status");
+    }
+    return true;
+}
+
+static void take_status(struct sim_call *call, struct kube_pod *pod, const json_t *status)
+{
+    const char *phase = json_text_or(status, "phase", "");
+    size_t i;
+    json_t *condition;
+
+    json_array_foreach(json_at(status, "conditions"), i, condition)
+    {
+        if (text_equal(json_text_or(condition, "type", ""), "Ready"))
+            pod->is_ready = text_equal(json_text_or(condition, "status", ""), "True");
+        else
+            merge_condition(pod, condition);
+    }
+    if (text_equal(phase, "Succeeded") && !sim_pod_is_over(pod))
+        sim_pod_finish(call->sim, pod, POD_IS_SUCCEEDED);
+    else
+        sim_pod_changed(call->sim, pod, CHANGE_MODIFIED);
+}
+
+void sim_kube_mark_pod(struct sim_call *call, struct kube_pod *pod)
+{
+    owned(json) json_t *body = NULL;
+
+    if (!sim_kube_is_content(call, "application/strategic-merge-patch+json") ||
+        !sim_kube_query_is_known(call, (const char *const[]){ "fieldManager" }, 1) ||
+        (body = sim_kube_body(call)) == NULL)
+        return;
+    if (!json_is_object(json_at(body, "status"))) {
+        bad(call, "status is missing");
         return;
     }
-    if (!uid_matches(call, pod, json_text_or(body, "metadata/uid", NULL)))
+    if (!conditions_are_right(call, json_at(body, "status/conditions")) ||
+        !sim_kube_uid_stays(call, "Pod", pod->name, pod->uid,
+                            json_text_or(body, "metadata/uid", NULL)))
         return;
     referee_touch_pod(call->sim, "mark_pod", pod, json_at(body, "metadata/uid") != NULL);
-    json_array_foreach(conditions, i, condition) merge_condition(pod, condition);
-    sim_pod_changed(call->sim, pod, CHANGE_MODIFIED);
-    answer_pod(call, pod);
-}
-
-static bool budget_selects(const struct scenario_budget *budget, const struct kube_pod *pod)
-{
-    return budget->cluster == pod->cluster->index &&
-           text_equal(budget->namespace, pod->namespace) &&
-           text_equal(sim_pod_label(pod, budget->label_key), budget->label_value);
-}
-
-static int healthy_count(const struct scenario_budget *budget, const struct kube_cluster *cluster)
-{
-    int count = 0;
-    void *value;
-
-    for (size_t i = 0; map_next(cluster->pods, &i, NULL, &value);) {
-        const struct kube_pod *pod = value;
-
-        count += pod->is_ready && !pod->deletion_ms && budget_selects(budget, pod);
-    }
-    return count;
-}
-
-static void refuse_by_budget(struct sim_call *call, const struct kube_pod *pod,
-                             const struct scenario_budget *budget, int healthy)
-{
-    owned(chars) char *cause = text_format(
-        "The disruption budget %s-%s needs %d healthy pods and has %d currently", budget->label_key,
-        budget->label_value, budget->min_available, healthy);
-
-    sim_answer_json(
-        call->answer, 429,
-        json_make("{s:s, s:s, s:{}, s:s, s:s, s:s, s:{s:s, s:s, s:[{s:s, s:s}]}, s:i}", "kind",
-                  "Status", "apiVersion", "v1", "metadata", "status", "Failure", "message",
-                  "Cannot evict pod as it would violate the pod's disruption budget.", "reason",
-                  "TooManyRequests", "details", "name", pod->name, "kind", "pods", "causes",
-                  "reason", "DisruptionBudget", "message", cause, "code", 429));
-}
-
-/* True when the budgets let the pod go. */
-static bool budgets_allow(struct sim_call *call, const struct kube_pod *pod)
-{
-    const struct scenario_budget *selecting = NULL;
-
-    if (pod->deletion_ms || sim_pod_is_over(pod) || pod->state == POD_IS_PENDING)
-        return true;
-    for (size_t i = 0; i < call->sim->scenario->budgets.count; i++) {
-        const struct scenario_budget *budget = &call->sim->scenario->budgets.items[i];
-
-        if (!budget_selects(budget, pod))
-            continue;
-        if (selecting) {
-            sim_kube_status(call->answer, 500, "InternalError",
-                            "This pod has more than one PodDisruptionBudget, which the eviction "
-                            "subresource does not support.");
-            return false;
-        }
-        selecting = budget;
-    }
-    if (!selecting)
-        return true;
-
-    int healthy = healthy_count(selecting, pod->cluster);
-
-    if (healthy - pod->is_ready >= selecting->min_available)
-        return true;
-    refuse_by_budget(call, pod, selecting, healthy);
-    return false;
+    take_status(call, pod, json_at(body, "status"));
+    sim_kube_answer_blob(call, 200, pod->blob);
 }
 
 static void mark_disrupted(struct sim_call *call, struct kube_pod *pod)
@@ -222,11 +160,14 @@ void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod)
 
     const char *uid = json_text_or(body, "deleteOptions/preconditions/uid", NULL);
 
+    if (!sim_namespace_admits(call, pod->namespace, pod->name) ||
+        !sim_webhooks_admit(call, pod->namespace))
+        return;
     if (!uid_matches(call, pod, uid))
         return;
     if (!dry_run)
         referee_touch_pod(sim, "evict_pod", pod, uid != NULL);
-    if (!budgets_allow(call, pod))
+    if (!sim_budgets_allow(call, pod))
         return;
     sim_answer_json(call->answer, 201,
                     json_make("{s:s, s:s, s:{}, s:s}", "kind", "Status", "apiVersion", "v1",
@@ -271,7 +212,7 @@ void sim_kube_delete_pod(struct sim_call *call, struct kube_pod *pod)
     /* The object may be freed below; what is answered is what it was, leaving. */
     pod->actor.pending++;
     sim_pod_terminate(call->sim, pod, grace_s);
-    answer_pod(call, pod);
+    sim_kube_answer_blob(call, 200, pod->blob);
     pod->actor.pending--;
     if (pod->actor.is_gone && !pod->actor.pending)
         pod->actor.free(&pod->actor);

@@ -114,8 +114,7 @@ static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp)
     (void)stamp;
     watch->is_flushing = false;
     if (watch->sent < cluster->history_floor ||
-        sim_fault_now(sim, FAULT_WATCH_GAP,
-                      watch->query.kind == OBJECT_NODE ? "watch_nodes" : "watch_pods")) {
+        sim_fault_now(sim, FAULT_WATCH_GAP, sim_watch_verb(watch->query.kind))) {
         send_gone(watch);
         return;
     }
@@ -136,7 +135,7 @@ static void send_bookmark(struct kube_watch *watch)
     text_add(frame,
              "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"v1\","
              "\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\",\"creationTimestamp\":null}}}\n",
-             watch->query.kind == OBJECT_NODE ? "Node" : "Pod", watch->sent);
+             sim_kind_name(watch->query.kind), watch->sent);
     watch->send(watch->context, frame->chars, frame->length);
 }
 

@@ -12,6 +12,7 @@ struct draft {
     json_t *labels;
     json_t *annotations;
     json_t *taints;
+    json_t *finalizers;
     bool is_unschedulable;
 };
 
@@ -20,6 +21,7 @@ static void clear_draft(struct draft *draft)
     json_decref(draft->labels);
     json_decref(draft->annotations);
     json_decref(draft->taints);
+    json_decref(draft->finalizers);
 }
 
 static bool bad(struct sim_call *call, int code, const char *what)
@@ -49,7 +51,7 @@ static bool merge_texts(struct sim_call *call, json_t *into, json_t *patch)
 
 static bool check_versions(struct sim_call *call, const struct kube_node *node, json_t *metadata)
 {
-    const char *uid = json_text_or(metadata, "uid", node->uid);
+    const char *uid = json_text_or(metadata, "uid", NULL);
     const char *name = json_text_or(metadata, "name", node->name);
     const char *version = json_text_or(metadata, "resourceVersion", NULL);
     char current[24];
@@ -57,8 +59,8 @@ static bool check_versions(struct sim_call *call, const struct kube_node *node, 
     snprintf(current, sizeof current, "%" PRIu64, node->version);
     if (!text_equal(name, node->name))
         return bad(call, 400, "the name of the object does not match the URL");
-    if (text_equal(uid, node->uid) && (!version || text_equal(version, current)))
-        return true;
+    if (!version || text_equal(version, current))
+        return sim_kube_uid_stays(call, "Node", node->name, node->uid, uid);
     sim_kube_status(call->answer, 409, "Conflict",
                     "Operation cannot be fulfilled on nodes \"%s\": the object has been modified; "
                     "please apply your changes to the latest version and try again",
@@ -79,6 +81,9 @@ static bool patch_metadata(struct sim_call *call, const struct kube_node *node, 
         if (text_equal(key, "labels") || text_equal(key, "annotations")) {
             if (!merge_texts(call, key[0] == 'l' ? draft->labels : draft->annotations, value))
                 return false;
+        } else if (text_equal(key, "finalizers") && json_is_array(value)) {
+            json_decref(draft->finalizers);
+            draft->finalizers = json_incref(value);
         } else if (!text_equal(key, "resourceVersion") && !text_equal(key, "uid") &&
                    !text_equal(key, "name"))
             return bad(call, 400, "unknown member of metadata");
@@ -159,25 +164,12 @@ static bool apply_patch(struct sim_call *call, const struct kube_node *node, jso
     return true;
 }
 
-static bool is_content(struct sim_call *call, const char *wanted)
-{
-    const char *type = http_header_find(call->request->headers, call->request->header_count,
-                                        "Content-Type");
-
-    if (type && text_starts_with(type, wanted))
-        return true;
-    sim_kube_status(call->answer, 415, "UnsupportedMediaType",
-                    "the body of the request was in an unknown format - accepted media types "
-                    "include: %s",
-                    wanted);
-    return false;
-}
-
 static void commit(struct simulator *sim, struct kube_node *node, struct draft *draft)
 {
     if (json_equal(draft->labels, node->labels) &&
         json_equal(draft->annotations, node->annotations) &&
         json_equal(draft->taints, node->taints) &&
+        (!draft->finalizers || json_equal(draft->finalizers, node->finalizers)) &&
         draft->is_unschedulable == node->is_unschedulable)
         return; /* nothing changed: no new version */
     json_object_clear(node->labels);
@@ -187,6 +179,10 @@ static void commit(struct simulator *sim, struct kube_node *node, struct draft *
     json_array_clear(node->taints);
     json_array_extend(node->taints, draft->taints);
     node->is_unschedulable = draft->is_unschedulable;
+    if (draft->finalizers) {
+        json_decref(node->finalizers);
+        node->finalizers = json_deep_copy(draft->finalizers);
+    }
     sim_node_changed(sim, node, CHANGE_MODIFIED);
     sim_node_review(sim, node);
 }
@@ -196,7 +192,7 @@ void sim_kube_patch_node(struct sim_call *call, const char *name)
     static const char *const known[] = { "fieldManager", "fieldValidation" };
     struct kube_node *node = map_get(call->cluster->nodes, name);
 
-    if (!is_content(call, "application/merge-patch+json") ||
+    if (!sim_kube_is_content(call, "application/merge-patch+json") ||
         !sim_kube_query_is_known(call, known, COUNT_OF(known)))
         return;
 
@@ -206,15 +202,14 @@ void sim_kube_patch_node(struct sim_call *call, const char *name)
         return;
 
     struct draft draft = { json_deep_copy(node->labels), json_deep_copy(node->annotations),
-                           json_deep_copy(node->taints), node->is_unschedulable };
+                           json_deep_copy(node->taints), NULL, node->is_unschedulable };
 
     if (apply_patch(call, node, body, &draft)) {
         referee_patch_node(call->sim, node, draft.is_unschedulable && !node->is_unschedulable);
         commit(call->sim, node, &draft);
-        call->answer->status = 200;
-        call->answer->content_type = "application/json";
-        call->answer->body = text_new(1 << 20);
-        text_add_bytes(call->answer->body, node->blob->chars, node->blob->size);
+        sim_kube_answer_blob(call, 200, node->blob);
+        if (node->deletion_ms && !json_array_size(node->finalizers))
+            sim_node_delete(call->sim, node);
     }
     clear_draft(&draft);
 }
@@ -229,13 +224,16 @@ void sim_kube_delete_node(struct sim_call *call, const char *name)
 
     const char *uid = json_text_or(body, "preconditions/uid", NULL);
 
-    if (uid && !text_equal(uid, node->uid)) {
-        sim_kube_status(call->answer, 409, "Conflict",
-                        "Precondition failed: UID in precondition: %s, UID in object meta: %s", uid,
-                        node->uid);
+    if (!sim_kube_uid_is(call, "Node", node->name, node->uid, uid))
+        return;
+    referee_delete_node(call->sim, node, uid != NULL);
+    if (json_array_size(node->finalizers)) {
+        if (!node->deletion_ms)
+            node->deletion_ms = sim_now(call->sim);
+        sim_node_changed(call->sim, node, CHANGE_MODIFIED);
+        sim_kube_answer_blob(call, 200, node->blob);
         return;
     }
-    referee_delete_node(call->sim, node, uid != NULL);
     sim_answer_json(call->answer, 200,
                     json_make("{s:s, s:s, s:{}, s:s, s:{s:s, s:s, s:s}}", "kind", "Status",
                               "apiVersion", "v1", "metadata", "status", "Success", "details",

@@ -88,6 +88,18 @@ static void stops(struct simulator *sim, struct actor *actor, uint64_t stamp)
         sim_pod_remove(sim, pod);
 }
 
+void sim_pod_finish(struct simulator *sim, struct kube_pod *pod, enum pod_state state)
+{
+    pod->state = state;
+    pod->is_ready = false;
+    pod->stamp++;
+    sim_pod_set_serving(sim, pod, false);
+    if (pod->node)
+        pod->node->gpus_used -= pod->gpus;
+    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+    sim_schedule_soon(sim, pod->cluster);
+}
+
 static void job_done(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct kube_pod *pod = (struct kube_pod *)actor;
@@ -95,15 +107,8 @@ static void job_done(struct simulator *sim, struct actor *actor, uint64_t stamp)
     (void)stamp;
     if (!pod->is_serving || pod->deletion_ms)
         return;
-    pod->state = POD_IS_SUCCEEDED;
-    pod->is_ready = false;
-    pod->stamp++;
-    sim_pod_set_serving(sim, pod, false);
-    if (pod->node)
-        pod->node->gpus_used -= pod->gpus;
     sim->jobs_done++;
-    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
-    sim_schedule_soon(sim, pod->cluster);
+    sim_pod_finish(sim, pod, POD_IS_SUCCEEDED);
     sim_after(sim, FINISHED_MS, stops, actor, pod->stamp);
 }
 
@@ -137,7 +142,27 @@ static void terminate_now(struct simulator *sim, struct kube_pod *pod)
     pod->deletion_grace_s = 0;
     pod->is_ready = false;
     sim_pod_changed(sim, pod, CHANGE_MODIFIED);
-    sim_after(sim, FINALIZER_MS, finalized, &pod->actor, 0);
+    if (!pod->written) /* what somebody posted is finalized by somebody */
+        sim_after(sim, FINALIZER_MS, finalized, &pod->actor, 0);
+}
+
+static const char *note_of(const struct kube_pod *pod, const char *name)
+{
+    char key[64];
+
+    snprintf(key, sizeof key, "test.sluice.dev/%s", name);
+    return json_string_value(json_object_get(json_at(pod->written, "metadata/annotations"), key));
+}
+
+static int64_t stops_in(struct simulator *sim, const struct kube_pod *pod)
+{
+    int64_t stops_ms = 0;
+
+    if (!pod->written)
+        return sim_draw(&sim->pod_chance, &sim->scenario->latency.pod_stop);
+    if (note_of(pod, "stops-in") && duration_parse(note_of(pod, "stops-in"), &stops_ms, NULL) < 0)
+        return 0;
+    return stops_ms;
 }
 
 void sim_pod_terminate(struct simulator *sim, struct kube_pod *pod, int64_t grace_s)
@@ -156,8 +181,9 @@ void sim_pod_terminate(struct simulator *sim, struct kube_pod *pod, int64_t grac
     pod->deletion_ms = now_ms + grace_s * SECOND_MS;
     pod->deletion_grace_s = grace_s;
     if (is_first) {
-        pod->is_stuck = sim_fault_now(sim, FAULT_STUCK_POD, NULL);
-        pod->stop_ms = now_ms + sim_draw(&sim->pod_chance, &sim->scenario->latency.pod_stop);
+        pod->is_stuck = pod->written ? text_equal(note_of(pod, "stuck"), "true")
+                                     : sim_fault_now(sim, FAULT_STUCK_POD, NULL);
+        pod->stop_ms = now_ms + stops_in(sim, pod);
         if (pod->deployment)
             sim_pod_set_serving(sim, pod, false);
     }
@@ -200,6 +226,7 @@ void sim_pod_remove(struct simulator *sim, struct kube_pod *pod)
     sim_trace(sim, "pod %s gone", pod->name);
     sim_pod_changed(sim, pod, CHANGE_DELETED);
     map_take(pod->cluster->pods, key);
+    sim_budgets_review(sim, pod);
     if (pod->job)
         sim_job_pod_gone(sim, pod);
     for (size_t i = 0; deployment && i < deployment->pods.count; i++)
@@ -209,7 +236,7 @@ void sim_pod_remove(struct simulator *sim, struct kube_pod *pod)
         }
     if (deployment)
         sim_deployment_reconcile(sim, deployment);
-    else if (!pod->job && node && node->is_alive)
+    else if (!pod->job && !pod->written && node && node->is_alive)
         sim_daemon_start(sim, node);
     sim_schedule_soon(sim, pod->cluster);
     sim_actor_end(&pod->actor);
@@ -222,11 +249,13 @@ bool sim_pod_is_over(const struct kube_pod *pod)
 
 bool sim_pod_must_leave(const struct kube_pod *pod)
 {
-    return (pod->job || pod->deployment) && !sim_pod_is_over(pod);
+    return (pod->job || pod->deployment || pod->written) && !sim_pod_is_over(pod);
 }
 
 const char *sim_pod_label(const struct kube_pod *pod, const char *key)
 {
+    if (pod->written)
+        return json_string_value(json_object_get(json_at(pod->written, "metadata/labels"), key));
     if (pod->job && text_equal(key, "team"))
         return pod->job->team;
     if (pod->job &&
@@ -245,6 +274,7 @@ void sim_pod_free(struct actor *actor)
         mem_free(pod->job);
     }
     json_decref(pod->conditions);
+    json_decref(pod->written);
     sim_blob_drop(pod->blob);
     mem_free(pod);
 }

@@ -110,6 +110,8 @@ static void make_places(struct simulator *sim)
         sim->clusters[i].version = sim->clusters[i].history_floor = 1000;
         sim->clusters[i].nodes = map_new(NULL);
         sim->clusters[i].pods = map_new(NULL);
+        sim->clusters[i].namespaces = map_new(NULL);
+        sim->clusters[i].webhooks = map_new(free_number);
     }
     sim->reservation_count = scenario->reservations.count;
     sim->reservations = mem_new_array(sim->reservation_count, sizeof *sim->reservations);
@@ -155,6 +157,7 @@ static void start_work(struct simulator *sim)
         struct kube_cluster *cluster = &sim->clusters[i];
         void *value;
 
+        sim_budgets_new(sim, cluster);
         sim_deployments_new(sim, cluster);
         sim_schedule_now(sim, cluster);
         for (size_t at = 0; map_next(cluster->pods, &at, NULL, &value);) {
@@ -205,6 +208,10 @@ static void clear_cluster(struct kube_cluster *cluster)
         sim_actor_end(&((struct kube_node *)value)->actor);
     map_free(cluster->pods);
     map_free(cluster->nodes);
+    for (size_t i = 0; map_next(cluster->namespaces, &i, NULL, &value);)
+        sim_actor_end(&((struct kube_namespace *)value)->actor);
+    map_free(cluster->namespaces);
+    map_free(cluster->webhooks);
     for (size_t i = 0; i < cluster->deployments.count; i++) {
         array_clear(&cluster->deployments.items[i]->pods);
         mem_free(cluster->deployments.items[i]);
@@ -215,6 +222,7 @@ static void clear_cluster(struct kube_cluster *cluster)
         sim_watch_close(cluster->watches.items[0]);
     array_clear(&cluster->watches);
     sim_history_clear(cluster);
+    sim_budgets_clear(cluster);
 }
 
 static void clear_pool(struct pool *pool)

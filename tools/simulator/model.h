@@ -52,7 +52,7 @@ struct blob {
 };
 
 enum change_type { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED };
-enum object_kind { OBJECT_NODE, OBJECT_POD };
+enum object_kind { OBJECT_NODE, OBJECT_POD, OBJECT_BUDGET, OBJECT_KIND_COUNT };
 
 struct change {
     uint64_t version;
@@ -72,11 +72,37 @@ struct kube_cluster {
     struct map *pods;                 /* "namespace/name" -> struct kube_pod */
     ARRAY(struct kube_pod *) waiting; /* not bound yet, oldest first */
     ARRAY(struct deployment *) deployments;
+    ARRAY(struct kube_budget *) budgets;
+    struct map *namespaces; /* name -> struct kube_namespace, of those that somebody posted */
+    struct map *webhooks;   /* name of the configuration -> it */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
     ARRAY(struct kube_watch *) watches;
-    bool is_scheduling;     /* a pass is on the agenda */
-    int64_t bad_list_ms[2]; /* by kind of object: as of struct pool */
+    bool is_scheduling;                     /* a pass is on the agenda */
+    int64_t bad_list_ms[OBJECT_KIND_COUNT]; /* as of struct pool */
+};
+
+struct kube_namespace {
+    struct actor actor;
+    bool is_terminating;
+    char name[SIM_NAME_SIZE];
+};
+
+/* A PodDisruptionBudget; its status is as new as the pods that it counts. */
+struct kube_budget {
+    struct actor actor;
+    struct kube_cluster *cluster;
+    char namespace[SIM_NAME_SIZE];
+    char name[SIM_NAME_SIZE];
+    char uid[SIM_UID_SIZE];
+    json_t *labels; /* that a pod must carry */
+    int min_available;
+    bool allows_unready; /* unhealthyPodEvictionPolicy: AlwaysAllow */
+    bool is_observed;    /* the controller has seen this generation */
+    int expected;        /* pods that it selects */
+    int healthy;         /* of them ready, and not leaving */
+    uint64_t version;
+    struct blob *blob;
 };
 
 enum readiness { NODE_NOT_READY, NODE_READY, NODE_UNREACHABLE };
@@ -84,12 +110,15 @@ enum readiness { NODE_NOT_READY, NODE_READY, NODE_UNREACHABLE };
 struct kube_node {
     struct actor actor;
     struct kube_cluster *cluster;
-    struct pool *pool;
-    struct machine *machine; /* NULL once the machine is gone */
+    struct pool *pool;       /* NULL: somebody posted it */
+    struct machine *machine; /* NULL once the machine is gone, or never was */
     char name[SIM_NAME_SIZE];
     char uid[SIM_UID_SIZE];
+    char *provider_id;
     uint64_t version;
     uint64_t stamp;
+    json_t *finalizers;  /* NULL: none */
+    int64_t deletion_ms; /* loop time; 0: is not leaving */
     json_t *labels;
     json_t *annotations;
     json_t *taints;
@@ -121,7 +150,9 @@ struct kube_pod {
     struct kube_node *node; /* NULL: not bound, or the Node object is gone */
     char node_name[SIM_NAME_SIZE];
     struct job *job;
-    struct deployment *deployment; /* neither: of a DaemonSet */
+    struct deployment *deployment;
+    json_t
+        *written; /* metadata and spec as somebody posted them; none of the three: a DaemonSet's */
     enum pod_state state;
     bool is_ready;   /* as the API says */
     bool is_serving; /* as it is */
@@ -276,6 +307,8 @@ void sim_node_machine_dies(struct simulator *sim, struct kube_node *node);
 void sim_node_delete(struct simulator *sim, struct kube_node *node);
 void sim_node_review(struct simulator *sim, struct kube_node *node); /* after any change */
 bool sim_node_has_taint(const struct kube_node *node, const char *key);
+void sim_node_post(struct simulator *sim, struct kube_cluster *cluster, const json_t *object);
+void sim_node_set_ready(struct simulator *sim, struct kube_node *node, bool is_ready);
 void sim_node_free(struct actor *actor);
 
 /* kubelet.c: the life of a pod */
@@ -283,6 +316,7 @@ struct kube_pod *sim_pod_new(struct simulator *sim, struct kube_cluster *cluster
                              const char *namespace, const char *name);
 void sim_pod_bind(struct simulator *sim, struct kube_pod *pod, struct kube_node *node);
 void sim_pod_run(struct simulator *sim, struct kube_pod *pod);
+void sim_pod_finish(struct simulator *sim, struct kube_pod *pod, enum pod_state state);
 /* grace_s < 0: the pod's own */
 void sim_pod_terminate(struct simulator *sim, struct kube_pod *pod, int64_t grace_s);
 void sim_pod_remove(struct simulator *sim, struct kube_pod *pod);
@@ -314,6 +348,7 @@ json_t *sim_traffic_report(struct simulator *sim);
 /* kube_objects.c */
 struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node *node);
 struct blob *sim_encode_pod(const struct simulator *sim, const struct kube_pod *pod);
+struct blob *sim_blob_of(json_t *object); /* takes the object */
 void sim_blob_drop(struct blob *blob);
 void sim_node_changed(struct simulator *sim, struct kube_node *node, enum change_type type);
 void sim_pod_changed(struct simulator *sim, struct kube_pod *pod, enum change_type type);
@@ -377,7 +412,32 @@ void sim_kube_mark_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_delete_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_scale(struct sim_call *call, const char *namespace, const char *name);
-json_t *sim_kube_body(struct sim_call *call); /* NULL: answered 400 */
+json_t *sim_kube_body(struct sim_call *call);                        /* NULL: answered 400 */
+bool sim_kube_is_content(struct sim_call *call, const char *wanted); /* false: answered 415 */
+void sim_kube_not_found(struct sim_call *call, const char *what, const char *name);
+void sim_kube_answer_blob(struct sim_call *call, int code, const struct blob *blob);
+/* Whether the UID is the wanted one (NULL: any): as a precondition, and in a patch. */
+bool sim_kube_uid_is(struct sim_call *call, const char *kind, const char *name, const char *uid,
+                     const char *wanted);
+bool sim_kube_uid_stays(struct sim_call *call, const char *kind, const char *name, const char *uid,
+                        const char *wanted);
+
+/* kube_create.c: what people and other controllers post */
+bool sim_kube_create(struct sim_call *call, size_t at); /* false: another path */
+void sim_kube_patch_pod(struct sim_call *call, struct kube_pod *pod);
+void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node);
+
+/* kube_admission.c: false: answered */
+bool sim_namespace_admits(struct sim_call *call, const char *namespace, const char *pod);
+bool sim_webhooks_admit(struct sim_call *call, const char *namespace);
+bool sim_kube_webhooks(struct sim_call *call, size_t at); /* false: another path */
+
+/* kube_budgets.c */
+void sim_budgets_new(struct simulator *sim, struct kube_cluster *cluster);
+bool sim_kube_budgets(struct sim_call *call, size_t at);                   /* false: another path */
+bool sim_budgets_allow(struct sim_call *call, const struct kube_pod *pod); /* false: answered */
+void sim_budgets_review(struct simulator *sim, struct kube_pod *pod); /* after any change of it */
+void sim_budgets_clear(struct kube_cluster *cluster);
 
 /* kube_discovery.c */
 bool sim_kube_discover(struct sim_call *call, size_t at); /* false: another path */
@@ -387,6 +447,9 @@ bool sim_kube_discover(struct sim_call *call, size_t at); /* false: another path
 void sim_kube_list(struct sim_call *call, enum object_kind kind, const char *namespace);
 
 /* kube_watch.c */
+const char *sim_kind_name(enum object_kind kind); /* "Node" */
+const char *sim_list_verb(enum object_kind kind);
+const char *sim_watch_verb(enum object_kind kind);
 typedef void (*sim_frames_fn)(void *context, const char *bytes, size_t size);
 typedef void (*sim_watch_end_fn)(void *context);
 struct kube_watch;

@@ -12,6 +12,7 @@ enum {
     GRACE_PERIOD_MS = 40 * SECOND_MS,
     ORPHAN_MS = 40 * SECOND_MS,
     CONTROLLER_MS = 100,
+    KUBELET_MS = SECOND_MS,
 };
 
 static void review_later(struct simulator *sim, struct actor *actor, uint64_t stamp);
@@ -163,6 +164,7 @@ struct kube_node *sim_node_register(struct simulator *sim, struct machine *machi
     node->cordoned_ms = -1;
     node->created_ms = node->ready_changed_ms = sim_now(sim);
     text_copy(node->name, sizeof node->name, machine->name);
+    node->provider_id = text_format("gce://%s/%s/%s", pool->plan->project, plan->zone, node->name);
     sim_uuid(sim, node->uid);
     node->annotations = json_object();
     node->taints = json_array();
@@ -189,6 +191,60 @@ struct kube_node *sim_node_register(struct simulator *sim, struct machine *machi
     if (!is_new)
         sim_daemon_start(sim, node);
     return node;
+}
+
+static json_t *copy_or(const json_t *object, const char *path, json_t *otherwise)
+{
+    json_t *found = json_at(object, path);
+
+    if (!found)
+        return otherwise;
+    json_decref(otherwise);
+    return json_deep_copy(found);
+}
+
+/* A Node without a machine of ours, as a kubelet registers it.  It is Ready a moment later unless
+   an annotation says that it never boots. */
+void sim_node_post(struct simulator *sim, struct kube_cluster *cluster, const json_t *object)
+{
+    struct kube_node *node = mem_new(sizeof *node);
+    const json_t *allocatable = json_at(object, "status/allocatable");
+    const char *gpus = json_string_value(json_object_get(allocatable, SIM_GPU));
+    const json_t *notes = json_at(object, "metadata/annotations");
+    const char *boots = json_string_value(json_object_get(notes, "test.sluice.dev/boots"));
+    long long count = 0;
+
+    node->actor.free = sim_node_free;
+    node->cluster = cluster;
+    node->is_alive = true;
+    node->cordoned_ms = -1;
+    node->created_ms = node->ready_changed_ms = sim_now(sim);
+    text_copy(node->name, sizeof node->name, json_text_or(object, "metadata/name", ""));
+    node->provider_id = mem_copy_chars(json_text_or(object, "spec/providerID", ""));
+    sim_uuid(sim, node->uid);
+    node->labels = copy_or(object, "metadata/labels", json_object());
+    node->annotations = copy_or(object, "metadata/annotations", json_object());
+    node->finalizers = copy_or(object, "metadata/finalizers", NULL);
+    node->taints = copy_or(object, "spec/taints", json_array());
+    node->is_unschedulable = json_is_true(json_at(object, "spec/unschedulable"));
+    if (gpus && text_to_int(gpus, 0, 1024, &count))
+        node->gpus = (int)count;
+    taint_add(node, SIM_NOT_READY, NULL);
+    map_set(cluster->nodes, node->name, node);
+    sim_node_changed(sim, node, CHANGE_ADDED);
+    sim_node_review(sim, node);
+    if (!text_equal(boots, "false"))
+        sim_after(sim, KUBELET_MS, becomes_ready, &node->actor, node->stamp);
+}
+
+void sim_node_set_ready(struct simulator *sim, struct kube_node *node, bool is_ready)
+{
+    enum readiness readiness = is_ready ? NODE_READY : NODE_NOT_READY;
+
+    if (node->readiness == readiness)
+        return;
+    node->readiness = readiness;
+    node->ready_changed_ms = sim_now(sim);
 }
 
 /* The cloud controller asks the cloud about Nodes that are not ready. */
@@ -265,6 +321,8 @@ void sim_node_free(struct actor *actor)
 {
     struct kube_node *node = (struct kube_node *)actor;
 
+    mem_free(node->provider_id);
+    json_decref(node->finalizers);
     json_decref(node->labels);
     json_decref(node->annotations);
     json_decref(node->taints);

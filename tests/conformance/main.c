@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * conformance [KUBECONFIG [PID]]: plays the cases on the simulator, or on the API server of the
+ * kubeconfig (whose controller manager is the process).  Without a server the table of README.md is
+ * checked, too.  SLUICE_CASE=T12 plays one.
+ */
+#include "base/file.h"
+#include "base/log.h"
+#include "tests/conformance/conformance.h"
+#include "tests/support/golden.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1 << 20 };
+
+static struct stage_choice choice;
+
+static void play(void **state)
+{
+    const struct conformance_case *it = *state;
+    struct stage *stage = stage_open(&choice, it->id);
+
+    it->play(stage);
+    stage_close(stage);
+}
+
+static const char *word(bool is_there)
+{
+    return is_there ? "yes" : "";
+}
+
+static void add_row(struct text *out, const struct conformance_case *it)
+{
+    bool is_played = it->play || it->elsewhere;
+    bool on_simulator = (it->play && it->where & ON_SIMULATOR) || it->elsewhere;
+
+    text_add(out, "| %s | %s | %s | %s | ", it->id, it->what,
+             is_played ? word(on_simulator) : "not yet", word(it->play && it->where & ON_REAL));
+    if (it->elsewhere) {
+        const char *space = strchr(it->elsewhere, ' ');
+
+        text_add(out, "%.*s: `%s`%s", (int)(space - it->elsewhere), it->elsewhere, space + 1,
+                 it->note ? ". " : "");
+    }
+    text_add(out, "%s |\n", it->note ?: "");
+}
+
+static void the_table_is_this_one(void **state)
+{
+    owned(text) struct text *out = text_new(64 * 1024);
+
+    (void)state;
+    text_add(
+        out, "%s",
+        "# Conformance\n\n"
+        "What sluice relies on in Kubernetes, case by case. The cases of this folder play the\n"
+        "product's own verbs (`clusters/`) twice: against the simulator's API server\n"
+        "(`test_conformance`, in `tools/test`), and against a real kube-apiserver with its\n"
+        "controllers, etcd and kwok (`tools/test real`, see `tests/real/control_plane`). The\n"
+        "same function plays on both, so that the simulator is as strict as the real one.\n"
+        "A case that needs a cloud or a whole transfer is played by the test that is named,\n"
+        "on the simulator.\n\n"
+        "This page is written by the program from its table: `SLUICE_ACCEPT_GOLDENS=1`.\n\n"
+        "| case | what | simulator | real | where else, and what was found |\n"
+        "|---|---|---|---|---|\n");
+    for (size_t i = 0; i < conformance_case_count; i++)
+        add_row(out, &conformance_cases[i]);
+    golden_check("conformance/README.md", out->chars);
+}
+
+/* Sixty cases in order, and what is said to be tested elsewhere is. */
+static void the_table_is_right(void **state)
+{
+    (void)state;
+    assert_int_equal(conformance_case_count, 60);
+    for (size_t i = 0; i < conformance_case_count; i++) {
+        const struct conformance_case *it = &conformance_cases[i];
+        owned(chars) char *id = text_format("T%zu", i + 1);
+        struct error err = { 0 };
+
+        assert_string_equal(it->id, id);
+        assert_true(!it->play == !it->where);
+        if (!it->play && !it->elsewhere)
+            assert_non_null(it->note);
+        if (!it->elsewhere)
+            continue;
+
+        const char *space = strchr(it->elsewhere, ' ');
+        owned(chars) char *path = text_format("%s/%.*s", SLUICE_SOURCE,
+                                              (int)(space - it->elsewhere), it->elsewhere);
+        owned(text) struct text *file = file_read(path, FILE_LIMIT, &err);
+
+        if (!file || !strstr(file->chars, space + 1))
+            fail_msg("%s: %s is not there", it->id, it->elsewhere);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct CMUnitTest tests[64] = {
+        cmocka_unit_test(the_table_is_this_one),
+        cmocka_unit_test(the_table_is_right),
+    };
+    const char *only = getenv("SLUICE_CASE");
+    size_t count = argc > 1 || only ? 0 : 2;
+    long long pid = 0;
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    if (argc > 3 || (argc > 2 && !text_to_int(argv[2], 1, INT32_MAX, &pid))) {
+        fprintf(stderr, "usage: test_conformance [KUBECONFIG [PID_OF_CONTROLLER_MANAGER]]\n");
+        return 64;
+    }
+    choice = (struct stage_choice){ argc > 1 ? argv[1] : NULL, (pid_t)pid };
+    for (size_t i = 0; i < conformance_case_count; i++) {
+        const struct conformance_case *it = &conformance_cases[i];
+
+        if (!it->play || !(it->where & (choice.kubeconfig ? ON_REAL : ON_SIMULATOR)) ||
+            (only && !text_equal(only, it->id)))
+            continue;
+        tests[count++] = (struct CMUnitTest){
+            .name = it->id,
+            .test_func = play,
+            .initial_state = (void *)(uintptr_t)it,
+        };
+    }
+    return _cmocka_run_group_tests(choice.kubeconfig ? "real" : "simulator", tests, count, NULL,
+                                   NULL);
+}

@@ -1,0 +1,253 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What people and other controllers post: namespaces, nodes, pods; and what a kubelet writes into
+ * a node's status.  Annotations of a pod say how it stops:
+ *   test.sluice.dev/stops-in: "2s"   once it is told to; else at once
+ *   test.sluice.dev/stuck: "true"    never; only a delete with grace 0 takes its object away
+ */
+#include "tools/simulator/model.h"
+
+enum { NAMESPACE_CONTROLLER_MS = 500 };
+
+static bool is_create(const struct sim_call *call)
+{
+    return call->request->method == HTTP_POST;
+}
+
+static const char *name_of(const json_t *body)
+{
+    return json_text_or(body, "metadata/name", "");
+}
+
+static void exists(struct sim_call *call, const char *what, const char *name)
+{
+    sim_kube_status(call->answer, 409, "AlreadyExists", "%s \"%s\" already exists", what, name);
+}
+
+/* A name that an API server would take; otherwise it is answered. */
+static bool is_name_right(struct sim_call *call, const char *what, const char *name)
+{
+    if (name[0] && strlen(name) < SIM_NAME_SIZE &&
+        strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == strlen(name))
+        return true;
+    sim_kube_status(call->answer, 422, "Invalid", "%s \"%.80s\" is invalid: metadata.name", what,
+                    name);
+    return false;
+}
+
+static void answer_namespace(struct sim_call *call, int code, const struct kube_namespace *space)
+{
+    sim_answer_json(call->answer, code,
+                    json_make("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "v1", "kind",
+                              "Namespace", "metadata", "name", space->name, "status", "phase",
+                              space->is_terminating ? "Terminating" : "Active"));
+}
+
+static void free_namespace(struct actor *actor)
+{
+    mem_free(actor);
+}
+
+static void post_namespace(struct sim_call *call)
+{
+    owned(json) json_t *body = sim_kube_body(call);
+
+    if (!body || !is_name_right(call, "Namespace", name_of(body)))
+        return;
+    if (map_get(call->cluster->namespaces, name_of(body))) {
+        exists(call, "namespaces", name_of(body));
+        return;
+    }
+
+    struct kube_namespace *space = mem_new(sizeof *space);
+
+    space->actor.free = free_namespace;
+    text_copy(space->name, sizeof space->name, name_of(body));
+    map_set(call->cluster->namespaces, space->name, space);
+    answer_namespace(call, 201, space);
+}
+
+/* The namespace controller tells what is in it to stop. */
+static void empty_namespace(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    const struct kube_namespace *space = (struct kube_namespace *)actor;
+    ARRAY(struct kube_pod *) leaving = { 0 };
+    void *value;
+
+    for (size_t i = 0; map_next(sim->clusters[stamp].pods, &i, NULL, &value);)
+        if (text_equal(((struct kube_pod *)value)->namespace, space->name))
+            *array_add(&leaving) = value;
+    for (size_t i = 0; i < leaving.count; i++)
+        sim_pod_terminate(sim, leaving.items[i], -1);
+    array_clear(&leaving);
+}
+
+static void delete_namespace(struct sim_call *call, struct kube_namespace *space)
+{
+    if (!space->is_terminating)
+        sim_after(call->sim, NAMESPACE_CONTROLLER_MS, empty_namespace, &space->actor,
+                  call->cluster->index);
+    space->is_terminating = true;
+    answer_namespace(call, 200, space);
+}
+
+static void answer_one_namespace(struct sim_call *call, const char *name)
+{
+    struct kube_namespace *space = map_get(call->cluster->namespaces, name);
+
+    if (!space)
+        sim_kube_not_found(call, "namespaces", name);
+    else if (call->request->method == HTTP_DELETE)
+        delete_namespace(call, space);
+    else
+        answer_namespace(call, 200, space);
+}
+
+/* What the scheduler counts: the greatest of the containers' wishes is their sum. */
+static int gpus_of(const json_t *spec)
+{
+    long long sum = 0, count;
+    size_t i;
+    json_t *container;
+
+    json_array_foreach(json_at(spec, "containers"), i, container)
+    {
+        json_t *limits = json_at(container, "resources/limits");
+        const char *chars = json_string_value(json_object_get(limits, SIM_GPU));
+
+        if (chars && text_to_int(chars, 0, 1024, &count))
+            sum += count;
+    }
+    return (int)sum;
+}
+
+static void start_pod(struct sim_call *call, const struct kube_namespace *space, const json_t *body)
+{
+    struct kube_node *node = map_get(call->cluster->nodes, json_text_or(body, "spec/nodeName", ""));
+    struct kube_pod *pod = sim_pod_new(call->sim, call->cluster, space->name, name_of(body));
+
+    pod->written = json_make("{s:O, s:O}", "metadata", json_at(body, "metadata"), "spec",
+                             json_at(body, "spec"));
+    pod->grace_s = json_int_or(body, "spec/terminationGracePeriodSeconds", 30);
+    pod->gpus = gpus_of(json_at(body, "spec"));
+    pod->has_finalizer = json_array_size(json_at(body, "metadata/finalizers")) > 0;
+    sim_pod_changed(call->sim, pod, CHANGE_ADDED);
+    if (node)
+        sim_pod_bind(call->sim, pod, node);
+    else
+        sim_schedule_soon(call->sim, call->cluster);
+    sim_kube_answer_blob(call, 201, pod->blob);
+}
+
+static void post_pod(struct sim_call *call, const char *namespace)
+{
+    owned(json) json_t *body = sim_kube_body(call);
+    struct kube_namespace *space = map_get(call->cluster->namespaces, namespace);
+
+    if (!body || !is_name_right(call, "Pod", name_of(body)))
+        return;
+
+    owned(chars) char *key = text_format("%s/%s", namespace, name_of(body));
+
+    if (!space)
+        sim_kube_not_found(call, "namespaces", namespace);
+    else if (!sim_namespace_admits(call, namespace, name_of(body)))
+        return;
+    else if (map_get(call->cluster->pods, key))
+        exists(call, "pods", name_of(body));
+    else if (!json_array_size(json_at(body, "spec/containers")))
+        sim_kube_status(call->answer, 422, "Invalid", "Pod \"%s\" is invalid: spec.containers",
+                        name_of(body));
+    else
+        start_pod(call, space, body);
+}
+
+static void post_node(struct sim_call *call)
+{
+    owned(json) json_t *body = sim_kube_body(call);
+
+    if (!body || !is_name_right(call, "Node", name_of(body)))
+        return;
+    if (map_get(call->cluster->nodes, name_of(body))) {
+        exists(call, "nodes", name_of(body));
+        return;
+    }
+    sim_node_post(call->sim, call->cluster, body);
+    sim_kube_answer_blob(call, 201,
+                         ((struct kube_node *)map_get(call->cluster->nodes, name_of(body)))->blob);
+}
+
+bool sim_kube_create(struct sim_call *call, size_t at)
+{
+    char **items = call->path->items + at;
+    size_t count = call->path->count - at;
+
+    if (count < 3 || !text_equal(items[0], "api") || !text_equal(items[1], "v1"))
+        return false;
+    if (count == 4 && text_equal(items[2], "namespaces") &&
+        (call->request->method == HTTP_GET || call->request->method == HTTP_DELETE))
+        answer_one_namespace(call, items[3]);
+    else if (!is_create(call))
+        return false;
+    else if (count == 3 && text_equal(items[2], "namespaces"))
+        post_namespace(call);
+    else if (count == 3 && text_equal(items[2], "nodes"))
+        post_node(call);
+    else if (count == 5 && text_equal(items[2], "namespaces") && text_equal(items[4], "pods"))
+        post_pod(call, items[3]);
+    else
+        return false;
+    return true;
+}
+
+/* Merge patch of what people change in a pod: labels, annotations and finalizers. */
+void sim_kube_patch_pod(struct sim_call *call, struct kube_pod *pod)
+{
+    owned(json) json_t *body = NULL;
+
+    if (!sim_kube_is_content(call, "application/merge-patch+json") || !(body = sim_kube_body(call)))
+        return;
+    if (!pod->written || json_object_size(body) != 1 || !json_object_get(body, "metadata")) {
+        sim_kube_status(call->answer, 422, "Invalid", "only the metadata of a pod may change");
+        return;
+    }
+    json_object_update_recursive(json_at(pod->written, "metadata"),
+                                 json_object_get(body, "metadata"));
+    pod->has_finalizer = json_array_size(json_at(pod->written, "metadata/finalizers")) > 0;
+    sim_pod_changed(call->sim, pod, CHANGE_MODIFIED);
+    sim_kube_answer_blob(call, 200, pod->blob);
+    if (!pod->has_finalizer && pod->deletion_ms && pod->deletion_grace_s == 0)
+        sim_pod_remove(call->sim, pod);
+}
+
+/* As a device plugin or a kubelet would: GPUs that come and go, and whether it is Ready. */
+void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node)
+{
+    owned(json) json_t *body = NULL;
+    size_t i;
+    json_t *condition;
+    long long gpus = node->gpus;
+
+    if (!sim_kube_is_content(call, "application/strategic-merge-patch+json") ||
+        !(body = sim_kube_body(call)))
+        return;
+
+    json_t *allocatable = json_at(body, "status/allocatable");
+    const char *chars = json_string_value(json_object_get(allocatable, SIM_GPU));
+
+    if (chars && !text_to_int(chars, 0, 1024, &gpus)) {
+        sim_kube_status(call->answer, 422, "Invalid", "status.allocatable: not a quantity");
+        return;
+    }
+    node->gpus = (int)gpus;
+    json_array_foreach(json_at(body, "status/conditions"), i, condition)
+    {
+        if (text_equal(json_text_or(condition, "type", ""), "Ready"))
+            sim_node_set_ready(call->sim, node,
+                               text_equal(json_text_or(condition, "status", ""), "True"));
+    }
+    sim_node_changed(call->sim, node, CHANGE_MODIFIED);
+    sim_node_review(call->sim, node);
+    sim_kube_answer_blob(call, 200, node->blob);
+}

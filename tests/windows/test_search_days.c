@@ -149,6 +149,37 @@ static void a_bad_day_is_hidden_among_five_and_not_by_itself(void **state)
     }
 }
 
+/* The estimate puts the days in order and decides nothing: it is afraid of Tuesday's busy minutes,
+   which a quiet minute before and after makes up for, and the steady Thursday needs more. */
+static void every_day_counts_and_not_only_the_busiest(void **state)
+{
+    enum { TUESDAY = 1, THURSDAY = 3 };
+    struct week week;
+    struct search_result each;
+
+    (void)state;
+    week_init(&week, 60, 0);
+    for (size_t i = 0; i < DAYS * MORNING_STEPS; i++) {
+        size_t day = i / MORNING_STEPS;
+        size_t minute = i % MORNING_STEPS;
+        bool is_spike = day == TUESDAY && minute % 30 == 15;
+
+        week.series.counts[DEMAND_LOW][day * DAY_STEPS + MORNING + minute] = is_spike          ? 90
+                                                                             : day == THURSDAY ? 71
+                                                                                               : 60;
+    }
+    week.setup.is_each_day = true;
+
+    owned(search_days) struct search_days days;
+
+    search_days_init(&days, &week.setup);
+    assert_int_equal(days.items[0].segments->list.items[0].first, TUESDAY * DAY_STEPS + MORNING);
+    assert_int_equal(search_servers(&week.setup, &each, NULL), 0);
+    assert_true(each_morning_passes(&week, each.servers));
+    assert_int_equal(each.worst_day.begin.ms, monday_ms + THURSDAY * DAY_MS + MORNING * MINUTE_MS);
+    week_clear(&week);
+}
+
 static void the_wait_of_a_day_is_that_of_its_replay_alone(void **state)
 {
     struct week week;
@@ -284,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_day_is_hidden_among_five_and_not_by_itself),
+        cmocka_unit_test(every_day_counts_and_not_only_the_busiest),
         cmocka_unit_test(the_wait_of_a_day_is_that_of_its_replay_alone),
         cmocka_unit_test(the_estimate_of_each_day_is_that_of_the_worst),
         cmocka_unit_test(a_day_with_a_hole_is_one_day),

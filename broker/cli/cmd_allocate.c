@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * sluice allocate: demand and configuration in, one schedule file a window out.  The same input
- * gives the same bytes, whatever the number of threads; on any error nothing is written.
+ * gives the same bytes, whatever the number of threads; the files change all together or not at
+ * all, and after a crash among them the next run says so.
  */
 #include "base/file.h"
+#include "base/file_set.h"
 #include "base/json.h"
 #include "broker/cli/allocate_forecast.h"
 #include "broker/cli/allocate_inputs.h"
@@ -80,6 +82,12 @@ const char allocate_text[] =
     "null when nothing has to be survived)}], workloads: [{workload, cluster, replicas}],\n"
     "nodes: [{machine, region, cluster, counts}]}].\n";
 
+struct put { /* of schedules */
+    json_t *changed;
+    struct file_set files;
+    bool is_check;
+};
+
 struct allocate_command {
     struct command_call *call;
     struct allocate_inputs inputs;
@@ -121,12 +129,31 @@ static bool is_same(const char *path, const struct text *want)
            memcmp(found->chars, want->chars, want->length) == 0;
 }
 
-/* Writes (or with --check compares) every window's file; lists those that change. */
-static int put_files(const struct allocate_command *command, json_t *changed, struct error *err)
+/* Prepares one window's file where it changes. */
+static int put_file(const struct allocate_command *command, size_t window, const char *path,
+                    const struct text *header, struct put *put, struct error *err)
+{
+    owned(text) struct text *bytes = text_new(SCHEDULE_LIMIT);
+    owned(text) struct text *head = text_new(HEADER_LIMIT);
+
+    text_add(head, "%s", header->chars);
+    if (command->inputs.forecasts)
+        allocate_forecast_header(command->inputs.forecasts, command->inputs.model, window, head);
+    schedule_print(command->plan->schedules[window], head->chars, bytes);
+    if (bytes->is_cut)
+        return error_set(err, ERROR_INVALID, "%s: the schedule is too long", path);
+    if (is_same(path, bytes))
+        return 0;
+    json_array_append_new(put->changed, json_string(path));
+    return put->is_check ? 0
+                         : file_set_add(&put->files, path, bytes->chars, bytes->length, 0666, err);
+}
+
+/* Writes (or with --check compares) every window's file, all or none; lists those that change. */
+static int put_files(const struct allocate_command *command, struct put *put, struct error *err)
 {
     const struct window_set *windows = command->inputs.config->windows;
     const char *folder = call_text_or(command->call, "out", command->inputs.config->schedules);
-    bool is_check = call_flag(command->call, "check");
     owned(text) struct text *header = text_new(HEADER_LIMIT);
 
     if (command->inputs.forecasts &&
@@ -134,28 +161,18 @@ static int put_files(const struct allocate_command *command, json_t *changed, st
                                 folder, err) < 0)
         return -1;
     if (allocate_inputs_header(&command->inputs, header, err) < 0 ||
-        (!is_check && file_make_folder(folder, 0777, err) < 0))
+        (!put->is_check && file_make_folder(folder, 0777, err) < 0))
         return -1;
     for (size_t i = 0; i < windows->count; i++) {
         owned(chars) char *path = text_format("%s/%s.yaml", folder, windows->items[i].name);
-        owned(text) struct text *bytes = text_new(SCHEDULE_LIMIT);
-        owned(text) struct text *head = text_new(HEADER_LIMIT);
 
-        if (!command->plan->schedules[i])
-            continue;
-        text_add(head, "%s", header->chars);
-        if (command->inputs.forecasts)
-            allocate_forecast_header(command->inputs.forecasts, command->inputs.model, i, head);
-        schedule_print(command->plan->schedules[i], head->chars, bytes);
-        if (bytes->is_cut)
-            return error_set(err, ERROR_INVALID, "%s: the schedule is too long", path);
-        if (is_same(path, bytes))
-            continue;
-        json_array_append_new(changed, json_string(path));
-        if (!is_check && file_write(path, bytes->chars, bytes->length, 0666, err) < 0)
+        if (file_set_is_cut_short(path, !put->is_check))
+            fprintf(stderr, "note: an allocate before this one was cut short: %s was not written\n",
+                    path);
+        if (command->plan->schedules[i] && put_file(command, i, path, header, put, err) < 0)
             return -1;
     }
-    return 0;
+    return file_set_place(&put->files, err);
 }
 
 static int finish(struct allocate_command *command, const struct allocate_model *model)
@@ -165,7 +182,10 @@ static int finish(struct allocate_command *command, const struct allocate_model 
     bool is_check = call_flag(command->call, "check");
     struct error err = { 0 };
 
-    if (command->plan->is_feasible && put_files(command, changed, &err) < 0) {
+    struct put put = { .changed = changed, .is_check = is_check };
+
+    if (command->plan->is_feasible && put_files(command, &put, &err) < 0) {
+        file_set_clear(&put.files);
         json_decref(changed);
         return call_fail(command->call, err.kind == ERROR_DENIED ? EXIT_REFUSED : EXIT_ERROR, &err);
     }

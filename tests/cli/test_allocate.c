@@ -215,6 +215,26 @@ static void a_bad_day_is_shown_and_each_day_needs_more_for_it(void **state)
     assert_non_null(strstr(file->chars, "slo each-day"));
 }
 
+/* What a crash among the last renames leaves: the next run says so and writes what is missing. */
+static void a_run_that_was_cut_short_is_known_and_made_good(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+
+    (void)state;
+    planned_run(folder, ALLOCATE "--out @/s");
+    planned_run(folder, ALLOCATE "--out @/whole --scale-up 1.1");
+    planned_put(folder, "s/night.yaml.new", "of the plan that was cut short");
+
+    owned(said) struct said said = expect_code(folder, 0, ALLOCATE "--out @/s --scale-up 1.1");
+    owned(chars) char *left = text_format("%s/s/night.yaml.new", folder);
+
+    assert_non_null(strstr(said.err->chars, "cut short"));
+    assert_non_null(strstr(said.err->chars, "night.yaml was not written"));
+    assert_false(file_exists(left));
+    expect_same(folder, "whole/night.yaml", "s/night.yaml");
+    expect_same(folder, "whole/day.yaml", "s/day.yaml");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_reservation_too_small_is_said_with_the_best_plan),
         cmocka_unit_test(an_option_that_means_nothing_is_a_mistake),
         cmocka_unit_test(a_bad_day_is_shown_and_each_day_needs_more_for_it),
+        cmocka_unit_test(a_run_that_was_cut_short_is_known_and_made_good),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

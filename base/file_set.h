@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Several files that belong together: each is written in full beside its place first, and only when
+ * all are there do they take their places, one rename after the other.  An error or a crash before
+ * that leaves all old files; a crash among the renames leaves files that end in ".new" behind, by
+ * which file_set_is_cut_short() knows of it.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct file_set {
+    ARRAY(char *) paths; /* not in place yet */
+};
+
+/* Writes `path`.new. */
+int file_set_add(struct file_set *set, const char *path, const void *bytes, size_t size,
+                 mode_t mode, struct error *err) __attribute__((warn_unused_result));
+
+/* Puts all in place.  After an error some may be; the others are gone. */
+int file_set_place(struct file_set *set, struct error *err) __attribute__((warn_unused_result));
+
+/* Removes what is not in place. */
+void file_set_clear(struct file_set *set);
+
+/* Whether an earlier set was left half in place, told by a `path`.new; forgets it if asked. */
+bool file_set_is_cut_short(const char *path, bool forgets);
+
+static inline void owned_file_set(struct file_set *set)
+{
+    file_set_clear(set);
+}

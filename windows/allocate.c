@@ -38,6 +38,7 @@ void allocate_plan_free(struct allocate_plan *plan)
     mem_free(plan->needs);
     mem_free(plan->missing_nodes);
     mem_free(plan->is_met);
+    mem_free(plan->is_withheld);
     mem_free(plan);
 }
 
@@ -56,6 +57,7 @@ struct allocate_plan *allocate_plan_new(const struct allocate_model *model)
     plan->needs = mem_new_array(windows * model->cluster_count, sizeof *plan->needs);
     plan->missing_nodes = mem_new_array(windows, sizeof *plan->missing_nodes);
     plan->is_met = mem_new_array(windows, sizeof *plan->is_met);
+    plan->is_withheld = mem_new_array(windows, sizeof *plan->is_withheld);
     return plan;
 }
 
@@ -294,7 +296,8 @@ static void fill_windows(struct work *work)
     for (size_t i = plan->window_first; i < plan->window_end; i++) {
         struct window_work window = { work->model, &plan->cells[i * plan->queue_count],
                                       &work->estimates[i * plan->queue_count],
-                                      &plan->needs[i * plan->cluster_count] };
+                                      &plan->needs[i * plan->cluster_count],
+                                      &plan->is_withheld[i] };
 
         plan->is_met[i] = true;
         if (!allocate_has_window(work->model, i))

@@ -114,7 +114,10 @@ struct allocate_plan {
     struct allocate_need *needs; /* [window * cluster_count + cluster] */
     int *missing_nodes;          /* one a window: how many more all targets would take */
     bool *is_met;                /* one a window: every target and loss */
-    size_t window_first;         /* the others of the set have no schedule */
+    bool *is_withheld;   /* one a window: a saturated plan that spends nothing, because nodes
+                            that are added would make a zone weigh too much for a queue that
+                            has to survive its loss */
+    size_t window_first; /* the others of the set have no schedule */
     size_t window_end;
     size_t window_count;
     size_t queue_count;

@@ -43,8 +43,10 @@ static double correction_of(const struct window_work *work, size_t queue)
     return estimated > 0 && estimated < UNSTABLE ? waits / estimated : 1;
 }
 
-/* The estimate is right about what a replica more is worth; where the replay has told the wait, it
-   is also set to that.  The load in the last digits decides among those who wait for nothing. */
+/* Everything is ranked by the estimate, which looks at hundreds of numbers of replicas in the time
+   of one replay: it is right about what a replica more is worth; where the replay has told the
+   wait, it is also set to that.  The load in the last digits decides among those who wait for
+   nothing. */
 static double pressure_of(const struct window_work *work, size_t queue, int replicas,
                           double correction)
 {
@@ -187,7 +189,7 @@ static bool take_grants(const struct window_work *work, const struct layout *lay
 }
 
 /* Where the nodes that are added would make a zone weigh so much that a queue no longer survives
-   its loss, everything stays as it was. */
+   its loss, everything stays as it was, and the plan says so. */
 static void saturate(const struct window_work *work, struct layout *layout)
 {
     int *wanted = mem_new_array(work->model->queue_count, sizeof *wanted);
@@ -195,7 +197,8 @@ static void saturate(const struct window_work *work, struct layout *layout)
     for (size_t i = 0; i < work->model->queue_count; i++)
         wanted[i] = INT_MAX;
     grow(work, layout, wanted);
-    if (!take_grants(work, layout)) {
+    *work->is_withheld = !take_grants(work, layout);
+    if (*work->is_withheld) {
         (void)lay_out_needs(work, layout);
         (void)take_grants(work, layout);
     }

@@ -15,6 +15,7 @@ struct window_work {
     const struct estimate
         *estimates;              /* one a queue: what a replica is worth where they are scarce */
     struct allocate_need *needs; /* one a cluster: set */
+    bool *is_withheld;           /* set: what is left over stays so, for the sake of a queue */
 };
 
 /* Sets `needed`, `granted` and `lost` of each cell, writes the schedule; ret_missing is how many

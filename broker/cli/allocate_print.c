@@ -93,6 +93,10 @@ static void print_nodes(const struct allocate_plan *plan, size_t window, const c
     }
     if (plan->missing_nodes[window] > 0)
         printf("%-16s %d nodes are missing\n", name, plan->missing_nodes[window]);
+    if (plan->is_withheld[window])
+        printf("%-16s not saturated: with the nodes that are left over a zone would weigh so much "
+               "that a queue no longer survived its loss\n",
+               name);
 }
 
 void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan)
@@ -191,13 +195,15 @@ void allocate_print_json(const struct allocate_model *model, const struct alloca
 
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
-            json_array_append_new(windows, json_make("{s:s, s:b, s:i, s:o, s:o, s:o}", "window",
-                                                     model->windows->items[i].name, "is_met",
-                                                     plan->is_met[i], "missing_nodes",
-                                                     plan->missing_nodes[i], "queues",
-                                                     queues_json(model, plan, i), "workloads",
-                                                     workloads_json(plan->schedules[i]), "nodes",
-                                                     nodes_json(plan->schedules[i])));
+            json_array_append_new(
+                windows,
+                json_make("{s:s, s:b, s:b, s:i, s:o, s:o, s:o}", "window",
+                          model->windows->items[i].name, "is_met", plan->is_met[i], "is_saturated",
+                          model->is_saturated && plan->is_met[i] && !plan->is_withheld[i],
+                          "missing_nodes", plan->missing_nodes[i], "queues",
+                          queues_json(model, plan, i), "workloads",
+                          workloads_json(plan->schedules[i]), "nodes",
+                          nodes_json(plan->schedules[i])));
 
     client_print_json(root);
 }

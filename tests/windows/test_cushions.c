@@ -193,6 +193,56 @@ static void a_queue_that_stands_in_one_zone_cannot_survive_it(void **state)
     plant_clear(&plant);
 }
 
+static int most_in_zone(const struct allocate_plan *plan, size_t zone)
+{
+    int most = 0;
+
+    for (size_t window = 0; window < plan->window_count; window++) {
+        const struct schedule *schedule = plan->schedules[window];
+        int sum = 0;
+
+        for (size_t i = 0; i < schedule->nodes_count; i++)
+            sum += schedule->nodes[i].counts[zone];
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* All that is left over is in one zone: to spend it would put most nodes of a cluster there. */
+static void a_saturated_plan_keeps_what_has_to_survive_a_zone_and_says_so(void **state)
+{
+    struct plant plant;
+    int withheld = 0;
+
+    (void)state;
+    quick_plant(&plant);
+    plant.queues[0].survives_zone = true;
+
+    owned(allocate_plan) struct allocate_plan *lean = plan_of(&plant);
+
+    plant.model.is_saturated = true;
+    plant.reservation_nodes[0] = most_in_zone(lean, 0);
+    plant.reservation_nodes[1] = most_in_zone(lean, 1) + 8;
+
+    owned(allocate_plan) struct allocate_plan *full = plan_of(&plant);
+
+    assert_true(full->is_feasible);
+    for (size_t window = 0; window < full->window_count; window++) {
+        const struct allocate_cell *cell = &full->cells[window * 3];
+
+        assert_true(allocate_is_met(cell));
+        assert_false(lean->is_withheld[window]);
+        if (!full->is_withheld[window])
+            continue;
+        withheld++;
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(full->cells[window * 3 + i].granted,
+                             full->cells[window * 3 + i].needed);
+    }
+    assert_true(withheld > 0);
+    plant_clear(&plant);
+}
+
 static void a_full_cluster_leaves_the_rest_to_the_other(void **state)
 {
     struct plant plant;
@@ -312,6 +362,7 @@ int main(void)
         cmocka_unit_test(what_a_lost_node_leaves_is_enough),
         cmocka_unit_test(what_a_lost_zone_leaves_is_enough_in_the_worst_zone),
         cmocka_unit_test(a_queue_that_stands_in_one_zone_cannot_survive_it),
+        cmocka_unit_test(a_saturated_plan_keeps_what_has_to_survive_a_zone_and_says_so),
         cmocka_unit_test(a_full_cluster_leaves_the_rest_to_the_other),
         cmocka_unit_test(parts_in_any_order_are_the_whole),
         cmocka_unit_test(an_estimated_plan_is_near_the_replayed_one),

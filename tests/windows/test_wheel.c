@@ -231,7 +231,8 @@ static void an_overload_is_drained_and_counted(void **state)
     assert_true(wheel_run(wheel, 90, &unlimited, found));
     assert_int_equal(replay_report(arrivals, 90, &cell.setup.target, &exact, NULL), 0);
     assert_true(exact.classes[DEMAND_LOW].violations > 60000);
-    assert_true(llabs(found[DEMAND_LOW] - exact.classes[DEMAND_LOW].violations) < 600);
+    /* without the two hundred of the last twenty seconds it would be as many less */
+    assert_true(llabs(found[DEMAND_LOW] - exact.classes[DEMAND_LOW].violations) < 60);
     assert_int_equal(found[DEMAND_HIGH], 0);
     assert_false(wheel_run(wheel, 90, &few, found));
     assert_true(found[DEMAND_LOW] > 100 && found[DEMAND_LOW] < 10000);

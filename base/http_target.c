@@ -42,11 +42,18 @@ static bool is_loopback(const char *host)
     return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
 }
 
-/* The metadata servers of the clouds answer on the link only, and only in plain http. */
+/* The metadata servers of the clouds, and the agents that give keys to containers, answer on the
+   link only, and only in plain http. */
 static bool is_plain_allowed(const struct http_request *request, const char *host)
 {
-    return request->unix_socket || is_loopback(host) || strcmp(host, "169.254.169.254") == 0 ||
-           strcasecmp(host, "metadata.google.internal") == 0;
+    static const char *const servers[] = { "169.254.169.254", "metadata.google.internal",
+                                           "169.254.170.2",   "169.254.170.23",
+                                           "[fd00:ec2::23]",  "[fd00:ec2::254]" };
+
+    for (size_t i = 0; i < COUNT_OF(servers); i++)
+        if (strcasecmp(host, servers[i]) == 0)
+            return true;
+    return request->unix_socket || is_loopback(host);
 }
 
 static int check_scheme(const struct http_request *request, const char *scheme, const char *host,

@@ -1,20 +1,24 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The environment, then the ini file: [profile] sections with `key = value` lines, "#" and ";"
- * begin comments.
+ * The environment, then the files (aws_profile.c), then what the machine gives.
  */
 #include "providers/aws_credentials.h"
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/url.h"
+#include "providers/aws_profile.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CREDENTIALS_LIMIT = 1 << 20 };
+/* Each profile is a link, and one more role may follow: they fit into a chain. */
+enum { TOKEN_LIMIT = 20000, PROFILES_MAX = AWS_LINKS_MAX - 2 };
 
-static const char blanks[] = " \t\r";
+static const char container_host[] = "http://169.254.170.2";
+static const char metadata_url[] = "http://169.254.169.254";
 
 /* $name, when it has something in it. */
 static const char *environment(const char *name)
@@ -24,113 +28,275 @@ static const char *environment(const char *name)
     return value && value[0] ? value : NULL;
 }
 
-static bool keys_of_environment(struct aws_keys *keys)
+static void clear_secret(char **chars)
+{
+    if (*chars)
+        explicit_bzero(*chars, strlen(*chars));
+    mem_free(*chars);
+    *chars = NULL;
+}
+
+void aws_chain_clear(struct aws_chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        struct aws_link *link = &chain->links[i];
+
+        aws_keys_clear(&link->keys);
+        clear_secret(&link->token);
+        mem_free(link->role);
+        mem_free(link->session);
+        mem_free(link->external_id);
+        mem_free(link->token_file);
+        mem_free(link->url);
+    }
+    *chain = (struct aws_chain){ 0 };
+}
+
+char *aws_token_read(const char *path, struct error *err)
+{
+    owned(text) struct text *bytes = file_read(path, TOKEN_LIMIT, err);
+    size_t start;
+    size_t length;
+    char *token;
+
+    if (!bytes)
+        return NULL;
+    start = strspn(bytes->chars, " \t\r\n");
+    length = strcspn(bytes->chars + start, "\r\n");
+    token = text_format("%.*s", (int)length, bytes->chars + start);
+    length += start + strspn(bytes->chars + start + length, " \t\r\n");
+    if (token[0] == '\0')
+        error_set(err, ERROR_TRANSIENT, "%s: is empty", path);
+    else if (length != bytes->length)
+        error_set(err, ERROR_INVALID, "%s: expected one token and nothing else", path);
+    if (token[0] == '\0' || length != bytes->length)
+        clear_secret(&token);
+    explicit_bzero(bytes->chars, bytes->length);
+    return token;
+}
+
+static bool add_keys_of_environment(struct aws_chain *chain)
 {
     const char *id = environment("AWS_ACCESS_KEY_ID");
     const char *secret = environment("AWS_SECRET_ACCESS_KEY");
 
     if (!id || !secret)
         return false;
-    keys->id = mem_copy_chars(id);
-    keys->secret = mem_copy_chars(secret);
-    keys->token = mem_copy_chars(environment("AWS_SESSION_TOKEN"));
+    chain->links[chain->count++] = (struct aws_link){
+        .kind = AWS_KEYS,
+        .keys = { mem_copy_chars(id), mem_copy_chars(secret),
+                  mem_copy_chars(environment("AWS_SESSION_TOKEN")) },
+    };
     return true;
 }
 
-static char *path_of_file(void)
+static bool add_web_identity(struct aws_chain *chain)
 {
-    const char *said = environment("AWS_SHARED_CREDENTIALS_FILE");
-    const char *home = environment("HOME");
+    const char *role = environment("AWS_ROLE_ARN");
+    const char *file = environment("AWS_WEB_IDENTITY_TOKEN_FILE");
 
-    return said ? mem_copy_chars(said) : text_format("%s/.aws/credentials", home ?: "");
+    if (!role || !file)
+        return false;
+    chain->links[chain->count++] = (struct aws_link){
+        .kind = AWS_WEB_IDENTITY,
+        .role = mem_copy_chars(role),
+        .session = mem_copy_chars(environment("AWS_ROLE_SESSION_NAME")),
+        .token_file = mem_copy_chars(file),
+    };
+    return true;
 }
 
-/* Cuts blanks off both ends, in place. */
-static char *trim(char *chars)
+/* A token must not travel in plain text but to this machine and to the agents on its link. */
+static int check_container(const char *chars, struct error *err)
 {
-    size_t length;
+    static const char *const hosts[] = { "localhost", "::1", "169.254.170.2", "169.254.170.23",
+                                         "fd00:ec2::23" };
+    struct in_addr address;
+    struct url url;
 
-    chars += strspn(chars, blanks);
-    length = strlen(chars);
-    while (length > 0 && strchr(blanks, chars[length - 1]))
-        chars[--length] = '\0';
-    return chars;
+    if (url_parse(chars, &url, err) < 0)
+        return error_context(err, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    if (text_equal(url.scheme, "https") ||
+        (inet_pton(AF_INET, url.host, &address) == 1 && ntohl(address.s_addr) >> 24 == 127))
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(hosts); i++)
+        if (text_equal(url.host, hosts[i]))
+            return 0;
+    return error_set(err, ERROR_INVALID,
+                     "AWS_CONTAINER_CREDENTIALS_FULL_URI: plain http to %s, which is neither this "
+                     "machine nor an agent of AWS",
+                     url.host);
 }
 
-static void take_value(struct aws_keys *keys, const char *name, const char *value)
+/* 1: there is such an agent; 0: not. */
+static int add_container(struct aws_chain *chain, struct error *err)
 {
-    char **field = text_equal(name, "aws_access_key_id")       ? &keys->id
-                   : text_equal(name, "aws_secret_access_key") ? &keys->secret
-                   : text_equal(name, "aws_session_token")     ? &keys->token
-                                                               : NULL;
+    const char *path = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
 
-    if (!field || value[0] == '\0')
-        return;
-    if (*field)
-        explicit_bzero(*field, strlen(*field));
-    mem_free(*field);
-    *field = mem_copy_chars(value);
+    if (!path && !full)
+        return 0;
+
+    owned(chars) char *url = path ? text_format("%s%s", container_host, path)
+                                  : mem_copy_chars(full);
+
+    if (check_container(url, err) < 0)
+        return -1;
+    chain->links[chain->count++] = (struct aws_link){
+        .kind = AWS_CONTAINER,
+        .url = steal(&url),
+        .token_file = mem_copy_chars(environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")),
+        .token = mem_copy_chars(environment("AWS_CONTAINER_AUTHORIZATION_TOKEN")),
+    };
+    return 1;
 }
 
-/* Whether the profile is in the file at all. */
-static bool read_profile(char *chars, const char *profile, struct aws_keys *keys)
+static bool add_metadata(struct aws_chain *chain)
 {
-    bool is_inside = false;
-    bool is_found = false;
+    const char *url = environment("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?: metadata_url;
+    size_t length = strlen(url);
 
-    while (*chars) {
-        size_t length = strcspn(chars, "\n");
-        char *next = chars + length + (chars[length] == '\n');
+    if (text_equal(environment("AWS_EC2_METADATA_DISABLED"), "true"))
+        return false;
+    while (length > 0 && url[length - 1] == '/')
+        length--;
+    chain->links[chain->count++] = (struct aws_link){
+        .kind = AWS_METADATA,
+        .url = text_format("%.*s", (int)length, url),
+    };
+    return true;
+}
 
-        chars[length] = '\0';
+/* credential_source of a profile. */
+static int add_source(struct aws_chain *chain, const char *name, struct error *err)
+{
+    int found = 0;
 
-        char *line = trim(chars);
-        char *end = strchr(line, ']');
-        char *equals = strchr(line, '=');
+    if (text_equal(name, "Environment"))
+        found = add_keys_of_environment(chain);
+    else if (text_equal(name, "EcsContainer"))
+        found = add_container(chain, err);
+    else if (text_equal(name, "Ec2InstanceMetadata"))
+        found = add_metadata(chain);
+    if (found < 0)
+        return -1;
+    return found ? 0
+                 : error_set(err, ERROR_DENIED, "credential_source %s gives nothing here", name);
+}
 
-        if (line[0] == '[' && end) {
-            *end = '\0';
-            is_inside = text_equal(trim(line + 1), profile);
-            is_found = is_found || is_inside;
-        } else if (is_inside && line[0] != '#' && line[0] != ';' && equals) {
-            *equals = '\0';
-            take_value(keys, trim(line), trim(equals + 1));
-        }
-        chars = next;
+static void add_role(struct aws_chain *chain, const char *role, const char *session,
+                     const char *external_id)
+{
+    chain->links[chain->count++] = (struct aws_link){
+        .kind = AWS_ROLE,
+        .role = mem_copy_chars(role),
+        .session = mem_copy_chars(session),
+        .external_id = mem_copy_chars(external_id),
+    };
+}
+
+static int add_profile(struct aws_chain *chain, const struct aws_profiles *files, const char *name,
+                       int depth, struct error *err);
+
+/* What a profile with a role begins with. */
+static int add_base(struct aws_chain *chain, const struct aws_profiles *files, const char *name,
+                    struct aws_profile *profile, int depth, struct error *err)
+{
+    if (profile->source && !text_equal(profile->source, name))
+        return add_profile(chain, files, profile->source, depth + 1, err);
+    if (profile->source && profile->keys.id && profile->keys.secret) {
+        chain->links[chain->count++] = (struct aws_link){ .kind = AWS_KEYS, .keys = profile->keys };
+        profile->keys = (struct aws_keys){ 0 };
+        return 0;
     }
-    return is_found;
+    if (profile->credential_source)
+        return add_source(chain, profile->credential_source, err);
+    return error_set(err, ERROR_INVALID,
+                     "profile %s has a role_arn, and no source_profile, credential_source or "
+                     "web_identity_token_file to take it on with",
+                     name);
 }
 
-static int keys_of_file(const char *path, const char *profile, struct aws_keys *keys,
-                        struct error *err)
+static int add_profile(struct aws_chain *chain, const struct aws_profiles *files, const char *name,
+                       int depth, struct error *err)
+{
+    owned(aws_profile) struct aws_profile profile = { 0 };
+
+    if (depth == PROFILES_MAX)
+        return error_set(err, ERROR_INVALID, "profile %s: too many source_profiles in a row", name);
+    if (aws_profile_find(files, name, &profile, err) < 0)
+        return -1;
+    if (profile.role && profile.token_file) {
+        chain->links[chain->count++] = (struct aws_link){
+            .kind = AWS_WEB_IDENTITY,
+            .role = mem_copy_chars(profile.role),
+            .session = mem_copy_chars(profile.session),
+            .token_file = mem_copy_chars(profile.token_file),
+        };
+        return 0;
+    }
+    if (profile.role) {
+        if (add_base(chain, files, name, &profile, depth, err) < 0)
+            return -1;
+        add_role(chain, profile.role, profile.session, profile.external_id);
+        return 0;
+    }
+    if (!profile.keys.id || !profile.keys.secret)
+        return error_set(err, ERROR_DENIED,
+                         "no keys for AWS: %s has no aws_access_key_id and aws_secret_access_key "
+                         "in profile %s",
+                         files->credentials_path, name);
+    chain->links[chain->count++] = (struct aws_link){ .kind = AWS_KEYS, .keys = profile.keys };
+    profile.keys = (struct aws_keys){ 0 };
+    return 0;
+}
+
+static int add_files(struct aws_chain *chain, const struct aws_account *account, struct error *err)
+{
+    owned(aws_profiles) struct aws_profiles files = { 0 };
+    const char *profile = account->profile ?: environment("AWS_PROFILE");
+
+    if (aws_profiles_read(account->credentials, &files, err) < 0)
+        return -1;
+    return add_profile(chain, &files, profile ?: "default", 0, err);
+}
+
+static int add_first(struct aws_chain *chain, const struct aws_account *account, struct error *err)
 {
     struct error why = { 0 };
-    owned(text) struct text *bytes = file_read(path, CREDENTIALS_LIMIT, &why);
-    bool is_found;
+    int found;
 
-    if (!bytes)
-        return error_set(err, ERROR_DENIED, "no keys for AWS: not in the environment, and %s",
-                         why.text);
-    is_found = read_profile(bytes->chars, profile, keys);
-    explicit_bzero(bytes->chars, bytes->length);
-    if (is_found && keys->id && keys->secret)
+    if (account->credentials || account->profile)
+        return add_files(chain, account, err);
+    if (add_keys_of_environment(chain) || add_web_identity(chain))
         return 0;
-    return error_set(
-        err, ERROR_DENIED, "no keys for AWS: %s has no %s%s", path,
-        is_found ? "aws_access_key_id and aws_secret_access_key in profile " : "profile ", profile);
+    if (add_files(chain, account, &why) == 0)
+        return 0;
+    aws_chain_clear(chain);
+    if (environment("AWS_PROFILE") || why.kind != ERROR_DENIED) {
+        *err = why;
+        return -1;
+    }
+    found = add_container(chain, err);
+    if (found < 0)
+        return -1;
+    if (found || add_metadata(chain))
+        return 0;
+    *err = why;
+    return error_context(err, "no keys in the environment, no container's agent, no metadata "
+                              "server");
 }
 
-int aws_keys_read(const struct aws_account *account, struct aws_keys *ret_keys, struct error *err)
+int aws_chain_read(const struct aws_account *account, struct aws_chain *ret_chain,
+                   struct error *err)
 {
-    owned(chars) char *path = account->credentials ? mem_copy_chars(account->credentials)
-                                                   : path_of_file();
-    const char *profile = account->profile ?: environment("AWS_PROFILE");
-    owned(aws_keys) struct aws_keys keys = { 0 };
+    owned(aws_chain) struct aws_chain chain = { 0 };
 
-    if ((account->credentials || account->profile || !keys_of_environment(&keys)) &&
-        keys_of_file(path, profile ?: "default", &keys, err) < 0)
+    if (add_first(&chain, account, err) < 0)
         return -1;
-    *ret_keys = keys;
-    keys = (struct aws_keys){ 0 };
+    if (account->role)
+        add_role(&chain, account->role, environment("AWS_ROLE_SESSION_NAME"), account->external_id);
+    *ret_chain = chain;
+    chain = (struct aws_chain){ 0 };
     return 0;
 }

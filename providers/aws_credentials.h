@@ -1,20 +1,63 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where the keys for AWS come from: the environment, or the shared credentials file.  They are read
- * anew each time, so that whoever renews them in place is heard.
+ * Where keys for AWS come from, in the order of AWS's own clients: the environment, a web identity
+ * (IAM roles for service accounts), the shared files, the container's agent (EKS Pod Identity, ECS)
+ * and the instance's metadata server.  A chain says what to do: begin with its first link, and take
+ * on one role after the other.  Environment and files are read anew each time, so that whoever
+ * renews them in place is heard.
  */
 #pragma once
 
 #include "base/error.h"
 #include "providers/aws_signature.h"
 
+/* Texts that are not set are NULL. */
 struct aws_account {
     const char *credentials; /* path; NULL: $AWS_SHARED_CREDENTIALS_FILE, ~/.aws/credentials */
     const char *profile;     /* NULL: $AWS_PROFILE, "default" */
+    const char *region;
+    const char *role;        /* taken on at the end of the chain */
+    const char *external_id; /* that the role asks for */
 };
 
-/* Without a profile or a path said, $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY (and
-   $AWS_SESSION_TOKEN) come first.  ERROR_DENIED lists where was looked. */
-int aws_keys_read(const struct aws_account *account, struct aws_keys *ret_keys, struct error *err)
-    __attribute__((warn_unused_result));
+enum aws_link_kind {
+    AWS_KEYS,         /* keys */
+    AWS_WEB_IDENTITY, /* role, session, token_file */
+    AWS_CONTAINER,    /* url, and token or token_file where there is one */
+    AWS_METADATA,     /* url */
+    AWS_ROLE,         /* role, session, external_id; signed with the keys so far */
+};
+
+struct aws_link {
+    enum aws_link_kind kind;
+    struct aws_keys keys;
+    char *role;
+    char *session;
+    char *external_id;
+    char *token_file;
+    char *token;
+    char *url;
+};
+
+enum { AWS_LINKS_MAX = 6 };
+
+struct aws_chain {
+    struct aws_link links[AWS_LINKS_MAX];
+    size_t count;
+};
+
+/* Reads no network.  With a profile or a path said, only the files count; otherwise all places in
+   their order.  ERROR_DENIED says where was looked, and what lacks there. */
+int aws_chain_read(const struct aws_account *account, struct aws_chain *ret_chain,
+                   struct error *err) __attribute__((warn_unused_result));
+void aws_chain_clear(struct aws_chain *chain);
+
+/* One token and nothing else, from a file that may be renewed at any time; the caller frees it.  An
+   empty file is ERROR_TRANSIENT: it may be about to be written. */
+char *aws_token_read(const char *path, struct error *err) __attribute__((warn_unused_result));
+
+static inline void owned_aws_chain(struct aws_chain *chain)
+{
+    aws_chain_clear(chain);
+}

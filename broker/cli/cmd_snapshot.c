@@ -119,6 +119,8 @@ static struct source_settings settings_of(const struct config_source *source)
         .query = source->query,
         .region = source->region,
         .profile = source->profile,
+        .role = source->role,
+        .external_id = source->external_id,
         .metadata = source->metadata,
         .project = source->project,
         .namespace = source->namespace,

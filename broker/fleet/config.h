@@ -71,6 +71,8 @@ struct config_source {
     char *query;
     char *region;
     char *profile;
+    char *role;
+    char *external_id;
     char *credentials; /* absolute path */
     char *metadata;
     char *project;

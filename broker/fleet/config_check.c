@@ -232,6 +232,7 @@ static const struct {
     { "namespace", "cloudwatch" }, { "credentials", "cloudwatch monitoring" },
     { "metric", "cloudwatch" },    { "metadata", "monitoring" },
     { "dimension", "cloudwatch" }, { "project", "monitoring" },
+    { "role", "cloudwatch" },      { "external_id", "cloudwatch" },
 };
 
 static int check_source(const struct config *config, size_t at, struct error *err)
@@ -252,6 +253,9 @@ static int check_source(const struct config *config, size_t at, struct error *er
                               "is no key of a %s source (of %s)", kind, source_keys[i].kinds);
     if (!yaml_get(entry, needed))
         return yaml_error(err, entry, "a %s source needs %s", kind, needed);
+    if (source->external_id && !source->role)
+        return yaml_error(err, place_of(config, "sources", at, "external_id"),
+                          "is what a role asks for, and there is none");
     if (!text_equal(source->missing, "unknown") && !text_equal(source->missing, "zero"))
         return yaml_error(err, place_of(config, "sources", at, "missing"),
                           "expected unknown or zero, found \"%s\"", source->missing);

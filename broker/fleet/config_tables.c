@@ -161,8 +161,12 @@ static const struct setting source_settings[] = {
       "`sum(increase($arrivals[$step]))`. monitoring: the filter; absent: `$arrivals`" },
     { "region", SETTING_TEXT, SOURCE(region), "", 0, 0, "cloudwatch: us-east-1" },
     { "profile", SETTING_TEXT, SOURCE(profile), "", 0, 0,
-      "cloudwatch: profile of the credentials file; absent: the environment's keys, then "
-      "`default`" },
+      "cloudwatch: profile of the shared files; absent: the environment, a web identity, "
+      "`default`, the container's agent, the metadata server" },
+    { "role", SETTING_TEXT, SOURCE(role), "", 0, 0,
+      "cloudwatch: ARN of a role that is taken on with those keys" },
+    { "external_id", SETTING_TEXT, SOURCE(external_id), "", 0, 0,
+      "cloudwatch: that the role asks for" },
     { "credentials", SETTING_TEXT, SOURCE(credentials), "", 0, 0,
       "cloudwatch: path of the shared credentials file. monitoring: path of a service account's "
       "key; absent: the metadata server" },

@@ -29,6 +29,7 @@ static void forget_access(struct source_ask *ask)
         explicit_bzero(ask->bearer, strlen(ask->bearer));
     mem_free(ask->bearer);
     ask->bearer = NULL;
+    aws_keys_clear(&ask->keys);
     ask->has_word = false;
 }
 
@@ -47,15 +48,19 @@ static void call_next(struct source *source)
 {
     struct source_ask *next = next_ask(source);
 
-    if (next)
-        timer_set_sooner(next->timer, 0);
+    if (!next || next->is_begun)
+        return;
+    next->is_begun = true;
+    timer_set(next->timer, 0);
 }
 
 static void end_turn(struct source_ask *ask)
 {
     ask->turn = 0;
+    ask->is_begun = false;
     ask->attempts = 0;
     ask->is_renewed = false;
+    ask->is_corrected = false;
     forget_access(ask);
     call_next(ask->source);
 }
@@ -108,11 +113,29 @@ static void repeat_or_finish(struct source_ask *ask, const struct error *err)
     timer_set(ask->timer, wait_ms);
 }
 
+/* Keys that ended, and signatures of a clock that is wrong. */
+static bool renews_keys(struct source_ask *ask, const struct http_answer *answer)
+{
+    struct aws_login *login = ask->source->aws;
+    struct wall_time now = loop_wall(ask->source->world->loop);
+
+    if (!ask->is_corrected && aws_clock_correct(aws_login_clock(login), now, answer)) {
+        ask->is_corrected = true;
+        return true;
+    }
+    if (ask->is_renewed || answer->status == 200 || !strstr(answer->body, "ExpiredToken"))
+        return false;
+    ask->is_renewed = true;
+    return aws_login_reject(login, ask->keys.id);
+}
+
 /* Whether the access was what was wrong, and another one can be had. */
 static bool renews_access(struct source_ask *ask, const struct http_answer *answer)
 {
     const struct source *source = ask->source;
 
+    if (source->aws)
+        return renews_keys(ask, answer);
     if (!source->google || answer->status != 401 || ask->is_renewed)
         return false;
     ask->is_renewed = true;
@@ -139,7 +162,12 @@ static void on_answer(void *context, const struct http_answer *answer, const str
 static int send(struct source_ask *ask, struct error *err)
 {
     struct source *source = ask->source;
-    const struct source_access access = { ask->bearer };
+    struct wall_time now = loop_wall(source->world->loop);
+    const struct source_access access = {
+        .bearer = ask->bearer,
+        .keys = source->aws ? &ask->keys : NULL,
+        .now = source->aws ? aws_clock_now(aws_login_clock(source->aws), now) : now,
+    };
     owned(source_request) struct source_request request = { 0 };
     struct http_header headers[SOURCE_HEADERS_MAX];
 
@@ -166,7 +194,14 @@ static int send(struct source_ask *ask, struct error *err)
     return 0;
 }
 
-/* Whoever hears of the end may close the source: not from inside a call of the token. */
+/* Whoever hears of the end may close the source: not from inside a call of who gives access. */
+static void take_word(struct source_ask *ask, const struct error *err)
+{
+    ask->access_error = err ? *err : (struct error){ 0 };
+    ask->has_word = true;
+    timer_set(ask->timer, 0);
+}
+
 static void on_token(struct gcp_waiter *waiter, const char *token, const struct error *err)
 {
     struct source_ask *ask = (struct source_ask *)(void *)((char *)waiter -
@@ -174,21 +209,38 @@ static void on_token(struct gcp_waiter *waiter, const char *token, const struct 
 
     forget_access(ask);
     ask->bearer = mem_copy_chars(token);
-    ask->access_error = err ? *err : (struct error){ 0 };
-    ask->has_word = true;
-    timer_set(ask->timer, 0);
+    take_word(ask, err);
+}
+
+static void on_keys(struct aws_waiter *waiter, const struct aws_keys *keys, const struct error *err)
+{
+    struct source_ask *ask = (struct source_ask *)(void *)((char *)waiter -
+                                                           offsetof(struct source_ask, aws));
+
+    forget_access(ask);
+    if (keys)
+        ask->keys = (struct aws_keys){ mem_copy_chars(keys->id), mem_copy_chars(keys->secret),
+                                       mem_copy_chars(keys->token) };
+    take_word(ask, err);
+}
+
+static int ask_for_access(struct source_ask *ask, struct error *err)
+{
+    if (ask->source->google)
+        return gcp_token_ask(ask->source->google, &ask->google, err);
+    aws_login_ask(ask->source->aws, &ask->aws);
+    return 0;
 }
 
 static void ask_now(void *context)
 {
     struct source_ask *ask = context;
+    bool needs_access = ask->source->google || ask->source->aws;
     struct error err = ask->access_error;
     int result = -1;
 
-    if (ask->exchange || next_ask(ask->source) != ask)
-        return;
-    if (ask->source->google && !ask->has_word)
-        result = gcp_token_ask(ask->source->google, &ask->google, &err);
+    if (needs_access && !ask->has_word)
+        result = ask_for_access(ask, &err);
     else if (err.kind == ERROR_NONE)
         result = send(ask, &err);
     ask->has_word = false;
@@ -203,6 +255,7 @@ void source_ask_init(struct source_ask *ask, struct source *source,
     ask->source = source;
     ask->verbs = verbs;
     ask->google.ready = on_token;
+    ask->aws.ready = on_keys;
     ask->timer = timer_new(source->world->loop, ask_now, ask);
     ask->next = source->asks;
     source->asks = ask;
@@ -224,6 +277,8 @@ void source_ask_clear(struct source_ask *ask)
     ask->exchange = NULL;
     if (source->google)
         gcp_token_forget(source->google, &ask->google);
+    if (source->aws)
+        aws_login_forget(source->aws, &ask->aws);
     end_turn(ask);
     timer_free(ask->timer);
     while (*at != ask)

@@ -27,13 +27,17 @@ struct source_ask {
     struct source *source;
     const struct source_ask_verbs *verbs;
     uint64_t turn; /* the lowest is next; 0: asks nothing now */
+    bool is_begun; /* its turn has come */
     int attempts;
-    bool is_renewed; /* a refused access token was replaced once */
+    bool is_renewed;   /* a refused access token was replaced once */
+    bool is_corrected; /* the clock was, once */
     struct timer *timer;
     struct http_exchange *exchange;
     struct gcp_waiter google;
+    struct aws_waiter aws;
     bool has_word; /* about the access: it is there, or why not */
     char *bearer;
+    struct aws_keys keys;
     struct error access_error;
 };
 

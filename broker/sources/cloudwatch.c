@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "broker/sources/source_parts.h"
-#include "providers/aws_credentials.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -93,25 +92,24 @@ static char *make_host(const struct url *url)
     return is_usual ? text_format("%s", url->host) : text_format("%s:%d", url->host, url->port);
 }
 
-static int sign(const struct source *source, struct source_request *request, struct error *err)
+static int sign(const struct source_settings *settings, const struct source_access *access,
+                struct source_request *request, struct error *err)
 {
-    const struct source_settings *settings = source->settings;
-    struct aws_account account = { settings->credentials, settings->profile };
-    struct aws_scope scope = { settings->region, "monitoring", loop_wall(source->world->loop) };
-    owned(aws_keys) struct aws_keys keys = { 0 };
+    const struct aws_keys *keys = access->keys;
+    const struct aws_scope scope = { settings->region, "monitoring", access->now };
     struct http_header headers[SOURCE_HEADERS_MAX + 1];
     char time[AWS_TIME_SIZE];
     struct url url;
 
-    if (url_parse(request->url, &url, err) < 0 || aws_keys_read(&account, &keys, err) < 0)
+    if (url_parse(request->url, &url, err) < 0)
         return -1;
 
     owned(chars) char *host = make_host(&url);
 
     aws_time(scope.at, time);
     source_request_header(request, "X-Amz-Date", "", time);
-    if (keys.token)
-        source_request_header(request, "X-Amz-Security-Token", "", keys.token);
+    if (keys->token)
+        source_request_header(request, "X-Amz-Security-Token", "", keys->token);
     headers[0] = (struct http_header){ "Host", host };
     for (size_t i = 0; i < request->header_count; i++)
         headers[i + 1] = (struct http_header){ request->headers[i].name,
@@ -125,7 +123,7 @@ static int sign(const struct source *source, struct source_request *request, str
         .body = request->body->chars,
         .body_size = request->body->length,
     };
-    owned(chars) char *authorization = aws_sign(&keys, &scope, &to_sign);
+    owned(chars) char *authorization = aws_sign(keys, &scope, &to_sign);
 
     source_request_header(request, "Authorization", "", authorization);
     return 0;
@@ -140,7 +138,6 @@ static int cloudwatch_write(const struct source *source, const struct source_par
     const char *domain = text_starts_with(settings->region, "cn-") ? "amazonaws.com.cn"
                                                                    : "amazonaws.com";
 
-    (void)access;
     request->method = HTTP_POST;
     request->url = settings->endpoint
                        ? mem_copy_chars(settings->endpoint)
@@ -150,7 +147,7 @@ static int cloudwatch_write(const struct source *source, const struct source_par
     source_request_header(request, "Content-Type", "", "application/x-amz-json-1.0");
     source_request_header(request, "X-Amz-Target", "",
                           "GraniteServiceVersion20100801.GetMetricData");
-    return sign(source, request, err);
+    return sign(settings, access, request, err);
 }
 
 /* "com.amazon#InvalidNextToken:http://..." is InvalidNextToken; the header, which older clients
@@ -297,6 +294,7 @@ const struct source_kind source_cloudwatch = {
     .lines_max = METRICS_MAX,
     .steps_max = POINTS_MAX,
     .points_max = POINTS_MAX,
+    .is_aws = true,
     .open = cloudwatch_open,
     .check = cloudwatch_check,
     .write = cloudwatch_write,

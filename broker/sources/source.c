@@ -41,6 +41,17 @@ static int open_parts(struct source *source, struct error *err)
         if (!source->google)
             return -1;
     }
+    if (source->kind->is_aws) {
+        const struct aws_account account = {
+            .credentials = settings->credentials,
+            .profile = settings->profile,
+            .region = settings->region,
+            .role = settings->role,
+            .external_id = settings->external_id,
+        };
+
+        source->aws = aws_login_new(source->world, &account);
+    }
     return source->kind->open(source, err);
 }
 
@@ -72,6 +83,7 @@ void source_close(struct source *source)
     while (source->asks)
         source->asks->verbs->free(source->asks);
     gcp_token_free(source->google);
+    aws_login_free(source->aws);
     text_free(source->ca);
     mem_free(source);
 }

@@ -36,6 +36,8 @@ struct source_settings {
     const char *query;
     const char *region;
     const char *profile;
+    const char *role;
+    const char *external_id;
     const char *metadata;
     const char *project;
     const char *namespace;

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/http.h"
 #include "broker/sources/source.h"
+#include "providers/aws_login.h"
 #include "providers/gcp_token.h"
 
 enum { SOURCE_HEADERS_MAX = 8 };
@@ -46,7 +47,9 @@ struct source_request {
 
 /* What a request proves with who asks. */
 struct source_access {
-    const char *bearer; /* of Google; NULL elsewhere */
+    const char *bearer;          /* of Google; NULL elsewhere */
+    const struct aws_keys *keys; /* of AWS; NULL elsewhere */
+    struct wall_time now;        /* by the clock of who is asked */
 };
 
 struct source_kind {
@@ -55,6 +58,7 @@ struct source_kind {
     size_t steps_max;  /* of one line in one request; 0: any number */
     size_t points_max; /* of all lines in one request; 0: any number */
     bool is_google;    /* asks with an access token */
+    bool is_aws;       /* signs with keys */
 
     int (*open)(const struct source *source, struct error *err);
     /* Whether the source still keeps points of that step; NULL: it does. */
@@ -73,6 +77,7 @@ struct source {
     const struct source_settings *settings;
     const struct source_kind *kind;
     struct gcp_token *google;
+    struct aws_login *aws;
     struct text *ca;
     struct http_tls tls;
     struct source_ask *asks; /* all that are asked, or may be */

@@ -243,6 +243,8 @@ static void keys_of_sources(struct text *said, const struct text *good)
         { { "sources.metrics.missing", "nothing" } },
         { { "sources.aws.region", NULL } },
         { { "sources.aws.token", "t" } },
+        { { "sources.aws.role", NULL } },
+        { { "sources.metrics.role", "r" } },
         { { "sources.google.project", NULL } },
         { { "sources", "{}" } },
         { { "queues.chat-large.source", NULL } },

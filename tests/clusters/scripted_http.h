@@ -23,6 +23,7 @@ struct script_step {
     enum error_kind fails; /* after the answer, when status is 200 and the body is streamed */
     const char *retry_after;
     const char *header; /* value of Metadata-Flavor in the answer */
+    const char *date;   /* Date of the answer; NULL: none */
     int64_t delay_ms;   /* before the answer, and before each further piece */
     bool hangs;         /* never ends */
 };
@@ -37,6 +38,7 @@ struct scripted_http {
     int in_flight;
     char authorization[512]; /* of the last request */
     char content_type[64];
+    char aws_time[32]; /* X-Amz-Date */
     char body[4096];
     bool is_mutation;
 };
@@ -69,13 +71,20 @@ static inline void script_finish(struct http_exchange *exchange)
     script_exchange_free(exchange);
 
     struct error err = { 0 };
-    struct http_header headers[] = { { "Metadata-Flavor", step->header ?: "" } };
+    struct http_header headers[2];
+    size_t header_count = 0;
+
+    if (step->header)
+        headers[header_count++] = (struct http_header){ "Metadata-Flavor", step->header };
+    if (step->date)
+        headers[header_count++] = (struct http_header){ "Date", step->date };
+
     struct http_answer answer = {
         .status = step->status,
         .body = is_streamed ? "" : step->answer ?: "",
         .retry_after_ms = step->retry_after ? (step->retry_after[0] - '0') * (int64_t)1000 : 0,
         .headers = headers,
-        .header_count = step->header ? 1 : 0,
+        .header_count = header_count,
     };
     answer.body_size = strlen(answer.body);
     if (step->fails != ERROR_NONE)
@@ -126,6 +135,8 @@ script_send(struct http *http, const struct http_request *request, http_done_fn 
     const char *type = http_header_find(headers, request->header_count, "Content-Type");
     text_copy(script->authorization, sizeof script->authorization, authorization ?: "");
     text_copy(script->content_type, sizeof script->content_type, type ?: "");
+    text_copy(script->aws_time, sizeof script->aws_time,
+              http_header_find(headers, request->header_count, "X-Amz-Date") ?: "");
     text_copy(script->body, sizeof script->body, request->body ?: "");
     script->is_mutation = request->is_mutation;
     text_add(script->transcript, "%06d %s %s%s%s\n", (int)loop_now(script->loop),

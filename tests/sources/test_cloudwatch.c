@@ -258,6 +258,87 @@ static void keys_come_from_the_profile_that_is_named(void **state)
     }
 }
 
+#define STS "https://sts.us-east-1.amazonaws.com/"
+#define LENT(id)                                                                                   \
+    "<C><AccessKeyId>" id "</AccessKeyId><SecretAccessKey>S</SecretAccessKey><SessionToken>T"      \
+    "</SessionToken><Expiration>2026-11-18T01:00:00Z</Expiration></C>"
+
+static struct script_step lend(const char *id)
+{
+    return (struct script_step){ .method = HTTP_POST, .url = STS, .status = 200, .answer = id };
+}
+
+static void keys_that_end_within_a_fetch_are_replaced(void **state)
+{
+    const struct script_step steps[] = {
+        lend(LENT("ONE")),
+        answer(200, PAGE("PartialData", "1794787200", "3", "p2")),
+        answer(400, "{\"__type\":\"ExpiredTokenException\"}"),
+        lend(LENT("TWO")),
+        answer(200, LAST("Complete", "1794787260", "4")),
+    };
+    struct source_settings with_role = plain;
+    struct source_bench bench;
+
+    (void)state;
+    with_role.role = "arn:aws:iam::1:role/r";
+    bench_open(&bench, &with_role, steps, COUNT_OF(steps));
+    bench_fetch(&bench, &chat, 1, 2);
+    if (!bench.demand)
+        fail_msg("%s", bench.err.text);
+    expect_counts(&bench.demand->series[0], DEMAND_LOW, "3 4");
+    assert_non_null(strstr(bench.script->authorization, "Credential=TWO/"));
+    bench_close(&bench);
+}
+
+static void keys_that_cannot_be_had_end_the_fetch(void **state)
+{
+    const struct script_step step = {
+        .method = HTTP_POST,
+        .url = STS,
+        .status = 403,
+        .answer = "<Error><Code>AccessDenied</Code></Error>",
+    };
+    struct source_settings with_role = plain;
+    struct source_bench bench;
+
+    (void)state;
+    with_role.role = "arn:aws:iam::1:role/r";
+    bench_open(&bench, &with_role, &step, 1);
+    bench_fetch(&bench, &chat, 1, 2);
+    assert_int_equal(bench.err.kind, ERROR_DENIED);
+    assert_string_equal(bench.err.text, "source aws, queue chat: keys for AWS: AssumeRole: "
+                                        "refused: 403 AccessDenied");
+    bench_close(&bench);
+}
+
+/* The bench's clock shows 2026-11-18T00:00:00Z. */
+static void a_wrong_clock_is_corrected(void **state)
+{
+    static const char skewed[] = "{\"__type\":\"RequestTimeTooSkewed\"}";
+    struct script_step steps[] = { answer(403, skewed),
+                                   answer(200, PAGE("PartialData", "1794787200", "3", "p2")),
+                                   answer(200, LAST("Complete", "1794787260", "4")) };
+    struct source_bench bench;
+
+    (void)state;
+    steps[0].date = "Wed, 18 Nov 2026 00:20:00 GMT";
+    bench_open(&bench, &plain, steps, COUNT_OF(steps));
+    bench_fetch(&bench, &chat, 1, 2);
+    if (!bench.demand)
+        fail_msg("%s", bench.err.text);
+    assert_string_equal(bench.script->aws_time, "20261118T002000Z"); /* the second page's too */
+    assert_int_equal(source_effort(bench.source).requests, 3);
+    bench_close(&bench);
+    steps[1] = answer(403, skewed);
+    steps[1].date = "Wed, 18 Nov 2026 00:40:00 GMT";
+    bench_open(&bench, &plain, steps, 2);
+    bench_fetch(&bench, &chat, 1, 2);
+    assert_int_equal(bench.err.kind, ERROR_DENIED);
+    assert_int_equal(source_effort(bench.source).requests, 2);
+    bench_close(&bench);
+}
+
 /* Real sockets, real time. */
 struct live {
     struct loop *loop;
@@ -493,6 +574,9 @@ int main(void)
         cmocka_unit_test(pages_without_an_end_are_refused),
         cmocka_unit_test(minutes_are_kept_for_fifteen_days),
         cmocka_unit_test(keys_come_from_the_profile_that_is_named),
+        cmocka_unit_test(keys_that_end_within_a_fetch_are_replaced),
+        cmocka_unit_test(keys_that_cannot_be_had_end_the_fetch),
+        cmocka_unit_test(a_wrong_clock_is_corrected),
         cmocka_unit_test(a_week_of_minutes_goes_ten_queues_a_page),
         cmocka_unit_test(pages_throttles_and_lost_tokens_change_nothing),
         cmocka_unit_test(other_keys_are_refused),

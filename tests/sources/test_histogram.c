@@ -54,18 +54,21 @@ static void ask(struct source_bench *bench, const struct source_histogram *of, s
         assert_int_equal(heard->calls, 0);
 }
 
-#define GOOD                                                                                              \
-    ANSWER(SERIES("0.5", "[1794873600,\"300\"],[1794960000,\"300\"]") "," SERIES("+Inf", "[179487"        \
-                                                                                         "3600,"          \
-                                                                                         "\"600\""        \
-                                                                                         "],["            \
-                                                                                         "1794960"        \
-                                                                                         "000,"           \
-                                                                                         "\"600\""        \
-                                                                                         "]") "," SERIES( \
-        "1", "[1794873600,\"600\"],[1794960000,\"600\"]") "," SERIES("sum",                               \
-                                                                     "[1794873600,\"300\"],["             \
-                                                                     "1794960000,\"300\"]"))
+#define GOOD                                                                                       \
+    ANSWER(SERIES("0.5", "[1794873600,\"300\"],[1794960000,\"300\"]") "," SERIES(                  \
+        "+Inf",                                                                                    \
+        "[179487"                                                                                  \
+        "3600,"                                                                                    \
+        "\"600\""                                                                                  \
+        "],["                                                                                      \
+        "1794960"                                                                                  \
+        "000,"                                                                                     \
+        "\"600\""                                                                                  \
+        "]") "," SERIES("1", "[1794873600,\"600\"],[1794960000,\"600\"]") "," SERIES("sum",        \
+                                                                                     "[1794873600" \
+                                                                                     ",\"300\"],[" \
+                                                                                     "1794960000," \
+                                                                                     "\"300\"]"))
 
 static void days_are_added_up(void **state)
 {
@@ -200,6 +203,31 @@ static void questions_take_turns(void **state)
     bench_close(&bench);
 }
 
+static void a_question_does_not_shorten_the_wait_of_another(void **state)
+{
+    struct script_step steps[3];
+    struct source_bench bench;
+    struct heard heards[2];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(steps); i++)
+        steps[i] = answer(i == 0 ? 429 : 200, i == 0 ? "" : GOOD);
+    steps[0].retry_after = "5";
+    bench_open(&bench, &settings, steps, COUNT_OF(steps));
+    ask(&bench, &histogram, &heards[0]);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 1000);
+    ask(&bench, &histogram, &heards[1]);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 3900);
+    assert_int_equal(source_effort(bench.source).requests, 1);
+    loop_run(bench.loop);
+    assert_int_equal(source_effort(bench.source).requests, 3);
+    for (size_t i = 0; i < COUNT_OF(heards); i++) {
+        assert_non_null(heards[i].shape);
+        service_shape_free(heards[i].shape);
+    }
+    bench_close(&bench);
+}
+
 static void a_source_may_be_closed_while_questions_wait(void **state)
 {
     struct script_step step = answer(200, GOOD);
@@ -224,6 +252,7 @@ int main(void)
         cmocka_unit_test(what_is_no_histogram_is_refused),
         cmocka_unit_test(a_name_that_is_none_is_not_asked_for),
         cmocka_unit_test(questions_take_turns),
+        cmocka_unit_test(a_question_does_not_shorten_the_wait_of_another),
         cmocka_unit_test(a_source_may_be_closed_while_questions_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

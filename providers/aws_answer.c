@@ -1,0 +1,171 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the answers to aws_exchange.c mean.  Nothing of a body gets into an error but a code: the
+ * rest may be keys.
+ */
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "providers/aws_exchange.h"
+
+#include <string.h>
+
+enum { VALUE_MAX = 16 * 1024, CODE_SIZE = 64 };
+
+void aws_lease_clear(struct aws_lease *lease)
+{
+    aws_keys_clear(&lease->keys);
+}
+
+void aws_metadata_clear(struct aws_metadata_talk *talk)
+{
+    if (talk->session)
+        explicit_bzero(talk->session, strlen(talk->session));
+    mem_free(talk->session);
+    mem_free(talk->role);
+    *talk = (struct aws_metadata_talk){ 0 };
+}
+
+static bool is_value(const char *chars)
+{
+    for (const char *at = chars; *at; at++)
+        if (*at <= ' ' || *at > '~')
+            return false;
+    return chars[0] != '\0' && strlen(chars) <= VALUE_MAX;
+}
+
+/* The keys must be whole, and must be good for some time yet when they come. */
+static int make_lease(const char *id, const char *secret, const char *token, const char *ends,
+                      struct aws_lease *ret_lease, struct error *err)
+{
+    struct aws_lease lease = { 0 };
+
+    if (!id || !secret || !token || !ends || !is_value(id) || !is_value(secret) || !is_value(token))
+        return error_set(err, ERROR_CORRUPT, "the answer has no whole set of keys");
+    if (wall_parse(ends, false, &lease.ends, NULL) < 0)
+        return error_set(err, ERROR_CORRUPT, "the answer does not say when its keys end");
+    lease.keys = (struct aws_keys){ mem_copy_chars(id), mem_copy_chars(secret),
+                                    mem_copy_chars(token) };
+    *ret_lease = lease;
+    return 0;
+}
+
+/* What is between <name> and </name>, which has no elements in it; NULL when it is not there.  The
+   caller frees it. */
+static char *element(const char *body, const char *name)
+{
+    owned(chars) char *open = text_format("<%s>", name);
+    owned(chars) char *close = text_format("</%s>", name);
+    const char *start = strstr(body, open);
+    const char *end = start ? strstr(start, close) : NULL;
+
+    if (!end)
+        return NULL;
+    start += strlen(open);
+    if (memchr(start, '<', (size_t)(end - start)) || memchr(start, '&', (size_t)(end - start)))
+        return NULL;
+    return text_format("%.*s", (int)(end - start), start);
+}
+
+static void forget(char *chars)
+{
+    if (chars)
+        explicit_bzero(chars, strlen(chars));
+    mem_free(chars);
+}
+
+static int refuse(const struct http_answer *answer, const char *code, struct error *err)
+{
+    static const struct {
+        const char *part;
+        enum error_kind kind;
+    } codes[] = {
+        { "Throttl", ERROR_THROTTLED },
+        { "SlowDown", ERROR_THROTTLED },
+        { "RequestLimit", ERROR_THROTTLED },
+        { "IDPCommunicationError", ERROR_TRANSIENT },
+        { "ServiceUnavailable", ERROR_TRANSIENT },
+        { "InternalFailure", ERROR_TRANSIENT },
+    };
+    enum error_kind kind = answer->status == 429                            ? ERROR_THROTTLED
+                           : answer->status == 408 || answer->status >= 500 ? ERROR_TRANSIENT
+                                                                            : ERROR_DENIED;
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (strstr(code, codes[i].part))
+            kind = codes[i].kind;
+    error_set(err, kind, "refused: %d %.60s", answer->status, code);
+    if (err)
+        err->retry_after_ms = answer->retry_after_ms;
+    return -1;
+}
+
+int aws_answer_sts(const struct http_answer *answer, struct aws_lease *ret_lease, struct error *err)
+{
+    int result;
+
+    if (answer->status != 200) {
+        owned(chars) char *code = element(answer->body, "Code");
+
+        return refuse(answer, code ?: "", err);
+    }
+
+    char *id = element(answer->body, "AccessKeyId");
+    char *secret = element(answer->body, "SecretAccessKey");
+    char *token = element(answer->body, "SessionToken");
+    owned(chars) char *ends = element(answer->body, "Expiration");
+
+    result = make_lease(id, secret, token, ends, ret_lease, err);
+    forget(id);
+    forget(secret);
+    forget(token);
+    return result;
+}
+
+/* The same JSON from an agent and a metadata server; the latter may say with 200 that it failed. */
+static int read_keys(const struct http_answer *answer, struct aws_lease *ret_lease,
+                     struct error *err)
+{
+    owned(json) json_t *body = json_parse_foreign(answer->body, answer->body_size, "keys", NULL);
+    const char *code = json_text_or(body, "Code", json_text_or(body, "code", ""));
+
+    if (answer->status != 200)
+        return refuse(answer, code, err);
+    if (!body)
+        return error_set(err, ERROR_CORRUPT, "the answer is no JSON");
+    if (code[0] && !text_equal(code, "Success"))
+        return error_set(err, ERROR_TRANSIENT, "failed: %.60s", code);
+    return make_lease(
+        json_text_or(body, "AccessKeyId", NULL), json_text_or(body, "SecretAccessKey", NULL),
+        json_text_or(body, "Token", NULL), json_text_or(body, "Expiration", NULL), ret_lease, err);
+}
+
+int aws_answer_container(const struct http_answer *answer, struct aws_lease *ret_lease,
+                         struct error *err)
+{
+    return read_keys(answer, ret_lease, err);
+}
+
+int aws_answer_metadata(const struct http_answer *answer, struct aws_metadata_talk *talk,
+                        struct aws_lease *ret_lease, struct error *err)
+{
+    if (talk->step == AWS_METADATA_KEYS)
+        return read_keys(answer, ret_lease, err) < 0 ? -1 : 1;
+    if (answer->status == 404 && talk->step == AWS_METADATA_NAME)
+        return error_set(err, ERROR_DENIED, "the instance has no role");
+    if (answer->status != 200)
+        return refuse(answer, "", err);
+
+    size_t length = strcspn(answer->body, "\r\n");
+    char *line = text_format("%.*s", (int)length, answer->body);
+
+    if (!is_value(line) || (talk->step == AWS_METADATA_NAME && strpbrk(line, "/?#%"))) {
+        forget(line);
+        return error_set(err, ERROR_CORRUPT, "the answer is no %s",
+                         talk->step == AWS_METADATA_NAME ? "name of a role" : "token");
+    }
+    *(talk->step == AWS_METADATA_SESSION ? &talk->session : &talk->role) = line;
+    talk->step++;
+    return 0;
+}

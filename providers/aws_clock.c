@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Some codes can only mean the clock.  Others mean it when the clocks are far enough apart, and a
+ * wrong key otherwise.
+ */
+#include "providers/aws_clock.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *code;
+    int64_t apart_ms; /* at least, to be believed */
+} codes[] = {
+    { "RequestTimeTooSkewed", 10 * SECOND_MS },
+    { "RequestExpired", 10 * SECOND_MS },
+    { "RequestInTheFuture", 10 * SECOND_MS },
+    { "InvalidSignatureException", 4 * MINUTE_MS },
+    { "SignatureDoesNotMatch", 4 * MINUTE_MS },
+    { "AuthFailure", 4 * MINUTE_MS },
+    { "IncompleteSignatureException", 4 * MINUTE_MS },
+};
+
+bool aws_clock_parse_date(const char *chars, struct wall_time *ret_wall)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    char month[4];
+    char end = '\0';
+    int day, year, hour, minute, second, used = 0;
+
+    if (sscanf(chars, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n%c", &day, month, &year,
+               &hour, &minute, &second, &used, &end) < 6 ||
+        used == 0 || end != '\0')
+        return false;
+
+    const char *at = strstr(months, month);
+
+    if (!at || strlen(month) != 3 || (at - months) % 3 != 0 || day < 1 || day > 31 || year < 1970 ||
+        hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+        return false;
+    ret_wall->ms = civil_day(year, (int)(at - months) / 3 + 1, day) * DAY_MS +
+                   hour * (int64_t)HOUR_MS + minute * (int64_t)MINUTE_MS +
+                   second * (int64_t)SECOND_MS;
+    return true;
+}
+
+bool aws_clock_correct(struct aws_clock *clock, struct wall_time ours,
+                       const struct http_answer *answer)
+{
+    static const char *const places[] = { "x-amzn-query-error", "x-amzn-errortype" };
+    const char *date = http_header_find(answer->headers, answer->header_count, "Date");
+    struct wall_time theirs;
+
+    if (answer->status < 400 || answer->status >= 500 || !date ||
+        !aws_clock_parse_date(date, &theirs))
+        return false;
+
+    int64_t ahead_ms = theirs.ms - ours.ms;
+    int64_t apart_ms = llabs(ahead_ms - clock->ahead_ms);
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++) {
+        bool is_named = strstr(answer->body, codes[i].code);
+
+        for (size_t at = 0; at < COUNT_OF(places); at++) {
+            const char *said = http_header_find(answer->headers, answer->header_count, places[at]);
+
+            is_named = is_named || (said && strstr(said, codes[i].code));
+        }
+        if (is_named && apart_ms >= codes[i].apart_ms) {
+            clock->ahead_ms = ahead_ms;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * By how much AWS's clock is ahead of ours.  Signatures hold for some minutes; a machine whose
+ * clock is further off is refused, and the refusal tells the time.
+ */
+#pragma once
+
+#include "base/http.h"
+#include "base/timestamp.h"
+
+#include <stdbool.h>
+
+struct aws_clock {
+    int64_t ahead_ms;
+};
+
+/* When a request that is signed now is signed. */
+static inline struct wall_time aws_clock_now(const struct aws_clock *clock, struct wall_time ours)
+{
+    return (struct wall_time){ ours.ms + clock->ahead_ms };
+}
+
+/* Whether the answer refused a signature for its time, and says in Date what the time is: then the
+   clock is set by it, and the request may be signed again, once. */
+bool aws_clock_correct(struct aws_clock *clock, struct wall_time ours,
+                       const struct http_answer *answer);
+
+/* "Sat, 21 Nov 2026 12:52:20 GMT"; false for anything else. */
+bool aws_clock_parse_date(const char *chars, struct wall_time *ret_wall);

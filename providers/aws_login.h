@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Keys for AWS that are good now: the chain of aws_credentials.h is walked when the ones at hand
+ * end soon, once for all who ask meanwhile.  Keys that last for ever are read anew each time.
+ */
+#pragma once
+
+#include "base/world.h"
+#include "providers/aws_clock.h"
+#include "providers/aws_credentials.h"
+
+struct aws_login;
+
+/* Embedded in whatever waits. */
+struct aws_waiter {
+    struct aws_waiter *next;
+    /* keys are borrowed and valid during the call; err says why there are none.  Must not free the
+       struct aws_login. */
+    void (*ready)(struct aws_waiter *waiter, const struct aws_keys *keys, const struct error *err);
+};
+
+/* What the account points to must outlive it.  Nothing is read or sent yet. */
+struct aws_login *aws_login_new(struct world *world, const struct aws_account *account)
+    __attribute__((returns_nonnull, warn_unused_result));
+void aws_login_free(struct aws_login *login);
+
+/* ready is called once, in a later turn. */
+void aws_login_ask(struct aws_login *login, struct aws_waiter *waiter);
+
+/* The waiter does not wait any more (legal when it does not). */
+void aws_login_forget(struct aws_login *login, struct aws_waiter *waiter);
+
+/* The cloud refused keys of that id: the next one who asks gets new ones.  False when there are no
+   others to be had: they last for ever. */
+bool aws_login_reject(struct aws_login *login, const char *id);
+
+/* For all that is signed with its keys. */
+struct aws_clock *aws_login_clock(struct aws_login *login);

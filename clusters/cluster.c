@@ -1,16 +1,20 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A cluster: its session, its snapshot and the two watches that feed it.
+ * A cluster: its session, its snapshot and the watches that feed it.
  */
 #include "clusters/cluster.h"
 
+#include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "clusters/cluster_session.h"
 #include "clusters/kube_config.h"
 #include "clusters/kube_watch.h"
 
 #include <stdlib.h>
+
+enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS, DISCOVERY_TIMEOUT_MS = 15 * SECOND_MS };
 
 struct cluster {
     struct world *world;
@@ -19,6 +23,10 @@ struct cluster {
     struct snapshot snapshot;
     struct kube_watch *nodes;
     struct kube_watch *pods;
+    struct kube_watch *budgets; /* NULL: it is not known which version the server has */
+    struct timer *discovery_timer;
+    int discovery_failures;
+    const char *policy_version;
     struct timer *news_timer; /* many changes of one turn are one piece of news */
     cluster_news_fn news;
     void *news_context;
@@ -27,6 +35,7 @@ struct cluster {
 static void on_changed(void *context)
 {
     struct cluster *cluster = context;
+    cluster->snapshot.budgets_are_known = cluster->budgets && kube_watch_is_known(cluster->budgets);
     cluster->snapshot.is_known = kube_watch_is_known(cluster->nodes) &&
                                  kube_watch_is_known(cluster->pods);
     timer_set_sooner(cluster->news_timer, 0);
@@ -36,6 +45,63 @@ static void on_news(void *context)
 {
     struct cluster *cluster = context;
     cluster->news(cluster->news_context);
+}
+
+static struct kube_watch *watch_budgets(struct cluster *cluster, const struct kube_kind *kind)
+{
+    struct snapshot *snapshot = &cluster->snapshot;
+    struct kube_store store = { &snapshot->budgets, snapshot->unreadable,
+                                &snapshot->budgets_seen_ms, &snapshot->budgets_by_namespace,
+                                snapshot->texts };
+
+    return kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
+}
+
+static bool has_version(const json_t *group, const char *version)
+{
+    size_t at = 0;
+    const json_t *one = NULL;
+    json_array_foreach(json_object_get(group, "versions"), at, one)
+    {
+        if (text_equal(json_text_or(one, "groupVersion", ""), version))
+            return true;
+    }
+    return false;
+}
+
+static void on_discovered(void *context, const json_t *body, const struct error *err)
+{
+    struct cluster *cluster = context;
+    int64_t wait_ms = DISCOVERY_RETRY_MS;
+    const struct kube_kind *kind = has_version(body, "policy/v1")        ? &kube_budgets
+                                   : has_version(body, "policy/v1beta1") ? &kube_old_budgets
+                                                                         : NULL;
+
+    if (!kind) {
+        if (cluster->discovery_failures++ == 0)
+            log_warn("budgets_unknown", FIELD_TEXT("cluster", cluster->name),
+                     FIELD_TEXT("text", err ? err->text : "the server has no policy API"));
+        if (err && err->retry_after_ms > wait_ms)
+            wait_ms = err->retry_after_ms;
+        timer_set(cluster->discovery_timer, wait_ms);
+        return;
+    }
+    cluster->policy_version = kind == &kube_budgets ? "policy/v1" : "policy/v1beta1";
+    cluster->budgets = watch_budgets(cluster, kind);
+    kube_watch_start(cluster->budgets);
+}
+
+static void discover(void *context)
+{
+    struct cluster *cluster = context;
+    struct kube_call call = {
+        .verb = KUBE_READ,
+        .priority = HTTP_INVENTORY,
+        .target = "/apis/policy",
+        .timeout_ms = DISCOVERY_TIMEOUT_MS,
+    };
+
+    kube_send(cluster->session, &call, on_discovered, cluster);
 }
 
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
@@ -55,6 +121,8 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
     cluster->name = mem_copy_chars(settings->name);
     cluster->session = kube_session_new(world, cluster->name, config);
     snapshot_init(&cluster->snapshot);
+    cluster->policy_version = "policy/v1";
+    cluster->discovery_timer = timer_new(world->loop, discover, cluster);
     cluster->news_timer = timer_new(world->loop, on_news, cluster);
 
     struct snapshot *snapshot = &cluster->snapshot;
@@ -73,6 +141,8 @@ void cluster_close(struct cluster *cluster)
         return;
     kube_watch_free(cluster->nodes);
     kube_watch_free(cluster->pods);
+    kube_watch_free(cluster->budgets);
+    timer_free(cluster->discovery_timer);
     kube_session_free(cluster->session);
     timer_free(cluster->news_timer);
     snapshot_clear(&cluster->snapshot);
@@ -89,6 +159,16 @@ void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context)
     kube_watch_start(cluster->pods);
 }
 
+void cluster_watch_budgets(struct cluster *cluster)
+{
+    timer_set(cluster->discovery_timer, 0);
+}
+
+const char *cluster_policy_version(const struct cluster *cluster)
+{
+    return cluster->policy_version;
+}
+
 const char *cluster_name(const struct cluster *cluster)
 {
     return cluster->name;
@@ -102,7 +182,11 @@ const struct snapshot *cluster_snapshot(const struct cluster *cluster)
 const char *cluster_trouble(const struct cluster *cluster)
 {
     const char *trouble = kube_watch_trouble(cluster->nodes);
-    return trouble[0] != '\0' ? trouble : kube_watch_trouble(cluster->pods);
+    if (trouble[0] == '\0')
+        trouble = kube_watch_trouble(cluster->pods);
+    if (trouble[0] == '\0' && cluster->budgets)
+        trouble = kube_watch_trouble(cluster->budgets);
+    return trouble;
 }
 
 struct kube_session *cluster_session(const struct cluster *cluster)

@@ -46,6 +46,10 @@ void cluster_close(struct cluster *cluster);
 typedef void (*cluster_news_fn)(void *context);
 void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context);
 
+/* Begins also to find out which version of the policy API the server has, and to list and watch its
+   disruption budgets.  A server that does not let us see them still evicts. */
+void cluster_watch_budgets(struct cluster *cluster);
+
 const char *cluster_name(const struct cluster *cluster);
 const struct snapshot *cluster_snapshot(const struct cluster *cluster);
 
@@ -61,6 +65,10 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
 /* Eviction API, with a UID precondition; the pod's own grace period. */
 void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
                        const char *uid, cluster_done_fn done, void *context);
+
+/* The same as a question: the server answers as it would, and evicts nothing. */
+void cluster_try_eviction(struct cluster *cluster, const char *namespace, const char *name,
+                          const char *uid, cluster_done_fn done, void *context);
 
 /* Adds condition DisruptionTarget to the pod's status, as eviction would have. */
 void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,

@@ -10,3 +10,6 @@
 
 struct kube_session *cluster_session(const struct cluster *cluster)
     __attribute__((returns_nonnull));
+
+/* "policy/v1", or "policy/v1beta1" where the server has nothing newer. */
+const char *cluster_policy_version(const struct cluster *cluster) __attribute__((returns_nonnull));

@@ -3,6 +3,7 @@
  *
  * The collections that are watched, and how one object of each is read, shared and found.
  */
+#include "clusters/budget.h"
 #include "clusters/kube_watch.h"
 #include "clusters/snapshot.h"
 
@@ -63,4 +64,48 @@ const struct kube_kind kube_pods = {
     .free = free_pod,
     .share = share_pod,
     .index_key = node_of,
+};
+
+static void *decode_budget(const json_t *object, struct error *err)
+{
+    return budget_decode_v1(object, err);
+}
+
+static void *decode_old_budget(const json_t *object, struct error *err)
+{
+    return budget_decode_v1beta1(object, err);
+}
+
+static void free_budget(void *budget)
+{
+    budget_free(budget);
+}
+
+static void share_budget(void *budget, struct shared_pool *texts)
+{
+    shared_pool_take(texts, &((struct budget *)budget)->namespace);
+}
+
+static const char *namespace_of(const void *budget)
+{
+    return ((const struct budget *)budget)->namespace;
+}
+
+const struct kube_kind kube_budgets = {
+    .name = "poddisruptionbudgets",
+    .path = "/apis/policy/v1/poddisruptionbudgets",
+    .key_path = "metadata/uid",
+    .decode = decode_budget,
+    .free = free_budget,
+    .share = share_budget,
+    .index_key = namespace_of,
+};
+const struct kube_kind kube_old_budgets = {
+    .name = "poddisruptionbudgets",
+    .path = "/apis/policy/v1beta1/poddisruptionbudgets",
+    .key_path = "metadata/uid",
+    .decode = decode_old_budget,
+    .free = free_budget,
+    .share = share_budget,
+    .index_key = namespace_of,
 };

@@ -52,22 +52,37 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
     send_change(cluster, &call, done, context);
 }
 
-void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
-                       const char *uid, cluster_done_fn done, void *context)
+static void send_eviction(struct cluster *cluster, const char *namespace, const char *name,
+                          const char *uid, const char *query, cluster_done_fn done, void *context)
 {
-    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/eviction", namespace,
-                                           name);
-    owned(json)
-        json_t *body = json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion", "policy/v1",
-                                 "kind", "Eviction", "metadata", "name", name, "namespace",
-                                 namespace, "deleteOptions", "preconditions", "uid", uid);
+    owned(chars) char *path = url_format("/api/v1/namespaces/%s/pods/%s/eviction", namespace, name);
+    owned(chars) char *target = text_format("%s%s", path, query);
+    owned(json) json_t *body = json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",
+                                         cluster_policy_version(cluster), "kind", "Eviction",
+                                         "metadata", "name", name, "namespace", namespace,
+                                         "deleteOptions", "preconditions", "uid", uid);
     struct kube_call call = {
         .verb = KUBE_EVICT,
         .priority = HTTP_DRAIN,
         .target = target,
         .body = body,
     };
+    if (query[0] != '\0') /* what is asked here must be the same there */
+        json_object_set_new(json_object_get(body, "deleteOptions"), "dryRun",
+                            json_make("[s]", "All"));
     send_change(cluster, &call, done, context);
+}
+
+void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
+                       const char *uid, cluster_done_fn done, void *context)
+{
+    send_eviction(cluster, namespace, name, uid, "", done, context);
+}
+
+void cluster_try_eviction(struct cluster *cluster, const char *namespace, const char *name,
+                          const char *uid, cluster_done_fn done, void *context)
+{
+    send_eviction(cluster, namespace, name, uid, "?dryRun=All", done, context);
 }
 
 void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,

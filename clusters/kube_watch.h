@@ -29,6 +29,8 @@ struct kube_kind {
 };
 extern const struct kube_kind kube_nodes;
 extern const struct kube_kind kube_pods;
+extern const struct kube_kind kube_budgets;
+extern const struct kube_kind kube_old_budgets; /* policy/v1beta1 */
 
 /* Where the watch keeps what it learns; all owned by the snapshot. */
 struct kube_store {

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "clusters/budget.h"
 #include "clusters/index.h"
 #include "clusters/kube_watch.h"
 #include "clusters/shared_text.h"
@@ -17,7 +18,9 @@ void snapshot_init(struct snapshot *snapshot)
     *snapshot = (struct snapshot){
         .nodes = map_new(kube_nodes.free),
         .pods = map_new(kube_pods.free),
+        .budgets = map_new(kube_budgets.free),
         .pods_by_node = index_new(),
+        .budgets_by_namespace = index_new(),
         .nodes_by_provider = index_new(),
         .texts = shared_pool_new(),
         .unreadable = map_new(mem_free),
@@ -27,9 +30,11 @@ void snapshot_init(struct snapshot *snapshot)
 void snapshot_clear(struct snapshot *snapshot)
 {
     index_free(snapshot->pods_by_node);
+    index_free(snapshot->budgets_by_namespace);
     index_free(snapshot->nodes_by_provider);
     map_free(snapshot->nodes);
     map_free(snapshot->pods);
+    map_free(snapshot->budgets);
     map_free(snapshot->unreadable);
     shared_pool_free(snapshot->texts);
 }
@@ -38,6 +43,25 @@ const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const
                                           size_t *ret_count)
 {
     return (const struct pod *const *)index_find(snapshot->pods_by_node, node_name, ret_count);
+}
+
+size_t snapshot_budgets_of(const struct snapshot *snapshot, const struct pod *pod,
+                           const struct budget **out, size_t most)
+{
+    size_t count = 0;
+    size_t found = 0;
+    void *const *budgets = NULL;
+
+    if (budget_counts_for(pod))
+        budgets = index_find(snapshot->budgets_by_namespace, pod->namespace, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!budget_selects(budgets[i], pod))
+            continue;
+        if (found < most)
+            out[found] = budgets[i];
+        found++;
+    }
+    return found;
 }
 
 const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, const char *id,
@@ -117,6 +141,14 @@ bool pod_must_leave(const struct pod *pod)
 {
     enum pod_class class = pod_class_of(pod);
     return class == POD_CLASS_WORK || class == POD_CLASS_UNMANAGED;
+}
+
+bool pod_is_protected(const struct pod *pod)
+{
+    const char *drain = pod_label(pod, "cluster.x-k8s.io/drain");
+
+    return pod->gang.is_protected || text_equal(drain, "skip") ||
+           text_equal(drain, "wait-completed");
 }
 
 const char *node_label(const struct node *node, const char *key)

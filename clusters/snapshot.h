@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct budget;
 struct index;
 struct shared_pool;
 
@@ -69,9 +70,11 @@ struct pod {
 };
 
 struct snapshot {
-    struct map *nodes; /* by name -> struct node */
-    struct map *pods;  /* by UID -> struct pod */
+    struct map *nodes;   /* by name -> struct node */
+    struct map *pods;    /* by UID -> struct pod */
+    struct map *budgets; /* by UID -> struct budget; empty until they are known */
     struct index *pods_by_node;
+    struct index *budgets_by_namespace;
     struct index *nodes_by_provider;
     struct shared_pool *texts;
     struct map *unreadable; /* "nodes/NAME" or "pods/UID" -> why: objects that exist but could not
@@ -80,11 +83,18 @@ struct snapshot {
     int64_t nodes_seen_ms;  /* loop time at which the nodes were last known to be current: an
                                event, a bookmark or a list */
     int64_t pods_seen_ms;
+    int64_t budgets_seen_ms;
+    bool budgets_are_known; /* without them pods are evicted as the server lets them */
 };
 
 /* The pods bound to the node, borrowed until the next turn; NULL and 0 when there are none. */
 const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const char *node_name,
                                           size_t *ret_count);
+
+/* The budgets that the server would ask to evict this pod; at most `most` of them are written to
+   out.  Returns how many there are. */
+size_t snapshot_budgets_of(const struct snapshot *snapshot, const struct pod *pod,
+                           const struct budget **out, size_t most);
 
 /* The Node with this provider ID, or NULL; of several, the one named so, else the oldest known. */
 const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, const char *id,
@@ -102,6 +112,10 @@ enum pod_class pod_class_of(const struct pod *pod);
 
 /* Whether this pod must leave before its node may be deleted. */
 bool pod_must_leave(const struct pod *pod);
+
+/* Whether it asks not to be evicted (karpenter.sh/do-not-disrupt, safe-to-evict=false, Cluster
+   API's drain label): it is left alone until its own last moment. */
+bool pod_is_protected(const struct pod *pod);
 
 /* The text of a label or annotation, or NULL. */
 const char *node_label(const struct node *node, const char *key);

@@ -223,8 +223,10 @@ void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context)
 {
     fleet->news = news;
     fleet->news_context = context;
-    for (size_t i = 0; i < fleet->config->cluster_count; i++)
+    for (size_t i = 0; i < fleet->config->cluster_count; i++) {
         cluster_watch(fleet->clusters[i], news, context);
+        cluster_watch_budgets(fleet->clusters[i]);
+    }
     for (size_t i = 0; i < fleet->config->pool_count; i++)
         timer_set(fleet->listings[i].timer, 0);
 }

@@ -4,9 +4,12 @@
  * Steps drain and force.  A pod may use its own grace period to the full even when a budget holds
  * it: the last moment for its delete is the move's deadline less that grace.
  */
+#include "base/text.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
+
+#include <stdio.h>
 
 enum { FORCE_WAIT_MS = 30 * SECOND_MS };
 
@@ -17,6 +20,7 @@ struct rest {
     int granted;             /* pods within the grace that our delete gave them */
     const struct pod *first; /* one of them, to be named */
     const struct effect *blocker;
+    char why[512]; /* what a pod that was not asked yet waits for; "" when all were asked */
 };
 
 static struct wall_time deadline(const struct runner *runner, const struct transfer *transfer)
@@ -63,6 +67,31 @@ static bool has_time(const struct runner *runner, const struct transfer *transfe
            pod->deletion.ms > runner_now(runner).ms;
 }
 
+/* Evicts the pod, or notes what that waits for. */
+static const struct effect *evict_pod(struct runner *runner, struct transfer *transfer,
+                                      const struct pod *pod, int64_t seen_ms, struct rest *rest)
+{
+    struct effect_target target = { .object = pod->uid, .pod = pod };
+    const struct effect *effect = effect_find(transfer, EFFECT_EVICT, pod->uid);
+    const char *why = "";
+
+    if (effect && effect_is_open(transfer, EFFECT_EVICT, pod->uid, seen_ms))
+        return effect;
+    if (pod_is_protected(pod)) {
+        if (rest->why[0] == '\0')
+            snprintf(
+                rest->why, sizeof rest->why,
+                "pod %.100s/%.100s asks not to be disrupted: it is deleted at its own deadline",
+                pod->namespace, pod->name);
+        return NULL;
+    }
+    if (gate_ask(runner->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
+        return effect_ask(runner, transfer, EFFECT_EVICT, &target, seen_ms);
+    if (rest->why[0] == '\0')
+        text_copy(rest->why, sizeof rest->why, why);
+    return NULL;
+}
+
 /* Asks each pod to leave: by eviction before its last moment, by deletion after it. */
 static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *transfer)
 {
@@ -74,8 +103,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
 
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pods[i];
-        const struct effect *effect;
-        struct effect_target target;
+        const struct effect *effect = NULL;
 
         if (!pod_must_leave(pod))
             continue;
@@ -90,12 +118,9 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
             rest.refused += effect->kind != EFFECT_DELETE_POD || effect->outcome != ERROR_NONE ||
                             effect->answered_ms <= transfer->step_began_ms;
         } else if (pod->deletion.ms == 0) {
-            target = (struct effect_target){ .object = pod->uid, .pod = pod };
-            effect = effect_ask(runner, transfer, EFFECT_EVICT, &target, snapshot->pods_seen_ms);
-        } else {
-            continue;
+            effect = evict_pod(runner, transfer, pod, snapshot->pods_seen_ms, &rest);
         }
-        if (effect->outcome != ERROR_NONE)
+        if (effect && effect->outcome != ERROR_NONE)
             rest.blocker = effect;
     }
     return rest;
@@ -108,6 +133,8 @@ static void explain(struct transfer *transfer, const struct rest *rest)
     if (rest->blocker && rest->blocker->text[0] != '\0')
         transfer_wait_for(transfer, "%d pod%s to leave; %s", rest->count, plural,
                           rest->blocker->text);
+    else if (rest->why[0] != '\0')
+        transfer_wait_for(transfer, "%d pod%s to leave; %s", rest->count, plural, rest->why);
     else
         transfer_wait_for(transfer, "%d pod%s to leave: %s/%s%s", rest->count, plural,
                           rest->first->namespace, rest->first->name,

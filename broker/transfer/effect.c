@@ -20,7 +20,8 @@ enum {
     BACKOFF_MAX_MS = 60 * SECOND_MS,
     DENIED_BACKOFF_MS = 60 * SECOND_MS,
     BUDGET_BACKOFF_MS = 5 * SECOND_MS,
-    REPEAT_MS = 10 * SECOND_MS, /* an accepted effect whose result does not show */
+    LINE_BACKOFF_MS = SECOND_MS, /* the gate knows better when its budget has room */
+    REPEAT_MS = 10 * SECOND_MS,  /* an accepted effect whose result does not show */
 };
 
 static const char *const kind_names[EFFECT_KIND_COUNT] = {
@@ -158,7 +159,7 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
     if (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID)
         backoff = DENIED_BACKOFF_MS;
     else if (effect->kind == EFFECT_EVICT && err->kind == ERROR_THROTTLED)
-        backoff = BUDGET_BACKOFF_MS;
+        backoff = effect->line ? LINE_BACKOFF_MS : BUDGET_BACKOFF_MS;
     if (backoff > BACKOFF_MAX_MS)
         backoff = BACKOFF_MAX_MS;
     if (err->retry_after_ms > backoff)

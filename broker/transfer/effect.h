@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct gate_line;
 struct runner;
 struct transfer;
 
@@ -40,6 +41,7 @@ enum effect_kind {
 struct effect {
     struct runner *runner;
     struct transfer *transfer;
+    struct gate_line *line; /* of an eviction under way, or the last one; NULL: no budget */
     enum effect_kind kind;
     char object[254];    /* UID or machine name: the key within the transfer */
     char name[320];      /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */

@@ -19,6 +19,10 @@ static void cluster_answered(void *context, const json_t *body, const struct err
                            (err->kind == ERROR_CONFLICT && (is_pod || kind == EFFECT_CLEAR_NODE)));
 
     (void)body;
+    if (kind == EFFECT_EVICT)
+        gate_leave(effect->runner->gate, effect->transfer->source->cluster, effect->line, err);
+    else if (is_pod && err)
+        gate_slow(effect->runner->gate, effect->transfer->source->cluster, err);
     effect_answered(effect, is_gone ? NULL : err);
 }
 
@@ -102,6 +106,7 @@ static void send_pod(struct effect *effect, const struct effect_target *target)
 
     switch (effect->kind) {
     case EFFECT_EVICT:
+        effect->line = gate_enter(effect->runner->gate, transfer->source->cluster, pod);
         cluster_evict_pod(cluster, pod->namespace, pod->name, pod->uid, cluster_answered, effect);
         break;
     case EFFECT_MARK:

@@ -427,6 +427,7 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->config = config;
     runner->fleet = fleet;
     runner->guard = guard;
+    runner->gate = gate_new(world, fleet, config);
     runner->epoch = epoch;
     runner->leads = lead_book_new(config);
     runner->timer = timer_new(world->loop, tick, runner);
@@ -445,6 +446,7 @@ void runner_close(struct runner *runner)
     for (size_t i = 0; i < runner->transfers.count; i++)
         transfer_free(runner->transfers.items[i]);
     array_clear(&runner->transfers);
+    gate_free(runner->gate);
     lead_book_free(runner->leads);
     mem_free(runner);
 }

@@ -11,6 +11,7 @@
 #include "broker/fleet/fleet.h"
 #include "broker/fleet/guard.h"
 #include "broker/journal/journal.h"
+#include "broker/transfer/gate.h"
 #include "broker/transfer/lead_book.h"
 #include "broker/transfer/steps.h"
 #include "broker/transfer/transfer.h"
@@ -22,6 +23,7 @@ struct runner {
     const struct config *config;
     struct fleet *fleet;
     struct guard *guard;
+    struct gate *gate;
     uint64_t epoch;
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
     struct lead_book *leads;

@@ -60,6 +60,70 @@ static void lead_times_are_learned_and_kept(void **state)
     assert_true(json_equal(before, after));
 }
 
+/* A member of the simulator's report. */
+static int64_t reported(struct rehearsal *rehearsal, const char *path)
+{
+    owned(json) json_t *report = simulator_report(rehearsal->simulator);
+
+    return json_int_or(report, path, 0);
+}
+
+/* Four nodes leave research, whose pods budgets hold; returns how many evictions were refused. */
+static int64_t refused_with(const char *budgets, int64_t *ret_forced)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, budgets);
+    int64_t refused;
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 118 * MINUTE_MS);
+    expect_rest(rehearsal, 10);
+    refused = reported(rehearsal, "requests/evict_pod") - reported(rehearsal, "effects/evictions");
+    *ret_forced = reported(rehearsal, "effects/pod_deletes");
+    assert_true(reported(rehearsal, "effects/evictions") + *ret_forced >= 4);
+    return refused;
+}
+
+#define BUDGET(team, least)                                                                        \
+    "  - {cluster: research-a, namespace: research, selector_label: team=" team                    \
+    ", min_available: " least "}\n"
+
+static void budgets_are_asked_only_when_they_have_room(void **state)
+{
+    int64_t forced;
+
+    (void)state;
+    assert_int_equal(
+        refused_with("budgets:\n" BUDGET("vision", "1") BUDGET("language", "1"), &forced), 0);
+    assert_int_equal(forced, 0);
+}
+
+static void a_budget_with_no_room_ever_costs_a_question_and_the_deadline(void **state)
+{
+    int64_t forced;
+    int64_t refused;
+
+    (void)state;
+    refused = refused_with("budgets:\n" BUDGET("vision", "999") BUDGET("language", "999")
+                               BUDGET("speech", "999") BUDGET("robotics", "999"),
+                           &forced);
+    assert_in_range(refused, 1, 4 * 5); /* once a minute a budget, not every 5 s a pod */
+    assert_true(forced > 0);
+}
+
+static void two_budgets_on_a_pod_are_not_tried(void **state)
+{
+    int64_t forced;
+
+    (void)state;
+    assert_int_equal(refused_with("budgets:\n" BUDGET("vision", "0") BUDGET("vision", "0")
+                                      BUDGET("language", "0") BUDGET("language", "0"),
+                                  &forced),
+                     0);
+    assert_true(forced > 0);
+}
+
 static void the_story_is_told(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -240,6 +304,9 @@ int main(void)
         cmocka_unit_test(nothing_moves_without_schedules),
         cmocka_unit_test(a_window_moves_nodes_there_and_back),
         cmocka_unit_test(lead_times_are_learned_and_kept),
+        cmocka_unit_test(budgets_are_asked_only_when_they_have_room),
+        cmocka_unit_test(a_budget_with_no_room_ever_costs_a_question_and_the_deadline),
+        cmocka_unit_test(two_budgets_on_a_pod_are_not_tried),
         cmocka_unit_test(the_story_is_told),
         cmocka_unit_test(a_reclaim_needs_no_notice_and_ends_by_itself),
         cmocka_unit_test(a_reclaim_goes_before_a_scheduled_move),

@@ -1,0 +1,192 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines before budgets.  A budget's status is newer than our count of what it spent as soon as its
+ * version changes.
+ */
+#include "broker/transfer/gate.h"
+
+#include "base/map.h"
+#include "base/text.h"
+#include "clusters/budget.h"
+
+#include <stdio.h>
+
+enum {
+    EVICTIONS_AT_ONCE = 64, /* of one cluster; more only wait inside the server */
+    BUDGET_BACKOFF_MS = 5 * SECOND_MS,
+    PROBE_MS = 60 * SECOND_MS, /* a budget that shows no room is asked all the same, this seldom */
+    CALM_MS = SECOND_MS,       /* after an overload that names no time */
+    BUDGETS_SHOWN = 2,
+};
+
+struct gate_line {
+    char version[32];   /* of the budget, when `spent` was last 0 */
+    int64_t spent;      /* evictions accepted since */
+    bool is_taken;      /* one is under way */
+    int64_t blocked_ms; /* loop time until which a refusal holds; until then no version helps but
+                           one with room */
+    int64_t asked_ms;   /* when one was last sent, or the line began */
+};
+
+struct cluster_gate {
+    struct map *lines; /* "namespace/name" of a budget -> struct gate_line */
+    int in_flight;
+    int64_t calm_ms; /* loop time from which the server is asked again */
+};
+
+struct gate {
+    struct world *world;
+    const struct fleet *fleet;
+    const struct config *config;
+    struct cluster_gate *clusters; /* as config->clusters */
+    char why[512];
+};
+
+struct gate *gate_new(struct world *world, const struct fleet *fleet, const struct config *config)
+{
+    struct gate *gate = mem_new(sizeof *gate);
+
+    gate->world = world;
+    gate->fleet = fleet;
+    gate->config = config;
+    gate->clusters = mem_new_array(config->cluster_count, sizeof *gate->clusters);
+    for (size_t i = 0; i < config->cluster_count; i++)
+        gate->clusters[i].lines = map_new(mem_free);
+    return gate;
+}
+
+void gate_free(struct gate *gate)
+{
+    if (!gate)
+        return;
+    for (size_t i = 0; i < gate->config->cluster_count; i++)
+        map_free(gate->clusters[i].lines);
+    mem_free(gate->clusters);
+    mem_free(gate);
+}
+
+static struct cluster_gate *gate_of(const struct gate *gate, const struct config_cluster *cluster)
+{
+    return &gate->clusters[cluster - gate->config->clusters];
+}
+
+/* The line of the budget; what it spent counts until the status was written anew. */
+static struct gate_line *line_of(const struct gate *gate, struct cluster_gate *of,
+                                 const struct budget *budget)
+{
+    owned(chars) char *key = text_format("%s/%s", budget->namespace, budget->name);
+    struct gate_line *line = map_get(of->lines, key);
+
+    if (!line) {
+        line = mem_new(sizeof *line);
+        line->asked_ms = loop_now(gate->world->loop);
+        map_set(of->lines, key, line);
+    }
+    if (!text_equal(line->version, budget->resource_version)) {
+        text_copy(line->version, sizeof line->version, budget->resource_version);
+        line->spent = 0;
+        if (budget->allowed > 0)
+            line->blocked_ms = 0;
+    }
+    return line;
+}
+
+static enum gate_answer say(struct gate *gate, enum gate_answer answer, const char **ret_why)
+{
+    *ret_why = gate->why;
+    return answer;
+}
+
+static enum gate_answer ask_budget(struct gate *gate, struct cluster_gate *of,
+                                   const struct budget *budget, const struct pod *pod,
+                                   const char **ret_why)
+{
+    struct gate_line *line = line_of(gate, of, budget);
+    int64_t now = loop_now(gate->world->loop);
+    bool is_free = !pod->is_ready && budget_frees_unready(budget);
+    bool has_room = is_free || budget->allowed - line->spent > 0 || !budget->is_current;
+
+    snprintf(gate->why, sizeof gate->why,
+             "budget %.120s/%.120s lets %lld of its %lld pods go now (%lld healthy, %lld wanted)",
+             budget->namespace, budget->name, (long long)(has_room ? budget->allowed : 0),
+             (long long)budget->expected, (long long)budget->healthy, (long long)budget->wanted);
+    if (line->is_taken || now < line->blocked_ms)
+        return say(gate, GATE_WAIT, ret_why);
+    if (!has_room && now - line->asked_ms < PROBE_MS)
+        return say(gate, GATE_WAIT, ret_why);
+    return GATE_OPEN;
+}
+
+enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluster,
+                          const struct pod *pod, const char **ret_why)
+{
+    struct cluster_gate *of = gate_of(gate, cluster);
+    const struct budget *budgets[BUDGETS_SHOWN] = { NULL };
+    size_t count = snapshot_budgets_of(fleet_snapshot(gate->fleet, cluster), pod, budgets,
+                                       BUDGETS_SHOWN);
+
+    *ret_why = "";
+    if (count > 1) {
+        snprintf(gate->why, sizeof gate->why,
+                 "pod %.100s/%.100s is selected by %zu budgets (%.60s, %.60s), which no eviction "
+                 "can pass: it is deleted at its own deadline",
+                 pod->namespace, pod->name, count, budgets[0]->name, budgets[1]->name);
+        return say(gate, GATE_NEVER, ret_why);
+    }
+    if (loop_now(gate->world->loop) < of->calm_ms) {
+        snprintf(gate->why, sizeof gate->why, "the API server of %.100s is busy", cluster->name);
+        return say(gate, GATE_WAIT, ret_why);
+    }
+    if (of->in_flight >= EVICTIONS_AT_ONCE) {
+        snprintf(gate->why, sizeof gate->why, "%d evictions to be answered", of->in_flight);
+        return say(gate, GATE_WAIT, ret_why);
+    }
+    return count == 1 ? ask_budget(gate, of, budgets[0], pod, ret_why) : GATE_OPEN;
+}
+
+struct gate_line *gate_enter(struct gate *gate, const struct config_cluster *cluster,
+                             const struct pod *pod)
+{
+    struct cluster_gate *of = gate_of(gate, cluster);
+    const struct budget *budget = NULL;
+    struct gate_line *line;
+
+    of->in_flight++;
+    if (snapshot_budgets_of(fleet_snapshot(gate->fleet, cluster), pod, &budget, 1) == 0)
+        return NULL;
+    line = line_of(gate, of, budget);
+    line->is_taken = true;
+    line->asked_ms = loop_now(gate->world->loop);
+    return line;
+}
+
+void gate_slow(struct gate *gate, const struct config_cluster *cluster, const struct error *err)
+{
+    struct cluster_gate *of = gate_of(gate, cluster);
+    int64_t wait_ms = err->retry_after_ms > CALM_MS ? err->retry_after_ms : CALM_MS;
+    int64_t until_ms = loop_now(gate->world->loop) + wait_ms;
+
+    if (err->kind == ERROR_THROTTLED && !cluster_is_budget(err) && until_ms > of->calm_ms)
+        of->calm_ms = until_ms;
+}
+
+void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct gate_line *line,
+                const struct error *err)
+{
+    int64_t wait_ms = BUDGET_BACKOFF_MS;
+
+    gate_of(gate, cluster)->in_flight--;
+    if (err)
+        gate_slow(gate, cluster, err);
+    if (!line)
+        return;
+    line->is_taken = false;
+    if (!err) {
+        line->spent++;
+    } else if (cluster_is_budget(err)) {
+        wait_ms += (int64_t)random_below(gate->world->random, BUDGET_BACKOFF_MS);
+        line->blocked_ms = loop_now(gate->world->loop) +
+                           (err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms);
+    }
+}

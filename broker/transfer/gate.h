@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The gate before evictions, one for each cluster: as many at once as the server likes, but one at
+ * a time for each disruption budget, and none that the budget's own status says it would refuse.
+ *
+ * What a refusal slows depends on who refused: a budget slows the pods that it selects, an
+ * overloaded server slows its cluster, and nobody slows another cluster.  The gate keeps nothing
+ * that matters after a restart: what it forgets costs one refused request.
+ */
+#pragma once
+
+#include "base/world.h"
+#include "broker/fleet/fleet.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gate;
+struct gate_line; /* those who wait for one budget; lives as long as the gate */
+
+struct gate *gate_new(struct world *world, const struct fleet *fleet, const struct config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
+void gate_free(struct gate *gate);
+
+enum gate_answer {
+    GATE_OPEN,
+    GATE_WAIT,  /* ask again at the next news */
+    GATE_NEVER, /* the server can never evict this pod: only its deadline makes it leave */
+};
+
+/* Whether an eviction of the pod may be sent now; *ret_why, when not, is valid until the next
+   question and says what it waits for. */
+enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluster,
+                          const struct pod *pod, const char **ret_why);
+
+/* An eviction of the pod is on its way; the line that it takes, NULL when no budget selects it. */
+struct gate_line *gate_enter(struct gate *gate, const struct config_cluster *cluster,
+                             const struct pod *pod);
+
+/* Its answer came; err NULL: the pod is leaving. */
+void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct gate_line *line,
+                const struct error *err);
+
+/* Any other request about pods was refused by an overloaded server. */
+void gate_slow(struct gate *gate, const struct config_cluster *cluster, const struct error *err);

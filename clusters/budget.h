@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A disruption budget as its controller last wrote it, which pods it selects, and what it lets
+ * happen.  Pure: the decisions that hang on it are made by comparing numbers.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "clusters/snapshot.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct budget {
+    const char *namespace;
+    const char *name;
+    const char *resource_version;
+    json_t *selector;       /* NULL: selects nothing */
+    bool empty_selects_all; /* policy/v1; in v1beta1 the empty selector selects nothing */
+    bool is_current;        /* the status is of the present spec */
+    bool frees_unready;     /* unhealthyPodEvictionPolicy AlwaysAllow */
+    int64_t allowed;        /* disruptions, now */
+    int64_t healthy;
+    int64_t wanted; /* healthy ones */
+    int64_t expected;
+    int64_t disrupted; /* evicted and not gone yet, as the status knows */
+};
+
+struct budget *budget_decode_v1(const json_t *object, struct error *err)
+    __attribute__((warn_unused_result));
+struct budget *budget_decode_v1beta1(const json_t *object, struct error *err)
+    __attribute__((warn_unused_result));
+void budget_free(struct budget *budget);
+
+bool budget_selects(const struct budget *budget, const struct pod *pod);
+
+/* Whether the server would look at budgets at all to evict this pod: not for one that has not
+   started, has ended or is leaving. */
+bool budget_counts_for(const struct pod *pod);
+
+/* Whether an unready pod may go without being counted. */
+bool budget_frees_unready(const struct budget *budget);
+
+/* What keeps a pod, from what it takes to let it go. */
+enum budget_verdict {
+    BUDGET_ALLOWS,      /* at least one pod at once */
+    BUDGET_UNKNOWN,     /* its controller has not looked at the present spec */
+    BUDGET_LATER,       /* when pods that should be healthy are */
+    BUDGET_RESCHEDULED, /* when what was evicted runs again elsewhere */
+    BUDGET_NEVER,       /* all its pods are healthy and it allows none of them to go */
+};
+enum budget_verdict budget_judge(const struct budget *budget);

@@ -16,7 +16,7 @@ struct oracle_setup {
     struct replay_target target;
     const struct judge_span *spans; /* sorted, without overlap */
     size_t span_count;
-    struct wall_time begin; /* no segment begins before it */
+    struct wall_time begin; /* all segments are within the slots */
     size_t slots;
 };
 

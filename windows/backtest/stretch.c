@@ -95,7 +95,7 @@ void stretch_init(struct stretch *stretch, const struct stretch_setup *setup, si
     size_t at = arrivals_first_chunk(arrivals, segment);
 
     require(demand_time(origin->series, first).ms >= setup->begin.ms);
-    for (size_t i = 0; i < busy; i++)
+    for (size_t i = 0; i < busy && !setup->begins_idle; i++)
         *array_add(&stretch->before.list) = begin + left[i];
     do {
         chunk = arrivals_chunk(arrivals, at++);
@@ -104,6 +104,7 @@ void stretch_init(struct stretch *stretch, const struct stretch_setup *setup, si
     fill_service(stretch, origin, first);
     stretch->first_slot = (size_t)(begin / STRETCH_SLOT);
     stretch->last_slot = (size_t)((stretch->end - 1) / STRETCH_SLOT);
+    require(stretch->last_slot < setup->slots);
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         stretch->span_of[class] = mem_new_array(stretch->count[class], sizeof(uint32_t));
         find_spans(stretch, setup, (enum demand_class) class);

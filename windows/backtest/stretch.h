@@ -13,12 +13,13 @@
 #define STRETCH_SLOT ((uint64_t)JUDGE_SLOT_MS * TICKS_PER_MS)
 
 struct stretch_setup {
-    struct arrivals *arrivals; /* segments in the order of time, all from `begin` on */
+    struct arrivals *arrivals; /* segments in the order of time, all within the plan */
     struct replay_target target;
     const struct judge_span *spans; /* sorted, without overlap */
     size_t span_count;
     struct wall_time begin;
-    size_t slots; /* of the plan */
+    size_t slots;     /* of the plan */
+    bool begins_idle; /* what came before a segment occupies nobody */
 };
 
 struct done_times {

@@ -1,0 +1,161 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The bound against every plan there is on short stretches: none that the judge passes costs less.
+ * On a longer one it is compared with the oracle.
+ */
+#include "tests/windows/ward.h"
+#include "windows/backtest/bound.h"
+#include "windows/backtest/oracle.h"
+
+#include <math.h>
+
+enum { INSTANCES = 600, PLANS_MAX = 800, DAYS_SLOTS = 3 * 288 };
+
+static bool is_passed(const struct stretch_setup *setup, const int *servers)
+{
+    struct judge_plan plan = { setup->begin, servers, setup->slots };
+    struct judge_score scores[WARD_SPANS];
+
+    judge(setup->arrivals, &plan, &setup->target, setup->spans, setup->span_count, scores);
+    for (size_t span = 0; span < setup->span_count; span++)
+        if (!scores[span].is_met)
+            return false;
+    return true;
+}
+
+/* Over all numbers of servers a slot, each on as few nodes as hold it. */
+static double least_of_all(const struct stretch_setup *setup, int servers_per_node,
+                           const struct moves_cost *cost)
+{
+    int most = servers_per_node * cost->nodes_max;
+    double least = INFINITY;
+    int plans = 1;
+
+    for (size_t i = 0; i < setup->slots; i++)
+        plans *= most + 1;
+    for (int plan = 0; plan < plans; plan++) {
+        int servers[WARD_SLOTS];
+        int nodes[WARD_SLOTS];
+        int rest = plan;
+
+        for (size_t i = 0; i < setup->slots; i++, rest /= most + 1) {
+            servers[i] = rest % (most + 1);
+            nodes[i] = (servers[i] + servers_per_node - 1) / servers_per_node;
+        }
+
+        double hours = moves_cost_of(nodes, setup->slots, cost);
+
+        if (hours < least && is_passed(setup, servers))
+            least = hours;
+    }
+    return least;
+}
+
+static void no_plan_that_passes_costs_less(void **state)
+{
+    struct random random;
+    double bounds = 0;
+    double optima = 0;
+    int solved = 0;
+
+    (void)state;
+    random_seed(&random, 31);
+    for (int trial = 0; trial < INSTANCES; trial++) {
+        int servers_per_node = 1 + (int)random_below(&random, 2);
+        size_t slots = 1 + random_below(&random, 6);
+        struct moves_cost cost = { 1, 1.0 / 12, 0, 0 };
+        struct ward ward;
+
+        while (pow(servers_per_node * (cost.nodes_max + 1) + 1, (double)slots) < PLANS_MAX &&
+               cost.nodes_max < 4)
+            cost.nodes_max++;
+        if (random_below(&random, 3) > 0) {
+            cost.up_h = random_between(&random, 0, 0.2);
+            cost.down_h = random_between(&random, 0, 0.2);
+        }
+        ward_init(&ward, &random, slots, 1 + (int)random_below(&random, 4));
+
+        double bound = bound_node_hours(&ward.setup, servers_per_node, &cost);
+        double least = least_of_all(&ward.setup, servers_per_node, &cost);
+
+        if (bound > least + 1e-9)
+            fail_msg("instance %d: bound %g, least %g", trial, bound, least);
+        if (least < INFINITY) {
+            bounds += bound;
+            optima += least;
+            solved++;
+        }
+        ward_clear(&ward);
+    }
+    assert_true(solved > INSTANCES / 2);
+    assert_true(bounds > 0.6 * optima);
+}
+
+/* Three days of waves, in windows of eight hours. */
+static void the_oracle_is_near_the_bound(void **state)
+{
+    static int servers[DAYS_SLOTS];
+    struct random random;
+    struct ward ward = { 0 };
+    struct judge_span spans[9];
+    struct moves_cost cost = { 60, 1.0 / 12, 0, 0 };
+    double hours = 0;
+
+    (void)state;
+    random_seed(&random, 5);
+    ward.series = (struct demand_series){ .queue = (char *)(uintptr_t) "waves",
+                                          .start = { 1767225600000 },
+                                          .step_ms = MINUTE_MS,
+                                          .count = 5 * DAYS_SLOTS,
+                                          .is_single = true };
+    ward.series.counts[DEMAND_LOW] = mem_new_array(ward.series.count, sizeof(int32_t));
+    for (size_t i = 0; i < ward.series.count; i++) {
+        double level = 40 - 30 * cos((double)i / 1440 * 2 * M_PI);
+
+        ward.series.counts[DEMAND_LOW][i] = (int32_t)fmax(0, level + sqrt(level) *
+                                                                         random_normal(&random));
+    }
+    ward.service = service_time_new(30, 1);
+    segments_of_series(&ward.series, ward.series.start,
+                       demand_time(&ward.series, ward.series.count), &ward.segments);
+    for (size_t i = 0; i < COUNT_OF(spans); i++)
+        spans[i] = (struct judge_span){ demand_time(&ward.series, i * 480),
+                                        demand_time(&ward.series, (i + 1) * 480) };
+
+    struct arrivals_setup setup = { &ward.series, &ward.segments, ward.service, 1, 3 };
+
+    ward.arrivals = arrivals_new(&setup, NULL);
+    assert_non_null(ward.arrivals);
+
+    struct oracle_setup oracle = {
+        &ward.arrivals,    1,         { 30 * SECOND_MS, 98 }, spans, COUNT_OF(spans),
+        ward.series.start, DAYS_SLOTS
+    };
+    struct stretch_setup stretch = oracle_stretch_setup(&oracle, 0);
+
+    assert_int_equal(oracle_staffing(&oracle, servers, NULL), 0);
+    for (int i = 0; i < DAYS_SLOTS; i++)
+        hours += servers[i] / 12.0;
+
+    double bound = bound_node_hours(&stretch, 1, &cost);
+
+    assert_true(bound <= hours);
+    assert_true(hours < 1.25 * bound);
+    cost.up_h = 0.5;
+    cost.down_h = 0.75;
+    assert_true(bound_node_hours(&stretch, 1, &cost) <=
+                moves_best(servers, DAYS_SLOTS, &cost, servers));
+    assert_true(bound_node_hours(&stretch, 1, &cost) > bound);
+    ward_clear(&ward);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_plan_that_passes_costs_less),
+        cmocka_unit_test(the_oracle_is_near_the_bound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

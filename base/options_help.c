@@ -71,11 +71,23 @@ static int widest_option(const struct command_option *table, int width)
     return width;
 }
 
-static void add_options(struct text *out, const struct command_option *table, int width)
+static bool is_among(const struct command_option *table, const char *name)
+{
+    for (; table && table->name; table++)
+        if (strcmp(table->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* `own`: a command's options, which stand for the common ones of the same name; or NULL. */
+static void add_options(struct text *out, const struct command_option *table,
+                        const struct command_option *own, int width)
 {
     char label[LABEL_SIZE];
 
     for (; table && table->name; table++) {
+        if (is_among(own, table->name))
+            continue;
         option_label(table, label);
         text_add(out, "  %-*s  %s%s\n", width, label, table->help,
                  table->may_repeat ? " (may be repeated)" : "");
@@ -129,9 +141,9 @@ void command_help(const struct command *root, const struct command *command,
     if (command->children)
         add_commands(out, command->children);
     text_add(out, "\nOptions:\n");
-    add_options(out, command->options, width);
-    add_options(out, common, width);
-    add_options(out, own_help, width);
+    add_options(out, command->options, NULL, width);
+    add_options(out, common, command->options, width);
+    add_options(out, own_help, NULL, width);
     if (command->examples)
         add_examples(out, command->examples);
 }

@@ -34,6 +34,7 @@ static json_t *get_transfers(const struct ask *ask, struct error *err);
 static json_t *get_transfer(const struct ask *ask, struct error *err);
 static json_t *get_events(const struct ask *ask, struct error *err);
 static json_t *get_leads(const struct ask *ask, struct error *err);
+static json_t *get_departures(const struct ask *ask, struct error *err);
 static json_t *get_version(const struct ask *ask, struct error *err);
 static json_t *post_plan(const struct ask *ask, struct error *err);
 static json_t *post_apply(const struct ask *ask, struct error *err);
@@ -53,6 +54,7 @@ static const struct route {
     { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER },
     { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER },
     { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER },
+    { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER },
     { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER },
     { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER },
     { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR },
@@ -97,6 +99,18 @@ static json_t *get_leads(const struct ask *ask, struct error *err)
 {
     (void)err;
     return service_leads(ask->service);
+}
+
+static json_t *get_departures(const struct ask *ask, struct error *err)
+{
+    owned(chars) char *text = url_query(ask->target, "seconds");
+    long long seconds = DAY_MS / SECOND_MS;
+
+    if (text && !text_to_int(text, 60, 7 * DAY_MS / SECOND_MS, &seconds)) {
+        error_set(err, ERROR_INVALID, "seconds: \"%s\" is not from 60 to 604800", text);
+        return NULL;
+    }
+    return service_departures(ask->service, seconds * SECOND_MS);
 }
 
 static json_t *get_version(const struct ask *ask, struct error *err)

@@ -28,6 +28,11 @@ extern const struct command_option events_options[];
 extern const char events_examples[], events_text[];
 int cmd_events(struct command_call *call);
 
+/* cmd_departures.c */
+extern const struct command_option departures_options[];
+extern const char departures_examples[], departures_text[];
+int cmd_departures(struct command_call *call);
+
 /* cmd_leads.c */
 extern const struct command_option leads_options[];
 extern const char leads_examples[], leads_text[];

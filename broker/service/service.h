@@ -40,6 +40,11 @@ json_t *service_transfers(struct service *service, bool all)
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Research nodes that leave within so long, soonest first: {departures: [{leaves, node, cluster,
+   pool, to, certainty, due, window, jobs}], unnamed_nodes, notice_s}. */
+json_t *service_departures(struct service *service, int64_t ahead_ms)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* How long transfers take: {leads: [leads_describe() and `route`]}. */
 json_t *service_leads(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice departures: the board that tells researchers when their nodes leave; as a table, JSON, CSV
+ * (RFC 4180) or a calendar (RFC 5545).
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+#include "broker/cli/departure_forms.h"
+#include "broker/cli/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const struct command_option departures_options[] = {
+    { "until", 0, "DURATION", "how far ahead (default 24h, at most 7d)", false },
+    { "node", 0, "NODE", "only this node", false },
+    { "namespace", 'n', "NAME", "only nodes on which a job of this namespace runs", false },
+    { "output", 'o', "table|json|csv|ical", "the form of the answer (default table)", false },
+    { 0 },
+};
+const char departures_examples[] = "sluice departures\n"
+                                   "sluice departures --until 8h --namespace align\n"
+                                   "sluice departures -o ical > departures.ics\n";
+const char departures_text[] =
+    "Certainty: leaving (its node is closed), announced (the time is on the node and is kept),\n"
+    "planned (what the schedules will ask for, with the node that would be chosen now: another\n"
+    "may be). Times are local in the table, UTC elsewhere.\n"
+    "JSON: at, until, notice_s, unnamed_nodes (departures of nodes that are still to come),\n"
+    "departures: [{leaves, node, cluster, pool, to, certainty, due, window, jobs: [{kind, job,\n"
+    "namespace, gpus, started}]}].\n";
+
+static bool has_namespace(const json_t *row, const char *name)
+{
+    const json_t *job;
+    size_t i;
+
+    json_array_foreach(json_object_get(row, "jobs"), i, job)
+    {
+        if (text_equal(json_text_or(job, "namespace", ""), name))
+            return true;
+    }
+    return false;
+}
+
+/* Takes out what was not asked for. */
+static void keep_asked(const struct command_call *call, json_t *answer)
+{
+    const char *node = call_text(call, "node");
+    const char *name = call_text(call, "namespace");
+    json_t *rows = json_object_get(answer, "departures");
+
+    for (size_t i = json_array_size(rows); i-- > 0;) {
+        const json_t *row = json_array_get(rows, i);
+
+        if ((node && !text_equal(json_text_or(row, "node", ""), node)) ||
+            (name && !has_namespace(row, name)))
+            json_array_remove(rows, i);
+    }
+}
+
+static void add_local(struct table *table, const struct config *config, const json_t *row)
+{
+    struct wall_time leaves = { 0 };
+    struct error err;
+    struct local_time local;
+
+    if (wall_parse(json_text_or(row, "leaves", ""), false, &leaves, &err) < 0) {
+        table_cell(table, "-");
+        return;
+    }
+    local = time_zone_local(config->windows->zone, leaves);
+    table_cell(table, "%04d-%02d-%02d %02d:%02d", local.date.year, local.date.month, local.date.day,
+               local.minute_of_day / 60, local.minute_of_day % 60);
+}
+
+static void print_table(const struct config *config, const json_t *answer, struct text *out)
+{
+    static const char *const titles[] = { "LEAVES", "NODE",  "CLUSTER", "TO", "SURE",
+                                          "WINDOW", ">GPUS", "JOBS",    NULL };
+    owned(table) struct table *table = table_new(titles);
+    int64_t unnamed = json_int_or(answer, "unnamed_nodes", 0);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "departures"), i, row)
+    {
+        owned(chars) char *jobs = departure_jobs(row, ", ");
+        const char *window = json_text_or(row, "window", "");
+
+        add_local(table, config, row);
+        table_cell(table, "%s", json_text_or(row, "node", "-"));
+        table_cell(table, "%s", json_text_or(row, "cluster", "-"));
+        table_cell(table, "%s", json_text_or(row, "to", "-"));
+        table_cell(table, "%s", json_text_or(row, "certainty", "-"));
+        table_cell(table, "%s", window[0] ? window : "-");
+        table_cell(table, "%" PRId64, departure_gpus(row));
+        table_cell(table, "%s", jobs[0] ? jobs : "-");
+    }
+    if (json_array_size(json_object_get(answer, "departures")) == 0)
+        text_add(out, "no node of research leaves within that time\n");
+    else
+        table_print(table, out);
+    if (unnamed > 0)
+        text_add(out, "and %" PRId64 " nodes that will come to research and leave again\n",
+                 unnamed);
+}
+
+int cmd_departures(struct command_call *call)
+{
+    const char *form = call_text_or(call, "output", "table");
+    int code = EXIT_DONE;
+    int64_t ahead_ms = DAY_MS;
+    struct error err = { 0 };
+    owned(config) struct config *config = client_config(call, &code);
+    owned(chars) char *path = NULL;
+    owned(json) json_t *answer = NULL;
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+    if (!config)
+        return code;
+    if (call_duration(call, "until", &ahead_ms, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+    path = text_format("/v1/departures?seconds=%" PRId64, ahead_ms / SECOND_MS);
+    answer = client_ask(config, HTTP_GET, path, NULL, &err);
+    if (!answer)
+        return client_fail(call, &err);
+    keep_asked(call, answer);
+    if (text_equal(form, "json")) {
+        client_print_json(answer);
+        return EXIT_DONE;
+    }
+    if (text_equal(form, "csv"))
+        departures_csv(answer, out);
+    else if (text_equal(form, "ical"))
+        departures_ical(answer, out);
+    else
+        print_table(config, answer, out);
+    fputs(out->chars, stdout);
+    return EXIT_DONE;
+}

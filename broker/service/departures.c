@@ -1,0 +1,251 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The departure board: which research nodes leave, when, to whom, and what runs on them.  First
+ * the transfers that are under way or announced; then what the schedules in force will ask for: the
+ * plan of every coming moment at which they ask for something else, made on the fleet as the
+ * moments before leave it.  Such a node is the plan's choice as of now, and may become another.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+#include <stdlib.h>
+
+static const char unnamed[] = ""; /* a node that is still to come */
+
+struct board {
+    const struct service *service;
+    json_t *rows;
+    int64_t unnamed; /* departures of nodes that are not there yet */
+};
+
+/* What runs on the node, one entry a gang. */
+static json_t *jobs_on(const struct service *service, const struct config_cluster *cluster,
+                       const char *node)
+{
+    owned(map) struct map *seen = map_new(NULL); /* borrowed: of `jobs` */
+    json_t *jobs = json_array();
+    size_t count = 0;
+    const struct pod *const *pods = snapshot_pods_on(fleet_snapshot(service->fleet, cluster), node,
+                                                     &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct pod *pod = pods[i];
+        owned(chars) char *key = text_format("%d %s", (int)pod->gang.kind, pod->gang.key);
+        json_t *job = map_get(seen, key);
+
+        if (!pod_must_leave(pod))
+            continue;
+        if (!job) {
+            job = json_make("{ss ss ss sI so}", "kind", gang_kind_name(pod->gang.kind), "job",
+                            pod->gang.key, "namespace", pod->namespace, "gpus", (json_int_t)0,
+                            "started", json_wall(pod->started));
+            json_array_append_new(jobs, job);
+            map_set(seen, key, job);
+        }
+        json_object_set_new(job, "gpus", json_integer(json_int_or(job, "gpus", 0) + pod->gpus));
+    }
+    return jobs;
+}
+
+static void add_row(struct board *board, const struct config_pool *source,
+                    const struct config_pool *target, const char *node, struct wall_time leaves,
+                    const char *certainty, struct wall_time due)
+{
+    const struct window *window = due.ms > 0 ? window_at(board->service->config->windows, due)
+                                             : NULL;
+
+    json_array_append_new(
+        board->rows, json_make("{so ss ss ss ss ss so ss so}", "leaves", json_wall(leaves), "node",
+                               node, "cluster", source->cluster->name, "pool", source->name, "to",
+                               target->cluster->name, "certainty", certainty, "due", json_wall(due),
+                               "window", window ? window->name : "", "jobs",
+                               jobs_on(board->service, source->cluster, node)));
+}
+
+/* Transfers whose node is still a place to work on. */
+static void add_live(struct board *board)
+{
+    const struct runner *runner = board->service->runner;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *transfer = runner->transfers.items[i];
+
+        if (transfer->state != TRANSFER_LIVE || transfer->is_undoing || transfer->wants_undo ||
+            transfer->step > STEP_FORCE || transfer->source->cluster->role != ROLE_RESEARCH)
+            continue;
+        add_row(board, transfer->source, transfer->target, transfer->node,
+                transfer->is_emergency ? transfer->created : transfer->departure,
+                transfer->step > STEP_HOLD ? "leaving" : "announced", transfer->due);
+    }
+}
+
+/* The plan of one moment, carried out on the survey's pools. */
+static void play(struct board *board, struct survey *survey, const struct plan *plan,
+                 struct wall_time at)
+{
+    const struct config *config = board->service->config;
+
+    for (size_t i = 0; i < plan->transfers.count; i++) {
+        const struct plan_transfer *transfer = &plan->transfers.items[i];
+        struct plan_pool *source = &survey->pools[transfer->source - config->pools];
+        struct plan_pool *target = &survey->pools[transfer->target - config->pools];
+
+        source->present--;
+        target->present++;
+        if (transfer->source->cluster->role != ROLE_RESEARCH)
+            continue;
+        if (transfer->node->name == unnamed)
+            board->unnamed++;
+        else
+            add_row(board, transfer->source, transfer->target, transfer->node->name,
+                    (struct wall_time){ at.ms + config->drain.notice_ms }, "planned",
+                    transfer->due);
+    }
+}
+
+/* Takes the nodes that left out of their pools, and puts those that come into theirs. */
+static void settle(const struct config *config, struct survey *survey, const struct plan *plan)
+{
+    ARRAY(struct plan_transfer) moved = { 0 };
+
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        *array_add(&moved) = plan->transfers.items[i];
+    for (size_t i = 0; i < config->pool_count; i++) {
+        struct plan_pool *pool = &survey->pools[i];
+
+        for (size_t at = pool->nodes.count; at-- > 0;)
+            for (size_t k = 0; k < moved.count; k++)
+                if (moved.items[k].node == &pool->nodes.items[at]) {
+                    array_remove(&pool->nodes, at);
+                    break;
+                }
+    }
+    for (size_t k = 0; k < moved.count; k++) {
+        struct plan_pool *target = &survey->pools[moved.items[k].target - config->pools];
+        struct plan_node *node = array_add(&target->nodes);
+
+        node->name = node->uid = node->instance = unnamed;
+    }
+    array_clear(&moved);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The moments at which the schedules may ask for something else: a window's begin, and a whole
+   move's time before it. */
+static size_t moments_of(const struct service *service, struct wall_time now, struct wall_time end,
+                         int64_t **ret_moments)
+{
+    const struct config *config = service->config;
+    struct reach reach = survey_reach(service, NULL);
+    ARRAY(int64_t) moments = { 0 };
+    struct wall_time edge = now;
+
+    *array_add(&moments) = now.ms;
+    for (;;) {
+        int64_t ahead_ms;
+
+        edge = window_next_change(config->windows, edge);
+        if (edge.ms == 0)
+            break;
+        ahead_ms = reach_ms(config, service->book, &reach, (struct wall_time){ edge.ms - 1 }, edge);
+        if (edge.ms - ahead_ms > end.ms)
+            break;
+        if (edge.ms - ahead_ms > now.ms)
+            *array_add(&moments) = edge.ms - ahead_ms;
+        if (edge.ms <= end.ms)
+            *array_add(&moments) = edge.ms;
+    }
+    qsort(moments.items, moments.count, sizeof moments.items[0], by_time);
+    *ret_moments = moments.items;
+    return moments.count;
+}
+
+static void wish(const struct service *service, struct survey *survey, struct wall_time at)
+{
+    const struct config *config = service->config;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        struct plan_pool *pool = &survey->pools[i];
+        struct reach reach = survey_reach(service, pool->config->cluster);
+
+        if (pool->config->cluster->role != ROLE_PRODUCTION || pool->wanted < 0)
+            continue;
+        pool->wanted = target_nodes(config, service->book, pool->config, at, &reach).wanted;
+        pool->due = target_due(config, service->book, pool->config, at, &reach, pool->present);
+    }
+}
+
+static void add_planned(struct board *board, struct service *service, struct wall_time now,
+                        struct wall_time end)
+{
+    owned(survey) struct survey *survey = survey_make(service, service->book);
+    int64_t *moments = NULL;
+    size_t count = moments_of(service, now, end, &moments);
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        survey->pools[i].present += survey->pools[i].incoming;
+        survey->pools[i].incoming = 0;
+    }
+    survey->input.live_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        owned(plan) struct plan *plan = NULL;
+
+        wish(service, survey, (struct wall_time){ moments[i] });
+        plan = plan_make(&survey->input);
+        play(board, survey, plan, (struct wall_time){ moments[i] });
+        settle(service->config, survey, plan);
+    }
+    mem_free(moments);
+}
+
+static int by_leaving(const void *left, const void *right)
+{
+    const json_t *a = *(json_t *const *)left;
+    const json_t *b = *(json_t *const *)right;
+    int order = strcmp(json_text_or(a, "leaves", ""), json_text_or(b, "leaves", ""));
+
+    return order ? order : strcmp(json_text_or(a, "node", ""), json_text_or(b, "node", ""));
+}
+
+/* Times are RFC 3339 in UTC to the second: their texts are in their order. */
+static json_t *sorted(json_t *rows, struct wall_time end)
+{
+    size_t count = json_array_size(rows);
+    json_t **list = mem_new_array(count, sizeof(json_t *));
+    char text[WALL_TEXT_SIZE];
+    json_t *out = json_array();
+
+    wall_format(end, text);
+    for (size_t i = 0; i < count; i++)
+        list[i] = json_array_get(rows, i);
+    qsort(list, count, sizeof list[0], by_leaving);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(json_text_or(list[i], "leaves", ""), text) <= 0)
+            json_array_append(out, list[i]);
+    mem_free(list);
+    json_decref(rows);
+    return out;
+}
+
+json_t *service_departures(struct service *service, int64_t ahead_ms)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    struct wall_time end = { now.ms + ahead_ms };
+    struct board board = { .service = service, .rows = json_array() };
+
+    add_live(&board);
+    add_planned(&board, service, now, end);
+    return json_make("{ss so so so sI sI}", "kind", "departures", "at", json_wall(now), "until",
+                     json_wall(end), "departures", sorted(board.rows, end), "unnamed_nodes",
+                     (json_int_t)board.unnamed, "notice_s",
+                     (json_int_t)(service->config->drain.notice_ms / SECOND_MS));
+}

@@ -67,6 +67,64 @@ static int compare_rows(const void *left, const void *right, void *queues)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
+static bool is_sorted(const struct demand_rows *rows, const struct demand_row *items, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare_rows(&items[i - 1], &items[i], rows->queues.items) > 0)
+            return false;
+    return true;
+}
+
+static int compare_names(const void *left, const void *right, void *names)
+{
+    return strcmp(((char **)names)[*(const uint32_t *)left],
+                  ((char **)names)[*(const uint32_t *)right]);
+}
+
+/* Puts the rows of each queue together, by name, in the order in which they were. */
+static void gather_queues(struct demand_rows *rows)
+{
+    size_t queues = rows->queues.count;
+    size_t *ends = mem_new_array(queues, sizeof *ends);
+    uint32_t *order = mem_new_array(queues, sizeof *order);
+    struct demand_row *gathered = mem_new_array(rows->rows.count, sizeof *gathered);
+    size_t begin = 0;
+
+    for (size_t i = 0; i < rows->rows.count; i++)
+        ends[rows->rows.items[i].queue]++;
+    for (size_t i = 0; i < queues; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, queues, sizeof *order, compare_names, rows->queues.items);
+    for (size_t i = 0; i < queues; i++) {
+        size_t count = ends[order[i]];
+
+        ends[order[i]] = begin;
+        begin += count;
+    }
+    for (size_t i = 0; i < rows->rows.count; i++)
+        gathered[ends[rows->rows.items[i].queue]++] = rows->rows.items[i];
+    memcpy(rows->rows.items, gathered, rows->rows.count * sizeof *gathered);
+    mem_free(gathered);
+    mem_free(order);
+    mem_free(ends);
+}
+
+/* Files come sorted by queue or by time, and seldom otherwise. */
+static void sort_rows(struct demand_rows *rows)
+{
+    if (is_sorted(rows, rows->rows.items, rows->rows.count))
+        return;
+    gather_queues(rows);
+    for (size_t first = 0, end; first < rows->rows.count; first = end) {
+        struct demand_row *run = &rows->rows.items[first];
+
+        for (end = first + 1; end < rows->rows.count && rows->rows.items[end].queue == run->queue;)
+            end++;
+        if (!is_sorted(rows, run, end - first))
+            qsort_r(run, end - first, sizeof *run, compare_rows, rows->queues.items);
+    }
+}
+
 static int compare_int64(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left;
@@ -75,13 +133,38 @@ static int compare_int64(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* The distance that more than half of the neighbours in time keep; 0: none is so common. */
+static int64_t majority_step(const struct demand_row *rows, size_t count)
+{
+    int64_t step = 0;
+    size_t votes = 0;
+    size_t all = 0;
+    size_t have = 0;
+
+    for (size_t i = 1; i < count; i++) {
+        int64_t here = rows[i].ms - rows[i - 1].ms;
+
+        if (rows[i].queue != rows[i - 1].queue || here == 0)
+            continue;
+        all++;
+        if (votes == 0)
+            step = here;
+        votes = here == step ? votes + 1 : votes - 1;
+    }
+    for (size_t i = 1; i < count; i++)
+        have += rows[i].queue == rows[i - 1].queue && rows[i].ms - rows[i - 1].ms == step;
+    return 2 * have > all ? step : 0;
+}
+
 /* The distance that most neighbours in time keep, the shortest of equals; 0: no neighbours. */
 static int64_t common_step(const struct demand_row *rows, size_t count)
 {
     ARRAY(int64_t) steps = { 0 };
     size_t best = 0;
-    int64_t step = 0;
+    int64_t step = majority_step(rows, count);
 
+    if (step > 0)
+        return step;
     for (size_t i = 1; i < count; i++)
         if (rows[i].queue == rows[i - 1].queue && rows[i].ms != rows[i - 1].ms)
             *array_add(&steps) = rows[i].ms - rows[i - 1].ms;
@@ -207,8 +290,7 @@ struct demand *demand_parse(char *bytes, size_t size, const char *source,
 
     if (demand_rows_read(&rows, bytes, size, source, err) < 0)
         return NULL;
-    qsort_r(rows.rows.items, rows.rows.count, sizeof *rows.rows.items, compare_rows,
-            rows.queues.items);
+    sort_rows(&rows);
     if (make_series(demand, &rows, options->missing_zero, err) < 0)
         return NULL;
     if (options->gaps && demand_gaps_read(demand, options->gaps, source, err) < 0)

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A CloudWatch on loopback that knows GetMetricData in the JSON protocol, for AWS/SQS queues whose
- * arrivals follow a rule.  It is strict: the signature is computed anew, unknown members, wrong
- * types and sizes over the limits are refused; and it pages, throttles and forgets as told.
+ * A CloudWatch on loopback that knows GetMetricData in the JSON protocol (and, for older clients of
+ * the vendor, in the one before), for AWS/SQS queues whose arrivals follow a rule.  It is strict:
+ * the signature is computed anew, unknown members, wrong types and sizes over the limits are
+ * refused; and it pages, throttles and forgets as told.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "base/http_server.h"
 #include "base/json.h"
 #include "providers/aws_signature.h"
+#include "tests/sources/fake_query.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
@@ -32,8 +34,8 @@ struct fake_cloudwatch {
     int requests;
     size_t page_points_most; /* seen */
     size_t page_queries_most;
-    bool has_other_form; /* somebody asked, well signed, in another protocol than JSON */
-    char refusal[512];   /* the last */
+    bool is_query;     /* the last request was a form */
+    char refusal[512]; /* the last */
 };
 
 /* Queue "q7" at a minute since 1970: -1 where there is no point. */
@@ -60,6 +62,14 @@ static inline void fake_refuse(struct fake_cloudwatch *fake, struct http_call *c
     const struct http_header header = { "x-amzn-query-error", query_error };
 
     snprintf(fake->refusal, sizeof fake->refusal, "%s: %s", code, message);
+    if (fake->is_query) {
+        owned(chars) char *xml = text_format("<ErrorResponse><Error><Type>Sender</Type><Code>%s"
+                                             "</Code><Message>%s</Message></Error></ErrorResponse>",
+                                             code, message);
+
+        http_call_answer(call, status, "text/xml", NULL, 0, xml, strlen(xml));
+        return;
+    }
     http_call_answer(call, status, "application/x-amz-json-1.0", &header, 1, bytes, strlen(bytes));
 }
 
@@ -108,7 +118,8 @@ static inline const char *fake_check_signature(struct fake_cloudwatch *fake, str
     owned(chars) char *list = text_format("%.*s", (int)strcspn(names + strlen(begin), ","),
                                           names + strlen(begin));
 
-    if (!strstr(list, "host") || !strstr(list, "x-amz-date") || !strstr(list, "x-amz-target"))
+    if (!strstr(list, "host") || !strstr(list, "x-amz-date") ||
+        (!fake->is_query && !strstr(list, "x-amz-target")))
         return "headers that matter are not signed";
     if (http_call_header(call, "X-Amz-Security-Token") && !strstr(list, "x-amz-security-token"))
         return "the session token is not signed";
@@ -292,9 +303,10 @@ static inline void fake_give(struct fake_cloudwatch *fake, struct http_call *cal
         fake->page_queries_most = json_array_size(queries);
 
     owned(json) json_t *page = fake_page(fake, request, queries, query, minute);
-    owned(chars) char *bytes = json_print(page);
+    owned(chars) char *bytes = fake->is_query ? query_answer(page) : json_print(page);
+    const char *type = fake->is_query ? "text/xml" : "application/x-amz-json-1.0";
 
-    http_call_answer(call, 200, "application/x-amz-json-1.0", NULL, 0, bytes, strlen(bytes));
+    http_call_answer(call, 200, type, NULL, 0, bytes, strlen(bytes));
 }
 
 static inline void fake_handle(void *context, struct http_call *call)
@@ -304,16 +316,20 @@ static inline void fake_handle(void *context, struct http_call *call)
     const char *bytes = http_call_body(call, &size);
     const char *type = http_call_header(call, "Content-Type") ?: "";
     const char *target = http_call_header(call, "X-Amz-Target") ?: "";
-    owned(json) json_t *request = json_parse(bytes, size, "request", NULL);
-    const char *wrong = fake_check_signature(fake, call);
+    bool is_json = strcmp(type, "application/x-amz-json-1.0") == 0;
+    owned(json) json_t *request = NULL;
+    const char *wrong;
 
+    fake->is_query = text_starts_with(type, "application/x-www-form-urlencoded");
+    request = fake->is_query ? query_request(bytes) : json_parse(bytes, size, "request", NULL);
+    wrong = fake_check_signature(fake, call);
     fake->requests++;
-    fake->has_other_form = !wrong && strcmp(type, "application/x-amz-json-1.0") != 0;
     if (wrong)
         fake_refuse(fake, call, 403, "SignatureDoesNotMatch", wrong);
-    else if (strcmp(type, "application/x-amz-json-1.0") != 0 ||
-             strcmp(target, "GraniteServiceVersion20100801.GetMetricData") != 0)
-        fake_refuse(fake, call, 400, "UnknownOperationException", target);
+    else if (fake->is_query ? !request
+                            : !is_json || strcmp(target, "GraniteServiceVersion20100801."
+                                                         "GetMetricData") != 0)
+        fake_refuse(fake, call, 400, "UnknownOperationException", type);
     else if ((wrong = fake_check_request(request)))
         fake_refuse(fake, call, 400, "InvalidParameterCombinationException", wrong);
     else if (fake->requests <= fake->throttle_requests)

@@ -189,6 +189,8 @@ static void what_must_not_be_sent_is_invalid(void **state)
         { "http://192.0.2.1/", NULL, "plain http is refused" },
         { "http://example.com/", NULL, "plain http is refused" },
         { "http://127.0.0.1.example.com/", NULL, "plain http is refused" },
+        { "http://169.254.170.24/", NULL, "plain http is refused" },
+        { "http://[fd00:ec2::24]/", NULL, "plain http is refused" },
         { "ftp://127.0.0.1/", NULL, "ftp is no scheme" },
         { "https://user:word@127.0.0.1/", NULL, "with a user" },
         { "nonsense", NULL, "not a URL" },

@@ -92,6 +92,66 @@ static void no_plan_that_passes_costs_less(void **state)
     assert_true(bounds > 0.6 * optima);
 }
 
+/* One request of constant length in these minutes, one span, two nodes at most; the plan has a
+   server in every n-th slot, or two in the last. */
+static const struct {
+    const char *name;
+    double service_s;
+    size_t slots;
+    size_t first_minute;
+    size_t every_minutes;
+    size_t every_slots; /* 0: the last */
+} unpaid[] = {
+    { "what a withdrawn server finishes costs nothing", 600, 24, 4, 15, 3 },
+    { "nor does what is left at the end", 3600, 12, 57, 1, 0 },
+};
+
+static void work_beyond_the_plan_is_not_asked_for(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(unpaid); row++) {
+        struct moves_cost cost = { 2, 1.0 / 12, 0, 0 };
+        size_t slots = unpaid[row].slots;
+        struct random random;
+        struct ward ward;
+        int servers[24] = { 0 };
+
+        random_seed(&random, 1);
+        ward_init(&ward, &random, slots, 1);
+        service_time_free(ward.service);
+        ward.service = service_time_new(unpaid[row].service_s, 0);
+        for (size_t i = 0; i < ward.series.count; i++) {
+            bool is_one = i >= unpaid[row].first_minute &&
+                          (i - unpaid[row].first_minute) % unpaid[row].every_minutes == 0;
+
+            if (ward.series.counts[DEMAND_HIGH])
+                ward.series.counts[DEMAND_HIGH][i] = 0;
+            ward.series.counts[DEMAND_LOW][i] = is_one && (unpaid[row].every_slots > 0 || i < 59);
+        }
+        segments_clear(&ward.segments);
+        segments_of_series(&ward.series, ward.series.start, demand_time(&ward.series, slots * 5),
+                           &ward.segments);
+        arrivals_free(ward.arrivals);
+
+        struct arrivals_setup setup = { &ward.series, &ward.segments, ward.service, 1, 1 };
+
+        ward.arrivals = arrivals_new(&setup, NULL);
+        ward.spans[0] = (struct judge_span){ ward.series.start,
+                                             demand_time(&ward.series, slots * 5) };
+        ward.setup.arrivals = ward.arrivals;
+        ward.setup.span_count = 1;
+        ward.setup.target = (struct replay_target){ 0, 98 };
+        servers[slots - 1] = unpaid[row].every_slots == 0 ? 2 : 0;
+        for (size_t i = 0; unpaid[row].every_slots > 0 && i < slots; i += unpaid[row].every_slots)
+            servers[i] = 1;
+        if (!is_passed(&ward.setup, servers))
+            fail_msg("%s: the plan fails", unpaid[row].name);
+        if (bound_node_hours(&ward.setup, 1, &cost) > moves_cost_of(servers, slots, &cost) + 1e-9)
+            fail_msg("%s: bound %g", unpaid[row].name, bound_node_hours(&ward.setup, 1, &cost));
+        ward_clear(&ward);
+    }
+}
+
 /* Three days of waves, in windows of eight hours. */
 static void the_oracle_is_near_the_bound(void **state)
 {
@@ -154,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_that_passes_costs_less),
+        cmocka_unit_test(work_beyond_the_plan_is_not_asked_for),
         cmocka_unit_test(the_oracle_is_near_the_bound),
     };
 

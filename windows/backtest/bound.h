@@ -32,6 +32,7 @@
 #include "windows/backtest/stretch.h"
 
 /* Infinite when no plan with nodes_max nodes meets the target.  Without cost of moves and with one
-   server a node it bounds server-hours. */
+   server a node it bounds server-hours.  Who meets the target in several repetitions is bounded by
+   the greatest of theirs. */
 double bound_node_hours(const struct stretch_setup *setup, int servers_per_node,
                         const struct moves_cost *cost);

@@ -120,19 +120,20 @@ static void note_unserved(const struct allocate_model *model, const struct deman
                 first);
 }
 
-/* The times that a snapshot measured stand beside its demand, for the queues that want them. */
-static int read_measured(struct allocate_inputs *inputs, struct error *err)
+int allocate_inputs_measured(struct config *config, const char *demand, char **ret_path,
+                             struct error *err)
 {
-    owned(chars) char *path = service_table_path(demand_path(inputs->call));
+    owned(chars) char *path = service_table_path(demand);
     owned(service_table) struct service_table *table = NULL;
+    bool is_used = false;
 
     if (file_exists(path)) {
         table = service_table_read(path, err);
         if (!table)
             return -1;
     }
-    for (size_t i = 0; i < inputs->config->queue_count; i++) {
-        struct config_queue *queue = &inputs->config->queues[i];
+    for (size_t i = 0; i < config->queue_count; i++) {
+        struct config_queue *queue = &config->queues[i];
         struct service_shape *shape = queue->service_histogram
                                           ? service_table_take(table, queue->name)
                                           : NULL;
@@ -144,9 +145,10 @@ static int read_measured(struct allocate_inputs *inputs, struct error *err)
                     "note: queue %s: its service time was not measured (%s does not tell); "
                     "`service` counts\n",
                     queue->name, path);
-        if (shape && !inputs->service_table)
-            inputs->service_table = mem_copy_chars(path);
+        is_used = is_used || shape;
     }
+    if (is_used)
+        *ret_path = steal(&path);
     return 0;
 }
 
@@ -158,7 +160,8 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     if (!inputs->config)
         return -1;
     inputs->demand = demand_read(demand_path(inputs->call), &inputs->demand_options, err);
-    if (!inputs->demand || read_measured(inputs, err) < 0)
+    if (!inputs->demand || allocate_inputs_measured(inputs->config, demand_path(inputs->call),
+                                                    &inputs->service_table, err) < 0)
         return -1;
     inputs->model = allocate_model_new(inputs->config, inputs->demand, &inputs->options, err);
     if (!inputs->model)

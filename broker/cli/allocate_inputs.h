@@ -59,6 +59,12 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     __attribute__((warn_unused_result));
 void allocate_inputs_clear(struct allocate_inputs *inputs);
 
+/* From here on the queues that name a histogram have the times that a snapshot measured beside the
+   demand file; where it measured none, a note says so.  *ret_path: the table, the caller's to free;
+   left as it is where none is used. */
+int allocate_inputs_measured(struct config *config, const char *demand, char **ret_path,
+                             struct error *err) __attribute__((warn_unused_result));
+
 /* What the numbers come from, without times: the same input gives the same lines. */
 int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
                            struct error *err) __attribute__((warn_unused_result));

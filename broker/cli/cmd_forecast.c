@@ -5,6 +5,7 @@
  * is, and how well it was known in the weeks before.
  */
 #include "base/json.h"
+#include "broker/cli/allocate_inputs.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/forecasts.h"
@@ -222,8 +223,11 @@ int cmd_forecast(struct command_call *call)
     owned(config) struct config *config = path ? config_read(path, &err) : NULL;
     owned(demand) struct demand *demand =
         config ? demand_read(call_text(call, "demand"), &options, &err) : NULL;
+    owned(chars) char *measured = NULL;
+    bool is_ready = demand && allocate_inputs_measured(config, call_text(call, "demand"), &measured,
+                                                       &err) == 0;
     owned(forecasts) struct forecasts *forecasts =
-        demand ? forecasts_new(config, demand, &wanted, &err) : NULL;
+        is_ready ? forecasts_new(config, demand, &wanted, &err) : NULL;
 
     if (!forecasts)
         return call_fail(call, EXIT_ERROR, &err);

@@ -130,6 +130,12 @@ static void what_a_snapshot_measured_counts_instead_of_the_configuration(void **
     owned(text) struct text *schedule = planned_file(folder, "schedules/day.yaml");
 
     assert_null(strstr(with.err->chars, "not measured"));
+
+    owned(said) struct said forecast = expect_code(folder, 0,
+                                                   "forecast chat -c @/sluice.yaml -d "
+                                                   "@/week.csv");
+
+    assert_null(strstr(forecast.err->chars, "not measured"));
     assert_non_null(strstr(told.out->chars, "service     15 s, measured (cv "));
     assert_non_null(strstr(told.out->chars, "/week.service.csv, of 1000 requests\n"));
     assert_non_null(strstr(schedule->chars, "# service times week.service.csv sha256 "));

@@ -439,7 +439,8 @@ static void a_metadata_server_is_asked_in_three_steps(void **state)
 }
 
 static const char config_file[] = "[default]\nregion = x\n"
-                                  "[profile role]\nrole_arn = " ARN "\nsource_profile = base\n"
+                                  "[profile role]\ns3 =\n  role_arn = nested\nrole_arn = " ARN
+                                  "\nsource_profile = base\n"
                                   "external_id = a/b\nrole_session_name = me\n"
                                   "[profile itself]\nrole_arn=" ARN "\nsource_profile=itself\n"
                                   "aws_access_key_id=SELF\naws_secret_access_key=SECRET\n"
@@ -461,8 +462,8 @@ static const struct {
     const char *want;
 } profiles[] = {
     { "base", "", "", ERROR_NONE, "BASE" },
-    { "role", "Action=AssumeRole&Version=2011-06-15&", "Credential=BASE/20261116/eu-west-1/sts/",
-      ERROR_NONE, "TAKEN" },
+    { "role", "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3A",
+      "Credential=BASE/20261116/eu-west-1/sts/", ERROR_NONE, "TAKEN" },
     { "role", "&RoleSessionName=me&DurationSeconds=3600&ExternalId=a%2Fb", "Credential=BASE/",
       ERROR_NONE, "TAKEN" },
     { "itself", "Action=AssumeRole&", "Credential=SELF/", ERROR_NONE, "TAKEN" },

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
+#include "broker/cli/bill.h"
 #include "broker/cli/board.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
@@ -32,7 +33,12 @@ const char plan_text[] =
     "pools: [{pool, cluster, reservation, zone, nodes, incoming_nodes, now_nodes, wanted_nodes,\n"
     "due}], transfers: [{node, from, to, lost_gpu_hours, due, is_emergency}],\n"
     "workloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
-    "holds: {freezes, reclaims}, withdrawn_transfers.  Nothing is changed.\n";
+    "holds: {freezes, reclaims}, withdrawn_transfers, bill: {lost_gpu_hours, nodes, idle_nodes,\n"
+    "gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams: [{team, lost_gpu_hours}],\n"
+    "blocks_broken, is_exact, alternatives: {random_gpu_hours, oldest_first_gpu_hours,\n"
+    "node_greedy_gpu_hours, next_best_gpu_hours}}.  Nothing is changed.\n"
+    "The bill is what research loses: whole gangs since their last checkpoint, and what other\n"
+    "ways of choosing the nodes would have lost.\n";
 
 const struct command_option apply_options[] = {
     { "schedules", 0, "DIR", "folder of schedule files (default: the configured one)", false },
@@ -123,6 +129,7 @@ static void print_plan(const json_t *plan, struct text *out)
     print_pools(plan, out);
     text_add(out, "\n");
     print_changes(plan, out);
+    bill_print(json_object_get(plan, "bill"), out);
     text_add(out,
              "Plan: %zu node%s to move now, %" PRId64 " transfer%s to withdraw. Fingerprint %s.\n",
              moves, moves == 1 ? "" : "s", withdrawn, withdrawn == 1 ? "" : "s",

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
+#include "broker/cli/bill.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 
@@ -27,11 +28,11 @@ const char reclaim_examples[] =
     "sluice reclaim --to prod-a --gpus 64 --reason 'INC-4411 viral launch'\n"
     "sluice reclaim --to prod-b --nodes 4 --for 6h --reason launch --dry-run\n";
 const char reclaim_text[] =
-    "The nodes come from the research pools that share a reservation with the cluster, the ones "
-    "with\n"
-    "the least work first, without notice.  Exit code 5 when fewer than wanted can be had, 3 when\n"
-    "none.  JSON: cluster, wanted_nodes, accepted_nodes, pools: [{pool, nodes}], until,\n"
-    "lost_gpu_hours, lead_p50_s, lead_p95_s, is_dry_run.\n";
+    "The nodes come from the research pools that share a reservation with the cluster, without\n"
+    "notice: idle ones first, then those whose gangs lose the least work.  Exit code 5 when fewer\n"
+    "than wanted can be had, 3 when none.  JSON: cluster, wanted_nodes, accepted_nodes, pools:\n"
+    "[{pool, nodes}], until, lost_gpu_hours, bill (as in `sluice plan`), lead_p50_s, lead_p95_s,\n"
+    "is_dry_run.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {
@@ -70,7 +71,7 @@ static char *describe(const json_t *answer)
 {
     char p50[DURATION_TEXT_SIZE];
     char p95[DURATION_TEXT_SIZE];
-    owned(text) struct text *out = text_new(4096);
+    owned(text) struct text *out = text_new(1 << 15);
     const json_t *row;
     size_t i;
 
@@ -81,11 +82,12 @@ static char *describe(const json_t *answer)
         out, " %s +%" PRId64, json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
     text_add(out,
              "\nloses about %.1f GPU-h of research work; ready in %s (p50), %s (p95); held until "
-             "%s; notice: none",
+             "%s; notice: none\n",
              json_number_value(json_object_get(answer, "lost_gpu_hours")),
              duration_format(json_int_or(answer, "lead_p50_s", 0) * SECOND_MS, p50),
              duration_format(json_int_or(answer, "lead_p95_s", 0) * SECOND_MS, p95),
              json_text_or(answer, "until", "-"));
+    bill_print(json_object_get(answer, "bill"), out);
     return text_take(steal(&out));
 }
 
@@ -135,6 +137,6 @@ int cmd_reclaim(struct command_call *call)
     if (client_wants_json(call))
         client_print_json(answer);
     else
-        printf("%s%s\n", call_flag(call, "dry-run") ? "Would take " : "Accepted: ", text);
+        printf("%s%s", call_flag(call, "dry-run") ? "Would take " : "Accepted: ", text);
     return json_int_or(answer, "accepted_nodes", 0) < nodes ? EXIT_PARTIAL : EXIT_DONE;
 }

@@ -139,6 +139,7 @@ static int read_sections(struct config *config, const struct config_file *file, 
     if (optional_read(CONFIG_DRAIN, file->drain, &config->drain, err) < 0 ||
         optional_read(CONFIG_GUARD, file->guard, &config->guard, err) < 0 ||
         optional_read(CONFIG_LEAD, file->lead, &config->lead, err) < 0 ||
+        optional_read(CONFIG_VICTIMS, file->victims, &config->victims, err) < 0 ||
         optional_read(CONFIG_HEADROOM, file->headroom, &config->headroom, err) < 0)
         return -1;
 
@@ -308,6 +309,8 @@ void config_free(struct config *config)
     struct config_file file = { .config = *config };
 
     settings_clear(top->settings, top->count, &file);
+    settings_clear(config_tables[CONFIG_VICTIMS].settings, config_tables[CONFIG_VICTIMS].count,
+                   &config->victims);
     yaml_document_free(config->document);
     mem_free(config);
 }

@@ -138,6 +138,14 @@ struct config_guard {
     int64_t attempts;              /* at creating the machine, before it is given back */
 };
 
+struct config_victims {
+    char *checkpoint; /* the pods' annotation with the time of the last checkpoint */
+    char *team;       /* the pods' label that names their team; NULL: the namespace */
+    char *blocks;     /* the nodes' labels that name a topology block, separated by commas */
+    double block_hours;
+    double fairness;
+};
+
 struct config_lead {
     int64_t prior_p50_ms; /* believed until the journal has enough transfers to learn from */
     int64_t prior_p95_ms;
@@ -157,6 +165,7 @@ struct config {
     struct config_drain drain;
     struct config_guard guard;
     struct config_lead lead;
+    struct config_victims victims;
     struct config_headroom headroom; /* of all workloads */
     struct config_cluster *clusters;
     size_t cluster_count;

@@ -61,6 +61,31 @@ static int check_top(const struct config *config, struct error *err)
     return 0;
 }
 
+static int check_victims(const struct config *config, struct error *err)
+{
+    static const char letters[] = ", ";
+    const struct config_victims *victims = &config->victims;
+    const char *label = victims->blocks;
+
+    if (!is_label_part(victims->checkpoint, strlen(victims->checkpoint)))
+        return yaml_error(err, place_below(config, "victims", "checkpoint_annotation"),
+                          "expected an annotation's key, found \"%s\"", victims->checkpoint);
+    if (victims->team && !is_label_part(victims->team, strlen(victims->team)))
+        return yaml_error(err, place_below(config, "victims", "team_label"),
+                          "expected a label's key, found \"%s\"", victims->team);
+    do {
+        size_t length = strcspn(label, letters);
+
+        if (!is_label_part(label, length))
+            return yaml_error(err, place_below(config, "victims", "block_labels"),
+                              "expected labels' keys with commas between them, found \"%s\"",
+                              victims->blocks);
+        label += length;
+        label += strspn(label, letters);
+    } while (*label != '\0');
+    return 0;
+}
+
 static int check_clusters(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->cluster_count; i++) {
@@ -459,10 +484,11 @@ static int check_events(const struct config *config, struct error *err)
 
 int config_check(struct config *config, struct error *err)
 {
-    if (check_top(config, err) < 0 || check_clusters(config, err) < 0 ||
-        check_reservations(config, err) < 0 || check_providers(config, err) < 0 ||
-        check_pools(config, err) < 0 || check_sources(config, err) < 0 ||
-        check_workloads(config, err) < 0 || check_events(config, err) < 0)
+    if (check_top(config, err) < 0 || check_victims(config, err) < 0 ||
+        check_clusters(config, err) < 0 || check_reservations(config, err) < 0 ||
+        check_providers(config, err) < 0 || check_pools(config, err) < 0 ||
+        check_sources(config, err) < 0 || check_workloads(config, err) < 0 ||
+        check_events(config, err) < 0)
         return -1;
     return check_queues(config, err);
 }

@@ -35,6 +35,7 @@ static const struct setting top_settings[] = {
     { "drain", SETTING_NODE, NODE(drain), "", 0, 0, "how nodes are emptied" },
     { "guard", SETTING_NODE, NODE(guard), "", 0, 0, "what holds the broker back" },
     { "lead", SETTING_NODE, NODE(lead), "", 0, 0, "how long a transfer is believed to take" },
+    { "victims", SETTING_NODE, NODE(victims), "", 0, 0, "which nodes are taken" },
     { "headroom", SETTING_NODE, NODE(headroom), "", 0, 0, "which losses plans are made for" },
     { "clusters", SETTING_NODE, NODE(clusters), NULL, 0, 0, "the clusters, by name" },
     { "reservations", SETTING_NODE, NODE(reservations), NULL, 0, 0,
@@ -74,6 +75,26 @@ static const struct setting lead_settings[] = {
       DAY_MS, "median time of a transfer, until the journal knows better" },
     { "prior_p95", SETTING_DURATION, offsetof(struct config_lead, prior_p95_ms), "60m", SECOND_MS,
       DAY_MS, "what 95 of 100 transfers stay under, until the journal knows better" },
+};
+
+static const struct setting victim_settings[] = {
+    { "checkpoint_annotation", SETTING_TEXT, offsetof(struct config_victims, checkpoint),
+      "sluice.dev/last-checkpoint", 0, 0,
+      "annotation of a pod: when its job wrote its last checkpoint, RFC 3339; without it the work "
+      "since the start is lost, at most for the median run time" },
+    { "team_label", SETTING_TEXT, offsetof(struct config_victims, team), "", 0, 0,
+      "label of a pod that names its team; absent: its namespace" },
+    { "block_labels", SETTING_TEXT, offsetof(struct config_victims, blocks),
+      "cloud.google.com/gce-topology-block,topology.k8s.aws/network-node-layer-3,"
+      "nvidia.com/gpu.clique",
+      0, 0,
+      "labels of a node that name its topology block, separated by commas; the first counts" },
+    { "block_hours", SETTING_DOUBLE, offsetof(struct config_victims, block_hours), "0", 0, 1000000,
+      "GPU-hours of lost work that are worth not leaving one more block partly taken; 0: whole "
+      "blocks are preferred where the work lost is the same" },
+    { "fairness", SETTING_DOUBLE, offsetof(struct config_victims, fairness), "1", 0, 100,
+      "a team's lost work counts 1 + this x its share of all work lost lately (half forgotten in "
+      "seven days)" },
 };
 
 static const struct setting headroom_settings[] = {
@@ -245,6 +266,10 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_GUARD] = { "guard", "What holds the broker back.", TABLE(guard_settings) },
     [CONFIG_LEAD] = { "lead", "How long a transfer is believed to take, before there is history.",
                       TABLE(lead_settings) },
+    [CONFIG_VICTIMS] = { "victims",
+                         "Which nodes are taken: idle ones, then those with the least work lost "
+                         "by whole gangs, those with protected pods last.",
+                         TABLE(victim_settings) },
     [CONFIG_HEADROOM] = { "headroom",
                           "Which losses `sluice allocate` keeps room for. A workload's own "
                           "`headroom` has the same keys, and those it gives win.",

@@ -17,6 +17,7 @@ enum config_table_id {
     CONFIG_DRAIN,
     CONFIG_GUARD,
     CONFIG_LEAD,
+    CONFIG_VICTIMS,
     CONFIG_HEADROOM,
     CONFIG_CLUSTERS,
     CONFIG_RESERVATIONS,
@@ -38,6 +39,7 @@ struct config_file {
     const struct yaml_node *drain;
     const struct yaml_node *guard;
     const struct yaml_node *lead;
+    const struct yaml_node *victims;
     const struct yaml_node *headroom;
     const struct yaml_node *clusters;
     const struct yaml_node *reservations;

@@ -7,8 +7,7 @@
 #include "broker/planning/plan.h"
 
 #include "base/text.h"
-
-#include <stdlib.h>
+#include "broker/planning/plan_nodes.h"
 
 /* One reservation's books while a plan is made. */
 struct books {
@@ -95,7 +94,7 @@ static void give(struct books *books, size_t source, size_t target)
 
     transfer->source = giver->config;
     transfer->target = taker->config;
-    transfer->node = &giver->nodes.items[books->taken[source]++];
+    books->taken[source]++; /* which node it is will be chosen when all are counted */
     transfer->due = taker->due;
     /* A reclaim is served first: what its level still lacks does not wait for a notice. */
     transfer->is_emergency = taker->level > 0 &&
@@ -235,16 +234,6 @@ static void order(struct plan *plan)
     plan->transfers.capacity = ordered.transfers.capacity;
 }
 
-static int cheapest_first(const void *left, const void *right)
-{
-    const struct plan_node *a = left;
-    const struct plan_node *b = right;
-
-    if (a->lost_gpu_s != b->lost_gpu_s)
-        return a->lost_gpu_s < b->lost_gpu_s ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
 struct plan *plan_make(const struct plan_input *input)
 {
     const struct config *config = input->config;
@@ -253,15 +242,12 @@ struct plan *plan_make(const struct plan_input *input)
 
     books.gap = mem_new_array(config->pool_count, sizeof *books.gap);
     books.taken = mem_new_array(config->pool_count, sizeof *books.taken);
-    for (size_t i = 0; i < config->pool_count; i++)
-        if (input->pools[i].nodes.count > 1)
-            qsort(input->pools[i].nodes.items, input->pools[i].nodes.count,
-                  sizeof *input->pools[i].nodes.items, cheapest_first);
     for (size_t i = 0; i < config->reservation_count; i++) {
         books.reservation = &config->reservations[i];
         plan_reservation(&books);
     }
     order(plan);
+    plan_choose(input, plan, books.taken);
     mem_free(books.gap);
     mem_free(books.taken);
     return plan;
@@ -273,6 +259,9 @@ void plan_free(struct plan *plan)
         return;
     array_clear(&plan->transfers);
     array_clear(&plan->withdrawn);
+    for (size_t i = 0; i < plan->choices.count; i++)
+        mem_free(plan->choices.items[i].nodes);
+    array_clear(&plan->choices);
     mem_free(plan->lacks);
     mem_free(plan);
 }

@@ -7,22 +7,23 @@
  *
  * Within a reservation production pools come first.  What one of them can spare goes to another
  * that lacks; what is lacking then comes from research, what is spare then goes to research, to the
- * pools furthest from their share by weight.  Research pools do not trade with each other.
+ * pools furthest from their share by weight.  Research pools do not trade with each other.  How
+ * many nodes a pool gives is decided first; which ones is the choice of victims.h, pool by pool.
  */
 #pragma once
 
 #include "base/array.h"
 #include "broker/fleet/config.h"
+#include "broker/planning/victims.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* A node that could be taken. */
 struct plan_node {
-    const char *name;
+    struct victim_node facts; /* gangs are those of the input */
     const char *uid;
     const char *instance;
-    int64_t lost_gpu_s; /* work lost by taking it: GPUs x seconds since the pods started */
 };
 
 /* A live transfer, as far as planning cares. */
@@ -48,6 +49,8 @@ struct plan_input {
     struct plan_pool *pools; /* as config->pools */
     const struct plan_live *live;
     size_t live_count;
+    const struct victim_gang *gangs; /* of all clusters */
+    size_t gang_count;
 };
 
 struct plan_transfer {
@@ -56,6 +59,15 @@ struct plan_transfer {
     const struct plan_node *node; /* of the input */
     struct wall_time due;
     bool is_emergency;
+    int64_t lost_gpu_s; /* what it loses that the transfers before it do not */
+};
+
+/* The nodes that one pool gives. */
+struct plan_choice {
+    size_t pool;   /* index */
+    size_t *nodes; /* of the pool, in the order in which they go */
+    size_t count;
+    bool is_exact; /* no other set loses less */
 };
 
 struct plan {
@@ -66,6 +78,7 @@ struct plan {
         int64_t nodes; /* that nobody can give */
     } * lacks;
     size_t lack_count;
+    ARRAY(struct plan_choice) choices;
 };
 
 struct plan *plan_make(const struct plan_input *input)
@@ -74,6 +87,19 @@ void plan_free(struct plan *plan);
 
 /* What a pool should have: the greater of schedule and reclaim; -1: it is left alone. */
 int64_t plan_wanted(const struct plan_pool *pool);
+
+/* What the nodes that research pools give lose, all together, and what other ways of choosing them
+   would have lost.  Takes longer than the plan. */
+struct plan_bill {
+    struct victim_bill bill; /* gangs are those of the input */
+    size_t node_count;
+    int64_t rival_gpu_s[RIVAL_COUNT];
+    int64_t next_best_gpu_s; /* when the dearest gang is spared; -1: it cannot be */
+    bool is_exact;
+};
+enum bill_part { BILL_ALL, BILL_EMERGENCIES };
+void plan_bill(const struct plan_input *input, const struct plan *plan, enum bill_part part,
+               struct plan_bill *ret_bill);
 
 /* Frees the nodes' arrays of `count` pools and the pools. */
 void plan_pools_free(struct plan_pool *pools, size_t count);

@@ -44,7 +44,7 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     text_copy(transfer->id, sizeof transfer->id, "t-");
     text_copy(transfer->id + 2, sizeof transfer->id - 2, hex);
     text_copy(transfer->move, sizeof transfer->move, move);
-    text_copy(transfer->node, sizeof transfer->node, wish->node->name);
+    text_copy(transfer->node, sizeof transfer->node, wish->node->facts.name);
     text_copy(transfer->node_uid, sizeof transfer->node_uid, wish->node->uid);
     text_copy(transfer->instance, sizeof transfer->instance, wish->node->instance);
     transfer->source = wish->source;
@@ -70,13 +70,14 @@ static bool is_one_move(const struct plan_transfer *left, const struct plan_tran
 }
 
 /* Begins what is allowed of one move: the transfers from `first` on that belong together. */
-static void begin_move(struct service *service, const struct survey *survey,
-                       const struct plan *plan, size_t first, bool *is_done)
+static void begin_move(struct service *service, struct survey *survey, const struct plan *plan,
+                       size_t first, bool *is_done)
 {
     const struct plan_transfer *head = &plan->transfers.items[first];
     struct plan_pool *pool = &survey->pools[head->source - service->config->pools];
     struct guard_load load = load_of(service, pool);
     ARRAY(struct transfer *) begun = { 0 };
+    ARRAY(const struct plan_transfer *) wishes = { 0 };
     char move[TRANSFER_ID_SIZE] = "m-";
     struct error err;
 
@@ -96,6 +97,7 @@ static void begin_move(struct service *service, const struct survey *survey,
             continue;
         }
         *array_add(&begun) = new_transfer(service, wish, move);
+        *array_add(&wishes) = wish;
         load.in_flight++;
         load.in_flight_of_cluster++;
         load.nodes_left--;
@@ -107,8 +109,11 @@ static void begin_move(struct service *service, const struct survey *survey,
                  FIELD_TEXT("kind", head->is_emergency ? "reclaim" : "scheduled"));
         if (runner_begin(service->runner, begun.items, begun.count, &err) < 0)
             log_warn("move_refused", FIELD_TEXT("move", move), FIELD_TEXT("text", err.text));
+        else
+            bills_charge(service, survey, wishes.items, wishes.count);
     }
     array_clear(&begun);
+    array_clear(&wishes);
 }
 
 static void withdraw(struct service *service, const struct plan *plan)

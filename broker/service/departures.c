@@ -96,10 +96,10 @@ static void play(struct board *board, struct survey *survey, const struct plan *
         target->present++;
         if (transfer->source->cluster->role != ROLE_RESEARCH)
             continue;
-        if (transfer->node->name == unnamed)
+        if (transfer->node->facts.name == unnamed)
             board->unnamed++;
         else
-            add_row(board, transfer->source, transfer->target, transfer->node->name,
+            add_row(board, transfer->source, transfer->target, transfer->node->facts.name,
                     (struct wall_time){ at.ms + config->drain.notice_ms }, "planned",
                     transfer->due);
     }
@@ -126,7 +126,7 @@ static void settle(const struct config *config, struct survey *survey, const str
         struct plan_pool *target = &survey->pools[moved.items[k].target - config->pools];
         struct plan_node *node = array_add(&target->nodes);
 
-        node->name = node->uid = node->instance = unnamed;
+        node->facts.name = node->uid = node->instance = unnamed;
     }
     array_clear(&moved);
 }

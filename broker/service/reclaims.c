@@ -10,6 +10,7 @@
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { RECLAIM_FOR_S = 2 * 3600, RECLAIM_FOR_MAX_S = 7 * 24 * 3600 };
 
@@ -174,44 +175,42 @@ static int64_t spread(struct portions *portions, int64_t nodes)
     return found;
 }
 
-/* What taking the cheapest nodes of the reservation's research pools costs. */
-static int64_t price_gpu_s(const struct survey *survey, const struct portion *portion)
+/* The level that brings the portion's nodes on top of what the pool has. */
+static int64_t level_of(const struct portion *portion)
 {
-    const struct config *config = survey->input.config;
-    ARRAY(int64_t) costs = { 0 };
-    int64_t sum = 0;
+    const struct plan_pool *pool = portion->pool;
+    int64_t supply = pool->present + pool->incoming;
 
-    for (size_t i = 0; i < config->pool_count; i++) {
-        const struct plan_pool *pool = &survey->pools[i];
+    return (pool->level > supply ? pool->level : supply) + portion->nodes;
+}
 
-        if (pool->config->reservation != portion->pool->config->reservation ||
-            pool->config->cluster->role != ROLE_RESEARCH)
-            continue;
-        for (size_t k = 0; k < pool->nodes.count; k++) {
-            size_t at = costs.count;
+/* The bill of what would be taken at once if the portions were accepted. */
+static json_t *price(const struct survey *survey, const struct portions *portions)
+{
+    struct plan_input input = survey->input;
+    size_t count = input.config->pool_count;
+    owned(plan) struct plan *plan = NULL;
+    json_t *bill;
 
-            (void)array_add(&costs);
-            for (; at > 0 && costs.items[at - 1] > pool->nodes.items[k].lost_gpu_s; at--)
-                costs.items[at] = costs.items[at - 1];
-            costs.items[at] = pool->nodes.items[k].lost_gpu_s;
-        }
-    }
-    for (size_t i = 0; i < costs.count && (int64_t)i < portion->nodes; i++)
-        sum += costs.items[i];
-    array_clear(&costs);
-    return sum;
+    input.pools = mem_new_array(count, sizeof *input.pools);
+    memcpy(input.pools, survey->pools, count * sizeof *input.pools);
+    for (size_t i = 0; i < portions->count; i++)
+        if (portions->items[i].nodes > 0)
+            input.pools[portions->items[i].pool - survey->pools].level = level_of(
+                &portions->items[i]);
+    plan = plan_make(&input);
+    bill = bill_describe(&input, plan, BILL_EMERGENCIES);
+    mem_free(input.pools);
+    return bill;
 }
 
 static int store_portion(struct service *service, const struct portion *portion,
                          struct wall_time until, const char *reason, const char *by,
                          struct error *err)
 {
-    const struct plan_pool *pool = portion->pool;
-    int64_t supply = pool->present + pool->incoming;
-    int64_t level = pool->level > supply ? pool->level : supply;
     char hex[9];
-    struct reclaim reclaim = { .pool = pool->config,
-                               .level = level + portion->nodes,
+    struct reclaim reclaim = { .pool = portion->pool->config,
+                               .level = level_of(portion),
                                .until = until };
     owned(json) json_t *value = NULL;
 
@@ -241,7 +240,7 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     struct error stale = { 0 };
     owned(portions) struct portions portions = portions_of(service, survey, cluster, &stale);
     int64_t found = spread(&portions, nodes);
-    int64_t lost_gpu_s = 0;
+    owned(json) json_t *bill = NULL;
 
     if (found == 0 && stale.kind != ERROR_NONE) {
         *err = stale;
@@ -252,12 +251,12 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                   "no movable research node shares a reservation with a pool of %s", cluster->name);
         return NULL;
     }
+    bill = price(survey, &portions);
     for (size_t i = 0; i < portions.count; i++) {
         const struct portion *portion = &portions.items[i];
 
         if (portion->nodes == 0)
             continue;
-        lost_gpu_s += price_gpu_s(survey, portion);
         if (!json_bool_or(request, "is_dry_run", false) &&
             store_portion(service, portion, until, json_text_or(request, "reason", ""), by, err) <
                 0)
@@ -266,12 +265,13 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                               json_make("{ss sI}", "pool", portion->pool->config->name, "nodes",
                                         (json_int_t)portion->nodes));
     }
-    return json_make("{ss sI sI sO so sf sI sI sb}", "cluster", cluster->name, "wanted_nodes",
+    return json_make("{ss sI sI sO so sO sO sI sI sb}", "cluster", cluster->name, "wanted_nodes",
                      (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json,
-                     "until", json_wall(until), "lost_gpu_hours", (double)lost_gpu_s / 3600.0,
-                     "lead_p50_s", (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS),
-                     "lead_p95_s", (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS),
-                     "is_dry_run", (int)json_bool_or(request, "is_dry_run", false));
+                     "until", json_wall(until), "lost_gpu_hours",
+                     json_object_get(bill, "lost_gpu_hours"), "bill", bill, "lead_p50_s",
+                     (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS), "lead_p95_s",
+                     (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS), "is_dry_run",
+                     (int)json_bool_or(request, "is_dry_run", false));
 }
 
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,

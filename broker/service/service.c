@@ -55,7 +55,8 @@ static int load(struct service *service, struct error *err)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);
     if (scaler_load(service->scaler, err) < 0 || schedules_load(service, err) < 0 ||
-        freezes_load(service, err) < 0 || reclaims_load(service, err) < 0)
+        freezes_load(service, err) < 0 || reclaims_load(service, err) < 0 ||
+        bills_load(service, err) < 0)
         return error_context(err, "journal");
     return 0;
 }
@@ -68,6 +69,7 @@ struct service *service_open(struct world *world, const struct config *config, s
     service->config = config;
     service->book = targets_book_new();
     service->schedule_revs = map_new(mem_free);
+    losses_init(&service->losses);
     service->timer = timer_new(world->loop, tick, service);
     if (load(service, err) < 0)
         return NULL;
@@ -90,6 +92,7 @@ void service_close(struct service *service)
     runner_close(service->runner);
     guard_clear(&service->guard);
     reclaims_clear(service);
+    losses_clear(&service->losses);
     map_free(service->book);
     map_free(service->schedule_revs);
     mem_free(service);
@@ -212,10 +215,10 @@ static json_t *describe_transfers(const struct plan *plan)
         const struct plan_transfer *transfer = &plan->transfers.items[i];
 
         json_array_append_new(
-            rows, json_make("{ss ss ss sf so sb}", "node", transfer->node->name, "from",
+            rows, json_make("{ss ss ss sf so sb}", "node", transfer->node->facts.name, "from",
                             transfer->source->name, "to", transfer->target->name, "lost_gpu_hours",
-                            (double)transfer->node->lost_gpu_s / 3600.0, "due",
-                            json_wall(transfer->due), "is_emergency", (int)transfer->is_emergency));
+                            (double)transfer->lost_gpu_s / 3600.0, "due", json_wall(transfer->due),
+                            "is_emergency", (int)transfer->is_emergency));
     }
     return rows;
 }
@@ -278,12 +281,13 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
     survey = survey_make(service, book);
     plan = plan_make(&survey->input);
     fingerprint(survey, plan, print);
-    return json_make("{ss ss so ss so so so so so si sI sI}", "kind", "plan", "fingerprint", print,
-                     "at", json_wall(now), "window", window_at(service->config->windows, now)->name,
-                     "pools", describe_pools(service, survey, book), "transfers",
-                     describe_transfers(plan), "workloads", describe_workloads(service, book),
-                     "lacks", describe_lacks(plan), "holds", holds_describe(service),
-                     "withdrawn_transfers", (int)plan->withdrawn.count, "reach_s",
-                     (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
-                     (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
+    return json_make("{ss ss so ss so so so so so so si sI sI}", "kind", "plan", "fingerprint",
+                     print, "at", json_wall(now), "window",
+                     window_at(service->config->windows, now)->name, "pools",
+                     describe_pools(service, survey, book), "transfers", describe_transfers(plan),
+                     "workloads", describe_workloads(service, book), "lacks", describe_lacks(plan),
+                     "bill", bill_describe(&survey->input, plan, BILL_ALL), "holds",
+                     holds_describe(service), "withdrawn_transfers", (int)plan->withdrawn.count,
+                     "reach_s", (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS),
+                     "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
 }

@@ -7,6 +7,8 @@
 
 #include "broker/planning/plan.h"
 #include "broker/planning/targets.h"
+#include "broker/service/gangs.h"
+#include "broker/service/losses.h"
 #include "broker/service/service.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
@@ -34,6 +36,7 @@ struct service {
     struct map *book;          /* window -> struct schedule, in force */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */
     ARRAY(struct reclaim) reclaims;
+    struct losses losses;
     struct timer *timer;
     int64_t planned_ms;
     char held[256];  /* why the guard let nothing begin at the last look; "": nothing */
@@ -46,6 +49,8 @@ struct survey {
     struct plan_input input;
     struct plan_pool *pools;
     ARRAY(struct plan_live) live;
+    struct gang_book gangs;
+    struct map **work; /* as config->clusters: node name -> struct node_work */
 };
 struct survey *survey_make(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -90,6 +95,18 @@ void reclaims_clear(struct service *service);
 
 /* The nodes that reclaims in force want of the pool; 0: none. */
 int64_t reclaims_level(const struct service *service, const struct config_pool *pool);
+
+/* bills.c: what a plan loses, for people, and whom it was taken from.  A bill is {lost_gpu_hours,
+   nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}],
+   teams: [{team, lost_gpu_hours}], blocks_broken, is_exact, alternatives: {random_gpu_hours, ...}}.
+ */
+json_t *bill_describe(const struct plan_input *input, const struct plan *plan, enum bill_part part)
+    __attribute__((returns_nonnull, warn_unused_result));
+int bills_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+/* Writes down what the teams lose by transfers that begin; a journal that fails breaks the
+   runner. */
+void bills_charge(struct service *service, struct survey *survey,
+                  const struct plan_transfer *const *transfers, size_t count);
 
 /* scaler.c: replicas of the workloads' Deployments */
 struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_result));

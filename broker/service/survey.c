@@ -85,32 +85,35 @@ static const struct transfer *holder(const struct service *service, const struct
     return NULL;
 }
 
-/* GPU-seconds of work by node name, of one cluster. */
-static struct map *count_work(const struct service *service, const struct config_cluster *cluster)
+static struct map *survey_gangs(const struct service *service, const struct config_cluster *cluster,
+                                struct gang_book *book)
 {
-    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
-    int64_t now_ms = loop_wall(service->world->loop).ms;
-    struct map *work = map_new(mem_free);
-    void *value;
+    const struct gang_survey survey = {
+        .config = service->config,
+        .cluster = cluster,
+        .snapshot = fleet_snapshot(service->fleet, cluster),
+        .losses = &service->losses,
+        .now = loop_wall(service->world->loop),
+    };
 
-    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
-        const struct pod *pod = value;
-        int64_t *lost;
+    return gangs_survey(&survey, book);
+}
 
-        if (pod->node_name[0] == '\0' || !pod_must_leave(pod))
+/* A gang that has a node on the way out is lost: its other nodes cost nothing more. */
+static void sink_gangs(const struct service *service, const struct config_cluster *cluster,
+                       const struct map *work, struct gang_book *book)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+        const struct node_work *mine;
+
+        if (transfer->state != TRANSFER_LIVE || transfer->source->cluster != cluster ||
+            transfer->is_undoing || transfer->wants_undo)
             continue;
-        lost = map_get(work, pod->node_name);
-        if (!lost) {
-            lost = mem_new(sizeof *lost);
-            map_set(work, pod->node_name, lost);
-        }
-        /* A replica is rebuilt elsewhere and loses nothing but its place. */
-        if (cluster->role == ROLE_PRODUCTION)
-            *lost += pod->gpus;
-        else if (pod->started.ms > 0 && now_ms > pod->started.ms)
-            *lost += pod->gpus * ((now_ms - pod->started.ms) / SECOND_MS);
+        mine = map_get(work, transfer->node);
+        for (size_t k = 0; mine && k < mine->gangs.count; k++)
+            book->gangs.items[mine->gangs.items[k]].is_sunk = true;
     }
-    return work;
 }
 
 static bool is_movable(const struct service *service, const struct node *node)
@@ -140,7 +143,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool,
         const struct instance *instance = value;
         const struct node *node;
         struct plan_node *candidate;
-        const int64_t *lost;
+        const struct node_work *mine;
 
         if (instance->state == INSTANCE_DELETING || holder(service, pool->config, instance->name))
             continue;
@@ -148,12 +151,18 @@ static void survey_pool(const struct service *service, struct plan_pool *pool,
         node = fleet_node_of(service->fleet, pool->config, instance->name);
         if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node))
             continue;
-        lost = map_get(work, node->name);
+        mine = map_get(work, node->name);
         candidate = array_add(&pool->nodes);
-        candidate->name = node->name;
         candidate->uid = node->uid;
         candidate->instance = instance->name;
-        candidate->lost_gpu_s = lost ? *lost : 0;
+        candidate->facts = (struct victim_node){
+            .name = node->name,
+            .gangs = mine ? mine->gangs.items : NULL,
+            .gang_count = mine ? mine->gangs.count : 0,
+            .block = gangs_block(service->config, node),
+            .created = node->created,
+            .is_protected = mine && mine->is_protected,
+        };
     }
 }
 
@@ -203,10 +212,12 @@ struct survey *survey_make(struct service *service, const struct map *book)
     struct survey *survey = mem_new(sizeof *survey);
 
     survey->pools = mem_new_array(config->pool_count, sizeof *survey->pools);
+    survey->work = mem_new_array(config->cluster_count, sizeof *survey->work);
     for (size_t c = 0; c < config->cluster_count; c++) {
         const struct config_cluster *cluster = &config->clusters[c];
-        owned(map) struct map *work = count_work(service, cluster);
+        struct map *work = survey->work[c] = survey_gangs(service, cluster, &survey->gangs);
 
+        sink_gangs(service, cluster, work, &survey->gangs);
         for (size_t i = 0; i < config->pool_count; i++) {
             struct plan_pool *pool = &survey->pools[i];
 
@@ -227,6 +238,8 @@ struct survey *survey_make(struct service *service, const struct map *book)
         .pools = survey->pools,
         .live = survey->live.items,
         .live_count = survey->live.count,
+        .gangs = survey->gangs.gangs.items,
+        .gang_count = survey->gangs.gangs.count,
     };
     return survey;
 }
@@ -236,6 +249,10 @@ void survey_free(struct survey *survey)
     if (!survey)
         return;
     plan_pools_free(survey->pools, survey->input.config->pool_count);
+    for (size_t c = 0; c < survey->input.config->cluster_count; c++)
+        map_free(survey->work[c]);
+    mem_free(survey->work);
+    array_clear(&survey->gangs.gangs);
     array_clear(&survey->live);
     mem_free(survey);
 }

@@ -186,6 +186,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_DRAIN] = "drain.",
     [CONFIG_GUARD] = "guard.",
     [CONFIG_LEAD] = "lead.",
+    [CONFIG_VICTIMS] = "victims.",
     [CONFIG_HEADROOM] = "headroom.",
     [CONFIG_CLUSTERS] = "clusters.prod-a.",
     [CONFIG_RESERVATIONS] = "reservations.main.",

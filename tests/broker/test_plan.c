@@ -33,6 +33,8 @@ struct scene {
     char names[POOLS_MAX][16];
     char ids[LIVE_MAX][16];
     char nodes[POOLS_MAX][NODES_MAX][24];
+    struct victim_gang gangs[POOLS_MAX * NODES_MAX]; /* one a node */
+    size_t numbers[POOLS_MAX * NODES_MAX];
 };
 
 static void scene_begin(struct scene *scene, int64_t nodes)
@@ -49,6 +51,7 @@ static void scene_begin(struct scene *scene, int64_t nodes)
     scene->input.config = &scene->config;
     scene->input.pools = scene->pools;
     scene->input.live = scene->live;
+    scene->input.gangs = scene->gangs;
 }
 
 static void owned_scene(struct scene *scene)
@@ -84,8 +87,14 @@ static void add_node(struct scene *scene, struct plan_pool *pool, int64_t cost)
     require(k < NODES_MAX);
     text_copy(name, sizeof name, scene->names[at]);
     snprintf(scene->nodes[at][k], sizeof scene->nodes[at][k], "%s-%02d", name, (int)(k % 100) + 1);
-    node->name = node->uid = node->instance = scene->nodes[at][k];
-    node->lost_gpu_s = cost;
+    node->facts.name = node->uid = node->instance = scene->nodes[at][k];
+    if (cost == 0)
+        return;
+    scene->numbers[scene->input.gang_count] = scene->input.gang_count;
+    node->facts.gangs = &scene->numbers[scene->input.gang_count];
+    node->facts.gang_count = 1;
+    scene->gangs[scene->input.gang_count++] =
+        (struct victim_gang){ .name = "job", .lost_gpu_s = cost, .price_gpu_s = cost };
 }
 
 static void add_live(struct scene *scene, const char *id, size_t source, size_t target,
@@ -220,7 +229,7 @@ static void print_plan(const struct plan *plan, bool with_names, struct text *ou
                 next->is_emergency != head->is_emergency)
                 break;
             if (with_names)
-                text_add(out, " %s", next->node->name);
+                text_add(out, " %s", next->node->facts.name);
         }
         if (!with_names)
             text_add(out, " x%zu", k - i);

@@ -1,0 +1,131 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What moves cost research: the bill of a plan with the price of its alternatives, and the record
+ * of what each team has lost.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+static const char record_id[] = "teams";
+
+static json_t *hours(int64_t gpu_s)
+{
+    return gpu_s < 0 ? json_null() : json_real((double)gpu_s / 3600.0);
+}
+
+static json_t *describe_gangs(const struct plan_input *input, const struct victim_bill *bill)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < bill->gang_count; i++) {
+        const struct victim_gang *gang = &input->gangs[bill->gangs[i]];
+
+        json_array_append_new(rows,
+                              json_make("{ss ss ss sI so}", "kind", gang->kind, "gang", gang->name,
+                                        "team", gang->team, "gpus", (json_int_t)gang->gpus,
+                                        "lost_gpu_hours", hours(gang->lost_gpu_s)));
+    }
+    return rows;
+}
+
+/* In the order of their dearest gang. */
+static json_t *describe_teams(const struct plan_input *input, const struct victim_bill *bill)
+{
+    owned(json) json_t *sums = json_object();
+    json_t *rows = json_array();
+    const char *team;
+    json_t *sum;
+
+    for (size_t i = 0; i < bill->gang_count; i++) {
+        const struct victim_gang *gang = &input->gangs[bill->gangs[i]];
+
+        json_object_set_new(sums, gang->team,
+                            json_integer(json_integer_value(json_object_get(sums, gang->team)) +
+                                         (json_int_t)gang->lost_gpu_s));
+    }
+    json_object_foreach(sums, team, sum)
+    {
+        json_array_append_new(rows, json_make("{ss so}", "team", team, "lost_gpu_hours",
+                                              hours(json_integer_value(sum))));
+    }
+    return rows;
+}
+
+json_t *bill_describe(const struct plan_input *input, const struct plan *plan, enum bill_part part)
+{
+    struct plan_bill bill;
+    json_t *described;
+
+    plan_bill(input, plan, part, &bill);
+    described = json_make(
+        "{so sI sI so so sI sb s{so so so so}}", "lost_gpu_hours", hours(bill.bill.lost_gpu_s),
+        "nodes", (json_int_t)bill.node_count, "idle_nodes", (json_int_t)bill.bill.idle_nodes,
+        "gangs", describe_gangs(input, &bill.bill), "teams", describe_teams(input, &bill.bill),
+        "blocks_broken", (json_int_t)bill.bill.blocks_broken, "is_exact", (int)bill.is_exact,
+        "alternatives", "random_gpu_hours", hours(bill.rival_gpu_s[RIVAL_RANDOM]),
+        "oldest_first_gpu_hours", hours(bill.rival_gpu_s[RIVAL_OLDEST]), "node_greedy_gpu_hours",
+        hours(bill.rival_gpu_s[RIVAL_NODE_GREEDY]), "next_best_gpu_hours",
+        hours(bill.next_best_gpu_s));
+    victim_bill_clear(&bill.bill);
+    return described;
+}
+
+static int load_losses(void *context, const char *id, uint64_t rev, const json_t *value,
+                       struct error *err)
+{
+    struct service *service = context;
+
+    if (!text_equal(id, record_id))
+        return 0;
+    service->losses.rev = rev;
+    return losses_decode(&service->losses, value, err);
+}
+
+int bills_load(struct service *service, struct error *err)
+{
+    return journal_each(service->world->journal, "losses", load_losses, service, err);
+}
+
+/* Whom the transfers take work from, each gang once. */
+static bool charge_gangs(struct service *service, struct survey *survey,
+                         const struct plan_transfer *const *transfers, size_t count)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    bool is_charged = false;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct victim_node *node = &transfers[i]->node->facts;
+
+        for (size_t k = 0; k < node->gang_count; k++) {
+            struct victim_gang *gang = &survey->gangs.gangs.items[node->gangs[k]];
+
+            if (gang->is_sunk || gang->lost_gpu_s == 0 ||
+                transfers[i]->source->cluster->role != ROLE_RESEARCH)
+                continue;
+            gang->is_sunk = true;
+            losses_add(&service->losses, gang->team, (double)gang->lost_gpu_s, now);
+            is_charged = true;
+        }
+    }
+    return is_charged;
+}
+
+void bills_charge(struct service *service, struct survey *survey,
+                  const struct plan_transfer *const *transfers, size_t count)
+{
+    struct journal_batch *batch;
+    owned(json) json_t *value = NULL;
+    struct error err;
+
+    if (!charge_gangs(service, survey, transfers, count))
+        return;
+    value = losses_encode(&service->losses);
+    batch = journal_batch_new(service->epoch);
+    journal_put(batch, "losses", record_id, service->losses.rev, value);
+    if (journal_commit(service->world->journal, &batch, &err) < 0)
+        runner_break(service->runner, &err);
+    else
+        service->losses.rev++;
+}

@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See gangs.h.
+ */
+#include "broker/service/gangs.h"
+
+#include "base/text.h"
+#include "broker/fleet/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A gang while its pods are counted. */
+struct draft {
+    size_t index;                /* in the book */
+    struct wall_time started;    /* of its first pod; 0: none runs yet */
+    struct wall_time checkpoint; /* the newest that any pod tells of; 0: none */
+};
+
+struct drafts {
+    const struct gang_survey *survey;
+    struct gang_book *book;
+    struct map *by_key; /* "KIND NAMESPACE/NAME" -> struct draft */
+    struct map *work;   /* node name -> struct node_work */
+};
+
+static void work_free(void *value)
+{
+    struct node_work *work = value;
+
+    array_clear(&work->gangs);
+    mem_free(work);
+}
+
+static const char *team_of(const struct config *config, const struct pod *pod)
+{
+    const char *team = config->victims.team ? pod_label(pod, config->victims.team) : NULL;
+
+    return team ?: pod->namespace;
+}
+
+static struct draft *draft_of(struct drafts *drafts, const struct pod *pod)
+{
+    const char *kind = gang_kind_name(pod->gang.kind);
+    owned(chars) char *key = text_format("%s %s", kind, pod->gang.key);
+    struct draft *draft = map_get(drafts->by_key, key);
+
+    if (!draft) {
+        draft = mem_new(sizeof *draft);
+        draft->index = drafts->book->gangs.count;
+        *array_add(&drafts->book->gangs) = (struct victim_gang){
+            .kind = kind,
+            .name = pod->gang.key,
+            .team = team_of(drafts->survey->config, pod),
+        };
+        map_set(drafts->by_key, key, draft);
+    }
+    return draft;
+}
+
+static void add_pod(struct drafts *drafts, const struct pod *pod)
+{
+    struct draft *draft = draft_of(drafts, pod);
+    struct node_work *work = map_get(drafts->work, pod->node_name);
+    struct wall_time checkpoint = gang_time(&pod->gang, drafts->survey->config->victims.checkpoint);
+    size_t k = 0;
+
+    if (!work) {
+        work = mem_new(sizeof *work);
+        map_set(drafts->work, pod->node_name, work);
+    }
+    while (k < work->gangs.count && work->gangs.items[k] != draft->index)
+        k++;
+    if (k == work->gangs.count)
+        *array_add(&work->gangs) = draft->index;
+    work->is_protected = work->is_protected || pod->gang.is_protected;
+    drafts->book->gangs.items[draft->index].gpus += pod->gpus;
+    if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
+        draft->started = pod->started;
+    if (checkpoint.ms > draft->checkpoint.ms)
+        draft->checkpoint = checkpoint;
+}
+
+static int64_t seconds_since(const struct drafts *drafts, struct wall_time then)
+{
+    int64_t ms = drafts->survey->now.ms - then.ms;
+
+    return then.ms > 0 && ms > 0 ? ms / SECOND_MS : 0;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const int64_t *a = left;
+    const int64_t *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* How long half of the cluster's gangs have run at least. */
+static int64_t median_run_s(const struct drafts *drafts)
+{
+    ARRAY(int64_t) runs = { 0 };
+    int64_t median = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(drafts->by_key, &i, NULL, &value);) {
+        const struct draft *draft = value;
+
+        if (draft->started.ms > 0)
+            *array_add(&runs) = seconds_since(drafts, draft->started);
+    }
+    if (runs.count > 0) {
+        qsort(runs.items, runs.count, sizeof *runs.items, by_number);
+        median = runs.items[runs.count / 2];
+    }
+    array_clear(&runs);
+    return median;
+}
+
+/* The work that ends with the gang: since the checkpoint, where it tells of one since it started;
+   else since the start, but not more than the median run, so that nobody is safe by staying silent
+   for long. */
+static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, int64_t median_s)
+{
+    int64_t run_s = seconds_since(drafts, draft->started);
+    int64_t checkpoint_s = seconds_since(drafts, draft->checkpoint);
+
+    if (draft->checkpoint.ms > 0)
+        return checkpoint_s < run_s ? checkpoint_s : run_s;
+    return run_s < median_s ? run_s : median_s;
+}
+
+static void price_gangs(struct drafts *drafts)
+{
+    const struct gang_survey *survey = drafts->survey;
+    int64_t median_s = median_run_s(drafts);
+    void *value;
+
+    for (size_t i = 0; map_next(drafts->by_key, &i, NULL, &value);) {
+        const struct draft *draft = value;
+        struct victim_gang *gang = &drafts->book->gangs.items[draft->index];
+        double factor = 1 +
+                        survey->config->victims.fairness * losses_share(survey->losses, gang->team);
+
+        /* A replica is rebuilt elsewhere and loses nothing but its place. */
+        gang->lost_gpu_s = gang->gpus * (survey->cluster->role == ROLE_PRODUCTION
+                                             ? 1
+                                             : lost_s(drafts, draft, median_s));
+        gang->price_gpu_s = (int64_t)((double)gang->lost_gpu_s * factor);
+    }
+}
+
+struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *book)
+{
+    struct drafts drafts = { .survey = survey, .book = book };
+    void *value;
+
+    drafts.by_key = map_new(mem_free);
+    drafts.work = map_new(work_free);
+    for (size_t i = 0; map_next(survey->snapshot->pods, &i, NULL, &value);) {
+        const struct pod *pod = value;
+
+        if (pod->node_name[0] != '\0' && pod_must_leave(pod))
+            add_pod(&drafts, pod);
+    }
+    price_gangs(&drafts);
+    map_free(drafts.by_key);
+    return drafts.work;
+}
+
+const char *gangs_block(const struct config *config, const struct node *node)
+{
+    const char *label = config->victims.blocks;
+
+    while (label && *label != '\0') {
+        int length = (int)strcspn(label, ", ");
+        owned(chars) char *key = text_format("%.*s", length, label);
+        const char *block = node_label(node, key);
+
+        if (block)
+            return block;
+        label += length;
+        label += strspn(label, ", ");
+    }
+    return NULL;
+}

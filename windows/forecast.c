@@ -9,11 +9,11 @@
 
 #include "windows/occurrences.h"
 #include "windows/points.h"
+#include "windows/stale.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const double overrun = 1.1;
 static const double naive_share = 0.95; /* of the profile's loss, at which last week is better */
 
 enum {
@@ -60,7 +60,7 @@ const char *forecast_method_name(enum forecast_method method)
 
 const char *forecast_stale_name(enum forecast_stale stale)
 {
-    static const char *const names[] = { "", "no-data", "overrun" };
+    static const char *const names[] = { "", "no-data", "overrun", "old" };
 
     return names[stale];
 }
@@ -251,30 +251,6 @@ static void solve_scale(const struct forecast_setup *setup, struct forecast_cell
     segments_clear(&segments);
 }
 
-static enum forecast_stale find_stale(const struct forecast_setup *setup,
-                                      const struct forecast_cell *cell)
-{
-    struct segment_list segments = { 0 };
-    struct wall_time from = { setup->end.ms - DAY_MS };
-    size_t known = 0;
-
-    segments_of_series(setup->series, from, setup->end, &segments);
-    for (size_t i = 0; i < segments.list.count; i++)
-        known += segments.list.items[i].count;
-    segments_clear(&segments);
-    if ((int64_t)known * setup->series->step_ms * 2 < DAY_MS)
-        return FORECAST_NO_DATA;
-    for (size_t i = cell->past.count; i-- > 0;) {
-        const struct forecast_occurrence *item = &cell->past.items[i];
-
-        if (item->end.ms <= from.ms)
-            break;
-        if (item->is_scored && item->need > overrun * item->bounds[item->method])
-            return FORECAST_OVERRUN;
-    }
-    return FORECAST_FRESH;
-}
-
 struct forecast *forecast_new(const struct forecast_setup *setup)
 {
     struct forecast *forecast = mem_new(sizeof *forecast);
@@ -298,7 +274,7 @@ struct forecast *forecast_new(const struct forecast_setup *setup)
         cell->growth = exp(points_growth(cell, rolling.origin));
         look_ahead(&rolling, cell, window);
         solve_scale(setup, cell, window);
-        cell->stale = find_stale(setup, cell);
+        cell->stale = stale_find(setup, cell, window);
     }
     for (int method = 0; method < FORECAST_METHODS; method++)
         conformal_clear(&rolling.conformal[method]);

@@ -29,7 +29,8 @@ enum forecast_method { FORECAST_LAST_WEEK, FORECAST_PROFILE, FORECAST_METHODS };
 enum forecast_stale {
     FORECAST_FRESH,
     FORECAST_NO_DATA, /* less than half of the last day is known */
-    FORECAST_OVERRUN, /* the last day needed over a tenth more than its bound */
+    FORECAST_OVERRUN, /* half an hour of the last day needed over a tenth more than its bound */
+    FORECAST_OLD,     /* the demand ends over two days before now */
 };
 
 struct forecast_setup {
@@ -41,6 +42,7 @@ struct forecast_setup {
     double misses; /* the share of days that the bound may miss; 0: FORECAST_MISSES */
     struct replay_target target;
     struct wall_time end; /* of the demand: what comes after it is forecast */
+    struct wall_time now; /* 0: it is not asked how old the demand is */
     int horizon_days;     /* a plan is made anew after so many: 1 to 7 (also for 0) */
 };
 

@@ -7,6 +7,8 @@
 
 #include "base/file.h"
 
+#include <stdio.h>
+
 double *allocate_forecast_scales(const struct forecasts *forecasts,
                                  const struct allocate_model *model)
 {
@@ -23,6 +25,12 @@ double *allocate_forecast_scales(const struct forecasts *forecasts,
     return scales;
 }
 
+/* How old the demand is depends on the clock, and the same input has to give the same bytes. */
+static const char *stale_in_header(const struct forecast_cell *cell)
+{
+    return cell->stale == FORECAST_OLD ? "" : forecast_stale_name(cell->stale);
+}
+
 void allocate_forecast_header(const struct forecasts *forecasts, const struct allocate_model *model,
                               size_t window, struct text *out)
 {
@@ -31,10 +39,9 @@ void allocate_forecast_header(const struct forecasts *forecasts, const struct al
         const struct forecast_cell *cell = forecasts_find(forecasts, name, window);
 
         if (cell)
-            text_add(
-                out, "forecast: %s x %.4f (%s, %s%s%s)\n", name, cell->scale,
-                forecast_method_name(cell->method), conformal_basis_name(cell->basis),
-                cell->stale == FORECAST_FRESH ? "" : ", stale: ", forecast_stale_name(cell->stale));
+            text_add(out, "forecast: %s x %.4f (%s, %s%s%s)\n", name, cell->scale,
+                     forecast_method_name(cell->method), conformal_basis_name(cell->basis),
+                     stale_in_header(cell)[0] ? ", stale: " : "", stale_in_header(cell));
     }
 }
 
@@ -81,9 +88,25 @@ static int check_window(const struct forecasts *forecasts, const struct allocate
     return 0;
 }
 
+/* Once a queue, whatever becomes of the plan. */
+static void note_stale(const struct forecasts *forecasts)
+{
+    for (size_t i = 0; i < forecasts->count; i++)
+        for (size_t at = 0; at < forecasts->items[i]->count; at++)
+            if (forecasts->items[i]->cells[at].stale != FORECAST_FRESH) {
+                fprintf(stderr,
+                        "note: the forecast of queue %s is stale (%s): it may add replicas, "
+                        "and takes none away\n",
+                        forecasts->queues[i]->name,
+                        forecast_stale_name(forecasts->items[i]->cells[at].stale));
+                break;
+            }
+}
+
 int allocate_forecast_check(const struct forecasts *forecasts, const struct allocate_model *model,
                             const struct allocate_plan *plan, const char *folder, struct error *err)
 {
+    note_stale(forecasts);
     for (size_t i = 0; i < model->windows->count; i++) {
         owned(chars) char *path = text_format("%s/%s.yaml", folder, model->windows->items[i].name);
 

@@ -169,7 +169,7 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     note_unserved(inputs->model, inputs->demand);
     if (!inputs->is_forecast)
         return 0;
-    inputs->forecasts = forecasts_new(inputs->config, inputs->demand, NULL, err);
+    inputs->forecasts = forecasts_new(inputs->config, inputs->demand, &inputs->forecast, err);
     if (!inputs->forecasts)
         return -1;
     inputs->scales = allocate_forecast_scales(inputs->forecasts, inputs->model);
@@ -247,7 +247,10 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
     text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
              options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
     if (inputs->is_forecast)
-        text_add(out, "arrivals are scaled to the forecast's upper bound (90 of 100 days)\n");
+        text_add(
+            out,
+            "arrivals are scaled to the forecast's upper bound (90 of 100 days, for %d days)\n",
+            inputs->forecast.horizon_days);
     if (options->is_estimate)
         text_add(out, "ESTIMATE: closed form only; no replay has confirmed these numbers.\n");
     return 0;

@@ -45,7 +45,8 @@ struct allocate_inputs {
     char *service_table; /* path of the measured service times that are used; NULL: none */
     struct demand *demand;
     struct allocate_model *model;
-    bool is_forecast;            /* set before reading: plan for the forecast's upper bound */
+    bool is_forecast; /* set before reading: plan for the forecast's upper bound */
+    struct forecasts_options forecast;
     struct forecasts *forecasts; /* NULL: last week counts as it was */
     double *scales;              /* the model's */
 };

@@ -28,6 +28,7 @@ const struct command_option allocate_options[] = {
     { "estimate", 0, NULL, "closed form only: at once, and not confirmed by a replay", false },
     { "forecast", 0, NULL, "plan for next week's upper bound (sluice forecast), not for last week",
       false },
+    FORECASTS_OPTIONS,
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
     { "shard", 0, "I/N", "search this part of N only, into a file below --out", false },
     { "merge", 0, "DIR", "join the shards that lie there to the whole plan", false },
@@ -115,6 +116,8 @@ static int read_options(struct allocate_command *command, struct error *err)
         return error_set(err, ERROR_INVALID,
                          "--rate says what arrives, and so does --forecast: give one of them");
     command->inputs.is_forecast = call_flag(call, "forecast");
+    if (forecasts_options_read(&command->inputs.forecast, call, err) < 0)
+        return -1;
     command->inputs.options.window = call_text(call, "window");
     command->inputs.options.is_saturated = call_flag(call, "saturate");
     command->inputs.options.is_estimate = call_flag(call, "estimate");

@@ -20,7 +20,7 @@ const struct command_option forecast_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
     { "score", 0, NULL, "how the bounds of past weeks did, each made from the data before it",
       false },
-    { "horizon", 0, "DAYS", "a plan is made anew after so many: 1 to 7 (default 7)", false },
+    FORECASTS_OPTIONS,
     { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
     { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
     { 0 },
@@ -45,8 +45,10 @@ const char forecast_text[] =
     "two on what is usual of queues (prior).  A day of which less than nine tenths are known is\n"
     "missing: it is neither fitted nor scored.  A holiday counts as the day that the calendar "
     "says.\n"
-    "A forecast is stale when less than half of the last day is known (no-data) or when it needed\n"
-    "over a tenth more than its bound (overrun).\n"
+    "A forecast is stale when less than half of the last day is known (no-data), when half an "
+    "hour\n"
+    "of that day needed over a tenth more than its bound (overrun), or when the demand ends over\n"
+    "two days before --now (old).\n"
     "\n"
     "--score: each past day is predicted from the days before the plan that was in use then.\n"
     "COVERED_% of them stayed under their bound; 95 of 100 intervals FROM..TO hold the true "
@@ -57,7 +59,8 @@ const char forecast_text[] =
     "JSON: horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
     "servers_lower, servers_upper, scale (of last week's arrivals, so that they need the upper),\n"
     "growth (a week, a factor), method (last-week, profile), basis (rank, normal, prior), stale\n"
-    "(null, no-data, overrun), days, missing_days, holidays, score: {days, covered, coverage,\n"
+    "(null, no-data, overrun, old), days, missing_days, holidays, score: {days, covered, "
+    "coverage,\n"
     "coverage_low, coverage_high, bases: {rank: {days, covered}, normal, prior}, loss,\n"
     "loss_last_week, loss_last_week_10 (coverage and losses null while there is none)}}], queues:\n"
     "[{queue, score}], score (of all together).\n";
@@ -210,14 +213,12 @@ int cmd_forecast(struct command_call *call)
     struct demand_options options = { text_equal(call_text_or(call, "missing", ""), "zero"),
                                       call_text(call, "gaps") };
     struct forecasts_options wanted = { .only = call_argument(call, 0) };
-    int64_t horizon = 7;
     struct error err = { 0 };
 
     if (!call_text(call, "demand"))
         return call_usage_error(call, "--demand is required");
-    if (call_int(call, "horizon", 1, 7, &horizon, &err) < 0)
+    if (forecasts_options_read(&wanted, call, &err) < 0)
         return call_usage_error(call, "%s", err.text);
-    wanted.horizon_days = (int)horizon;
 
     owned(chars) char *path = config_find(call_text(call, "config"), &err);
     owned(config) struct config *config = path ? config_read(path, &err) : NULL;

@@ -5,6 +5,7 @@
  */
 #include "broker/cli/forecasts.h"
 
+#include "base/loop.h"
 #include "base/text.h"
 
 void forecasts_free(struct forecasts *forecasts)
@@ -16,6 +17,24 @@ void forecasts_free(struct forecasts *forecasts)
     mem_free(forecasts->items);
     mem_free((void *)(uintptr_t)forecasts->queues);
     mem_free(forecasts);
+}
+
+int forecasts_options_read(struct forecasts_options *options, const struct command_call *call,
+                           struct error *err)
+{
+    owned(loop) struct loop *loop = NULL;
+    int64_t horizon = 7;
+
+    if (call_int(call, "horizon", 1, 7, &horizon, err) < 0)
+        return -1;
+    options->horizon_days = (int)horizon;
+    if (call_text(call, "now"))
+        return wall_parse(call_text(call, "now"), false, &options->now, err);
+    loop = loop_libevent_new(err);
+    if (!loop)
+        return -1;
+    options->now = loop_wall(loop);
+    return 0;
 }
 
 struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
@@ -36,6 +55,7 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
             .scale = queue->scale_up,
             .target = { queue->wait_target_ms, queue->percentile },
             .end = demand->end,
+            .now = options ? options->now : (struct wall_time){ 0 },
             .horizon_days = options ? options->horizon_days : 0,
         };
 

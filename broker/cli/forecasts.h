@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/options.h"
 #include "broker/fleet/config.h"
 #include "windows/forecast.h"
 
@@ -17,7 +18,19 @@ struct forecasts {
 struct forecasts_options {
     const char *only; /* the one queue that is asked for; NULL: all */
     int horizon_days; /* as in forecast_setup */
+    struct wall_time now;
 };
+
+/* Lines of a command's table of options. */
+#define FORECASTS_OPTIONS                                                                          \
+    { "horizon", 0, "DAYS", "a plan is made anew after so many: 1 to 7 (default 7)", false },      \
+    {                                                                                              \
+        "now", 0, "TIME", "by which the demand is judged to be old (default: the clock's)", false  \
+    }
+
+/* Reads these two. */
+int forecasts_options_read(struct forecasts_options *options, const struct command_call *call,
+                           struct error *err) __attribute__((warn_unused_result));
 
 /* Options may be NULL.  ERROR_INVALID when the demand has no rows for a queue, ERROR_NOT_FOUND when
    there is no such queue. */

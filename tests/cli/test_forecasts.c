@@ -27,6 +27,9 @@ static void write_demand(const char *folder, const char *name, double last_day)
     mem_free(test_folder_write(folder, name, csv->chars));
 }
 
+/* When the demand ends. */
+#define NOW " --now 2026-11-16T00:00:00Z"
+
 static int replicas_in(const char *folder, const char *file)
 {
     owned(chars) char *path = text_format("%s/%s", folder, file);
@@ -47,7 +50,7 @@ static void a_forecast_shows_its_interval_and_its_score(void **state)
     mem_free(test_folder_write(folder, "sluice.yaml", small_config));
 
     owned(said) struct said json = expect_code(
-        folder, EXIT_DONE, "forecast chat --demand @/weeks.csv --config @/sluice.yaml -o json");
+        folder, EXIT_DONE, "forecast chat --demand @/weeks.csv --config @/sluice.yaml -o json" NOW);
     owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
     const json_t *row = json_array_get(json_at(root, "forecasts"), 0);
     double point = json_number_value(json_at(row, "servers_point"));
@@ -65,6 +68,23 @@ static void a_forecast_shows_its_interval_and_its_score(void **state)
         folder, EXIT_DONE, "forecast --demand @/weeks.csv --config @/sluice.yaml --score");
 
     assert_non_null(strstr(table.out->chars, "LAST_WEEK+10%"));
+    assert_non_null(strstr(table.out->chars, "made anew every 7 day(s)"));
+    owned(said) struct said nightly = expect_code(
+        folder, EXIT_DONE,
+        "forecast --demand @/weeks.csv --config @/sluice.yaml --horizon 1 -o json" NOW);
+    owned(json) json_t *daily = json_parse(nightly.out->chars, nightly.out->length, "said", NULL);
+
+    assert_int_equal(json_int_or(daily, "horizon_days", 0), 1);
+    assert_true(json_int_or(daily, "score/days", 0) > json_int_or(root, "score/days", 0));
+    assert_int_equal(json_int_or(daily, "score/bases/rank/days", 0) +
+                         json_int_or(daily, "score/bases/normal/days", 0) +
+                         json_int_or(daily, "score/bases/prior/days", 0),
+                     json_int_or(daily, "score/days", 0));
+    assert_string_equal(json_text_or(json_array_get(json_at(daily, "queues"), 0), "queue", ""),
+                        "chat");
+    owned(said) struct said far = expect_code(
+        folder, EXIT_USAGE, "forecast --demand @/weeks.csv --config @/sluice.yaml --horizon 8");
+    assert_non_null(strstr(far.err->chars, "horizon"));
     owned(said) struct said none = expect_code(
         folder, EXIT_ERROR, "forecast x --demand @/weeks.csv --config @/sluice.yaml");
     assert_non_null(strstr(none.err->chars, "there is no queue \"x\""));
@@ -112,7 +132,7 @@ static void a_stale_forecast_never_shrinks_production(void **state)
     mem_free(test_folder_write(folder, "sluice.yaml", small_config));
 
     owned(said) struct said first = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast" NOW);
 
     assert_non_null(strstr(first.out->chars, "wrote"));
 
@@ -122,15 +142,44 @@ static void a_stale_forecast_never_shrinks_production(void **state)
 
     mem_free(test_folder_write(folder, "schedules/day.yaml", fewer));
     owned(said) struct said grows = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast" NOW);
     assert_non_null(strstr(grows.out->chars, "wrote"));
     assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned);
 
     mem_free(test_folder_write(folder, "schedules/day.yaml", more));
     owned(said) struct said shrinks = expect_code(
-        folder, EXIT_REFUSED, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast");
+        folder, EXIT_REFUSED,
+        "allocate --demand @/stale.csv --config @/sluice.yaml --forecast" NOW);
     assert_non_null(strstr(shrinks.err->chars, "the forecast of queue chat is stale (overrun)"));
     assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned + 5);
+}
+
+/* What ended long before now says nothing of now.  The files hold the same bytes as if it did. */
+static void demand_that_ended_long_ago_never_shrinks_production(void **state)
+{
+    static const char *const allocate = "allocate --demand @/weeks.csv --config @/sluice.yaml "
+                                        "--forecast --now ";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *in_time = text_format("%s2026-11-18T00:00:00Z", allocate);
+    owned(chars) char *too_late = text_format("%s2026-11-18T00:00:01Z", allocate);
+    owned(chars) char *check = text_format("%s --check", too_late);
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+    owned(said) struct said first = expect_code(folder, EXIT_DONE, in_time);
+    assert_null(strstr(first.err->chars, "stale"));
+    owned(said) struct said same = expect_code(folder, EXIT_DONE, check);
+    assert_non_null(strstr(same.err->chars, "note: the forecast of queue chat is stale (old)"));
+
+    owned(chars) char *more = text_format("workloads: {chat-2x: {prod-a: %d}}\n",
+                                          replicas_in(folder, "schedules/day.yaml") + 1);
+
+    mem_free(test_folder_write(folder, "schedules/day.yaml", more));
+    owned(said) struct said held = expect_code(folder, EXIT_REFUSED, too_late);
+    assert_non_null(strstr(held.err->chars, "the forecast of queue chat is stale (old)"));
+    owned(said) struct said shrinks = expect_code(folder, EXIT_DONE, in_time);
+    assert_non_null(strstr(shrinks.out->chars, "wrote"));
 }
 
 int main(void)
@@ -139,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_forecast_shows_its_interval_and_its_score),
         cmocka_unit_test(allocate_plans_for_the_bound_and_says_so),
         cmocka_unit_test(a_stale_forecast_never_shrinks_production),
+        cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
     };
 
     mem_setup();

@@ -267,6 +267,50 @@ static void a_missing_day_is_marked_and_makes_the_end_stale(void **state)
     assert_int_equal(cut->end.ms, gap->end.ms - DAY_MS);
 }
 
+/* So many of the last day's ten minutes tripled from 10:00 on, the end cut off, and read later. */
+static enum forecast_stale stale_after(int tripled_steps, int cut_steps, int64_t age_ms)
+{
+    struct plant plant = { 32, 1, 0.03, -1, 1 }; /* ends on a Thursday */
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+    struct demand_series *series = &demand->series[0];
+    size_t peak = series->count - 144 + 60; /* 10:00 */
+
+    for (int step = 0; step < tripled_steps; step++)
+        series->counts[DEMAND_LOW][peak + (size_t)step] *= 3;
+
+    struct forecast_setup setup = {
+        .series = series,
+        .set = set,
+        .service_s = 20,
+        .service_cv = 1,
+        .scale = 1,
+        .target = { 20000, 98 },
+        .end = { demand->end.ms - cut_steps * (10 * (int64_t)MINUTE_MS) },
+    };
+
+    setup.now.ms = setup.end.ms + age_ms;
+
+    owned(forecast) struct forecast *forecast = forecast_new(&setup);
+
+    return cell_of(forecast, set, "weekday-peak")->stale;
+}
+
+static void half_an_hour_over_the_bound_makes_a_forecast_stale(void **state)
+{
+    int64_t two_days = 2 * (int64_t)DAY_MS;
+
+    (void)state;
+    assert_int_equal(stale_after(0, 0, 0), FORECAST_FRESH);
+    assert_int_equal(stale_after(2, 0, 0), FORECAST_FRESH);
+    assert_int_equal(stale_after(3, 0, 0), FORECAST_OVERRUN);
+    /* the peak is under way: it ends at 12:30, the demand at 10:30 */
+    assert_int_equal(stale_after(3, 81, 0), FORECAST_OVERRUN);
+    assert_int_equal(stale_after(0, 81, 0), FORECAST_FRESH);
+    assert_int_equal(stale_after(0, 0, two_days), FORECAST_FRESH);
+    assert_int_equal(stale_after(0, 0, two_days + 1), FORECAST_OLD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +322,7 @@ int main(void)
         cmocka_unit_test(what_comes_later_changes_no_bound),
         cmocka_unit_test(a_week_says_nothing_of_itself),
         cmocka_unit_test(a_missing_day_is_marked_and_makes_the_end_stale),
+        cmocka_unit_test(half_an_hour_over_the_bound_makes_a_forecast_stale),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,59 @@ static void growth_is_seen_and_the_bound_is_ahead_of_it(void **state)
     assert_true(cell->score.loss < cell->score.last_week_loss);
 }
 
+/* Of the days from `first` on, in all windows, as planned every night: the share under its bound.
+ */
+static double covered_since(const struct plant *plant, int shift_day, int first)
+{
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(plant);
+    struct demand_series *series = &demand->series[0];
+    double covered = 0;
+    double count = 0;
+
+    for (size_t step = (size_t)shift_day * 144; step < series->count; step++)
+        series->counts[DEMAND_LOW][step] *= 2;
+
+    struct forecast_setup setup = { .series = series,
+                                    .set = set,
+                                    .service_s = 20,
+                                    .service_cv = 1,
+                                    .scale = 1,
+                                    .target = { 20000, 98 },
+                                    .end = demand->end,
+                                    .horizon_days = 1 };
+    owned(forecast) struct forecast *forecast = forecast_new(&setup);
+
+    for (size_t window = 0; window < forecast->count; window++)
+        for (size_t i = 0; i < forecast->cells[window].past.count; i++) {
+            const struct forecast_occurrence *item = &forecast->cells[window].past.items[i];
+
+            if (!item->is_scored || item->day < civil_day(2026, 8, 31) + first)
+                continue;
+            covered += item->need <= item->bounds[item->method];
+            count++;
+        }
+    return covered / count;
+}
+
+static void slow_growth_is_covered_from_the_second_month_on(void **state)
+{
+    struct plant plant = { 112, 1.02, 0.05, -1, 1 };
+
+    (void)state;
+    assert_in_range((int)(100 * covered_since(&plant, 112, 28)), 85, 95);
+}
+
+/* Twice as much from a Monday on: that day is missed, and after three days nine in ten hold. */
+static void a_doubled_level_is_covered_after_three_days(void **state)
+{
+    struct plant plant = { 77, 1, 0.05, -1, 1 };
+
+    (void)state;
+    assert_true(covered_since(&plant, 56, 56) < 1);
+    assert_true(covered_since(&plant, 56, 59) >= 0.85);
+}
+
 /* Without a trend and with noise that no history foretells, nine bounds in ten hold. */
 static void nine_bounds_in_ten_hold(void **state)
 {
@@ -317,6 +370,8 @@ int main(void)
         cmocka_unit_test(a_trend_is_not_moved_by_wild_points),
         cmocka_unit_test(a_week_that_repeats_is_foretold_exactly),
         cmocka_unit_test(growth_is_seen_and_the_bound_is_ahead_of_it),
+        cmocka_unit_test(slow_growth_is_covered_from_the_second_month_on),
+        cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
         cmocka_unit_test(nine_bounds_in_ten_hold),
         cmocka_unit_test(the_share_of_misses_can_be_chosen),
         cmocka_unit_test(what_comes_later_changes_no_bound),

@@ -42,7 +42,8 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
         json_find_array(object, "spec/taints", &taints, err) < 0 ||
         json_find_bool(object, "spec/unschedulable", &node->is_unschedulable, err) < 0 ||
         field_time(object, "metadata/creationTimestamp", &node->created, err) < 0 ||
-        field_condition(object, "Ready", &node->is_ready, err) < 0 ||
+        field_condition(object, "Ready", "True", &node->is_ready, err) < 0 ||
+        field_condition(object, "Ready", "Unknown", &node->is_silent, err) < 0 ||
         field_gpus(object, "status/allocatable", &node->gpus, err) < 0)
         return -1;
 
@@ -229,7 +230,7 @@ static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
         field_map(object, "metadata/annotations", is_kept, &pod->annotations, err) < 0 ||
         pod_finalizers(pod, object, err) < 0 || pod_storage(pod, object, err) < 0 ||
         pod_owner(pod, object, err) < 0 || pod_phase(object, &pod->phase, err) < 0 ||
-        field_condition(object, "Ready", &pod->is_ready, err) < 0 ||
+        field_condition(object, "Ready", "True", &pod->is_ready, err) < 0 ||
         field_time(object, "metadata/creationTimestamp", &pod->created, err) < 0 ||
         field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
         field_time(object, "status/startTime", &pod->started, err) < 0 ||

@@ -104,7 +104,8 @@ int field_map(const json_t *object, const char *path, packed_filter_fn is_wanted
     return 0;
 }
 
-int field_condition(const json_t *object, const char *type, bool *ret_true, struct error *err)
+int field_condition(const json_t *object, const char *type, const char *status, bool *ret_is,
+                    struct error *err)
 {
     json_t *conditions = NULL;
     if (json_find_array(object, "status/conditions", &conditions, err) < 0)
@@ -112,11 +113,11 @@ int field_condition(const json_t *object, const char *type, bool *ret_true, stru
 
     size_t at = 0;
     const json_t *condition = NULL;
-    *ret_true = false;
+    *ret_is = false;
     json_array_foreach(conditions, at, condition)
     {
         if (text_equal(json_text_or(condition, "type", ""), type))
-            *ret_true = text_equal(json_text_or(condition, "status", ""), "True");
+            *ret_is = text_equal(json_text_or(condition, "status", ""), status);
     }
     return 0;
 }

@@ -28,6 +28,7 @@ struct node {
     const char *provider_id; /* spec.providerID; "" while unknown */
     bool is_unschedulable;
     bool is_ready;   /* condition Ready is True */
+    bool is_silent;  /* it is Unknown: the kubelet does not answer any more */
     bool is_leaving; /* metadata.deletionTimestamp is set */
     int gpus;        /* status.allocatable of the GPU resource */
     struct wall_time created;

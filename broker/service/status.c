@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/transfer/blockers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,6 +28,18 @@ json_t *holds_describe(const struct service *service)
 {
     return json_make("{so so}", "freezes", freezes_describe(service), "reclaims",
                      reclaims_describe(service));
+}
+
+/* What will keep the node's pods, with the time that is left for them. */
+static json_t *describe_blockers(const struct service *service, const struct transfer *transfer)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    int64_t left_ms = service->config->drain.deadline_ms;
+
+    if (transfer->cordoned.ms > 0)
+        left_ms -= now.ms - transfer->cordoned.ms;
+    return blockers_of_node(fleet_snapshot(service->fleet, transfer->source->cluster),
+                            transfer->node, left_ms, now);
 }
 
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
@@ -51,6 +64,8 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
     json_object_set_new(row, "new_node", json_string(transfer->new_node));
     json_object_set_new(row, "attempt", json_integer(transfer->attempt));
     json_object_set_new(row, "is_returning", json_boolean(transfer->is_returning));
+    if (is_live && step_can_undo(transfer->step))
+        json_object_set_new(row, "blockers", describe_blockers(service, transfer));
     if (transfer->cordoned.ms > 0 && !is_live)
         json_object_set_new(
             row, "lead_s",

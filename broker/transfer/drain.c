@@ -5,6 +5,7 @@
  * it: the last moment for its delete is the move's deadline less that grace.
  */
 #include "base/text.h"
+#include "base/timestamp.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
@@ -20,6 +21,8 @@ struct rest {
     int granted;             /* pods within the grace that our delete gave them */
     const struct pod *first; /* one of them, to be named */
     const struct effect *blocker;
+    int lost;                /* pods whose grace is over on a node that does not answer */
+    const struct pod *stuck; /* one whose grace is over */
     char why[512]; /* what a pod that was not asked yet waits for; "" when all were asked */
 };
 
@@ -92,6 +95,14 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     return NULL;
 }
 
+/* Whether the node's kubelet is known to be silent: nobody will say that its pods have ended. */
+static bool is_silent(const struct snapshot *snapshot, const struct transfer *transfer)
+{
+    const struct node *node = map_get(snapshot->nodes, transfer->node);
+
+    return node && text_equal(node->uid, transfer->node_uid) && node->is_silent;
+}
+
 /* Asks each pod to leave: by eviction before its last moment, by deletion after it. */
 static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *transfer)
 {
@@ -109,6 +120,10 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
             continue;
         rest.count++;
         rest.first = pod;
+        if (pod->deletion.ms > 0 && pod->deletion.ms <= runner_now(runner).ms) {
+            rest.stuck = pod;
+            rest.lost += is_silent(snapshot, transfer);
+        }
         if (has_time(runner, transfer, pod)) {
             rest.granted++;
             continue;
@@ -126,11 +141,28 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
     return rest;
 }
 
+/* A pod that should have ended, and what is known of why it has not. */
+static void explain_stuck(struct transfer *transfer, const struct rest *rest)
+{
+    const struct pod *pod = rest->stuck;
+    char end[WALL_TEXT_SIZE];
+
+    transfer_wait_for(transfer, "%d pod%s to leave; %.120s/%.120s was to end at %s: %s%s",
+                      rest->count, rest->count == 1 ? "" : "s", pod->namespace, pod->name,
+                      wall_format(pod->deletion, end),
+                      rest->lost > 0               ? "its node does not answer"
+                      : pod->finalizers[0] != '\0' ? "it is held by the finalizers "
+                                                   : "its processes do not stop",
+                      rest->lost > 0 ? "" : pod->finalizers);
+}
+
 static void explain(struct transfer *transfer, const struct rest *rest)
 {
     const char *plural = rest->count == 1 ? "" : "s";
 
-    if (rest->blocker && rest->blocker->text[0] != '\0')
+    if (rest->stuck)
+        explain_stuck(transfer, rest);
+    else if (rest->blocker && rest->blocker->text[0] != '\0')
         transfer_wait_for(transfer, "%d pod%s to leave; %s", rest->count, plural,
                           rest->blocker->text);
     else if (rest->why[0] != '\0')
@@ -180,7 +212,7 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer)
     if (rest.count == 0)
         return is_empty(runner, transfer) ? STEP_DONE : STEP_WAIT;
     explain(transfer, &rest);
-    return STEP_WAIT;
+    return rest.lost == rest.count ? STEP_DONE : STEP_WAIT;
 }
 
 enum verdict step_force(struct runner *runner, struct transfer *transfer)
@@ -193,6 +225,9 @@ enum verdict step_force(struct runner *runner, struct transfer *transfer)
     if (rest.count == 0)
         return is_empty(runner, transfer) ? STEP_DONE : STEP_WAIT;
     explain(transfer, &rest);
+    /* What a silent node was told it has not heard: waiting longer than the grace ends nothing. */
+    if (rest.lost == rest.count)
+        return STEP_DONE;
 
     /* Every delete was accepted and its last second has passed: what is left cannot stop by
        itself (a dead kubelet, a process that hangs).  Only the machine's end will end it. */

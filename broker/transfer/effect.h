@@ -63,6 +63,7 @@ struct effect_target {
     const struct pod *pod;     /* pod effects */
     int64_t grace_s;           /* EFFECT_DELETE_POD */
     const json_t *annotations; /* node effects */
+    const json_t *labels;      /* EFFECT_CORDON and _RESTORE */
 };
 
 /* Asks for the effect and returns it as it stands (never NULL): the caller may look at `outcome`.
@@ -99,4 +100,5 @@ void effect_free(void *effect);
 #define SLUICE_TAINT_STARTING "sluice.dev/starting" /* NoSchedule: not handed over yet */
 #define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
 #define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
+#define SLUICE_NOTE_ADDED "sluice.dev/added" /* the keys of others that we set, by spaces */
 #define SLUICE_NOTE_WAS_CORDONED "sluice.dev/was-unschedulable"

@@ -52,7 +52,7 @@ static void send_node(struct effect *effect, const struct effect_target *target)
     struct fleet *fleet = effect->runner->fleet;
     struct cluster *source = fleet_cluster(fleet, transfer->source->cluster);
     struct cluster *goal = fleet_cluster(fleet, transfer_goal(transfer)->cluster);
-    struct node_change change = { .annotations = target->annotations };
+    struct node_change change = { .annotations = target->annotations, .labels = target->labels };
     owned(json) json_t *movable = fleet_ephemeral_label(effect->runner->config);
 
     switch (effect->kind) {

@@ -4,11 +4,67 @@
  * Steps announce, hold and cordon, and the way back from them.
  */
 #include "base/json.h"
+#include "base/text.h"
+#include "broker/transfer/blockers.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
+#include <string.h>
+
 enum { CORDON_MS = 10 * MINUTE_MS };
+
+/* What tells others to keep off while the node is ours: who scales down or repairs must not race
+   with us, and load balancers must not send it new requests. */
+static const struct {
+    const char *key;
+    const char *value;
+    bool is_label;
+} signs[] = {
+    { "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true", false },
+    { "karpenter.sh/do-not-disrupt", "true", false },
+    { "node.kubernetes.io/exclude-from-external-load-balancers", "true", true },
+};
+
+static bool is_word_of(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = words; at && (at = strstr(at, word)); at += length)
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* Adds the signs that are not there yet, and the note of those that are ours to take back. */
+static void add_signs(const struct node *node, json_t *annotations, json_t *labels)
+{
+    const char *ours = node_annotation(node, SLUICE_NOTE_ADDED);
+    owned(text) struct text *added = text_new(256);
+
+    for (size_t i = 0; i < COUNT_OF(signs); i++) {
+        json_t *into = signs[i].is_label ? labels : annotations;
+        bool is_there = signs[i].is_label ? node_label(node, signs[i].key) != NULL
+                                          : node_annotation(node, signs[i].key) != NULL;
+
+        if (into && !is_there)
+            json_object_set_new(into, signs[i].key, json_string(signs[i].value));
+        if ((into && !is_there) || (is_there && is_word_of(ours, signs[i].key)))
+            text_add(added, "%s%s", added->length > 0 ? " " : "", signs[i].key);
+    }
+    json_object_set_new(annotations, SLUICE_NOTE_ADDED, json_string(added->chars));
+}
+
+static void take_back_signs(const struct node *node, json_t *annotations, json_t *labels)
+{
+    const char *ours = node_annotation(node, SLUICE_NOTE_ADDED);
+
+    for (size_t i = 0; i < COUNT_OF(signs); i++)
+        if (is_word_of(ours, signs[i].key))
+            json_object_set_new(signs[i].is_label ? labels : annotations, signs[i].key,
+                                json_null());
+    json_object_set_new(annotations, SLUICE_NOTE_ADDED, json_null());
+}
 
 /* The source node in the snapshot, if it is still the one that was bound at the start. */
 static enum presence find_node(const struct runner *runner, const struct transfer *transfer,
@@ -75,6 +131,7 @@ enum verdict step_announce(struct runner *runner, struct transfer *transfer)
 
     notes = json_make("{ssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
                       wall_format(transfer->departure, departure));
+    add_signs(node, notes, NULL);
     target.node = node;
     target.annotations = notes;
     transfer_wait_for(transfer, "the announcement to show on the node");
@@ -82,9 +139,26 @@ enum verdict step_announce(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
+/* The time of the notice is also the time to mend what no eviction will get past. */
+static void wait_for_notice(const struct runner *runner, struct transfer *transfer)
+{
+    owned(json) json_t *blockers = blockers_of_node(
+        fleet_snapshot(runner->fleet, transfer->source->cluster), transfer->node,
+        runner->config->drain.deadline_ms, runner_now(runner));
+    const json_t *worst = json_array_get(blockers, 0);
+    char departure[WALL_TEXT_SIZE];
+
+    wall_format(transfer->departure, departure);
+    if (text_equal(json_text_or(worst, "verdict", ""), "never"))
+        transfer_wait_for(
+            transfer, "the notice to pass, at %s; pod %.160s will have to be forced: %s", departure,
+            json_text_or(worst, "pod", ""), json_text_or(worst, "text", ""));
+    else
+        transfer_wait_for(transfer, "the notice to pass, at %s", departure);
+}
+
 enum verdict step_hold(struct runner *runner, struct transfer *transfer)
 {
-    char departure[WALL_TEXT_SIZE];
     const struct node *node = NULL;
     int64_t seen_ms;
     enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
@@ -93,8 +167,7 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer)
         return verdict;
     if (transfer->is_emergency || runner_now(runner).ms >= transfer->departure.ms)
         return STEP_DONE;
-    transfer_wait_for(transfer, "the notice to pass, at %s",
-                      wall_format(transfer->departure, departure));
+    wait_for_notice(runner, transfer);
     return STEP_WAIT;
 }
 
@@ -119,6 +192,7 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
     enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
     char departure[WALL_TEXT_SIZE];
     owned(json) json_t *notes = NULL;
+    owned(json) json_t *labels = json_object();
     struct effect_target target = { .object = transfer->node_uid };
     struct error err;
 
@@ -143,8 +217,10 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
     notes = json_make("{ssssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
                       wall_format(transfer->departure, departure), SLUICE_NOTE_WAS_CORDONED,
                       node->is_unschedulable ? "true" : "false");
+    add_signs(node, notes, labels);
     target.node = node;
     target.annotations = notes;
+    target.labels = labels;
     transfer_wait_for(transfer, "the cordon to show on the node");
     effect_ask(runner, transfer, EFFECT_CORDON, &target, seen_ms);
     return STEP_WAIT;
@@ -155,6 +231,7 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
     const struct node *node = NULL;
     int64_t seen_ms;
     owned(json) json_t *notes = NULL;
+    owned(json) json_t *labels = NULL;
     struct effect_target target = { .object = transfer->node_uid };
 
     switch (find_node(runner, transfer, &node, &seen_ms)) {
@@ -182,8 +259,11 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
 
     notes = json_make("{snsnsn}", SLUICE_NOTE_TRANSFER, SLUICE_NOTE_DEPARTURE,
                       SLUICE_NOTE_WAS_CORDONED);
+    labels = json_object();
+    take_back_signs(node, notes, labels);
     target.node = node;
     target.annotations = notes;
+    target.labels = labels;
     transfer_wait_for(transfer, "the node to be as it was");
     effect_ask(runner, transfer, EFFECT_RESTORE, &target, seen_ms);
     return STEP_WAIT;

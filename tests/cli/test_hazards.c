@@ -234,6 +234,85 @@ static void patch_node(struct rehearsal *rehearsal, const struct config_pool *po
     assert_true(is_done);
 }
 
+static bool is_draining(struct rehearsal *rehearsal);
+
+static bool is_held(struct rehearsal *rehearsal)
+{
+    const struct transfer *transfer = first_live(rehearsal);
+
+    return transfer && transfer->step == STEP_HOLD;
+}
+
+/* Rivals are told to keep off, load balancers to look elsewhere; what a person had said before us,
+   by the same words or by a cordon, is there afterwards, and nothing else is. */
+static void the_way_back_leaves_what_others_had_said(void **state)
+{
+    static const char balancers[] = "node.kubernetes.io/exclude-from-external-load-balancers";
+    static const char autoscaler[] = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+    static const char karpenter[] = "karpenter.sh/do-not-disrupt";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 5, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    run_until(rehearsal, 100, 2 * HOUR_MS, is_held);
+    struct transfer *transfer = first_live(rehearsal);
+    const struct map *nodes =
+        fleet_snapshot(rehearsal->service->fleet, transfer->source->cluster)->nodes;
+    const struct node *node = map_get(nodes, transfer->node);
+    assert_string_equal(node_annotation(node, autoscaler), "true");
+    assert_string_equal(node_annotation(node, karpenter), "true");
+    assert_null(node_label(node, balancers)); /* it still serves */
+
+    patch_node(rehearsal, transfer->source, transfer->node,
+               "{\"metadata\":{\"labels\":{\"node.kubernetes.io/exclude-from-external-load-"
+               "balancers\":\"\"}},\"spec\":{\"unschedulable\":true}}");
+    run_until(rehearsal, 100, 10 * MINUTE_MS, is_draining);
+    node = map_get(nodes, transfer->node);
+    assert_string_equal(node_annotation(node, SLUICE_NOTE_WAS_CORDONED), "true");
+    assert_string_equal(node_label(node, balancers), "");
+    assert_true(node_has_taint(node, SLUICE_TAINT_LEAVING));
+    char name[TRANSFER_NAME_SIZE];
+    text_copy(name, sizeof name, transfer->node);
+    runner_withdraw(rehearsal->service->runner, transfer, "a person thinks better of it");
+    rehearsal_run(rehearsal, 30 * SECOND_MS);
+    assert_int_equal(transfer->state, TRANSFER_UNDONE);
+    node = map_get(nodes, name);
+    assert_true(node->is_unschedulable);
+    assert_string_equal(node_label(node, balancers), "");
+    assert_null(node_annotation(node, autoscaler));
+    assert_null(node_annotation(node, karpenter));
+    assert_null(node_annotation(node, SLUICE_NOTE_ADDED));
+    assert_null(node_annotation(node, SLUICE_NOTE_TRANSFER));
+    assert_false(node_has_taint(node, SLUICE_TAINT_LEAVING));
+}
+
+/* A kubelet that fell silent says of no pod that it ended: the grace is waited for, the deadline is
+   not, and what is left is cleared when the machine is gone. */
+static void a_silent_node_is_not_waited_for(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    run_until(rehearsal, 10, 3 * HOUR_MS, is_draining);
+    struct transfer *transfer = first_live(rehearsal);
+    struct kube_node *node = map_get(
+        sim_cluster(rehearsal->simulator, transfer->source->cluster->name)->nodes, transfer->node);
+    node->is_alive = false;
+    node->readiness = NODE_UNREACHABLE;
+    sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+    assert_true(node->pods.count > 0);
+    rehearsal_run(rehearsal, 3 * MINUTE_MS); /* the deadline is two minutes away */
+    assert_true(transfer->step >= STEP_RELEASE);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 static bool remove_is_refused(struct rehearsal *rehearsal)
 {
     const struct transfer *transfer = first_live(rehearsal);
@@ -491,6 +570,8 @@ int main(void)
         cmocka_unit_test(a_reclaim_rests_on_facts),
         cmocka_unit_test(a_forgotten_transfer_leaves_nothing_behind),
         cmocka_unit_test(a_pool_that_is_configured_no_more_stops_only_live_transfers),
+        cmocka_unit_test(the_way_back_leaves_what_others_had_said),
+        cmocka_unit_test(a_silent_node_is_not_waited_for),
         cmocka_unit_test(a_node_made_static_after_a_refused_removal_stays),
         cmocka_unit_test(a_machine_that_serves_is_not_discarded),
         cmocka_unit_test(refusals_everywhere_make_no_storm),

@@ -7,8 +7,8 @@
  */
 #include "base/text.h"
 #include "broker/planning/victims.h"
-#include "tests/support/job_fleet.h"
 #include "tests/support/unit.h"
+#include "tools/job_fleet.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  *
  * The stage: the world of a case, raw requests, waiting.
  */
+#include "tests/conformance/ask.h"
 #include "tests/conformance/conformance.h"
 #include "tests/support/folder.h"
 
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ANSWER_LIMIT = 64 << 20, PATIENCE_MS = 30 * SECOND_MS, LOOK_MS = 50 };
+enum { PATIENCE_MS = 30 * SECOND_MS, LOOK_MS = 50 };
 
 static const char config[] =
     "clusters:\n"
@@ -166,78 +167,23 @@ void stage_close(struct stage *stage)
     mem_free(stage);
 }
 
-struct asking {
-    struct stage *stage;
-    bool is_done;
-    struct error err;
-};
-
-static void on_answer(void *context, const struct http_answer *answer, const struct error *err)
-{
-    struct asking *asking = context;
-    struct stage *stage = asking->stage;
-
-    asking->is_done = true;
-    if (err) {
-        asking->err = *err;
-    } else {
-        stage->status = answer->status;
-        json_decref(stage->body);
-        stage->body = json_parse_foreign(answer->body, answer->body_size, "answer", NULL)
-                          ?: json_object();
-    }
-    loop_stop(stage->loop);
-}
-
 int stage_ask(struct stage *stage, enum http_method method, const char *content_type, json_t *body,
               const char *path, ...)
 {
-    struct asking asking = { .stage = stage };
-    owned(text) struct text *url = text_new(4096);
-    owned(chars) char *bearer = text_format("Bearer %s", stage->access->token);
-    owned(chars) char *chars = body ? json_print(body) : NULL;
-    char target[1024];
+    struct asker asker = { stage->loop, stage->http, stage->access, 0, NULL };
     va_list arguments;
 
-    json_decref(body);
     va_start(arguments, path);
-    vsnprintf(target, sizeof target, path, arguments);
+    stage->status = ask_server_list(&asker, method, content_type, body, path, arguments);
     va_end(arguments);
-    text_add(url, "%s%s", stage->access->server, target);
-
-    struct http_header headers[] = { { "Accept", "application/json" },
-                                     { "Authorization", bearer },
-                                     { "Content-Type", content_type ?: "application/json" } };
-    struct http_request request = {
-        .method = method,
-        .url = url->chars,
-        .headers = headers,
-        .header_count = COUNT_OF(headers),
-        .body = chars,
-        .body_size = chars ? strlen(chars) : 0,
-        .tls = &stage->access->tls,
-        .is_mutation = method != HTTP_GET,
-        .timeout_ms = PATIENCE_MS,
-        .answer_limit = ANSWER_LIMIT,
-    };
-    int64_t end_ms = loop_now(stage->loop) + 2 * (int64_t)PATIENCE_MS;
-
-    http_send(stage->http, &request, on_answer, &asking);
-    while (!asking.is_done && loop_now(stage->loop) < end_ms)
-        loop_run_until(stage->loop, end_ms);
-    if (!asking.is_done || asking.err.kind)
-        fail_msg("%s %s: %s", http_method_name(method), target, asking.err.text);
+    json_decref(stage->body);
+    stage->body = asker.body;
     return stage->status;
 }
 
 void stage_expect(const struct stage *stage, int status)
 {
-    if (stage->status == status)
-        return;
-
-    owned(chars) char *chars = json_print(stage->body);
-
-    fail_msg("%d where %d was expected: %.800s", stage->status, status, chars);
+    ask_expect(&(struct asker){ .status = stage->status, .body = stage->body }, status);
 }
 
 void stage_run(struct stage *stage, int64_t duration_ms)

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A raw request to an API server, as another client would send it.
+ */
+#pragma once
+
+#include "base/http.h"
+#include "base/json.h"
+#include "clusters/kube_config.h"
+
+#include <stdarg.h>
+
+struct asker {
+    struct loop *loop; /* runs while the answer is awaited */
+    struct http *http;
+    const struct kube_config *access;
+    int status;   /* of the last answer */
+    json_t *body; /* likewise; the owner of the asker drops it */
+};
+
+/* The HTTP status; no answer at all fails the test.  content_type NULL: application/json; body is
+   taken, NULL: none. */
+int ask_server(struct asker *asker, enum http_method method, const char *content_type, json_t *body,
+               const char *path, ...) __attribute__((format(printf, 5, 6)));
+int ask_server_list(struct asker *asker, enum http_method method, const char *content_type,
+                    json_t *body, const char *path, va_list arguments)
+    __attribute__((format(printf, 5, 0)));
+
+/* Fails the test unless the last answer had that status. */
+void ask_expect(const struct asker *asker, int status);

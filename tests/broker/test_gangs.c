@@ -1,0 +1,243 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From a cluster's pods to gangs with a price, and whom earlier moves made dearer.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/fleet/config.h"
+#include "broker/service/gangs.h"
+#include "tests/support/unit.h"
+
+#include <string.h>
+
+static const char now_text[] = "2026-11-17T12:00:00Z";
+
+struct scene {
+    struct config config;
+    struct config_cluster cluster;
+    struct snapshot snapshot;
+    struct losses losses;
+    struct gang_book book;
+    struct map *work;
+    struct wall_time now;
+};
+
+static void free_pod(void *pod)
+{
+    pod_free(pod);
+}
+
+static void scene_init(struct scene *scene)
+{
+    struct error err;
+
+    *scene = (struct scene){ .cluster.role = ROLE_RESEARCH };
+    scene->config.victims = (struct config_victims){ .checkpoint = (char *)(uintptr_t) "saved",
+                                                     .blocks = (char *)(uintptr_t) "rack, block" };
+    scene->snapshot.pods = map_new(free_pod);
+    losses_init(&scene->losses);
+    assert_int_equal(wall_parse(now_text, false, &scene->now, &err), 0);
+}
+
+static void owned_scene(struct scene *scene)
+{
+    map_free(scene->work);
+    map_free(scene->snapshot.pods);
+    losses_clear(&scene->losses);
+    array_clear(&scene->book.gangs);
+}
+
+/* A running pod with 4 GPUs of a Job; `start` and `saved` are times of today, "" for none. */
+static void add_pod(struct scene *scene, const char *node, const char *job, const char *start,
+                    const char *saved)
+{
+    struct error err = { 0 };
+    owned(chars) char *uid = text_format("u-%zu", map_count(scene->snapshot.pods));
+    owned(chars) char *note = saved[0] ? text_format("\"saved\":\"2026-11-17T%s:00Z\"", saved)
+                                       : mem_copy_chars("");
+    owned(chars) char *began = start[0] ? text_format(",\"startTime\":\"2026-11-17T%s:00Z\"", start)
+                                        : mem_copy_chars("");
+    owned(chars) char *chars = text_format(
+        "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"%s\",\"uid\":\"%s\","
+        "\"labels\":{\"team\":\"vision\"},\"annotations\":{%s},"
+        "\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"%s\",\"controller\":true}]},"
+        "\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":"
+        "{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]},\"status\":{\"phase\":\"Running\"%s}}",
+        uid, uid, note, job, node, began);
+    owned(json) json_t *object = json_parse(chars, strlen(chars), "pod", &err);
+    struct pod *pod = object ? pod_decode(object, &err) : NULL;
+
+    if (!pod)
+        fail_msg("%s: %s", chars, err.text);
+    map_set(scene->snapshot.pods, uid, pod);
+}
+
+static void survey(struct scene *scene)
+{
+    const struct gang_survey survey = {
+        &scene->config, &scene->cluster, &scene->snapshot, &scene->losses, scene->now,
+    };
+
+    scene->work = gangs_survey(&survey, &scene->book);
+}
+
+static const struct victim_gang *gang(const struct scene *scene, const char *name)
+{
+    for (size_t i = 0; i < scene->book.gangs.count; i++)
+        if (text_equal(scene->book.gangs.items[i].name, name))
+            return &scene->book.gangs.items[i];
+    fail_msg("no gang %s", name);
+    return NULL;
+}
+
+static void a_gang_is_priced_whole(void **state)
+{
+    owned(scene) struct scene scene;
+    const struct node_work *work;
+
+    (void)state;
+    scene_init(&scene);
+    add_pod(&scene, "n1", "sft", "11:00", "");
+    add_pod(&scene, "n1", "sft", "11:30", ""); /* replaced: the gang began before */
+    add_pod(&scene, "n2", "sft", "11:00", "");
+    survey(&scene);
+    assert_int_equal(scene.book.gangs.count, 1);
+    assert_int_equal(gang(&scene, "ml/sft")->gpus, 12);
+    assert_int_equal(gang(&scene, "ml/sft")->lost_gpu_s, 12 * 3600);
+    assert_string_equal(gang(&scene, "ml/sft")->team, "ml");
+    work = map_get(scene.work, "n1");
+    assert_int_equal(work->gangs.count, 1); /* once, with two pods */
+    assert_non_null(map_get(scene.work, "n2"));
+    assert_null(map_get(scene.work, "n3"));
+}
+
+static void a_checkpoint_saves_what_was_before_it(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    add_pod(&scene, "n1", "told", "08:00", "11:50");
+    add_pod(&scene, "n2", "told", "08:00", "11:20");  /* the newest counts */
+    add_pod(&scene, "n3", "old", "11:00", "07:00");   /* of a run before this one */
+    add_pod(&scene, "n4", "early", "11:00", "12:30"); /* a clock that is ahead */
+    add_pod(&scene, "n5", "waits", "", "");
+    survey(&scene);
+    assert_int_equal(gang(&scene, "ml/told")->lost_gpu_s, 8 * 600);
+    assert_int_equal(gang(&scene, "ml/old")->lost_gpu_s, 4 * 3600);
+    assert_int_equal(gang(&scene, "ml/early")->lost_gpu_s, 0);
+    assert_int_equal(gang(&scene, "ml/waits")->lost_gpu_s, 0);
+}
+
+static void silence_protects_up_to_the_median(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    add_pod(&scene, "n1", "a", "11:50", "");
+    add_pod(&scene, "n2", "b", "11:00", "");
+    add_pod(&scene, "n3", "c", "02:00", "");
+    survey(&scene);
+    assert_int_equal(gang(&scene, "ml/a")->lost_gpu_s, 4 * 600);
+    assert_int_equal(gang(&scene, "ml/b")->lost_gpu_s, 4 * 3600);
+    assert_int_equal(gang(&scene, "ml/c")->lost_gpu_s, 4 * 3600);
+}
+
+static void who_lost_lately_is_dearer(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    scene.config.victims.fairness = 2;
+    scene.config.victims.team = (char *)(uintptr_t) "team";
+    losses_add(&scene.losses, "vision", 300, scene.now);
+    losses_add(&scene.losses, "speech", 100, scene.now);
+    add_pod(&scene, "n1", "a", "11:00", "");
+    survey(&scene);
+    assert_int_equal(gang(&scene, "ml/a")->lost_gpu_s, 14400);
+    assert_int_equal(gang(&scene, "ml/a")->price_gpu_s, 36000); /* 1 + 2 x 3/4 */
+}
+
+static void replicas_lose_only_their_place(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    scene.cluster.role = ROLE_PRODUCTION;
+    add_pod(&scene, "n1", "a", "02:00", "");
+    survey(&scene);
+    assert_int_equal(gang(&scene, "ml/a")->lost_gpu_s, 4);
+}
+
+static void losses_fade_and_survive_a_restart(void **state)
+{
+    struct losses losses;
+    struct losses again;
+    struct error err = { 0 };
+    owned(json) json_t *stored = NULL;
+    struct wall_time monday = { 1794787200000 };
+    struct wall_time week_later = { monday.ms + 7 * (int64_t)DAY_MS };
+
+    (void)state;
+    losses_init(&losses);
+    losses_init(&again);
+    assert_true(losses_share(&losses, "a") == 0);
+    losses_add(&losses, "a", 1000, monday);
+    losses_add(&losses, "b", 500, week_later); /* a's 1000 are half forgotten */
+    stored = losses_encode(&losses);
+    assert_int_equal(losses_decode(&again, stored, &err), 0);
+    assert_true(losses_share(&again, "a") > 0.499 && losses_share(&again, "a") < 0.501);
+    losses_add(&again, "b", 1, (struct wall_time){ monday.ms + 365 * (int64_t)DAY_MS });
+    assert_true(losses_share(&again, "a") == 0);
+    losses_clear(&losses);
+    losses_clear(&again);
+}
+
+static void the_first_label_names_the_block(void **state)
+{
+    static const struct {
+        const char *labels;
+        const char *block;
+    } cases[] = {
+        { "{\"rack\":\"r1\",\"block\":\"b1\"}", "r1" },
+        { "{\"block\":\"b1\"}", "b1" },
+        { "{\"other\":\"x\"}", NULL },
+    };
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(
+            "{\"metadata\":{\"name\":\"n\",\"uid\":\"U\",\"resourceVersion\":\"9\",\"labels\":%s}}",
+            cases[i].labels);
+        owned(json) json_t *object = json_parse(chars, strlen(chars), "node", &err);
+        struct node *node = node_decode(object, &err);
+
+        assert_non_null(node);
+        if (!text_equal(gangs_block(&scene.config, node), cases[i].block))
+            fail_msg("%s", cases[i].labels);
+        node_free(node);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gang_is_priced_whole),
+        cmocka_unit_test(a_checkpoint_saves_what_was_before_it),
+        cmocka_unit_test(silence_protects_up_to_the_median),
+        cmocka_unit_test(who_lost_lately_is_dearer),
+        cmocka_unit_test(replicas_lose_only_their_place),
+        cmocka_unit_test(losses_fade_and_survive_a_restart),
+        cmocka_unit_test(the_first_label_names_the_block),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

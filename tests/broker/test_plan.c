@@ -342,6 +342,33 @@ static void the_cheapest_nodes_go_first(void **state)
     expect_plan("P a has=5 want=3 cost=32111; R res has=0;", true, "a->res a-03 a-04");
 }
 
+/* Two nodes of one gang: the first one costs all of it, the other nothing, and whoever takes both
+   pays once. */
+static void a_gang_is_paid_once(void **state)
+{
+    owned(scene) struct scene scene;
+    owned(plan) struct plan *plan = NULL;
+    struct plan_bill bill;
+
+    (void)state;
+    read_scene(&scene, "P a has=0 want=3; R x has=2 cost=55; R y has=3 cost=979;");
+    scene.pools[2].nodes.items[1].facts = scene.pools[2].nodes.items[0].facts;
+    scene.pools[2].nodes.items[1].facts.name = "y-02";
+    scene.pools[1].nodes.items[0].facts.gangs = scene.pools[2].nodes.items[0].facts.gangs;
+    plan = plan_make(&scene.input);
+    assert_int_equal(plan->transfers.count, 3);
+    assert_int_equal(plan->transfers.items[0].lost_gpu_s + plan->transfers.items[1].lost_gpu_s +
+                         plan->transfers.items[2].lost_gpu_s,
+                     14); /* 9 for x-01, y-01 and y-02 together or 5 and 9 */
+    plan_bill(&scene.input, plan, BILL_ALL, &bill);
+    assert_int_equal(bill.bill.lost_gpu_s, 14);
+    assert_int_equal(bill.node_count, 3);
+    victim_bill_clear(&bill.bill);
+    plan_bill(&scene.input, plan, BILL_EMERGENCIES, &bill);
+    assert_int_equal(bill.node_count, 0);
+    victim_bill_clear(&bill.bill);
+}
+
 static int64_t draw(struct random *random, int64_t below)
 {
     return (int64_t)random_below(random, (uint64_t)below);
@@ -466,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_what_the_rules_say),
         cmocka_unit_test(the_cheapest_nodes_go_first),
+        cmocka_unit_test(a_gang_is_paid_once),
         cmocka_unit_test(no_plan_breaks_a_rule),
     };
 

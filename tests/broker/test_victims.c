@@ -238,6 +238,139 @@ static void few_nodes_are_chosen_as_by_trying_all(void **state)
     }
 }
 
+/* Every node has some of few gangs: nothing falls into parts, and no greedy rule sees through it.
+ */
+static void tangled_nodes_are_chosen_as_by_trying_all(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 13);
+    for (int round = 0; round < 120; round++) {
+        struct scene scene;
+        size_t nodes = 8 + random_below(&random, 9);
+        size_t wanted = 2 + random_below(&random, nodes - 2);
+
+        read_scene(&scene, "", "");
+        for (size_t i = 0; i < nodes; i++) {
+            char word[GANGS + 1] = "";
+            size_t length = 0;
+
+            for (char gang = 'a'; gang < 'l'; gang++)
+                if (random_below(&random, 4) == 0)
+                    word[length++] = gang;
+            read_node(&scene, word);
+        }
+        for (size_t g = 0; g < GANGS; g++)
+            scene.gangs[g].lost_gpu_s = scene.gangs[g].price_gpu_s = (int64_t)random_below(&random,
+                                                                                           30);
+        assert_int_equal(lost_by(&scene.scene, victims_choose(&scene.scene, wanted, NULL), wanted),
+                         brute_force(&scene.scene, wanted));
+    }
+}
+
+/* Gangs that share no node, many nodes: a knapsack whose optimum is known. */
+static void many_nodes_are_chosen_as_by_a_knapsack(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 14);
+    for (int round = 0; round < 60; round++) {
+        size_t numbers[200];
+        struct victim_node nodes[200] = { 0 };
+        struct victim_gang gangs[200] = { 0 };
+        int64_t best[201];
+        struct victim_case scene = { .nodes = nodes, .gangs = gangs };
+        size_t wanted;
+
+        for (size_t i = 1; i <= 200; i++)
+            best[i] = INT64_MAX / 2;
+        best[0] = 0;
+        while (scene.node_count < 190) {
+            size_t gang = scene.gang_count++;
+            size_t size = 1 + random_below(&random, 9);
+            int64_t cost = (int64_t)(size * 10 + random_below(&random, 20));
+
+            gangs[gang] =
+                (struct victim_gang){ .name = "gang", .lost_gpu_s = cost, .price_gpu_s = cost };
+            numbers[gang] = gang;
+            for (size_t i = 0; i < size; i++)
+                nodes[scene.node_count++] = (struct victim_node){ .name = "node",
+                                                                  .gangs = &numbers[gang],
+                                                                  .gang_count = 1 };
+            for (size_t i = 200; i > 0; i--) {
+                int64_t with = best[i > size ? i - size : 0] + cost;
+
+                best[i] = with < best[i] ? with : best[i];
+            }
+        }
+        wanted = 1 + random_below(&random, scene.node_count);
+        assert_int_equal(lost_by(&scene, victims_choose(&scene, wanted, NULL), wanted),
+                         best[wanted]);
+    }
+}
+
+enum { PART_NODES = 6, PART_GANGS = 5, PARTS = 20 };
+
+/* The least cost of x nodes of the parts so far, after one more part whose nodes begin at `first`:
+   all its subsets. */
+static void add_part(const struct victim_case *scene, size_t first, int64_t *best)
+{
+    int64_t next[PARTS * PART_NODES + 1];
+
+    memcpy(next, best, sizeof next);
+    for (unsigned set = 1; set < 1u << PART_NODES; set++) {
+        size_t size = (size_t)__builtin_popcount(set);
+        uint64_t hit = 0;
+        int64_t cost = 0;
+
+        for (size_t i = 0; i < PART_NODES; i++)
+            for (size_t k = 0; (set >> i & 1) && k < scene->nodes[first + i].gang_count; k++)
+                hit |= (uint64_t)1 << scene->nodes[first + i].gangs[k] % PART_GANGS;
+        for (size_t g = 0; g < PART_GANGS; g++)
+            if (hit >> g & 1)
+                cost += scene->gangs[first / PART_NODES * PART_GANGS + g].lost_gpu_s;
+        for (size_t x = size; x <= PARTS * PART_NODES; x++)
+            next[x] = best[x - size] + cost < next[x] ? best[x - size] + cost : next[x];
+    }
+    memcpy(best, next, sizeof next);
+}
+
+static void many_tangled_parts_are_chosen_together(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 15);
+    for (int round = 0; round < 40; round++) {
+        size_t numbers[PARTS * PART_NODES][PART_GANGS];
+        struct victim_node nodes[PARTS * PART_NODES] = { 0 };
+        struct victim_gang gangs[PARTS * PART_GANGS] = { 0 };
+        struct victim_case scene = { nodes, COUNT_OF(nodes), gangs, COUNT_OF(gangs), 0 };
+        int64_t best[PARTS * PART_NODES + 1] = { 0 };
+        size_t wanted = 1 + random_below(&random, COUNT_OF(nodes));
+
+        for (size_t x = 1; x < COUNT_OF(best); x++)
+            best[x] = INT64_MAX / 2;
+        for (size_t g = 0; g < COUNT_OF(gangs); g++)
+            gangs[g].lost_gpu_s = gangs[g].price_gpu_s = 1 + (int64_t)random_below(&random, 90);
+        for (size_t i = 0; i < COUNT_OF(nodes); i++) {
+            nodes[i].name = "node";
+            nodes[i].gangs = numbers[i];
+            for (size_t g = 0; g < PART_GANGS; g++)
+                if (random_below(&random, 3) == 0)
+                    numbers[i][nodes[i].gang_count++] = i / PART_NODES * PART_GANGS + g;
+        }
+        for (size_t g = 0; g < COUNT_OF(gangs); g++)
+            gangs[g].name = "gang";
+        for (size_t part = 0; part < PARTS; part++)
+            add_part(&scene, part * PART_NODES, best);
+        assert_int_equal(lost_by(&scene, victims_choose(&scene, wanted, NULL), wanted),
+                         best[wanted]);
+    }
+}
+
 static void never_worse_than_simple_rules(void **state)
 {
     struct random random;
@@ -306,6 +439,9 @@ int main(void)
         cmocka_unit_test(one_block_is_emptied),
         cmocka_unit_test(a_block_may_be_worth_lost_work),
         cmocka_unit_test(few_nodes_are_chosen_as_by_trying_all),
+        cmocka_unit_test(tangled_nodes_are_chosen_as_by_trying_all),
+        cmocka_unit_test(many_nodes_are_chosen_as_by_a_knapsack),
+        cmocka_unit_test(many_tangled_parts_are_chosen_together),
         cmocka_unit_test(never_worse_than_simple_rules),
         cmocka_unit_test(prefixes_end_gangs_one_by_one),
         cmocka_unit_test(the_bill_names_what_is_lost),

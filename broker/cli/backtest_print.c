@@ -9,6 +9,21 @@
 
 #include <inttypes.h>
 
+const char *const backtest_caveats[] = {
+    "The oracle is found by descent: a better one may exist, and then all shares are a little "
+    "lower.",
+    "Lead times and evicted work are constants here; in a real fleet they vary, and machines can "
+    "be "
+    "out of stock.",
+    "A policy's replicas start and stop with its nodes' slots; images and models that load slowly "
+    "count as lead time only as far as --up says so.",
+    "One recorded past is one sample: with few weeks the shares of targets met are uncertain by "
+    "several per cent.",
+    "Arrivals inside a step of the record are drawn anywhere in it; bursts shorter than a step are "
+    "not in it.",
+    NULL,
+};
+
 static size_t weeks_judged(const struct backtest *backtest)
 {
     return backtest->judged.weeks - backtest->first_week;

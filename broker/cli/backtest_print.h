@@ -23,6 +23,9 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
 void backtest_basis(const struct backtest_inputs *inputs, const struct backtest *backtest,
                     void (*line)(void *context, const char *text), void *context);
 
+/* What no backtest shows; ends with NULL. */
+extern const char *const backtest_caveats[];
+
 /* Whether it reached the attainment that was asked for; otherwise only that counts. */
 static inline bool backtest_is_ranked(const struct backtest_inputs *inputs,
                                       const struct measure *measure)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TABLE_LIMIT = 1 << 20 };
+enum { TABLE_LIMIT = 1 << 20, LINE_LIMIT = 1 << 14 };
 
 const struct command_option backtest_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip, three weeks or more (required)",
@@ -35,7 +35,7 @@ const struct command_option backtest_options[] = {
     { "plan-windows", 0, "N",
       "policies plan by at most N windows, proposed from the past; judged by the configured ones",
       false },
-    { "nodes", 0, "N", "of the fleet (default: a tenth over the highest static peak)", false },
+    { "nodes", 0, "N", "of the fleet (default: a fifth over the highest peak)", false },
     { "up", 0, "DURATION", "a node's way to production (default 30m)", false },
     { "down", 0, "DURATION", "and back (default 30m)", false },
     { "evicted", 0, "DURATION", "work of each GPU that is lost with a node taken (default 15m)",
@@ -71,7 +71,8 @@ const char backtest_text[] =
     "five minutes was above the servers.\n"
     "\n"
     "JSON: judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
-    "price_per_gpu_hour, policies: [{policy, meaning, parameter, is_oracle, rank (null: an "
+    "price_per_gpu_hour, policies: [{policy, meaning, "
+    "parameter, is_oracle, rank (null: an "
     "oracle,\n"
     "or below the attainment), levels (one a week), measure: {research_h, recovered, attainment,\n"
     "stretches, stretches_met, late_share, worst, moves_per_week, production_h, transit_h,\n"
@@ -82,14 +83,30 @@ static int write_text(const char *path, const struct text *text, struct error *e
     return file_write(path, text->chars, text->length, 0666, err);
 }
 
+/* The options as they were given; threads change nothing. */
+static void add_line(const struct command_call *call, struct text *out)
+{
+    text_add(out, "sluice backtest");
+    for (const struct command_option *option = backtest_options; option->name; option++)
+        if (call_text(call, option->name) && !text_equal(option->name, "threads"))
+            text_add(out, " --%s %s", option->name, call_text(call, option->name));
+    if (call_text(call, "config"))
+        text_add(out, " --config %s", call_text(call, "config"));
+}
+
 static int write_files(const struct command_call *call, const struct backtest_inputs *inputs,
                        const struct backtest *backtest, struct error *err)
 {
     owned(text) struct text *csv = text_new(TABLE_LIMIT);
-    (void)inputs;
+    owned(text) struct text *html = text_new(TABLE_LIMIT);
+    owned(text) struct text *line = text_new(LINE_LIMIT);
 
     backtest_csv(backtest, csv);
-    return call_text(call, "csv") ? write_text(call_text(call, "csv"), csv, err) : 0;
+    add_line(call, line);
+    backtest_html(inputs, backtest, line->chars, html);
+    if (call_text(call, "csv") && write_text(call_text(call, "csv"), csv, err) < 0)
+        return -1;
+    return call_text(call, "html") ? write_text(call_text(call, "html"), html, err) : 0;
 }
 
 static int run(struct backtest_inputs *inputs)

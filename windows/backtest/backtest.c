@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-static const double spare = 1.1; /* of a fleet whose size is not given, over its static peak */
+static const double spare = 1.2; /* of a fleet whose size is not given, over its peak */
 
 /* One policy at one level, or with the chosen ones. */
 struct run {
@@ -81,8 +81,10 @@ static void add_runs(struct work *work)
             run_init(work, run_at(work, row, i), policy, policy->levels[i]);
         if (policy->is_tuned)
             run_init(work, &work->tuned[row], policy, 0);
-        work->chosen[row] = policy->is_tuned ? &work->tuned[row]
-                                             : run_at(work, row, policy->chosen);
+        work->chosen[row] = policy->is_tuned
+                                ? &work->tuned[row]
+                                : run_at(work, row,
+                                         policies_level(policy, work->setup->attainment));
     }
 }
 
@@ -105,6 +107,11 @@ static void work_init(struct work *work, const struct backtest_setup *setup,
     work->spans = mem_new_array(backtest->judged.spans.count, sizeof *work->spans);
     for (size_t i = 0; i < backtest->judged.spans.count; i++)
         work->spans[i] = backtest->judged.spans.items[i].time;
+    for (size_t i = 0; i < setup->queue_count; i++) {
+        work->fields[i].whole = &work->whole[i];
+        work->fields[i].judged = work->spans;
+        work->fields[i].judged_count = backtest->judged.spans.count;
+    }
     add_runs(work);
 }
 
@@ -183,14 +190,18 @@ static int gpus_at(const struct work *work, const struct run *run, size_t slot)
     return sum;
 }
 
+/* Over what the weeks judged will bring, too: a fleet is not what is tested. */
 static void size_fleet(struct work *work)
 {
     struct fleet *fleet = &work->backtest->fleet;
-    const struct run *peak = work->chosen[POLICY_STATIC];
     int most = 0;
 
-    for (size_t i = 0; i < work->backtest->planned.slots; i++)
-        most = gpus_at(work, peak, i) > most ? gpus_at(work, peak, i) : most;
+    for (size_t row = 0; row < policies_count(); row++)
+        for (size_t i = 0; i < work->backtest->planned.slots; i++)
+            if (row == POLICY_STATIC || policies[row].is_oracle)
+                most = gpus_at(work, work->chosen[row], i) > most
+                           ? gpus_at(work, work->chosen[row], i)
+                           : most;
     if (fleet->nodes == 0)
         fleet->nodes = (int)ceil(spare * most / fleet->gpus_per_node);
 }
@@ -230,6 +241,13 @@ static struct measure measure_weeks(const struct work *work, const struct run *r
     return measure;
 }
 
+/* As if the next stretch were missed: the share that is missed on new weeks is then kept on average
+   by what kept it on few. */
+static bool is_enough(const struct measure *measure, double attainment)
+{
+    return (double)measure->spans_met >= attainment * (double)(measure->spans + 1);
+}
+
 /* The level for a week, from the weeks before it. */
 static size_t choose_level(const struct work *work, size_t row, size_t week)
 {
@@ -238,12 +256,12 @@ static size_t choose_level(const struct work *work, size_t row, size_t week)
     double most = -HUGE_VAL;
 
     if (week <= 1)
-        return policy->chosen;
+        return policies_level(policy, work->setup->attainment);
     for (size_t i = 0; i < policy->level_count; i++) {
         struct measure_tally tally = { 0 };
         struct measure measure = measure_weeks(work, run_at(work, row, i), 1, week, &tally);
 
-        if (measure.attainment >= work->setup->attainment && measure.research_h > most) {
+        if (is_enough(&measure, work->setup->attainment) && measure.research_h > most) {
             most = measure.research_h;
             best = i;
         }
@@ -368,7 +386,8 @@ static int backtest_init(struct backtest *backtest, const struct backtest_setup 
         item->policy = &policies[row];
         item->levels = mem_new_array(backtest->planned.weeks, sizeof *item->levels);
         for (size_t week = 1; week < backtest->planned.weeks; week++)
-            item->levels[week] = policies[row].levels[policies[row].chosen];
+            item->levels[week] =
+                policies[row].levels[policies_level(&policies[row], setup->attainment)];
     }
     return 0;
 }

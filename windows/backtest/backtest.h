@@ -22,7 +22,7 @@ struct backtest_setup {
     const struct backtest_queue *queues;
     size_t queue_count;
     struct wall_time end; /* of the demand */
-    struct fleet fleet;   /* nodes 0: a tenth over the highest static peak */
+    struct fleet fleet;   /* nodes 0: a fifth over the highest peak */
     double attainment;    /* wanted, 0 .. 1 */
     size_t first_week;    /* to be judged, from 1; those before are for tuning */
     int seeds;            /* of searches */

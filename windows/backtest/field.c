@@ -56,14 +56,15 @@ int field_find_need(struct field *field, size_t span, struct error *err)
 
 int field_find_last_week(struct field *field, size_t week, struct error *err)
 {
+    const struct field_how how = { LAST_WEEK_SEEDS, false };
     size_t windows = field->course->set->weekly_count;
 
     for (size_t window = 0; window < windows; window++) {
         owned(segments) struct segment_list segments = { 0 };
 
         field_past(field, window, course_week(field->course, week), &segments);
-        if (field_search(field, &segments, 1, LAST_WEEK_SEEDS,
-                         &field->last_week[week * windows + window], err) < 0)
+        if (field_search(field, &segments, 1, &how, &field->last_week[week * windows + window],
+                         err) < 0)
             return -1;
     }
     return 0;
@@ -119,14 +120,15 @@ double field_slot_load(const struct field *field, struct wall_time begin)
 }
 
 int field_search(const struct field *field, const struct segment_list *segments, double scale,
-                 int seeds, int *ret_servers, struct error *err)
+                 const struct field_how *how, int *ret_servers, struct error *err)
 {
     struct search_setup setup = field_truth(field, segments);
     struct search_result result;
 
     setup.seed = field->seed + 1;
-    setup.seeds = seeds;
+    setup.seeds = how->seeds;
     setup.scale *= scale;
+    setup.is_each_day = how->is_each_day;
     if (search_servers(&setup, &result, err) < 0)
         return -1;
     *ret_servers = result.servers > 1 ? result.servers : 1;

@@ -22,6 +22,9 @@ struct field {
     const struct backtest_queue *queue;
     const struct course *course;
     struct service_time *service;
+    const struct segment_list *whole; /* what is known of the planned weeks */
+    const struct judge_span *judged;  /* the spans of the verdict */
+    size_t judged_count;
     int64_t up_ms;  /* until more servers are there */
     uint64_t seed;  /* of what happens; plans draw their own numbers */
     int seeds;      /* repetitions of a search on past arrivals */
@@ -53,10 +56,14 @@ double field_load(const struct field *field, const struct segment_list *segments
 /* The same in the slots of the course; negative where nothing is known. */
 double field_slot_load(const struct field *field, struct wall_time begin);
 
-/* The fewest servers under `seeds` plan seeds for these segments, multiplied by `scale`; 1 at
-   least. */
+struct field_how {
+    int seeds;        /* of the plan; the worst counts */
+    bool is_each_day; /* the target holds for each day alone */
+};
+
+/* The fewest servers for these segments, multiplied by `scale`; 1 at least. */
 int field_search(const struct field *field, const struct segment_list *segments, double scale,
-                 int seeds, int *ret_servers, struct error *err)
+                 const struct field_how *how, int *ret_servers, struct error *err)
     __attribute__((warn_unused_result));
 
 /* The factor by which these segments' arrivals need `need` servers in closed form (with a fraction,

@@ -108,33 +108,44 @@ static void change_servers(struct bench *bench, uint64_t tick)
 /* Every start before `horizon`, with the servers there are. */
 static void run_starts(struct bench *bench, uint64_t horizon)
 {
-    struct line *high = &bench->lines[DEMAND_HIGH];
-    struct line *low = &bench->lines[DEMAND_LOW];
+    struct line *lines = bench->lines;
+    const uint64_t *high = lines[DEMAND_HIGH].arrived.items + lines[DEMAND_HIGH].first;
+    const uint64_t *low = lines[DEMAND_LOW].arrived.items + lines[DEMAND_LOW].first;
+    uint64_t *waits[] = { lines[DEMAND_HIGH].waits.items + lines[DEMAND_HIGH].waits.count,
+                          lines[DEMAND_LOW].waits.items + lines[DEMAND_LOW].waits.count };
     const uint64_t *service = arrivals_setup_of(bench->arrivals)->service->ticks;
-    uint64_t first = servers_first(&bench->servers);
+    struct servers servers = bench->servers;
+    struct random random = bench->random;
+    uint64_t first = servers_first(&servers);
+    uint64_t word = bench->word;
+    unsigned draws = bench->draws;
 
-    for (;;) {
-        uint64_t next_high = high->first < high->arrived.count ? high->arrived.items[high->first]
-                                                               : UINT64_MAX;
-        uint64_t next_low = low->first < low->arrived.count ? low->arrived.items[low->first]
-                                                            : UINT64_MAX;
-        uint64_t next = next_high < next_low ? next_high : next_low;
-        uint64_t free_at = servers_free_at(&bench->servers, first);
+    while (servers.count > 0) {
+        uint64_t next = *high < *low ? *high : *low;
+        uint64_t free_at = servers_free_at(&servers, first);
         uint64_t start = next > free_at ? next : free_at;
-        struct line *line = next_high > start ? low : high;
+        size_t is_low = *high > start;
 
-        if (start >= horizon || next == UINT64_MAX || bench->servers.count == 0)
+        if (start >= horizon || next == UINT64_MAX)
             break;
-        line->waits.items[line->waits.count++] = start - line->arrived.items[line->first++];
-        if (bench->draws == 0) {
-            bench->word = random_next(&bench->random);
-            bench->draws = DRAWS;
+        *waits[is_low]++ = start - (is_low ? *low : *high);
+        high += 1 - is_low;
+        low += is_low;
+        if (draws == 0) {
+            word = random_next(&random);
+            draws = DRAWS;
         }
-        first = servers_occupy(&bench->servers, first,
-                               start + service[bench->word & (SERVICE_TIMES - 1)]);
-        bench->word >>= 16;
-        bench->draws--;
+        first = servers_occupy(&servers, first, start + service[word & (SERVICE_TIMES - 1)]);
+        word >>= 16;
+        draws--;
     }
+    lines[DEMAND_HIGH].first = (size_t)(high - lines[DEMAND_HIGH].arrived.items);
+    lines[DEMAND_LOW].first = (size_t)(low - lines[DEMAND_LOW].arrived.items);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        lines[class].waits.count = (size_t)(waits[class] - lines[class].waits.items);
+    bench->random = random;
+    bench->word = word;
+    bench->draws = draws;
 }
 
 static void run_until(struct bench *bench, uint64_t *change, uint64_t horizon)
@@ -194,7 +205,7 @@ static struct wall_time border(const struct bench *bench, size_t at)
 static void line_reserve(struct line *line, size_t count)
 {
     size_t waiting = line->arrived.count - line->first;
-    size_t arrived = waiting + count;
+    size_t arrived = waiting + count + 1; /* UINT64_MAX behind the last */
     size_t waits = line->waits.count + arrived;
 
     if (line->first > 0)
@@ -230,6 +241,7 @@ static void add_chunk(struct bench *bench, const struct arrivals_chunk *chunk)
             memcpy(line->arrived.items + line->arrived.count, chunk->at[class],
                    count * sizeof *chunk->at[class]);
         line->arrived.count += count;
+        line->arrived.items[line->arrived.count] = UINT64_MAX;
         line->total += count;
     }
 }

@@ -5,6 +5,7 @@
  */
 #include "windows/backtest/policies.h"
 
+#include "windows/backtest/oracle.h"
 #include "windows/forecast.h"
 
 #include <math.h>
@@ -12,6 +13,8 @@
 enum {
     IN_STABLE_SLOTS = 3, /* what a scaler waits before it shrinks: 15 min */
     WEEK_DAYS = 7,
+    REPAIRS = 25,      /* of an oracle's windows, */
+    RAISE_PARTS = 100, /* by a hundredth each time */
 };
 
 static const double tolerance = 0.1; /* of a scaler: smaller changes are left */
@@ -27,33 +30,37 @@ static int plan_weekly(const struct field *field, double level, int *servers, st
 static int plan_daily(const struct field *field, double level, int *servers, struct error *err);
 static int plan_oracle_windows(const struct field *field, double level, int *servers,
                                struct error *err);
+static int plan_oracle(const struct field *field, double level, int *servers, struct error *err);
 
 /* clang-format off */
 const struct policy policies[] = {
     { "static-peak", "all week as many as the neediest window of all past weeks needed",
-      "factor", { 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25 }, 8, 5,
+      "factor", { 0.6, 0.8, 1, 1.2 }, 4, 2,
       .is_planned = true, .plan = plan_static },
     { "proportional", "a window's mean load of last week at a fixed utilisation",
-      "utilisation", { 1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.4, 0.25, 0.1 }, 12, 4,
+      "utilisation", { 0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.2 }, 10, 2,
       .is_tuned = true, .is_planned = true, .plan = plan_proportional },
     { "square-root", "that load and beta times its root",
-      "beta", { 0, 0.5, 1, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 24 }, 12, 3,
+      "beta", { 0, 1, 2, 3, 4, 6, 8, 12, 18 }, 9, 2,
       .is_tuned = true, .is_planned = true, .plan = plan_square_root },
     { "reactive", "the load of the last five minutes at a target utilisation, late by the lead time",
-      "utilisation", { 1, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1 }, 12, 4,
+      "utilisation", { 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2 }, 8, 2,
       .is_tuned = true, .plan = plan_reactive },
     { "deckard", "what each window needed last week, the worst of 8 seeds",
-      "factor", { 0.8, 0.9, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2, 4 }, 11, 2,
+      "factor", { 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 2, 3 }, 9, 1,
       .is_planned = true, .plan = plan_deckard },
     { "sluice", "a week's windows for the bound of the forecast, exactly searched",
-      "misses", { 0.5, 0.3, 0.2, 0.1, 0.05, 0.02 }, 6, 3,
-      .is_tuned = true, .is_planned = true, .plan = plan_weekly },
+      "misses", { 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01 }, 8, 4,
+      .is_share = true, .is_planned = true, .plan = plan_weekly },
     { "sluice-daily", "the same for each next day alone, planned every night",
-      "misses", { 0.5, 0.3, 0.2, 0.1, 0.05, 0.02 }, 6, 3,
-      .is_tuned = true, .is_planned = true, .plan = plan_daily },
+      "misses", { 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01 }, 8, 4,
+      .is_share = true, .is_planned = true, .plan = plan_daily },
     { "windowed-oracle", "what each window will need",
       NULL, { 1 }, 1, 0,
       .is_oracle = true, .is_planned = true, .plan = plan_oracle_windows },
+    { "oracle", "nearly the fewest servers for each five minutes that meet every target",
+      NULL, { 1 }, 1, 0,
+      .is_oracle = true, .is_planned = true, .plan = plan_oracle },
     { 0 },
 };
 /* clang-format on */
@@ -61,6 +68,17 @@ const struct policy policies[] = {
 size_t policies_count(void)
 {
     return COUNT_OF(policies) - 1;
+}
+
+size_t policies_level(const struct policy *policy, double attainment)
+{
+    size_t level = 0;
+
+    if (!policy->is_share)
+        return policy->chosen;
+    while (level + 1 < policy->level_count && policy->levels[level] > 1 - attainment + 1e-9)
+        level++;
+    return level;
 }
 
 size_t policies_oracle(void)
@@ -101,16 +119,17 @@ static void fill_begin(const struct course *course, int *servers)
 static int plan_static(const struct field *field, double level, int *servers, struct error *err)
 {
     const struct course *course = field->course;
+    const struct course_span *spans = course->spans.items;
+    size_t over = 0; /* spans that ended before the week */
     int most = 1;
 
     (void)err;
-    for (size_t i = 0, week = 0; i < course->spans.count; i++) {
-        const struct course_span *span = &course->spans.items[i];
+    for (size_t i = 0; i < course->spans.count; i++) {
+        struct wall_time origin = course_week(course, spans[i].week);
 
-        for (; week < span->week; week++)
-            for (size_t at = 0; at < i; at++)
-                most = field->needs[at] > most ? field->needs[at] : most;
-        fill(course, span, (int)ceil(level * most), servers);
+        for (; spans[over].time.end.ms <= origin.ms; over++)
+            most = field->needs[over] > most ? field->needs[over] : most;
+        fill(course, &spans[i], (int)ceil(level * most), servers);
     }
     return 0;
 }
@@ -220,7 +239,7 @@ static int plan_deckard(const struct field *field, double level, int *servers, s
 }
 
 static struct forecast *forecast_until(const struct field *field, double misses,
-                                       struct wall_time end)
+                                       struct wall_time end, int horizon_days)
 {
     struct forecast_setup setup = { .series = field->queue->series,
                                     .set = field->course->set,
@@ -229,7 +248,8 @@ static struct forecast *forecast_until(const struct field *field, double misses,
                                     .scale = field->queue->scale,
                                     .misses = misses,
                                     .target = field->queue->target,
-                                    .end = end };
+                                    .end = end,
+                                    .horizon_days = horizon_days };
 
     return forecast_new(&setup);
 }
@@ -239,14 +259,14 @@ static int plan_week(const struct field *field, double misses, size_t week, int 
                      struct error *err)
 {
     struct wall_time origin = course_week(field->course, week);
-    owned(forecast) struct forecast *forecast = forecast_until(field, misses, origin);
+    owned(forecast) struct forecast *forecast = forecast_until(field, misses, origin, WEEK_DAYS);
 
     for (size_t window = 0; window < forecast->count; window++) {
         owned(segments) struct segment_list segments = { 0 };
 
         field_past(field, window, origin, &segments);
-        if (field_search(field, &segments, forecast->cells[window].scale, field->seeds,
-                         &numbers[window], err) < 0)
+        if (field_search(field, &segments, forecast->cells[window].scale,
+                         &(struct field_how){ field->seeds, true }, &numbers[window], err) < 0)
             return -1;
     }
     return 0;
@@ -268,8 +288,7 @@ static int plan_weekly(const struct field *field, double level, int *servers, st
     return result;
 }
 
-/* The bound of a window's day as it stood when the day began: a forecast that ends a week later
-   predicts that day from what was before it. */
+/* The bound of a window's day as it stood when the day began. */
 static double bound_of(const struct forecast *forecast, const struct course_span *span)
 {
     const struct forecast_cell *cell = &forecast->cells[span->window];
@@ -298,41 +317,81 @@ static int plan_span(const struct field *field, const struct forecast *forecast,
     int number;
 
     segments_alike(field, span, &segments);
-    if (field_search(field, &segments, field_scale_for(field, &segments, bound), field->seeds,
-                     &number, err) < 0)
+    if (field_search(field, &segments, field_scale_for(field, &segments, bound),
+                     &(struct field_how){ field->seeds, false }, &number, err) < 0)
         return -1;
     fill(field->course, span, number, servers);
     return 0;
 }
 
+/* With a horizon of a day a forecast predicts each past day from what was before it. */
 static int plan_daily(const struct field *field, double level, int *servers, struct error *err)
 {
     const struct course *course = field->course;
+    owned(forecast) struct forecast *forecast = forecast_until(field, level, course->end, 1);
 
-    for (int64_t turn = 0; turn < WEEK_DAYS; turn++) {
-        struct wall_time end = { course->end.ms + turn * DAY_MS };
-        struct local_time local = time_zone_local(course->set->zone, end);
-        int64_t last = civil_day(local.date.year, local.date.month, local.date.day);
-        owned(forecast) struct forecast *forecast = forecast_until(field, level, end);
-
-        for (size_t i = 0; i < course->spans.count; i++) {
-            const struct course_span *span = &course->spans.items[i];
-
-            if (span->week > 0 && (last - span->day) % WEEK_DAYS == 0 &&
-                plan_span(field, forecast, span, servers, err) < 0)
-                return -1;
-        }
-    }
+    for (size_t i = 0; i < course->spans.count; i++)
+        if (course->spans.items[i].week > 0 &&
+            plan_span(field, forecast, &course->spans.items[i], servers, err) < 0)
+            return -1;
     fill_begin(course, servers);
     return 0;
 }
 
+/* More servers for each span that has a part in a stretch which missed its target. */
+static void raise_spans(const struct course *course, const struct judge_span *missed, int *servers)
+{
+    for (size_t i = 0; i < course->spans.count; i++) {
+        const struct course_span *span = &course->spans.items[i];
+        size_t first;
+        size_t end;
+
+        course_slots_of(course, span, &first, &end);
+        if (first < end && span->time.begin.ms < missed->end.ms &&
+            span->time.end.ms > missed->begin.ms)
+            fill(course, span, servers[first] + 1 + servers[first] / RAISE_PARTS, servers);
+    }
+}
+
+/* What each window needs alone may not suffice after a busier one: who fails gets more. */
 static int plan_oracle_windows(const struct field *field, double level, int *servers,
                                struct error *err)
 {
+    const struct course *course = field->course;
+    struct search_setup setup = field_truth(field, field->whole);
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
+    struct judge_plan plan = { course_slot(course, 0), servers, course->slots };
+    struct judge_score *scores = mem_new_array(field->judged_count, sizeof *scores);
+    bool is_met = !arrivals;
+
     (void)level;
-    (void)err;
-    for (size_t i = 0; i < field->course->spans.count; i++)
-        fill(field->course, &field->course->spans.items[i], field->needs[i], servers);
-    return 0;
+    for (size_t i = 0; i < course->spans.count; i++)
+        fill(course, &course->spans.items[i], field->needs[i], servers);
+    for (int turn = 0; !is_met && turn < REPAIRS; turn++) {
+        is_met = true;
+        judge(arrivals, &plan, &setup.target, field->judged, field->judged_count, scores);
+        for (size_t i = 0; i < field->judged_count; i++)
+            if (!scores[i].is_met) {
+                is_met = false;
+                raise_spans(course, &field->judged[i], servers);
+            }
+    }
+    mem_free(scores);
+    return arrivals ? 0 : -1;
+}
+
+static int plan_oracle(const struct field *field, double level, int *servers, struct error *err)
+{
+    struct search_setup setup = field_truth(field, field->whole);
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
+    struct oracle_setup oracle = { .arrivals = &arrivals,
+                                   .repetitions = 1,
+                                   .target = setup.target,
+                                   .spans = field->judged,
+                                   .span_count = field->judged_count,
+                                   .begin = course_slot(field->course, 0),
+                                   .slots = field->course->slots };
+
+    (void)level;
+    return arrivals ? oracle_staffing(&oracle, servers, err) : -1;
 }

@@ -17,8 +17,9 @@ struct policy {
     const char *parameter; /* what the levels are; NULL: there is none */
     double levels[POLICY_LEVELS];
     size_t level_count;
-    size_t chosen;   /* the level while there are no past weeks to choose it from */
+    size_t chosen;   /* the level that stands while nothing else is chosen */
     bool is_tuned;   /* the level is chosen by how it did on past weeks */
+    bool is_share;   /* the level is a share of misses: the greatest that the attainment allows */
     bool is_oracle;  /* looks at the weeks that it plans */
     bool is_planned; /* its course is known ahead, so nodes stay over short gaps */
     int (*plan)(const struct field *field, double level, int *servers, struct error *err);
@@ -29,6 +30,9 @@ extern const struct policy policies[]; /* ends with an empty entry */
 enum { POLICY_STATIC }; /* the first: what the others recover capacity from */
 
 size_t policies_count(void);
+
+/* The index of the level while there are no past weeks to choose it from. */
+size_t policies_level(const struct policy *policy, double attainment);
 
 /* The one that recovery is measured against. */
 size_t policies_oracle(void);

@@ -1,0 +1,190 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice backtest as people call it: its table and its CSV, a page that is well-formed and fetches
+ * nothing, and what it says to those who give too little.
+ */
+#include "base/timestamp.h"
+#include "tests/cli/said.h"
+#include "tests/support/folder.h"
+#include "tests/support/golden.h"
+
+#include <ctype.h>
+#include <math.h>
+
+enum { STEPS = 2 * 7 * 24, DEPTH_MAX = 32 };
+
+static const int64_t monday_ms = 1794787200000; /* 2026-11-16 00:00 UTC */
+
+/* Two weeks of hours: days twice as busy as nights, the second a little busier. */
+static void write_demand(const char *folder)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+
+    text_add(csv, "t,queue,count\n");
+    for (int i = 0; i < STEPS; i++) {
+        char time[WALL_TEXT_SIZE];
+        int count = (i % 24 >= 8 && i % 24 < 20 ? 300 : 150) + 20 * (i / 168) + i * 7 % 31;
+
+        wall_format((struct wall_time){ monday_ms + i * (int64_t)HOUR_MS }, time);
+        text_add(csv, "%s,chat,%d\n", time, count);
+    }
+    mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
+}
+
+#define COMMAND                                                                                    \
+    "backtest --demand @/weeks.csv --service 160s --wait-target 60s --gpus 2 --learn 1 --seeds 1 "
+
+static struct text *read_below(const char *folder, const char *name)
+{
+    owned(chars) char *path = text_format("%s/%s", folder, name);
+    struct text *text = file_read(path, 1 << 20, NULL);
+
+    assert_non_null(text);
+    return text;
+}
+
+static void the_table_and_the_frontier_are_as_they_were(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    owned(said) struct said said = expect_code(folder, EXIT_DONE, COMMAND "--csv @/frontier.csv");
+    owned(said) struct said again = expect_code(folder, EXIT_DONE,
+                                                COMMAND "--csv @/again.csv --threads 1");
+    owned(text) struct text *csv = read_below(folder, "frontier.csv");
+    owned(text) struct text *same = read_below(folder, "again.csv");
+
+    golden_check("golden/cli/backtest.txt", said.out->chars);
+    golden_check("golden/cli/backtest.csv", csv->chars);
+    assert_string_equal(said.out->chars, again.out->chars);
+    assert_string_equal(csv->chars, same->chars);
+}
+
+struct element {
+    const char *name;
+    size_t length;
+};
+
+/* Whether every element ends, in order, and every attribute is quoted. */
+static bool is_well_formed(const char *at)
+{
+    struct element open[DEPTH_MAX];
+    size_t depth = 0;
+
+    while ((at = strchr(at, '<'))) {
+        const char *end = at++;
+        bool is_quoted = false;
+
+        for (end = at; *end && (is_quoted || *end != '>'); end++)
+            is_quoted ^= *end == '"';
+        if (!*end || *at == '!') {
+            if (!*end || depth > 0)
+                return false;
+            at = end;
+            continue;
+        }
+        if (*at == '/') {
+            if (depth-- == 0 || strncmp(at + 1, open[depth].name, open[depth].length) != 0 ||
+                at[1 + open[depth].length] != '>')
+                return false;
+        } else if (end[-1] != '/') {
+            if (depth == DEPTH_MAX)
+                return false;
+            open[depth++] = (struct element){ at, strcspn(at, " >\n") };
+        }
+        at = end;
+    }
+    return depth == 0;
+}
+
+static void the_page_is_well_formed_and_fetches_nothing(void **state)
+{
+    static const char *const never[] = { "<script", "src=",    "href=", "@import", "url(",
+                                         "https:",  "<iframe", "nan",   "inf\"" };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    assert_true(is_well_formed("<a b=\"x>\"><c/></a>"));
+    assert_false(is_well_formed("<a><b></a></b>"));
+    assert_false(is_well_formed("<a>"));
+    write_demand(folder);
+    owned(said) struct said said = expect_code(folder, EXIT_DONE, COMMAND "--html @/report.html");
+    owned(text) struct text *page = read_below(folder, "report.html");
+
+    (void)said;
+    assert_true(is_well_formed(page->chars));
+    for (size_t i = 0; i < COUNT_OF(never); i++)
+        if (strstr(page->chars, never[i]))
+            fail_msg("the page has %s", never[i]);
+    assert_non_null(strstr(page->chars, "<svg"));
+    assert_non_null(strstr(page->chars, "prefers-color-scheme"));
+    assert_non_null(strstr(page->chars, "sluice backtest --demand"));
+    assert_non_null(strstr(page->chars, "windowed-oracle"));
+}
+
+static void json_has_a_row_for_each_policy(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    owned(said) struct said said = expect_code(folder, EXIT_DONE, COMMAND "-o json");
+    owned(json) json_t *root = json_parse(said.out->chars, said.out->length, "said", NULL);
+    const json_t *rows = json_at(root, "policies");
+    const json_t *row;
+    size_t i;
+
+    assert_int_equal(json_int_or(root, "weeks", 0), 1);
+    assert_true(json_array_size(rows) >= 9);
+    json_array_foreach(rows, i, row)
+    {
+        double share = json_number_value(json_at(row, "measure/attainment"));
+
+        assert_true(share >= 0 && share <= 1);
+        assert_true(json_array_size(json_at(row, "frontier")) > 0);
+        assert_int_equal(json_array_size(json_at(row, "levels")), 1);
+    }
+}
+
+static const struct {
+    const char *line;
+    int code;
+    const char *says;
+} refused[] = {
+    { "backtest", EXIT_USAGE, "--demand" },
+    { "backtest --demand @/weeks.csv --gpus 2", EXIT_USAGE, "goes with --service" },
+    { "backtest --demand @/weeks.csv --service 40s --learn 3", EXIT_ERROR, "or --learn 1" },
+    { "backtest --demand @/weeks.csv --service 40s --queue x", EXIT_ERROR, "no queue \"x\"" },
+    { "backtest --demand @/short.csv --service 40s", EXIT_ERROR, "less than two whole weeks" },
+};
+
+static void too_little_is_refused_with_advice(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    mem_free(test_folder_write(folder, "short.csv",
+                               "t,queue,count\n2026-11-16T00:00:00Z,chat,5\n"
+                               "2026-11-16T01:00:00Z,chat,5\n"));
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        owned(said) struct said said = expect_code(folder, refused[i].code, refused[i].line);
+
+        if (!strstr(said.err->chars, refused[i].says))
+            fail_msg("%s: %s", refused[i].line, said.err->chars);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_and_the_frontier_are_as_they_were),
+        cmocka_unit_test(the_page_is_well_formed_and_fetches_nothing),
+        cmocka_unit_test(json_has_a_row_for_each_policy),
+        cmocka_unit_test(too_little_is_refused_with_advice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a backtest adds up, counted by hand; and what must hold of any: policies do not see what
+ * they plan, more safety breaks no promise, and the oracle is what recovery is measured by.
+ */
+#include "base/random.h"
+#include "base/text.h"
+#include "tests/support/unit.h"
+#include "windows/backtest/backtest.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WEEKS = 3, WEEK_STEPS = 7 * 48, STEPS = WEEKS * WEEK_STEPS };
+
+static const int64_t monday_ms = 1794787200000; /* 2026-11-16 00:00 UTC */
+
+/* Nodes of 8 GPUs, a slot each; moving costs as much as five slots. */
+static const struct {
+    const char *name;
+    int gpus[12];
+    bool is_planned;
+    int nodes[12];
+    double production_h;
+    double transit_h;
+    double evicted_h;
+} courses[] = {
+    { "part of a node is a node",
+      { 1, 1, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 },
+      true,
+      { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 },
+      8,
+      0,
+      0 },
+    { "a node comes and goes",
+      { 8, 8, 8, 16, 16, 8, 8, 8, 8, 8, 8, 8 },
+      true,
+      { 1, 1, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1 },
+      8 + 2 * 8 / 12.0,
+      8 * (10 + 5) / 60.0,
+      2 },
+    { "over a short gap it stays",
+      { 16, 8, 8, 8, 8, 9, 8, 0, 0, 0, 0, 0 },
+      true,
+      { 2, 2, 2, 2, 2, 2, 1, 0, 0, 0, 0, 0 },
+      (6 * 16 + 8) / 12.0,
+      8 * (5 + 5) / 60.0,
+      0 },
+    { "unless nobody knew that it was one",
+      { 16, 8, 8, 8, 8, 9, 8, 8, 8, 8, 8, 8 },
+      false,
+      { 2, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1 },
+      (2 * 16 + 10 * 8) / 12.0,
+      8 * (5 + 10 + 5) / 60.0,
+      2 },
+};
+
+static void nodes_and_their_hours_are_as_counted_by_hand(void **state)
+{
+    const struct fleet fleet = { 4, 8, 10 * MINUTE_MS, 5 * MINUTE_MS, 2 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(courses); i++) {
+        struct measure measure = { 0 };
+        int nodes[12];
+
+        measure_nodes(&fleet, courses[i].gpus, 12, courses[i].is_planned, nodes);
+        if (memcmp(nodes, courses[i].nodes, sizeof nodes) != 0)
+            fail_msg("%s: other nodes", courses[i].name);
+        measure_capacity(&fleet, nodes, 0, 12, &measure);
+        if (fabs(measure.production_h - courses[i].production_h) > 1e-9 ||
+            fabs(measure.transit_h - courses[i].transit_h) > 1e-9 ||
+            fabs(measure.evicted_h - courses[i].evicted_h) > 1e-9)
+            fail_msg("%s: %g, %g, %g GPU-hours", courses[i].name, measure.production_h,
+                     measure.transit_h, measure.evicted_h);
+        assert_true(fabs(measure.research_h + measure.production_h + measure.transit_h +
+                         measure.evicted_h - 4 * 8) < 1e-9);
+    }
+}
+
+struct world {
+    struct demand_series series;
+    struct window_set *set;
+    struct backtest_queue queue;
+    struct backtest_setup setup;
+};
+
+/* Half-hours of a wave that is lower at weekends, with noise of its own for each day. */
+static void world_init(struct world *world)
+{
+    *world = (struct world){ .series = { .queue = (char *)(uintptr_t) "chat",
+                                         .start = { monday_ms },
+                                         .step_ms = 30 * MINUTE_MS,
+                                         .count = STEPS,
+                                         .is_single = true } };
+    world->series.counts[DEMAND_LOW] = mem_new_array(STEPS, sizeof(int32_t));
+    for (int i = 0; i < STEPS; i++) {
+        double level = (i / 48 % 7 < 5 ? 100 : 50) * (1 - 0.7 * cos(i % 48 / 48.0 * 2 * M_PI));
+        struct random random;
+
+        random_seed(&random, random_mix(5, "day", (uint64_t)(i / 48), 0));
+        level *= random_between(&random, 0.9, 1.1);
+        world->series.counts[DEMAND_LOW][i] = (int32_t)level;
+    }
+    world->set = window_set_read(NULL, time_zone_open("UTC", NULL), NULL);
+    assert_non_null(world->set);
+    world->queue = (struct backtest_queue){ .series = &world->series,
+                                            .target = { 60 * SECOND_MS, 98 },
+                                            .service_s = 160,
+                                            .service_cv = 1,
+                                            .scale = 1,
+                                            .gpus = 2 };
+    world->setup = (struct backtest_setup){
+        .judged = world->set,
+        .planned = world->set,
+        .queues = &world->queue,
+        .queue_count = 1,
+        .end = demand_time(&world->series, STEPS),
+        .fleet = { 0, 8, 30 * MINUTE_MS, 30 * MINUTE_MS, 2 },
+        .attainment = 0.9,
+        .first_week = 2,
+        .seeds = 1,
+        .seed = 1,
+        .threads = 1,
+    };
+}
+
+static void world_clear(struct world *world)
+{
+    mem_free(world->series.counts[DEMAND_LOW]);
+    window_set_free(world->set);
+}
+
+static struct backtest *run_of(const struct world *world)
+{
+    struct error err = { 0 };
+    struct backtest *backtest = backtest_run(&world->setup, &err);
+
+    if (!backtest)
+        fail_msg("%s", err.text);
+    return backtest;
+}
+
+static const struct backtest_row *row_named(const struct backtest *backtest, const char *name)
+{
+    for (size_t i = 0; i < backtest->count; i++)
+        if (text_equal(backtest->rows[i].policy->name, name))
+            return &backtest->rows[i];
+    fail_msg("no policy %s", name);
+    return NULL;
+}
+
+static void oracles_meet_everything_and_recover_most(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    owned(backtest) struct backtest *backtest = run_of(&world);
+    const struct measure *oracle = &row_named(backtest, "oracle")->tuned;
+    const struct measure *windowed = &row_named(backtest, "windowed-oracle")->tuned;
+    const struct measure *peak = &row_named(backtest, "static-peak")->tuned;
+
+    assert_int_equal(oracle->spans_met, oracle->spans);
+    assert_int_equal(windowed->spans_met, windowed->spans);
+    assert_true(fabs(oracle->recovered - 1) < 1e-12);
+    assert_true(fabs(peak->recovered) < 1e-12);
+    assert_true(oracle->research_h > windowed->research_h);
+    assert_true(windowed->research_h > peak->research_h);
+    world_clear(&world);
+}
+
+static void more_safety_breaks_no_promise(void **state)
+{
+    static const char *const names[] = { "static-peak", "proportional", "square-root", "deckard" };
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    owned(backtest) struct backtest *backtest = run_of(&world);
+
+    for (size_t at = 0; at < COUNT_OF(names); at++) {
+        const struct backtest_row *row = row_named(backtest, names[at]);
+
+        for (size_t i = 1; i < row->policy->level_count; i++)
+            if (row->points[i].measure.violations > row->points[i - 1].measure.violations ||
+                row->points[i].measure.production_h < row->points[i - 1].measure.production_h)
+                fail_msg("%s: level %zu", names[at], i);
+        assert_true(row->points[0].measure.violations >
+                        row->points[row->policy->level_count - 1].measure.violations ||
+                    row->points[0].measure.violations <= 0);
+    }
+    world_clear(&world);
+}
+
+static void the_number_of_threads_changes_nothing(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    owned(backtest) struct backtest *one = run_of(&world);
+    world.setup.threads = 3;
+    owned(backtest) struct backtest *three = run_of(&world);
+
+    for (size_t i = 0; i < one->count; i++) {
+        assert_memory_equal(&one->rows[i].tuned, &three->rows[i].tuned, sizeof one->rows[i].tuned);
+        assert_memory_equal(one->rows[i].nodes, three->rows[i].nodes,
+                            one->planned.slots * sizeof *one->rows[i].nodes);
+    }
+    world_clear(&world);
+}
+
+/* The last week's plan of one policy. */
+static int *plan_last_week(const struct world *world, const struct policy *policy)
+{
+    struct error err = { 0 };
+    struct course course;
+    struct field field = { .up_ms = 30 * MINUTE_MS, .seed = 1, .seeds = 1 };
+
+    assert_int_equal(course_init(&course, world->set, world->series.start, world->setup.end, &err),
+                     0);
+    field_init(&field, &world->queue, &course);
+    for (size_t i = 0; i < course.spans.count; i++)
+        assert_int_equal(field_find_need(&field, i, &err), 0);
+    for (size_t week = 1; week < course.weeks; week++)
+        assert_int_equal(field_find_last_week(&field, week, &err), 0);
+
+    int *servers = mem_new_array(course.slots, sizeof *servers);
+    int *last = mem_new_array(COURSE_WEEK_SLOTS, sizeof *last);
+
+    assert_int_equal(policy->plan(&field, policy->levels[policy->chosen], servers, &err), 0);
+    memcpy(last, servers + course.slots - COURSE_WEEK_SLOTS, COURSE_WEEK_SLOTS * sizeof *last);
+    mem_free(servers);
+    field_clear(&field);
+    course_clear(&course);
+    return last;
+}
+
+/* A scaler has seen five minutes when it acts, a nightly plan all days but the one it plans. */
+static void no_policy_sees_what_it_plans(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    for (size_t i = 0; i < policies_count(); i++) {
+        bool is_daily = text_equal(policies[i].name, "sluice-daily");
+        size_t slots = is_daily ? COURSE_WEEK_SLOTS / 7 : COURSE_WEEK_SLOTS;
+        int *before;
+        int *after;
+
+        if (policies[i].is_oracle || text_equal(policies[i].name, "reactive"))
+            continue;
+        before = plan_last_week(&world, &policies[i]);
+        for (int step = STEPS - WEEK_STEPS; step < STEPS; step++)
+            world.series.counts[DEMAND_LOW][step] *= 3;
+        after = plan_last_week(&world, &policies[i]);
+        for (int step = STEPS - WEEK_STEPS; step < STEPS; step++)
+            world.series.counts[DEMAND_LOW][step] /= 3;
+        if (memcmp(before, after, slots * sizeof *before) != 0)
+            fail_msg("%s has seen the week", policies[i].name);
+        if (is_daily && memcmp(before, after, COURSE_WEEK_SLOTS * sizeof *before) == 0)
+            fail_msg("%s does not learn by night", policies[i].name);
+        mem_free(before);
+        mem_free(after);
+    }
+    world_clear(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_and_their_hours_are_as_counted_by_hand),
+        cmocka_unit_test(oracles_meet_everything_and_recover_most),
+        cmocka_unit_test(more_safety_breaks_no_promise),
+        cmocka_unit_test(the_number_of_threads_changes_nothing),
+        cmocka_unit_test(no_policy_sees_what_it_plans),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -142,6 +142,7 @@ static int take_workload(struct backtest_inputs *inputs, const struct config_que
         .target = { queue->wait_target_ms, queue->percentile },
         .service_s = (double)queue->service_ms / SECOND_MS,
         .service_cv = queue->service_cv,
+        .shape = queue->service,
         .scale = queue->scale_up * inputs->scale,
         .gpus = (int)workload->gpus,
     };

@@ -6,6 +6,7 @@
  */
 #include "base/timestamp.h"
 #include "tests/cli/said.h"
+#include "tests/cli/small_world.h"
 #include "tests/support/folder.h"
 #include "tests/support/golden.h"
 
@@ -148,6 +149,21 @@ static void json_has_a_row_for_each_policy(void **state)
     }
 }
 
+static void a_configuration_stands_for_the_flags(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+    owned(said) struct said said = expect_code(folder, EXIT_DONE,
+                                               "backtest --demand @/weeks.csv --config "
+                                               "@/sluice.yaml --learn 1 --seeds 1 --load 3");
+
+    assert_non_null(strstr(said.out->chars, "14 stretches of windows of 1 queues"));
+    assert_non_null(strstr(said.out->chars, "mean load of 3 servers"));
+}
+
 static const struct {
     const char *line;
     int code;
@@ -183,6 +199,7 @@ int main(void)
         cmocka_unit_test(the_table_and_the_frontier_are_as_they_were),
         cmocka_unit_test(the_page_is_well_formed_and_fetches_nothing),
         cmocka_unit_test(json_has_a_row_for_each_policy),
+        cmocka_unit_test(a_configuration_stands_for_the_flags),
         cmocka_unit_test(too_little_is_refused_with_advice),
     };
 

@@ -16,7 +16,8 @@ void field_init(struct field *field, const struct backtest_queue *queue,
 {
     field->queue = queue;
     field->course = course;
-    field->service = service_time_new(queue->service_s, queue->service_cv);
+    field->service = queue->shape ? service_time_shaped(queue->shape)
+                                  : service_time_new(queue->service_s, queue->service_cv);
     field->needs = mem_new_array(course->spans.count, sizeof *field->needs);
     field->last_week = mem_new_array(course->weeks * course->set->weekly_count,
                                      sizeof *field->last_week);

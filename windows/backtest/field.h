@@ -14,8 +14,9 @@ struct backtest_queue {
     struct replay_target target;
     double service_s;
     double service_cv;
-    double scale; /* of the arrivals */
-    int gpus;     /* a server */
+    const struct service_shape *shape; /* NULL: the law that the cv stands for */
+    double scale;                      /* of the arrivals */
+    int gpus;                          /* a server */
 };
 
 struct field {

@@ -88,6 +88,11 @@ void cluster_read_node(struct cluster *cluster, const char *name, cluster_done_f
 void cluster_read_pods(struct cluster *cluster, const char *node_name, const char *continue_token,
                        cluster_done_fn done, void *context);
 
+/* One page of at most 500 VolumeAttachments of the whole cluster; body is the list.  Until one is
+   gone its volume is not detached. */
+void cluster_read_attachments(struct cluster *cluster, const char *continue_token,
+                              cluster_done_fn done, void *context);
+
 /* The scale subresource of a Deployment. */
 void cluster_read_scale(struct cluster *cluster, const char *namespace, const char *deployment,
                         cluster_done_fn done, void *context);

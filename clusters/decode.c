@@ -193,7 +193,7 @@ static int pod_storage(struct pod *pod, const json_t *object, struct error *err)
             (empty && !text_equal(json_text_or(empty, "medium", ""), "Memory")))
             pod->has_local_storage = true;
         if (json_object_get(volume, "persistentVolumeClaim"))
-            pod->has_claims = true;
+            pod->claims++;
     }
     return 0;
 }

@@ -159,6 +159,15 @@ void cluster_read_pods(struct cluster *cluster, const char *node_name, const cha
     send_read(cluster, target, LIST_TIMEOUT_MS, done, context);
 }
 
+void cluster_read_attachments(struct cluster *cluster, const char *continue_token,
+                              cluster_done_fn done, void *context)
+{
+    owned(chars) char *rest = continue_token ? url_format("&continue=%s", continue_token) : NULL;
+    owned(chars) char *target = text_format("/apis/storage.k8s.io/v1/volumeattachments?limit=500%s",
+                                            rest ?: "");
+    send_read(cluster, target, LIST_TIMEOUT_MS, done, context);
+}
+
 void cluster_read_scale(struct cluster *cluster, const char *namespace, const char *deployment,
                         cluster_done_fn done, void *context)
 {

@@ -59,7 +59,8 @@ struct pod {
     const char *annotations;
     struct gang_ref gang; /* what it lives and dies with */
     enum pod_phase phase;
-    int gpus; /* requested by its containers */
+    int gpus;   /* requested by its containers */
+    int claims; /* of persistent volumes, which somebody has to detach */
     struct wall_time created;
     struct wall_time started;  /* status.startTime; 0: not yet */
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
@@ -67,7 +68,6 @@ struct pod {
     bool is_mirror;
     bool is_ready;          /* condition Ready is True */
     bool has_local_storage; /* emptyDir on a disk, or hostPath */
-    bool has_claims;        /* volumes that somebody has to detach */
 };
 
 struct snapshot {

@@ -177,7 +177,7 @@ static bool has_local_data(const struct question *it)
 
 static bool has_volumes(const struct question *it)
 {
-    if (!it->pod->has_claims)
+    if (it->pod->claims == 0)
         return false;
     text_add(it->text, "its volumes must be detached before they can be used elsewhere");
     return true;

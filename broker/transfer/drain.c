@@ -4,6 +4,7 @@
  * Steps drain and force.  A pod may use its own grace period to the full even when a budget holds
  * it: the last moment for its delete is the move's deadline less that grace.
  */
+#include "base/log.h"
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "broker/transfer/effect.h"
@@ -12,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { FORCE_WAIT_MS = 30 * SECOND_MS };
+enum { FORCE_WAIT_MS = 30 * SECOND_MS, VOLUMES_MS = 3 * MINUTE_MS };
 
 /* What the node still holds, for the verdict and for people. */
 struct rest {
@@ -103,6 +104,18 @@ static bool is_silent(const struct snapshot *snapshot, const struct transfer *tr
     return node && text_equal(node->uid, transfer->node_uid) && node->is_silent;
 }
 
+/* Notes, once and for good, that volumes will have to be waited for. */
+static void note_volumes(struct runner *runner, struct transfer *transfer, const struct pod *pod)
+{
+    struct error err;
+
+    if (pod->claims == 0 || transfer->has_volumes)
+        return;
+    transfer->has_volumes = true;
+    if (runner_store(runner, transfer, "volumes", &err) < 0)
+        transfer->has_volumes = false; /* the runner is broken, and says so */
+}
+
 /* Asks each pod to leave: by eviction before its last moment, by deletion after it. */
 static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *transfer)
 {
@@ -120,6 +133,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
             continue;
         rest.count++;
         rest.first = pod;
+        note_volumes(runner, transfer, pod);
         if (pod->deletion.ms > 0 && pod->deletion.ms <= runner_now(runner).ms) {
             rest.stuck = pod;
             rest.lost += is_silent(snapshot, transfer);
@@ -190,6 +204,45 @@ static bool is_empty(struct runner *runner, struct transfer *transfer)
     return count == 0;
 }
 
+/* The volumes of pods that do not leave, as many as they claim: they stay attached. */
+static int kept_volumes(const struct snapshot *snapshot, const struct transfer *transfer)
+{
+    int kept = 0;
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
+
+    for (size_t i = 0; i < count; i++)
+        kept += pod_must_leave(pods[i]) ? 0 : pods[i]->claims;
+    return kept;
+}
+
+/* Whether the volumes of the pods that left are detached, or were waited for long enough.  A
+   machine that dies with a volume on it keeps that volume from its next user for minutes. */
+static bool is_detached(struct runner *runner, struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    int64_t now = loop_now(runner->world->loop);
+    int kept = kept_volumes(snapshot, transfer);
+    int count = kept;
+
+    if (!transfer->has_volumes || is_silent(snapshot, transfer))
+        return true;
+    if (transfer->emptied_ms == 0)
+        transfer->emptied_ms = now;
+    transfer_wait_for(transfer, "a list of the attached volumes");
+    if (look_at_volumes(runner, transfer, transfer->emptied_ms, &count) && count <= kept)
+        return true;
+    if (count > kept)
+        transfer_wait_for(transfer, "%d volume%s to be detached", count - kept,
+                          count - kept == 1 ? "" : "s");
+    if (now - transfer->emptied_ms < VOLUMES_MS)
+        return false;
+    log_warn("volumes_left", FIELD_TEXT("transfer", transfer->id),
+             FIELD_TEXT("node", transfer->node),
+             FIELD_TEXT("text", "volumes are still attached: going on without them"));
+    return true;
+}
+
 static bool is_seen(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
@@ -210,7 +263,7 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer)
         return STEP_DONE;
     rest = ask_pods_to_leave(runner, transfer);
     if (rest.count == 0)
-        return is_empty(runner, transfer) ? STEP_DONE : STEP_WAIT;
+        return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;
     explain(transfer, &rest);
     return rest.lost == rest.count ? STEP_DONE : STEP_WAIT;
 }
@@ -223,7 +276,7 @@ enum verdict step_force(struct runner *runner, struct transfer *transfer)
         return STEP_WAIT;
     rest = ask_pods_to_leave(runner, transfer);
     if (rest.count == 0)
-        return is_empty(runner, transfer) ? STEP_DONE : STEP_WAIT;
+        return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;
     explain(transfer, &rest);
     /* What a silent node was told it has not heard: waiting longer than the grace ends nothing. */
     if (rest.lost == rest.count)

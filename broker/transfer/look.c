@@ -20,13 +20,14 @@ struct reading {
     bool is_good; /* the last one was answered in full */
     int64_t asked_ms;
     int64_t tried_ms;
-    int count;           /* pods */
+    int count;           /* pods, volumes */
     enum node_look node; /* node */
 };
 
 struct transfer_look {
     struct reading pods;
     struct reading node;
+    struct reading volumes;
 };
 
 void look_free(struct transfer_look *look)
@@ -36,7 +37,8 @@ void look_free(struct transfer_look *look)
 
 bool look_is_under_way(const struct transfer_look *look)
 {
-    return look && (look->pods.is_under_way || look->node.is_under_way);
+    return look &&
+           (look->pods.is_under_way || look->node.is_under_way || look->volumes.is_under_way);
 }
 
 static struct transfer_look *look_of(struct runner *runner, struct transfer *transfer)
@@ -45,6 +47,8 @@ static struct transfer_look *look_of(struct runner *runner, struct transfer *tra
         transfer->look = mem_new(sizeof *transfer->look);
         transfer->look->pods.runner = transfer->look->node.runner = runner;
         transfer->look->pods.transfer = transfer->look->node.transfer = transfer;
+        transfer->look->volumes.runner = runner;
+        transfer->look->volumes.transfer = transfer;
     }
     return transfer->look;
 }
@@ -120,6 +124,44 @@ bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t sinc
         reading->count = 0;
         cluster_read_pods(fleet_cluster(runner->fleet, transfer->source->cluster), transfer->node,
                           NULL, pods_answered, reading);
+    }
+    return false;
+}
+
+static void volumes_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct reading *reading = context;
+    const json_t *items = json_object_get(body, "items");
+    const char *next = json_text_or(body, "metadata/continue", "");
+    const struct transfer *transfer = reading->transfer;
+    const json_t *item;
+    size_t i;
+
+    if (err || !json_is_array(items))
+        return finish(reading, false);
+    json_array_foreach(items, i, item)
+        reading->count += text_equal(json_text_or(item, "spec/nodeName", ""), transfer->node);
+    if (next[0] != '\0') {
+        cluster_read_attachments(fleet_cluster(reading->runner->fleet, transfer->source->cluster),
+                                 next, volumes_answered, reading);
+        return;
+    }
+    finish(reading, true);
+}
+
+bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
+                     int *ret_count)
+{
+    struct reading *reading = &look_of(runner, transfer)->volumes;
+
+    if (is_valid(reading, since_ms)) {
+        *ret_count = reading->count;
+        return true;
+    }
+    if (may_ask(reading)) {
+        reading->count = 0;
+        cluster_read_attachments(fleet_cluster(runner->fleet, transfer->source->cluster), NULL,
+                                 volumes_answered, reading);
     }
     return false;
 }

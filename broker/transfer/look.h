@@ -19,6 +19,10 @@ struct transfer_look;
 bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                   int *ret_count);
 
+/* Likewise the volumes that are attached to the source node. */
+bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
+                     int *ret_count);
+
 /* What the server itself says of the source node. */
 enum node_look {
     NODE_LOOK_UNKNOWN, /* no answer yet; one is asked for */

@@ -54,6 +54,7 @@ static const struct {
     FLAG(is_emergency),
     FLAG(is_returning),
     FLAG(is_discarding),
+    FLAG(has_volumes),
     TIME(created),
     TIME(departure),
     TIME(due),

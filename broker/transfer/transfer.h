@@ -37,6 +37,7 @@ struct transfer {
     bool is_emergency;
     bool is_returning;  /* the source pool is the target now */
     bool is_discarding; /* the machine of this attempt must go first */
+    bool has_volumes;   /* pods with claims were asked to leave: their volumes must be detached */
     int attempt;        /* at creating the machine, from 1 */
     const struct config_pool *source;
     const struct config_pool *target;
@@ -56,6 +57,7 @@ struct transfer {
     /* seen by this process */
     struct map *effects;        /* "kind/object" -> struct effect */
     int64_t step_began_ms;      /* loop time; at a restart: the start */
+    int64_t emptied_ms;         /* since when only volumes are waited for; 0: not */
     int64_t gpus_good_ms;       /* since when the new node shows all its GPUs; 0: not */
     struct transfer_look *look; /* a direct read under way or done */
     char waiting[512];          /* for what, in one sentence */

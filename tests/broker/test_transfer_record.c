@@ -76,6 +76,7 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
     assert_int_equal(left->is_emergency, right->is_emergency);
     assert_int_equal(left->is_returning, right->is_returning);
     assert_int_equal(left->is_discarding, right->is_discarding);
+    assert_int_equal(left->has_volumes, right->has_volumes);
     assert_ptr_equal(left->source, right->source);
     assert_ptr_equal(left->target, right->target);
     assert_int_equal(left->created.ms, right->created.ms);
@@ -89,7 +90,7 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
 static void every_member_comes_back(void **state)
 {
     (void)state;
-    for (int flags = 0; flags < 16; flags++) {
+    for (int flags = 0; flags < 32; flags++) {
         owned(transfer) struct transfer *transfer = full_transfer();
         owned(transfer) struct transfer *again = NULL;
         owned(json) json_t *value = NULL;
@@ -98,6 +99,7 @@ static void every_member_comes_back(void **state)
         transfer->is_emergency = flags & 2;
         transfer->is_returning = flags & 4;
         transfer->is_discarding = flags & 8;
+        transfer->has_volumes = flags & 16;
         value = transfer_encode(transfer);
         again = decode(value);
         expect_same(transfer, again);

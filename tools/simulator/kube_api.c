@@ -236,6 +236,9 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     else if (count == 4 && PATH_IS(call, at, "apis", "policy", "v1", "poddisruptionbudgets") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_BUDGET, NULL);
+    else if (count == 4 && PATH_IS(call, at, "apis", "storage.k8s.io", "v1", "volumeattachments") &&
+             call->request->method == HTTP_GET)
+        sim_kube_list_attachments(call);
     else if (count == 5 && PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_POD, items[at + 3]);

@@ -189,6 +189,10 @@ static json_t *pod_spec(const struct kube_pod *pod)
             container, "resources",
             json_make("{s:{s:s}, s:{s:s}}", "limits", SIM_GPU, count, "requests", SIM_GPU, count));
     }
+    if (pod->has_claim)
+        json_object_set_new(spec, "volumes",
+                            json_make("[{s:s, s:{s:s}}]", "name", "data", "persistentVolumeClaim",
+                                      "claimName", pod->name));
     if (pod->node_name[0])
         json_object_set_new(spec, "nodeName", json_string(pod->node_name));
     if (!pod->job && !pod->deployment)

@@ -110,6 +110,7 @@ static void make_places(struct simulator *sim)
         sim->clusters[i].version = sim->clusters[i].history_floor = 1000;
         sim->clusters[i].nodes = map_new(NULL);
         sim->clusters[i].pods = map_new(NULL);
+        sim->clusters[i].attachments = map_new(mem_free);
         sim->clusters[i].namespaces = map_new(NULL);
         sim->clusters[i].webhooks = map_new(free_number);
     }
@@ -206,6 +207,7 @@ static void clear_cluster(struct kube_cluster *cluster)
         sim_actor_end(&((struct kube_pod *)value)->actor);
     for (size_t i = 0; map_next(cluster->nodes, &i, NULL, &value);)
         sim_actor_end(&((struct kube_node *)value)->actor);
+    map_free(cluster->attachments);
     map_free(cluster->pods);
     map_free(cluster->nodes);
     for (size_t i = 0; map_next(cluster->namespaces, &i, NULL, &value);)

@@ -73,8 +73,9 @@ struct kube_cluster {
     ARRAY(struct kube_pod *) waiting; /* not bound yet, oldest first */
     ARRAY(struct deployment *) deployments;
     ARRAY(struct kube_budget *) budgets;
-    struct map *namespaces; /* name -> struct kube_namespace, of those that somebody posted */
-    struct map *webhooks;   /* name of the configuration -> it */
+    struct map *attachments; /* name -> node name: what the attach controller has not undone */
+    struct map *namespaces;  /* name -> struct kube_namespace, of those that somebody posted */
+    struct map *webhooks;    /* name of the configuration -> it */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
     ARRAY(struct kube_watch *) watches;
@@ -159,6 +160,7 @@ struct kube_pod {
     bool is_stuck;
     bool is_forced; /* a raw DELETE asked for it */
     bool has_finalizer;
+    bool has_claim; /* of a persistent volume */
     int gpus;
     int64_t grace_s; /* of its spec */
     int64_t created_ms;
@@ -438,6 +440,9 @@ bool sim_kube_budgets(struct sim_call *call, size_t at);                   /* fa
 bool sim_budgets_allow(struct sim_call *call, const struct kube_pod *pod); /* false: answered */
 void sim_budgets_review(struct simulator *sim, struct kube_pod *pod); /* after any change of it */
 void sim_budgets_clear(struct kube_cluster *cluster);
+
+/* kube_volumes.c */
+void sim_kube_list_attachments(struct sim_call *call);
 
 /* kube_discovery.c */
 bool sim_kube_discover(struct sim_call *call, size_t at); /* false: another path */

@@ -47,7 +47,7 @@ static void print_gangs(const json_t *gangs, struct text *out)
                      hours_at(row, "lost_gpu_hours"));
     }
     if (count > GANGS_SHOWN)
-        text_add(out, "  x %zu more, each losing less\n", count - GANGS_SHOWN);
+        text_add(out, "  x %zu more, none losing more\n", count - GANGS_SHOWN);
 }
 
 static void print_alternatives(const json_t *bill, struct text *out)

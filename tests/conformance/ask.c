@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ANSWER_LIMIT = 64 << 20, PATIENCE_MS = 30 * SECOND_MS };
+enum { ANSWER_LIMIT = 64 << 20, PATIENCE_MS = 60 * SECOND_MS };
 
 struct asking {
     struct asker *asker;

@@ -121,3 +121,25 @@ int field_condition(const json_t *object, const char *type, const char *status, 
     }
     return 0;
 }
+
+int field_troubles(const json_t *object, const char **ret_copy, struct error *err)
+{
+    json_t *conditions = NULL;
+    if (json_find_array(object, "status/conditions", &conditions, err) < 0)
+        return -1;
+
+    owned(text) struct text *troubles = text_new(200);
+    size_t at = 0;
+    const json_t *condition = NULL;
+    json_array_foreach(conditions, at, condition)
+    {
+        const char *type = json_text_or(condition, "type", "");
+        const char *status = json_text_or(condition, "status", "");
+        if (text_equal(status, text_equal(type, "Ready") ? "True" : "False"))
+            continue;
+        text_add(troubles, "%s%s is %s (%s)", troubles->length > 0 ? ", " : "", type, status,
+                 json_text_or(condition, "reason", "no reason given"));
+    }
+    *ret_copy = shared_text_new(troubles->chars, troubles->length);
+    return 0;
+}

@@ -32,6 +32,10 @@ int field_name(const json_t *object, const char *path, const char **ret_copy, st
 int field_map(const json_t *object, const char *path, packed_filter_fn is_wanted,
               const char **ret_packed, struct error *err) __attribute__((warn_unused_result));
 
+/* The conditions that a healthy node does not have, as text for people; "" for none. */
+int field_troubles(const json_t *object, const char **ret_copy, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* Whether the condition of that type has that status ("True"). */
 int field_condition(const json_t *object, const char *type, const char *status, bool *ret_is,
                     struct error *err) __attribute__((warn_unused_result));

@@ -32,6 +32,8 @@ struct node {
     bool is_leaving; /* metadata.deletionTimestamp is set */
     int gpus;        /* status.allocatable of the GPU resource */
     struct wall_time created;
+    const char *troubles; /* conditions that are not as on a healthy node, for people: "Ready is
+                             False (KubeletNotReady)"; "": none */
     const char *labels;
     const char *annotations; /* without long ones and other controllers' notes to themselves */
     json_t *taints;          /* array of {key, value, effect, ...} as the server wrote it */

@@ -41,7 +41,8 @@ struct gcp_call {
     struct http_exchange *exchange;
     struct timer *late; /* brings a failure from before anything was sent */
     struct error failure;
-    provider_list_fn listed; /* one of the two */
+    provider_list_fn listed; /* one of the three */
+    provider_host_fn hosted;
     provider_done_fn done;
     void *context;
 };
@@ -68,18 +69,21 @@ static void call_free(struct gcp_call *call)
     mem_free(call);
 }
 
-/* Frees first: the caller may close the provider. */
-static void finish(struct gcp_call *call, const struct instance_page *page, const char *operation,
+/* Frees first: the caller may close the provider.  `text` is the operation or the host. */
+static void finish(struct gcp_call *call, const struct instance_page *page, const char *text,
                    const struct error *err)
 {
     provider_list_fn listed = call->listed;
+    provider_host_fn hosted = call->hosted;
     provider_done_fn done = call->done;
     void *context = call->context;
     call_free(call);
     if (listed)
         listed(context, page, err);
+    else if (hosted)
+        hosted(context, err ? NULL : text, err);
     else
-        done(context, operation, err);
+        done(context, text, err);
 }
 
 static void finish_failed(struct gcp_call *call, struct error *err)
@@ -178,6 +182,23 @@ static void finish_list(struct gcp_call *call, const json_t *body)
     array_clear(&instances);
 }
 
+/* An instance that runs says "BLOCK/SUBBLOCK/HOST", where its machine type tells at all. */
+static void finish_host(struct gcp_call *call, const json_t *body)
+{
+    struct error err = { 0 };
+    const char *host = "";
+    if (json_find_text(body, "resourceStatus/physicalHost", &host, &err) < 0) {
+        finish_failed(call, &err);
+        return;
+    }
+    if (strlen(host) >= INSTANCE_HOST_SIZE) {
+        error_set(&err, ERROR_CORRUPT, "the host %.80s is too long", host);
+        finish_failed(call, &err);
+        return;
+    }
+    finish(call, NULL, host, NULL);
+}
+
 static void finish_mutation(struct gcp_call *call, const json_t *body)
 {
     struct error err = { 0 };
@@ -243,6 +264,8 @@ static void on_answer(void *context, const struct http_answer *answer, const str
         finish_failed(call, &why);
     else if (call->listed)
         finish_list(call, body);
+    else if (call->hosted)
+        finish_host(call, body);
     else
         finish_mutation(call, body);
 }
@@ -266,7 +289,7 @@ static void on_token(struct gcp_waiter *waiter, const char *token, const struct 
     };
     size_t body_size = strlen(call->body);
     struct http_request request = {
-        .method = HTTP_POST,
+        .method = call->hosted ? HTTP_GET : HTTP_POST,
         .priority = call->is_mutation ? HTTP_RECLAIM : HTTP_POLL,
         .url = call->url,
         .headers = headers,
@@ -281,21 +304,29 @@ static void on_token(struct gcp_waiter *waiter, const char *token, const struct 
     explicit_bzero(bearer, strlen(bearer));
 }
 
-/* A call of a verb of the group; it takes what follows the verb in the URL. */
-static struct gcp_call *call_new(struct gcp *gcp, const struct pool_address *pool, const char *verb,
-                                 const char *query)
+/* A call of what stands at the path below the API's base. */
+static struct gcp_call *call_at(struct gcp *gcp, const char *path, const char *rest)
 {
     struct gcp_call *call = mem_new(sizeof *call);
-    owned(chars) char *group = url_format("/projects/%s/zones/%s/instanceGroupManagers/%s",
-                                          pool->project, pool->zone, pool->group);
     call->waiter.ready = on_token;
     call->gcp = gcp;
-    call->url = text_format("%s%s/%s%s", gcp->base, group, verb, query);
-    call->label = text_format("%s of %s in %s", verb, pool->group, pool->zone);
+    call->url = text_format("%s%s%s", gcp->base, path, rest);
     call->next = gcp->first;
     if (gcp->first)
         gcp->first->previous = call;
     gcp->first = call;
+    return call;
+}
+
+/* A call of a verb of the group; it takes what follows the verb in the URL. */
+static struct gcp_call *call_new(struct gcp *gcp, const struct pool_address *pool, const char *verb,
+                                 const char *query)
+{
+    owned(chars) char *group = url_format("/projects/%s/zones/%s/instanceGroupManagers/%s",
+                                          pool->project, pool->zone, pool->group);
+    owned(chars) char *rest = text_format("/%s%s", verb, query);
+    struct gcp_call *call = call_at(gcp, group, rest);
+    call->label = text_format("%s of %s in %s", verb, pool->group, pool->zone);
     return call;
 }
 
@@ -340,6 +371,19 @@ static void gcp_create(struct provider *provider, const struct pool_address *poo
     owned(chars) char *query = url_format("?requestId=%s", request_id);
     struct gcp_call *call = call_new((struct gcp *)provider, pool, "createInstances", query);
     mutate(call, json_make("{s:[{s:s}]}", "instances", "name", instance), done, context);
+}
+
+static void gcp_host(struct provider *provider, const struct pool_address *pool,
+                     const char *instance, provider_host_fn done, void *context)
+{
+    owned(chars) char *path = url_format("/projects/%s/zones/%s/instances/%s", pool->project,
+                                         pool->zone, instance);
+    struct gcp_call *call = call_at((struct gcp *)provider, path, "");
+    call->label = text_format("instance %s in %s", instance, pool->zone);
+    call->body = mem_copy_chars("");
+    call->hosted = done;
+    call->context = context;
+    ask_token(call);
 }
 
 static bool gcp_node_id(const struct pool_address *pool, const char *instance, char *out,
@@ -388,5 +432,6 @@ const struct provider_verbs gcp_verbs = {
     .list = gcp_list,
     .remove = gcp_remove,
     .create = gcp_create,
+    .host = gcp_host,
     .node_id = gcp_node_id,
 };

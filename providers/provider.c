@@ -54,6 +54,17 @@ void provider_create(struct provider *provider, const struct pool_address *pool,
     provider->verbs->create(provider, pool, instance, request_id, done, context);
 }
 
+bool provider_tells_host(const struct provider *provider)
+{
+    return provider->verbs->host != NULL;
+}
+
+void provider_host(struct provider *provider, const struct pool_address *pool, const char *instance,
+                   provider_host_fn done, void *context)
+{
+    provider->verbs->host(provider, pool, instance, done, context);
+}
+
 bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
                       const char *instance, char *out, size_t size)
 {

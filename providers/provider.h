@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INSTANCE_NAME_SIZE = 64 };
+enum { INSTANCE_NAME_SIZE = 64, INSTANCE_HOST_SIZE = 128 };
 
 enum instance_state {
     INSTANCE_CREATING,
@@ -60,6 +60,10 @@ typedef void (*provider_list_fn)(void *context, const struct instance_page *page
 /* err NULL: accepted.  `operation` names it at the cloud, for people; "" where it has none. */
 typedef void (*provider_done_fn)(void *context, const char *operation, const struct error *err);
 
+/* host: where the machine physically is, in the cloud's own words; "" while it does not say.  NULL
+   with an error. */
+typedef void (*provider_host_fn)(void *context, const char *host, const struct error *err);
+
 struct provider_settings {
     const char *kind;        /* "gcp" */
     const char *endpoint;    /* overrides the public URL; NULL: the cloud's own */
@@ -88,6 +92,10 @@ struct provider_verbs {
     void (*create)(struct provider *provider, const struct pool_address *pool, const char *instance,
                    const char *request_id, provider_done_fn done, void *context);
 
+    /* Asks for the physical host of an instance.  NULL: this cloud tells nobody. */
+    void (*host)(struct provider *provider, const struct pool_address *pool, const char *instance,
+                 provider_host_fn done, void *context);
+
     /* spec.providerID of the instance's Node: fills `out`, false when it does not fit. */
     bool (*node_id)(const struct pool_address *pool, const char *instance, char *out, size_t size);
 };
@@ -109,6 +117,10 @@ void provider_remove(struct provider *provider, const struct pool_address *pool,
 void provider_create(struct provider *provider, const struct pool_address *pool,
                      const char *instance, const char *request_id, provider_done_fn done,
                      void *context);
+/* Only where provider_tells_host(). */
+bool provider_tells_host(const struct provider *provider);
+void provider_host(struct provider *provider, const struct pool_address *pool, const char *instance,
+                   provider_host_fn done, void *context);
 bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
                       const char *instance, char *out, size_t size);
 

@@ -139,6 +139,7 @@ static int read_sections(struct config *config, const struct config_file *file, 
     if (optional_read(CONFIG_DRAIN, file->drain, &config->drain, err) < 0 ||
         optional_read(CONFIG_GUARD, file->guard, &config->guard, err) < 0 ||
         optional_read(CONFIG_LEAD, file->lead, &config->lead, err) < 0 ||
+        optional_read(CONFIG_JOIN, file->join, &config->join, err) < 0 ||
         optional_read(CONFIG_VICTIMS, file->victims, &config->victims, err) < 0 ||
         optional_read(CONFIG_HEADROOM, file->headroom, &config->headroom, err) < 0)
         return -1;
@@ -280,8 +281,8 @@ struct config *config_read(const char *path, struct error *err)
     config->document = steal(&document);
     if (refuse_empty(yaml_root(config->document), err) < 0 ||
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||
-        config_check(config, err) < 0 || place_all(config, err) < 0 ||
-        read_services(config, err) < 0)
+        config_check(config, err) < 0 || config_check_join(config, err) < 0 ||
+        place_all(config, err) < 0 || read_services(config, err) < 0)
         return NULL;
     return steal(&config);
 }
@@ -311,6 +312,8 @@ void config_free(struct config *config)
     settings_clear(top->settings, top->count, &file);
     settings_clear(config_tables[CONFIG_VICTIMS].settings, config_tables[CONFIG_VICTIMS].count,
                    &config->victims);
+    settings_clear(config_tables[CONFIG_JOIN].settings, config_tables[CONFIG_JOIN].count,
+                   &config->join);
     yaml_document_free(config->document);
     mem_free(config);
 }

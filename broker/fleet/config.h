@@ -136,6 +136,20 @@ struct config_guard {
     int64_t in_flight_per_cluster; /* of those that leave one cluster */
     int64_t fresh_ms;              /* older knowledge frees no node */
     int64_t attempts;              /* at creating the machine, before it is given back */
+    int64_t breaker;               /* failed attempts in a row that close a pool; 0: never */
+    int64_t breaker_pause_ms;      /* and for how long */
+    bool canary;                   /* moves to a pool begin with one node, and double */
+};
+
+/* When a new machine may serve, and what becomes of one that never may.  Lists are texts with
+   commas between their items; NULL: none. */
+struct config_join {
+    int64_t deadline_ms;   /* from the machine's start until its Node may serve */
+    int64_t stable_ms;     /* all must hold for so long */
+    char *startup_taints;  /* keys of others' taints that must be gone */
+    char *labels;          /* keys that its Node must carry */
+    char *daemons;         /* NAMESPACE/NAME of DaemonSets whose pod must be Ready on it */
+    int64_t quarantine_ms; /* how long a host is not used again; 0: none is remembered */
 };
 
 struct config_victims {
@@ -165,6 +179,7 @@ struct config {
     struct config_drain drain;
     struct config_guard guard;
     struct config_lead lead;
+    struct config_join join;
     struct config_victims victims;
     struct config_headroom headroom; /* of all workloads */
     struct config_cluster *clusters;

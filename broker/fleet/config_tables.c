@@ -35,6 +35,7 @@ static const struct setting top_settings[] = {
     { "drain", SETTING_NODE, NODE(drain), "", 0, 0, "how nodes are emptied" },
     { "guard", SETTING_NODE, NODE(guard), "", 0, 0, "what holds the broker back" },
     { "lead", SETTING_NODE, NODE(lead), "", 0, 0, "how long a transfer is believed to take" },
+    { "join", SETTING_NODE, NODE(join), "", 0, 0, "when a new machine may serve" },
     { "victims", SETTING_NODE, NODE(victims), "", 0, 0, "which nodes are taken" },
     { "headroom", SETTING_NODE, NODE(headroom), "", 0, 0, "which losses plans are made for" },
     { "clusters", SETTING_NODE, NODE(clusters), NULL, 0, 0, "the clusters, by name" },
@@ -68,6 +69,15 @@ static const struct setting guard_settings[] = {
       "knowledge older than this frees no node; a quiet cluster is heard from once a minute" },
     { "attempts", SETTING_INT, offsetof(struct config_guard, attempts), "5", 1, 100,
       "at creating a machine, before its node is given back to where it came from" },
+    { "breaker", SETTING_INT, offsetof(struct config_guard, breaker), "3", 0, 1000,
+      "failed attempts in a row at machines of a pool (none to be had, or never ready) after which "
+      "no scheduled move to it begins; 0: never" },
+    { "breaker_pause", SETTING_DURATION, offsetof(struct config_guard, breaker_pause_ms), "30m",
+      SECOND_MS, 7 * (int64_t)DAY_MS,
+      "for how long, unless an attempt succeeds before; then one node is tried" },
+    { "canary", SETTING_BOOL, offsetof(struct config_guard, canary), "false", 0, 0,
+      "the first scheduled move to a pool, ever and after a failure, takes one node; the next ones "
+      "2, 4, 8 and so on, each when all nodes of the one before serve" },
 };
 
 static const struct setting lead_settings[] = {
@@ -75,6 +85,26 @@ static const struct setting lead_settings[] = {
       DAY_MS, "median time of a transfer, until the journal knows better" },
     { "prior_p95", SETTING_DURATION, offsetof(struct config_lead, prior_p95_ms), "60m", SECOND_MS,
       DAY_MS, "what 95 of 100 transfers stay under, until the journal knows better" },
+};
+
+static const struct setting join_settings[] = {
+    { "deadline", SETTING_DURATION, offsetof(struct config_join, deadline_ms), "15m", MINUTE_MS,
+      DAY_MS,
+      "from the machine's start until its node may serve; then it is discarded and another "
+      "attempt is made" },
+    { "stable", SETTING_DURATION, offsetof(struct config_join, stable_ms), "10s", 0, HOUR_MS,
+      "how long the node must be in order without a break" },
+    { "startup_taints", SETTING_TEXT, offsetof(struct config_join, startup_taints), "", 0, 0,
+      "keys of taints that must be gone, separated by commas, besides Kubernetes' own (not-ready, "
+      "unreachable, network-unavailable, uninitialized)" },
+    { "labels", SETTING_TEXT, offsetof(struct config_join, labels), "", 0, 0,
+      "keys of labels that the node must carry, separated by commas: nvidia.com/gpu.product" },
+    { "daemons", SETTING_TEXT, offsetof(struct config_join, daemons), "", 0, 0,
+      "NAMESPACE/NAME of DaemonSets whose pod must be Ready on the node, separated by commas" },
+    { "quarantine", SETTING_DURATION, offsetof(struct config_join, quarantine_ms), "24h", 0,
+      90 * (int64_t)DAY_MS,
+      "for how long the physical host of a machine that missed the deadline is not used again, "
+      "where the cloud tells the host; 0: never" },
 };
 
 static const struct setting victim_settings[] = {
@@ -266,6 +296,11 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_GUARD] = { "guard", "What holds the broker back.", TABLE(guard_settings) },
     [CONFIG_LEAD] = { "lead", "How long a transfer is believed to take, before there is history.",
                       TABLE(lead_settings) },
+    [CONFIG_JOIN] = { "join",
+                      "When a new machine may serve: its Node (found by provider ID) is Ready, has "
+                      "all its GPUs, the labels and DaemonSets below, and no start-up taint but "
+                      "ours, which is lifted last.",
+                      TABLE(join_settings) },
     [CONFIG_VICTIMS] = { "victims",
                          "Which nodes are taken: idle ones, then those with the least work lost "
                          "by whole gangs, those with protected pods last.",

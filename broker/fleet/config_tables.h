@@ -17,6 +17,7 @@ enum config_table_id {
     CONFIG_DRAIN,
     CONFIG_GUARD,
     CONFIG_LEAD,
+    CONFIG_JOIN,
     CONFIG_VICTIMS,
     CONFIG_HEADROOM,
     CONFIG_CLUSTERS,
@@ -39,6 +40,7 @@ struct config_file {
     const struct yaml_node *drain;
     const struct yaml_node *guard;
     const struct yaml_node *lead;
+    const struct yaml_node *join;
     const struct yaml_node *victims;
     const struct yaml_node *headroom;
     const struct yaml_node *clusters;
@@ -64,3 +66,7 @@ extern const struct config_table config_tables[CONFIG_TABLE_COUNT];
 /* References, sums and whatever else no single key can get wrong: resolves names to pointers and
    ranks the zones.  Errors name file, line and key.  config_check.c */
 int config_check(struct config *config, struct error *err) __attribute__((warn_unused_result));
+
+/* The lists of `join`.  config_join.c */
+int config_check_join(const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));

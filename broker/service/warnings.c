@@ -4,6 +4,7 @@
  * What a person should know first: why nothing moves, who needs help, and what an earlier broker
  * left behind.
  */
+#include "base/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
@@ -33,6 +34,24 @@ static void add_operators(const struct service *service, json_t *rows)
 
             add(rows, line);
         }
+    }
+}
+
+/* Hosts that are not used for a while, each with what happened there. */
+static void add_hosts(const struct service *service, json_t *rows)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    owned(json) json_t *hosts = attempts_hosts(service->runner->attempts, now);
+    const json_t *host;
+    size_t i;
+
+    json_array_foreach(hosts, i, host)
+    {
+        owned(chars) char *line = text_format(
+            "host %s is in quarantine until %s: %s", json_text_or(host, "host", ""),
+            json_text_or(host, "until", ""), json_text_or(host, "text", ""));
+
+        add(rows, line);
     }
 }
 
@@ -80,6 +99,7 @@ json_t *warnings_describe(const struct service *service)
     if (service->held[0] != '\0')
         add(rows, service->held);
     add_operators(service, rows);
+    add_hosts(service, rows);
     for (size_t i = 0; i < service->config->cluster_count; i++)
         add_strays(service, &service->config->clusters[i], rows);
     return rows;

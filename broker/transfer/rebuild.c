@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Steps acquire, join and hand over.  The name of the machine is the durable key: the same transfer
+ * Steps acquire and hand over.  The name of the machine is the durable key: the same transfer
  * and attempt always name the same one, so however often creating is repeated there is one machine.
  * A machine that failed is provably gone before the next attempt names another.
  */
@@ -13,7 +13,6 @@
 
 enum {
     PATIENCE_MS = 4 * MINUTE_MS, /* a slot just freed may take minutes to be seen */
-    GPUS_STABLE_MS = 10 * SECOND_MS,
 };
 
 /* Removes the machine of a failed attempt; STEP_DONE when it is provably gone. */
@@ -122,61 +121,6 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
                   effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome,
                   "%s", effect->text);
     return look_at_trouble(runner, transfer, &trouble);
-}
-
-bool step_may_discard(const struct runner *runner, const struct transfer *transfer)
-{
-    const struct node *node = transfer->step == STEP_JOIN
-                                  ? fleet_node_of(runner->fleet, transfer_goal(transfer),
-                                                  transfer->new_instance)
-                                  : NULL;
-
-    return !node || !effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid));
-}
-
-static const char *what_is_missing(const struct node *node, const struct config_pool *goal)
-{
-    if (!node)
-        return "the Node to register";
-    if (!node->is_ready)
-        return "the Node to be Ready";
-    if (node->gpus != goal->reservation->gpus_per_node)
-        return "all GPUs to be allocatable";
-    return NULL;
-}
-
-enum verdict step_join(struct runner *runner, struct transfer *transfer)
-{
-    const struct config_pool *goal = transfer_goal(transfer);
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
-    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
-    const char *missing = what_is_missing(node, goal);
-    int64_t now = loop_now(runner->world->loop);
-    struct effect_target target = { .node = node };
-
-    if (missing || text_equal(node->uid, transfer->node_uid)) {
-        transfer->gpus_good_ms = 0;
-        transfer_wait_for(transfer, "%s", missing ?: "the old Node object to go");
-        return STEP_WAIT;
-    }
-    if (transfer->gpus_good_ms == 0)
-        transfer->gpus_good_ms = now;
-    transfer_wait_for(transfer, "the GPUs to stay for %d s", GPUS_STABLE_MS / SECOND_MS);
-    if (now - transfer->gpus_good_ms < GPUS_STABLE_MS)
-        return STEP_WAIT;
-
-    text_copy(transfer->new_node, sizeof transfer->new_node, node->name);
-    if (!node_has_taint(node, SLUICE_TAINT_STARTING) && !node->is_unschedulable &&
-        fleet_is_ephemeral(runner->config, node))
-        return STEP_DONE;
-    if (!node_has_taint(node, SLUICE_TAINT_STARTING) && fleet_is_ephemeral(runner->config, node)) {
-        transfer_wait_for(transfer, "somebody's cordon of %s to be lifted", node->name);
-        return STEP_WAIT;
-    }
-    target.object = node->uid;
-    transfer_wait_for(transfer, "the start-up taint to be lifted");
-    effect_ask(runner, transfer, EFFECT_WELCOME, &target, snapshot->nodes_seen_ms);
-    return STEP_WAIT;
 }
 
 enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)

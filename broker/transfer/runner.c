@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/host.h"
 #include "broker/transfer/look.h"
 
 #include <inttypes.h>
@@ -140,6 +141,18 @@ static void learn(struct runner *runner, const struct transfer *transfer, int st
         lead_book_add_whole(runner->leads, transfer, now.ms - transfer->cordoned.ms, turns_back);
 }
 
+/* What the end of an attempt at a machine teaches about its pool and its host. */
+static void note_attempt(struct runner *runner, const struct transfer *transfer,
+                         enum transfer_state state, struct journal_batch *batch)
+{
+    if (transfer->is_discarding)
+        attempts_failed(runner->attempts, transfer,
+                        transfer->step == STEP_JOIN ? host_of(transfer) : "", runner_now(runner),
+                        batch);
+    else if (state == TRANSFER_DONE || state == TRANSFER_RETURNED)
+        attempts_served(runner->attempts, transfer, batch);
+}
+
 /* THE one place where step and state change. */
 static void change_step(struct runner *runner, struct transfer *transfer, int step,
                         enum transfer_state state, const char *event)
@@ -151,6 +164,7 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
     require(step >= 0 && step < STEP_COUNT);
     require(!transfer->is_undoing || step_can_undo(step) || step == STEP_RELEASE);
     learn(runner, transfer, step, state);
+    note_attempt(runner, transfer, state, batch);
     transfer->step = step;
     transfer->state = state;
     transfer->step_began = runner_now(runner);
@@ -217,7 +231,9 @@ static enum verdict call_operator(struct transfer *transfer)
 static enum verdict after_deadline(struct runner *runner, struct transfer *transfer)
 {
     const struct step *step = &transfer_steps[transfer->step];
-    int64_t deadline_ms = transfer->is_undoing ? UNDO_DEADLINE_MS : step->deadline_ms;
+    int64_t deadline_ms = transfer->is_undoing          ? UNDO_DEADLINE_MS
+                          : transfer->step == STEP_JOIN ? runner->config->join.deadline_ms
+                                                        : step->deadline_ms;
 
     if (deadline_ms == 0 || loop_now(runner->world->loop) - transfer->step_began_ms < deadline_ms)
         return STEP_WAIT;
@@ -231,9 +247,10 @@ static enum verdict after_deadline(struct runner *runner, struct transfer *trans
     case LATE_NEXT:
         return STEP_DONE;
     case LATE_BACK:
-        return !transfer->is_discarding && step_may_discard(runner, transfer)
-                   ? STEP_BACK
-                   : call_operator(transfer);
+        if (transfer->is_discarding || !step_may_discard(runner, transfer))
+            return call_operator(transfer);
+        step_give_up(runner, transfer);
+        return STEP_BACK;
     case LATE_OPERATOR:
         return call_operator(transfer);
     }
@@ -295,7 +312,8 @@ static bool is_quiet(const struct transfer *transfer)
     for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);)
         if (((const struct effect *)value)->is_in_flight)
             return false;
-    return transfer->state != TRANSFER_LIVE && !look_is_under_way(transfer->look);
+    return transfer->state != TRANSFER_LIVE && !look_is_under_way(transfer->look) &&
+           !host_is_under_way(transfer->host);
 }
 
 /* Forgets the oldest ended transfers beyond a number; their story stays in the events. */
@@ -430,9 +448,11 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->gate = gate_new(world, fleet, config);
     runner->epoch = epoch;
     runner->leads = lead_book_new(config);
+    runner->attempts = attempts_new(config);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
-        lead_book_load(runner->leads, world->journal, err) < 0 || effect_load(runner, err) < 0)
+        lead_book_load(runner->leads, world->journal, err) < 0 ||
+        attempts_load(runner->attempts, world->journal, err) < 0 || effect_load(runner, err) < 0)
         return NULL;
     runner_wake(runner);
     return steal(&runner);
@@ -448,5 +468,6 @@ void runner_close(struct runner *runner)
     array_clear(&runner->transfers);
     gate_free(runner->gate);
     lead_book_free(runner->leads);
+    attempts_free(runner->attempts);
     mem_free(runner);
 }

@@ -11,6 +11,7 @@
 #include "broker/fleet/fleet.h"
 #include "broker/fleet/guard.h"
 #include "broker/journal/journal.h"
+#include "broker/transfer/attempts.h"
 #include "broker/transfer/gate.h"
 #include "broker/transfer/lead_book.h"
 #include "broker/transfer/steps.h"
@@ -27,6 +28,7 @@ struct runner {
     uint64_t epoch;
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
     struct lead_book *leads;
+    struct attempts *attempts;
     struct timer *timer;
     bool is_broken; /* the journal failed: nothing more is sent or decided */
 };

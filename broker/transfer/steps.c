@@ -28,7 +28,7 @@ const struct step transfer_steps[STEP_COUNT] = {
                          "removes the pods and the Node object that are left" },
     [STEP_ACQUIRE]   = { "acquire",   step_acquire,   45 * MINUTE_MS, LATE_BACK,     NULL,
                          "the target pool grows by our machine" },
-    [STEP_JOIN]      = { "join",      step_join,      45 * MINUTE_MS, LATE_BACK,     NULL,
+    [STEP_JOIN]      = { "join",      step_join,      0,              LATE_BACK,     NULL,
                          "waits for the Node, Ready, with all its GPUs; lifts the start-up taint" },
     [STEP_HAND_OVER] = { "hand over", step_hand_over, 10 * MINUTE_MS, LATE_OPERATOR, NULL,
                          "the node serves; lead time written" },

@@ -35,7 +35,7 @@ typedef enum verdict (*step_fn)(struct runner *runner, struct transfer *transfer
 struct step {
     const char *name;
     step_fn run;
-    int64_t deadline_ms; /* 0 with LATE_OWN only */
+    int64_t deadline_ms; /* 0: the configuration's, or with LATE_OWN the step's own */
     enum late late;
     step_fn undo;     /* takes back what the step did; NULL: nothing to take back */
     const char *does; /* one line for people */
@@ -75,8 +75,12 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer);
 enum verdict step_clear(struct runner *runner, struct transfer *transfer);
 /* rebuild.c */
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer);
+/* joining.c */
 enum verdict step_join(struct runner *runner, struct transfer *transfer);
 /* Whether the machine of this attempt never served: once its start-up taint was lifted somebody's
    pods may run on it. */
 bool step_may_discard(const struct runner *runner, const struct transfer *transfer);
+/* Before a late attempt is ended: what it lacks, for how long, and what its node says. */
+void step_give_up(struct runner *runner, struct transfer *transfer);
+/* rebuild.c */
 enum verdict step_hand_over(struct runner *runner, struct transfer *transfer);

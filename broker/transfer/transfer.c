@@ -8,6 +8,7 @@
 #include "base/crypto.h"
 #include "base/json.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/host.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/steps.h"
 
@@ -77,6 +78,7 @@ void transfer_free(struct transfer *transfer)
     if (!transfer)
         return;
     look_free(transfer->look);
+    host_free(transfer->host);
     map_free(transfer->effects);
     mem_free(transfer);
 }

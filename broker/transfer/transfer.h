@@ -58,7 +58,8 @@ struct transfer {
     struct map *effects;        /* "kind/object" -> struct effect */
     int64_t step_began_ms;      /* loop time; at a restart: the start */
     int64_t emptied_ms;         /* since when only volumes are waited for; 0: not */
-    int64_t gpus_good_ms;       /* since when the new node shows all its GPUs; 0: not */
+    int64_t ready_ms;           /* since when the new node lacks nothing; 0: it does */
+    struct host_look *host;     /* where the new machine is; host.h */
     struct transfer_look *look; /* a direct read under way or done */
     char waiting[512];          /* for what, in one sentence */
     bool needs_operator;        /* a step is past its deadline and cannot be undone */

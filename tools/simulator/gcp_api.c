@@ -158,6 +158,16 @@ static void list_instances(struct sim_call *call, struct pool *pool)
     write_page(call, pool, first, (size_t)limit);
 }
 
+/* "BLOCK/SUBBLOCK/HOST" */
+static json_t *host_of(const struct machine *machine)
+{
+    owned(chars) char *host = text_format("%s-block-1/subblock-%d/host-%03d",
+                                          machine->pool->reservation->plan->name,
+                                          machine->host / 8 + 1, machine->host);
+
+    return json_string(host);
+}
+
 static void get_instance(struct sim_call *call, const char *project, const char *zone,
                          const char *name)
 {
@@ -177,11 +187,15 @@ static void get_instance(struct sim_call *call, const char *project, const char 
         owned(chars) char *group = text_format("projects/1/zones/%s/instanceGroupManagers/%s", zone,
                                                pool->plan->group);
 
-        sim_answer_json(call->answer, 200,
-                        json_make("{s:s, s:s, s:s, s:s, s:s, s:{s:[{s:s, s:s}]}}", "kind",
-                                  "compute#instance", "id", machine->id, "name", name, "zone", zone,
-                                  "status", statuses[machine->state], "metadata", "items", "key",
-                                  "created-by", "value", group));
+        json_t *body = json_make("{s:s, s:s, s:s, s:s, s:s, s:{s:[{s:s, s:s}]}}", "kind",
+                                 "compute#instance", "id", machine->id, "name", name, "zone", zone,
+                                 "status", statuses[machine->state], "metadata", "items", "key",
+                                 "created-by", "value", group);
+
+        if (machine->has_slot)
+            json_object_set_new(body, "resourceStatus",
+                                json_make("{s:o}", "physicalHost", host_of(machine)));
+        sim_answer_json(call->answer, 200, body);
         return;
     }
     sim_gcp_error(call->answer, 404, "notFound",

@@ -28,9 +28,21 @@ struct machine *sim_machine_find(const struct pool *pool, const char *name)
     return NULL;
 }
 
+/* The host that is free longest, so that a sick one is met again late; but see same_host. */
+static int take_host(struct simulator *sim, struct reservation *reservation)
+{
+    size_t count = reservation->free_hosts.count;
+    size_t at = sim_fault_now(sim, FAULT_SAME_HOST, NULL) ? count - 1 : 0;
+    int host = reservation->free_hosts.items[at];
+
+    array_remove(&reservation->free_hosts, at);
+    return host;
+}
+
 static void take_slot(struct simulator *sim, struct machine *machine)
 {
     machine->has_slot = true;
+    machine->host = take_host(sim, machine->pool->reservation);
     machine->pool->reservation->slots_used++;
     snprintf(machine->id, sizeof machine->id, "%" PRIu64,
              UINT64_C(1000000000000000000) +
@@ -138,6 +150,8 @@ static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
         boot_ms *= 4;
     machine->never_joins = sim_fault_now(sim, FAULT_NEVER_JOINS, NULL);
     machine->no_gpus = sim_fault_now(sim, FAULT_NO_GPUS, NULL);
+    machine->lacks_gpu = sim_fault_now(sim, FAULT_ONE_GPU_LESS, NULL);
+    machine->flaps = sim_fault_now(sim, FAULT_GPUS_FLAP, NULL);
     machine->trouble_code = NULL;
     machine->state = MACHINE_BOOTING;
     machine->stamp++;
@@ -159,8 +173,10 @@ static void gone(struct simulator *sim, struct actor *actor, uint64_t stamp)
             array_remove(&pool->machines, i);
             break;
         }
-    if (machine->has_slot)
+    if (machine->has_slot) {
         pool->reservation->slots_used--;
+        *array_add(&pool->reservation->free_hosts) = machine->host;
+    }
     if (machine->node)
         machine->node->machine = NULL;
     sim_trace(sim, "machine %s gone", machine->name);

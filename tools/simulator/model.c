@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+enum { SPARE_HOSTS = 4 }; /* the cloud has a few more than were paid for */
+
 static void free_number(void *value)
 {
     mem_free(value);
@@ -116,8 +118,11 @@ static void make_places(struct simulator *sim)
     }
     sim->reservation_count = scenario->reservations.count;
     sim->reservations = mem_new_array(sim->reservation_count, sizeof *sim->reservations);
-    for (size_t i = 0; i < sim->reservation_count; i++)
+    for (size_t i = 0; i < sim->reservation_count; i++) {
         sim->reservations[i].plan = &scenario->reservations.items[i];
+        for (int host = 0; host < sim->reservations[i].plan->nodes + SPARE_HOSTS; host++)
+            *array_add(&sim->reservations[i].free_hosts) = host;
+    }
     sim->pool_count = scenario->pools.count;
     sim->pools = mem_new_array(sim->pool_count, sizeof *sim->pools);
     for (size_t i = 0; i < sim->pool_count; i++) {
@@ -255,6 +260,8 @@ void simulator_free(struct simulator *sim)
     map_free(sim->tokens);
     map_free(sim->verbs);
     mem_free(sim->clusters);
+    for (size_t i = 0; i < sim->reservation_count; i++)
+        array_clear(&sim->reservations[i].free_hosts);
     mem_free(sim->reservations);
     mem_free(sim->pools);
     referee_free(sim->referee);

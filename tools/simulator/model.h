@@ -206,10 +206,13 @@ struct machine {
     char name[SIM_NAME_SIZE];
     char id[24]; /* "" until the VM exists */
     uint64_t stamp;
+    int host; /* of the reservation's, while it has a slot */
     bool has_slot;
     bool is_static;
     bool never_joins;
     bool no_gpus;
+    bool lacks_gpu;           /* one of them */
+    bool flaps;               /* its GPUs go once more after they came */
     const char *trouble_code; /* of the last attempt; NULL: none */
     char *trouble_text;
     struct kube_node *node;
@@ -228,7 +231,8 @@ struct pool {
 struct reservation {
     const struct scenario_reservation *plan;
     int slots_used;
-    int target_start; /* sum of the pools' sizes at the start */
+    ARRAY(int) free_hosts; /* the one that is free longest first; a few more than slots */
+    int target_start;      /* sum of the pools' sizes at the start */
 };
 
 struct operation;

@@ -13,6 +13,7 @@ enum {
     ORPHAN_MS = 40 * SECOND_MS,
     CONTROLLER_MS = 100,
     KUBELET_MS = SECOND_MS,
+    FLAP_MS = 5 * SECOND_MS,
 };
 
 static void review_later(struct simulator *sim, struct actor *actor, uint64_t stamp);
@@ -113,14 +114,36 @@ static void review_later(struct simulator *sim, struct actor *actor, uint64_t st
     sim_node_review(sim, node);
 }
 
-static void gpus_appear(struct simulator *sim, struct actor *actor, uint64_t stamp)
+static void gpus_appear(struct simulator *sim, struct actor *actor, uint64_t stamp);
+
+/* The device plugin starts anew: none is allocatable for a while. */
+static void gpus_vanish(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct kube_node *node = (struct kube_node *)actor;
 
-    (void)stamp;
+    if (!node->is_alive)
+        return;
+    node->gpus = 0;
+    sim_trace(sim, "node %s gpus vanish", node->name);
+    sim_node_changed(sim, node, CHANGE_MODIFIED);
+    sim_node_review(sim, node);
+    sim_after(sim, FLAP_MS, gpus_appear, actor, stamp);
+}
+
+static void gpus_appear(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct kube_node *node = (struct kube_node *)actor;
+    struct machine *machine = node->machine;
+
     if (!node->is_alive)
         return;
     node->gpus = node->pool->reservation->plan->gpus_per_node;
+    if (machine && machine->lacks_gpu)
+        node->gpus--;
+    if (machine && machine->flaps) {
+        machine->flaps = false;
+        sim_after(sim, FLAP_MS, gpus_vanish, actor, stamp);
+    }
     sim_trace(sim, "node %s gpus", node->name);
     sim_node_changed(sim, node, CHANGE_MODIFIED);
     sim_node_review(sim, node);

@@ -27,6 +27,9 @@ enum fault {
     FAULT_SLOW_BOOT,      /* takes four times as long */
     FAULT_NEVER_JOINS,    /* runs, and no Node appears */
     FAULT_NO_GPUS,        /* a Ready Node whose GPUs never appear */
+    FAULT_ONE_GPU_LESS,   /* one of them never appears */
+    FAULT_GPUS_FLAP,      /* they appear, go, and appear again */
+    FAULT_SAME_HOST,      /* a machine comes to the host that was left last */
     FAULT_STUCK_POD,      /* does not stop when told */
     FAULT_WATCH_GAP,      /* 410 to a watch */
     FAULT_EMPTY_LIST,     /* 200 and no items: the lie that must free nothing */

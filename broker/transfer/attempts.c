@@ -1,0 +1,267 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See attempts.h.
+ */
+#include "broker/transfer/attempts.h"
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+
+/* One host on which a machine never came to serve. */
+struct bad_host {
+    json_t *value; /* as in the journal */
+    struct wall_time until;
+    uint64_t rev;
+};
+
+struct attempts {
+    const struct config *config;
+    struct route *routes; /* as config->pools */
+    struct map *hosts;    /* "PROVIDER/HOST" -> struct bad_host */
+};
+
+static void free_host(void *context)
+{
+    struct bad_host *host = context;
+
+    json_decref(host->value);
+    mem_free(host);
+}
+
+struct attempts *attempts_new(const struct config *config)
+{
+    struct attempts *attempts = mem_new(sizeof *attempts);
+
+    attempts->config = config;
+    attempts->routes = mem_new_array(config->pool_count, sizeof *attempts->routes);
+    attempts->hosts = map_new(free_host);
+    return attempts;
+}
+
+void attempts_free(struct attempts *attempts)
+{
+    if (!attempts)
+        return;
+    map_free(attempts->hosts);
+    mem_free(attempts->routes);
+    mem_free(attempts);
+}
+
+static struct route *route_of(const struct attempts *attempts, const struct config_pool *pool)
+{
+    return &attempts->routes[pool - attempts->config->pools];
+}
+
+const struct route *attempts_route(const struct attempts *attempts, const struct config_pool *pool)
+{
+    return route_of(attempts, pool);
+}
+
+static int load_route(void *context, const char *id, uint64_t rev, const json_t *value,
+                      struct error *err)
+{
+    struct attempts *attempts = context;
+    const struct config_pool *pool = config_pool(attempts->config, id);
+    struct route *route;
+    const char *why;
+
+    if (!pool)
+        return 0;
+    route = route_of(attempts, pool);
+    if (json_need_int(value, "failures", &route->failures, err) < 0 ||
+        json_need_int(value, "served", &route->served, err) < 0 ||
+        json_need_int(value, "failed", &route->failed.ms, err) < 0 ||
+        json_need_text(value, "why", &why, err) < 0)
+        return error_context(err, "route %s", id);
+    text_copy(route->why, sizeof route->why, why);
+    route->rev = rev;
+    return 0;
+}
+
+static int load_host(void *context, const char *id, uint64_t rev, const json_t *value,
+                     struct error *err)
+{
+    struct attempts *attempts = context;
+    struct bad_host *host;
+    int64_t until_ms;
+
+    if (json_need_int(value, "until", &until_ms, err) < 0)
+        return error_context(err, "quarantine %s", id);
+    host = mem_new(sizeof *host);
+    host->value = json_deep_copy(value);
+    host->until.ms = until_ms;
+    host->rev = rev;
+    map_set(attempts->hosts, id, host);
+    return 0;
+}
+
+int attempts_load(struct attempts *attempts, struct journal *journal, struct error *err)
+{
+    if (journal_each(journal, "route", load_route, attempts, err) < 0)
+        return -1;
+    return journal_each(journal, "quarantine", load_host, attempts, err);
+}
+
+static void put_route(struct route *route, const struct config_pool *pool,
+                      struct journal_batch *batch)
+{
+    owned(json) json_t *value = json_make("{sI sI sI ss}", "failures", (json_int_t)route->failures,
+                                          "served", (json_int_t)route->served, "failed",
+                                          (json_int_t)route->failed.ms, "why", route->why);
+
+    journal_put(batch, "route", pool->name, route->rev++, value);
+}
+
+static char *host_id(const struct config_pool *pool, const char *host)
+{
+    return text_format("%s/%s", pool->provider_name, host);
+}
+
+/* Those whose time has passed need no record any more. */
+static void drop_ended(struct attempts *attempts, struct wall_time now, struct journal_batch *batch)
+{
+    const char *id;
+    void *value;
+
+    for (size_t i = 0; map_next(attempts->hosts, &i, &id, &value);) {
+        const struct bad_host *host = value;
+
+        if (host->until.ms > now.ms)
+            continue;
+        journal_remove(batch, "quarantine", id, host->rev);
+        map_remove(attempts->hosts, id);
+    }
+}
+
+static void put_host(struct attempts *attempts, const struct transfer *transfer, const char *name,
+                     struct wall_time now, struct journal_batch *batch)
+{
+    const struct config_pool *pool = transfer_goal(transfer);
+    owned(chars) char *id = host_id(pool, name);
+    struct wall_time until = { now.ms + attempts->config->join.quarantine_ms };
+    char until_text[WALL_TEXT_SIZE];
+    struct bad_host *host;
+
+    drop_ended(attempts, now, batch);
+    if (until.ms == now.ms || map_get(attempts->hosts, id))
+        return;
+    host = mem_new(sizeof *host);
+    host->until = until;
+    host->rev = 1;
+    host->value = json_make("{ss ss ss sI ss}", "host", name, "pool", pool->name, "machine",
+                            transfer->new_instance, "until", (json_int_t)until.ms, "text",
+                            transfer->waiting);
+    map_set(attempts->hosts, id, host);
+    journal_put(batch, "quarantine", id, 0, host->value);
+
+    owned(json) json_t *event = json_make(
+        "{ss ss ss ss ss ss ss}", "event", "host_quarantined", "host", name, "transfer",
+        transfer->id, "pool", pool->name, "machine", transfer->new_instance, "until",
+        wall_format(until, until_text), "text", transfer->waiting);
+
+    journal_event(batch, now, event);
+}
+
+/* Says once that the pool is closed, when the failure that closes it comes. */
+static void tell_closed(const struct route *route, const struct config_guard *guard,
+                        const struct transfer *transfer, struct wall_time now,
+                        struct journal_batch *batch)
+{
+    char until[WALL_TEXT_SIZE];
+
+    if (guard->breaker == 0 || route->failures != guard->breaker)
+        return;
+
+    owned(json) json_t *event = json_make(
+        "{ss ss sI ss ss}", "event", "pool_closed", "pool", transfer_goal(transfer)->name,
+        "failures", (json_int_t)route->failures, "until",
+        wall_format(route_closed_until(route, guard, now), until), "text", route->why);
+
+    journal_event(batch, now, event);
+}
+
+void attempts_failed(struct attempts *attempts, const struct transfer *transfer, const char *host,
+                     struct wall_time now, struct journal_batch *batch)
+{
+    const struct config_pool *pool = transfer_goal(transfer);
+    struct route *route = route_of(attempts, pool);
+
+    route->failures++;
+    route->served = 0;
+    route->failed = now;
+    text_copy(route->why, sizeof route->why, transfer->waiting);
+    put_route(route, pool, batch);
+    tell_closed(route, &attempts->config->guard, transfer, now, batch);
+    if (host[0] != '\0')
+        put_host(attempts, transfer, host, now, batch);
+}
+
+void attempts_served(struct attempts *attempts, const struct transfer *transfer,
+                     struct journal_batch *batch)
+{
+    const struct config_pool *pool = transfer_goal(transfer);
+    struct route *route = route_of(attempts, pool);
+
+    route->failures = 0;
+    route->served++;
+    put_route(route, pool, batch);
+}
+
+struct wall_time route_closed_until(const struct route *route, const struct config_guard *guard,
+                                    struct wall_time now)
+{
+    struct wall_time until = { route->failed.ms + guard->breaker_pause_ms };
+
+    if (guard->breaker == 0 || route->failures < guard->breaker || until.ms <= now.ms)
+        until.ms = 0;
+    return until;
+}
+
+int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t earlier,
+                   int64_t of_this_wave)
+{
+    bool is_on_trial = guard->breaker > 0 && route->failures >= guard->breaker;
+    int64_t wave = 1;
+
+    if (!guard->canary && !is_on_trial)
+        return INT64_MAX;
+    if (earlier > 0)
+        return 0;
+    /* Waves of 1, 2, 4 ... that all came to serve add up to 1, 3, 7 ... */
+    while (wave * 2 - 1 <= route->served && wave < INT64_MAX / 4)
+        wave *= 2;
+    return wave > of_this_wave ? wave - of_this_wave : 0;
+}
+
+struct wall_time attempts_quarantine(const struct attempts *attempts,
+                                     const struct config_pool *pool, const char *host,
+                                     struct wall_time now)
+{
+    owned(chars) char *id = host_id(pool, host);
+    const struct bad_host *found = map_get(attempts->hosts, id);
+
+    return found && found->until.ms > now.ms ? found->until : (struct wall_time){ 0 };
+}
+
+json_t *attempts_hosts(const struct attempts *attempts, struct wall_time now)
+{
+    json_t *rows = json_array();
+    void *value;
+
+    for (size_t i = 0; map_next(attempts->hosts, &i, NULL, &value);) {
+        const struct bad_host *host = value;
+        json_t *row;
+        char until[WALL_TEXT_SIZE];
+
+        if (host->until.ms <= now.ms)
+            continue;
+        row = json_deep_copy(host->value);
+        json_object_set_new(row, "until", json_string(wall_format(host->until, until)));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}

@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What attempts at machines have taught: how the last ones to each pool went, and on which physical
+ * hosts a machine never came to serve.  Kept in the journal, written in the batch that ends the
+ * attempt.
+ *
+ * Two things follow.  A pool whose last attempts failed is closed for scheduled moves for a while,
+ * so that no second wave is torn down for machines that nobody can have.  And a machine that lands
+ * on a host in quarantine is discarded before it serves, as long as attempts are left.
+ */
+#pragma once
+
+#include "base/timestamp.h"
+#include "broker/fleet/config.h"
+#include "broker/journal/journal.h"
+#include "broker/transfer/transfer.h"
+
+struct attempts;
+
+/* How the last attempts at machines of one pool went. */
+struct route {
+    int64_t failures; /* in a row, up to now */
+    int64_t served;   /* machines that came to serve since the last failure */
+    struct wall_time failed;
+    char why[TRANSFER_REASON_SIZE]; /* the last one failed */
+    uint64_t rev;                   /* of its record; 0: none */
+};
+
+struct attempts *attempts_new(const struct config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
+void attempts_free(struct attempts *attempts);
+
+/* Pools and hosts that the configuration does not have any more are left where they are. */
+int attempts_load(struct attempts *attempts, struct journal *journal, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The transfer's present attempt failed, for what it waits for (transfer->waiting); host: the one
+   that is to be blamed, or "".  Both put records and events into the batch, and count them as
+   stored: when the batch fails, no further one may follow. */
+void attempts_failed(struct attempts *attempts, const struct transfer *transfer, const char *host,
+                     struct wall_time now, struct journal_batch *batch);
+void attempts_served(struct attempts *attempts, const struct transfer *transfer,
+                     struct journal_batch *batch);
+
+/* Never NULL. */
+const struct route *attempts_route(const struct attempts *attempts, const struct config_pool *pool)
+    __attribute__((returns_nonnull));
+
+/* When the pool opens again; 0: it is open. */
+struct wall_time route_closed_until(const struct route *route, const struct config_guard *guard,
+                                    struct wall_time now);
+
+/* How many nodes may begin their way to an open pool now, when so many of earlier waves and of this
+   one are under way; INT64_MAX: any number. */
+int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t earlier,
+                   int64_t of_this_wave);
+
+/* Until when this host of the pool's provider is in quarantine; 0: it is not. */
+struct wall_time attempts_quarantine(const struct attempts *attempts,
+                                     const struct config_pool *pool, const char *host,
+                                     struct wall_time now);
+
+/* [{host, pool, machine, until, text}] of the hosts in quarantine. */
+json_t *attempts_hosts(const struct attempts *attempts, struct wall_time now)
+    __attribute__((returns_nonnull, warn_unused_result));

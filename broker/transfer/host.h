@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * On which physical host the machine of the present attempt is, as its cloud tells.  Asked once a
+ * machine runs; kept by this process only, because a restart can ask again.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct host_look;
+struct runner;
+struct transfer;
+
+/* Asks when that is not known yet, no question is under way, and the last one is not fresh. */
+void host_ask(struct runner *runner, struct transfer *transfer);
+
+/* The host of transfer->new_instance, or "" where nobody told. */
+const char *host_of(const struct transfer *transfer) __attribute__((returns_nonnull));
+
+/* The cloud has answered, or failed to, or never tells. */
+bool host_is_settled(const struct transfer *transfer);
+
+bool host_is_under_way(const struct host_look *look);
+void host_free(struct host_look *look);

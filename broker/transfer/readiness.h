@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * When the Node of a new machine may serve.  Pure: what was seen goes in, what is missing comes
+ * out, in words and with numbers, all of it at once: whoever reads it can act.
+ */
+#pragma once
+
+#include "base/text.h"
+#include "broker/fleet/config.h"
+#include "clusters/snapshot.h"
+
+struct readiness {
+    const struct config_join *wanted;
+    int64_t gpus; /* of one machine */
+    const struct snapshot *snapshot;
+    const struct node *node;     /* with the machine's provider ID; NULL: none yet */
+    const char *machine;         /* its name, which the Node may have too */
+    const char *old_uid;         /* of the Node that left */
+    struct wall_time not_before; /* a Node older than this is not of this machine */
+};
+
+/* Appends what is missing, with "; " between; nothing when the node may serve. */
+void readiness_describe(const struct readiness *readiness, struct text *missing);

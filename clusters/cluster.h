@@ -93,11 +93,12 @@ void cluster_read_pods(struct cluster *cluster, const char *node_name, const cha
 void cluster_read_attachments(struct cluster *cluster, const char *continue_token,
                               cluster_done_fn done, void *context);
 
-/* The scale subresource of a Deployment. */
-void cluster_read_scale(struct cluster *cluster, const char *namespace, const char *deployment,
-                        cluster_done_fn done, void *context);
-void cluster_write_scale(struct cluster *cluster, const char *namespace, const char *deployment,
-                         int64_t replicas, cluster_done_fn done, void *context);
+/* Any object or list by its path ("/apis/apps/v1/namespaces/a/deployments/b"), and a merge patch of
+   it, written under the name of FIELD_MANAGER. */
+void cluster_read_at(struct cluster *cluster, const char *path, cluster_done_fn done,
+                     void *context);
+void cluster_patch_at(struct cluster *cluster, const char *path, const json_t *merge_patch,
+                      cluster_done_fn done, void *context);
 
 /* Whether an ERROR_THROTTLED of cluster_evict_pod() came from a disruption budget (and not from an
    overloaded server). */

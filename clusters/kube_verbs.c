@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "clusters/cluster_session.h"
+#include "clusters/field_manager.h"
 
 enum {
     READ_TIMEOUT_MS = 15 * SECOND_MS,
@@ -168,26 +169,21 @@ void cluster_read_attachments(struct cluster *cluster, const char *continue_toke
     send_read(cluster, target, LIST_TIMEOUT_MS, done, context);
 }
 
-void cluster_read_scale(struct cluster *cluster, const char *namespace, const char *deployment,
-                        cluster_done_fn done, void *context)
+void cluster_read_at(struct cluster *cluster, const char *path, cluster_done_fn done, void *context)
 {
-    owned(chars) char *target = url_format("/apis/apps/v1/namespaces/%s/deployments/%s/scale",
-                                           namespace, deployment);
-    send_read(cluster, target, READ_TIMEOUT_MS, done, context);
+    send_read(cluster, path, READ_TIMEOUT_MS, done, context);
 }
 
-void cluster_write_scale(struct cluster *cluster, const char *namespace, const char *deployment,
-                         int64_t replicas, cluster_done_fn done, void *context)
+void cluster_patch_at(struct cluster *cluster, const char *path, const json_t *merge_patch,
+                      cluster_done_fn done, void *context)
 {
-    owned(chars) char *target = url_format("/apis/apps/v1/namespaces/%s/deployments/%s/scale",
-                                           namespace, deployment);
-    owned(json) json_t *body = json_make("{s:{s:I}}", "spec", "replicas", (json_int_t)replicas);
+    owned(chars) char *target = text_format("%s?fieldManager=" FIELD_MANAGER, path);
     struct kube_call call = {
         .verb = KUBE_PATCH,
         .priority = HTTP_RECLAIM,
         .target = target,
         .content_type = MERGE_PATCH,
-        .body = body,
+        .body = merge_patch,
     };
     send_change(cluster, &call, done, context);
 }

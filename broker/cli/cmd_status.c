@@ -31,6 +31,7 @@ const char status_text[] =
     "incoming_nodes, outgoing_nodes, ready_gpus, age_s, state, trouble}],\n"
     "reservations: [{reservation, machine, zone, reserved_nodes, nodes, moving_nodes}],\n"
     "workloads: [{workload, cluster, replicas, wanted_replicas, trouble}],\n"
+    "quotas: [{quota, cluster, cluster_queue, flavor, gpus, wanted_gpus, is_reserved, trouble}],\n"
     "holds: {freezes, reclaims}, transfers (as `sluice transfers`), warnings,\n"
     "lead_p50_s, lead_p95_s, is_lead_learned.  Times are RFC 3339 in UTC.\n"
     "State: OK, GROWING, LEAVING, SHORT (production has less than it wants), FROZEN, STALE.\n";

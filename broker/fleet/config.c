@@ -168,7 +168,14 @@ static int read_sections(struct config *config, const struct config_file *file, 
         return -1;
     config->workloads = section_read(CONFIG_WORKLOADS, file->workloads, &config->workload_count,
                                      err);
-    return config->workloads ? read_headrooms(config, err) : -1;
+    if (!config->workloads)
+        return -1;
+    if (file->quotas) {
+        config->quotas = section_read(CONFIG_QUOTAS, file->quotas, &config->quota_count, err);
+        if (!config->quotas)
+            return -1;
+    }
+    return read_headrooms(config, err);
 }
 
 static int read_windows(struct config *config, const struct config_file *file, struct error *err)
@@ -293,6 +300,7 @@ void config_free(struct config *config)
 
     if (!config)
         return;
+    section_free(CONFIG_QUOTAS, config->quotas, config->quota_count);
     for (size_t i = 0; i < config->workload_count; i++)
         mem_free(config->workloads[i].shares);
     section_free(CONFIG_WORKLOADS, config->workloads, config->workload_count);

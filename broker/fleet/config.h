@@ -112,7 +112,12 @@ struct config_workload {
     char *name; /* of the Deployment too */
     char *queue_name;
     char *namespace;
-    int64_t gpus; /* per replica */
+    int64_t gpus;     /* per replica */
+    char *kind_name;  /* "deployment", "leaderworkerset" */
+    char *keeps_name; /* "replicas", "hpa", "keda" */
+    enum config_keeps { KEEPS_REPLICAS, KEEPS_HPA, KEEPS_KEDA } keeps;
+    bool is_leader_worker_set;
+    char *autoscaler; /* of keeps hpa and keda; NULL: named as the workload */
     const struct yaml_node *headroom_node;
     struct config_headroom headroom; /* what it does not say is as it is for all */
     const struct yaml_node *clusters_node;
@@ -123,6 +128,20 @@ struct config_workload {
         int64_t replica_min;
     } * shares; /* one per production cluster that runs it */
     size_t share_count;
+};
+
+/* A quota of a Kueue ClusterQueue that follows the cluster's movable nodes. */
+struct config_quota {
+    char *name;
+    char *cluster_name;
+    char *cluster_queue;
+    char *flavor;
+    char *resource;
+    char *pool_name; /* NULL: the nodes of all pools count */
+    int64_t fixed_gpus;
+    bool is_reserved; /* not written: it must fit the cluster's static nodes */
+    const struct config_cluster *cluster;
+    const struct config_pool *pool;
 };
 
 struct config_drain {
@@ -196,6 +215,8 @@ struct config {
     size_t queue_count;
     struct config_workload *workloads;
     size_t workload_count;
+    struct config_quota *quotas;
+    size_t quota_count; /* may be 0 */
 };
 
 /* Reads and checks the file.  Paths in it are relative to its folder. */

@@ -15,8 +15,8 @@
 
 /* Where `key` of entry `at` in a section stands, or the entry itself when the key is absent.
    Entries of the document and of the configuration have the same order. */
-static const struct yaml_node *place_of(const struct config *config, const char *section, size_t at,
-                                        const char *key)
+const struct yaml_node *config_place(const struct config *config, const char *section, size_t at,
+                                     const char *key)
 {
     const struct yaml_node *entry = &yaml_get(yaml_root(config->document), section)->children[at];
     const struct yaml_node *node = yaml_get(entry, key);
@@ -96,10 +96,10 @@ static int check_clusters(struct config *config, struct error *err)
         else if (text_equal(cluster->role_name, "research"))
             cluster->role = ROLE_RESEARCH;
         else
-            return yaml_error(err, place_of(config, "clusters", i, "role"),
+            return yaml_error(err, config_place(config, "clusters", i, "role"),
                               "expected production or research, found \"%s\"", cluster->role_name);
         if (cluster->plugin && cluster->plugin[0] != '\0' && cluster->plugin[0] != '/')
-            return yaml_error(err, place_of(config, "clusters", i, "plugin"),
+            return yaml_error(err, config_place(config, "clusters", i, "plugin"),
                               "expected an absolute path, found \"%s\"", cluster->plugin);
     }
     return 0;
@@ -124,7 +124,7 @@ static int check_reservations(struct config *config, struct error *err)
                 continue;
             int order = strcmp(other->zone, reservation->zone);
             if (order == 0 && j < i)
-                return yaml_error(err, place_of(config, "reservations", i, "zone"),
+                return yaml_error(err, config_place(config, "reservations", i, "zone"),
                                   "%s holds machine %s in zone %s already", other->name,
                                   other->machine, other->zone);
             if (order < 0)
@@ -142,7 +142,7 @@ static int check_url(const struct config *config, const char *section, size_t at
 
     if (!value || url_parse(value, &url, &why) == 0)
         return 0;
-    return yaml_error(err, place_of(config, section, at, key), "%s", why.text);
+    return yaml_error(err, config_place(config, section, at, key), "%s", why.text);
 }
 
 static int check_providers(const struct config *config, struct error *err)
@@ -155,7 +155,7 @@ static int check_providers(const struct config *config, struct error *err)
 }
 
 /* The item of a section with that name; NULL and an error at `place` when there is none. */
-static const void *resolve(const struct yaml_node *place, enum config_table_id id,
+const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
                            const void *items, size_t count, const char *name, struct error *err)
 {
     const struct config_table *table = &config_tables[id];
@@ -174,17 +174,19 @@ static const void *resolve(const struct yaml_node *place, enum config_table_id i
 static int resolve_pool(const struct config *config, size_t at, struct config_pool *pool,
                         struct error *err)
 {
-    pool->cluster = resolve(place_of(config, "pools", at, "cluster"), CONFIG_CLUSTERS,
-                            config->clusters, config->cluster_count, pool->cluster_name, err);
+    pool->cluster = config_resolve(config_place(config, "pools", at, "cluster"), CONFIG_CLUSTERS,
+                                   config->clusters, config->cluster_count, pool->cluster_name,
+                                   err);
     if (!pool->cluster)
         return -1;
-    pool->reservation = resolve(place_of(config, "pools", at, "reservation"), CONFIG_RESERVATIONS,
-                                config->reservations, config->reservation_count,
-                                pool->reservation_name, err);
+    pool->reservation = config_resolve(config_place(config, "pools", at, "reservation"),
+                                       CONFIG_RESERVATIONS, config->reservations,
+                                       config->reservation_count, pool->reservation_name, err);
     if (!pool->reservation)
         return -1;
-    pool->provider = resolve(place_of(config, "pools", at, "provider"), CONFIG_PROVIDERS,
-                             config->providers, config->provider_count, pool->provider_name, err);
+    pool->provider = config_resolve(config_place(config, "pools", at, "provider"), CONFIG_PROVIDERS,
+                                    config->providers, config->provider_count, pool->provider_name,
+                                    err);
     return pool->provider ? 0 : -1;
 }
 
@@ -198,11 +200,11 @@ static int check_pool_differs(const struct config *config, size_t at, struct err
 
         if (text_equal(pool->project, other->project) && text_equal(pool->group, other->group) &&
             text_equal(pool->reservation->zone, other->reservation->zone))
-            return yaml_error(err, place_of(config, "pools", at, "group"),
+            return yaml_error(err, config_place(config, "pools", at, "group"),
                               "%s is this group of project %s in zone %s already", other->name,
                               other->project, other->reservation->zone);
         if (pool->cluster == other->cluster && pool->reservation == other->reservation)
-            return yaml_error(err, place_of(config, "pools", at, "reservation"),
+            return yaml_error(err, config_place(config, "pools", at, "reservation"),
                               "%s is the pool of cluster %s in reservation %s already", other->name,
                               other->cluster->name, other->reservation->name);
     }
@@ -216,13 +218,13 @@ static int check_floor(const struct config *config, size_t at, struct error *err
     int64_t sum = 0;
 
     if (pool->node_max > 0 && pool->node_max < pool->static_nodes)
-        return yaml_error(err, place_of(config, "pools", at, "node_max"),
+        return yaml_error(err, config_place(config, "pools", at, "node_max"),
                           "is less than static_nodes, %" PRId64, pool->static_nodes);
     for (size_t i = 0; i <= at; i++)
         if (config->pools[i].reservation == pool->reservation)
             sum += config->pools[i].static_nodes;
     if (sum > pool->reservation->nodes)
-        return yaml_error(err, place_of(config, "pools", at, "static_nodes"),
+        return yaml_error(err, config_place(config, "pools", at, "static_nodes"),
                           "the static nodes in reservation %s are %" PRId64 " so far, and it has "
                           "%" PRId64 " nodes",
                           pool->reservation->name, sum, pool->reservation->nodes);
@@ -267,10 +269,10 @@ static int check_source(const struct config *config, size_t at, struct error *er
     bool is_prometheus = text_equal(kind, "prometheus");
     bool is_cloudwatch = text_equal(kind, "cloudwatch");
     const char *needed = is_prometheus ? "endpoint" : is_cloudwatch ? "region" : "project";
-    const struct yaml_node *entry = place_of(config, "sources", at, "");
+    const struct yaml_node *entry = config_place(config, "sources", at, "");
 
     if (!is_prometheus && !is_cloudwatch && !text_equal(kind, "monitoring"))
-        return yaml_error(err, place_of(config, "sources", at, "kind"),
+        return yaml_error(err, config_place(config, "sources", at, "kind"),
                           "expected prometheus, cloudwatch or monitoring, found \"%s\"", kind);
     for (size_t i = 0; i < COUNT_OF(source_keys); i++)
         if (yaml_get(entry, source_keys[i].key) && !strstr(source_keys[i].kinds, kind))
@@ -279,10 +281,10 @@ static int check_source(const struct config *config, size_t at, struct error *er
     if (!yaml_get(entry, needed))
         return yaml_error(err, entry, "a %s source needs %s", kind, needed);
     if (source->external_id && !source->role)
-        return yaml_error(err, place_of(config, "sources", at, "external_id"),
+        return yaml_error(err, config_place(config, "sources", at, "external_id"),
                           "is what a role asks for, and there is none");
     if (!text_equal(source->missing, "unknown") && !text_equal(source->missing, "zero"))
-        return yaml_error(err, place_of(config, "sources", at, "missing"),
+        return yaml_error(err, config_place(config, "sources", at, "missing"),
                           "expected unknown or zero, found \"%s\"", source->missing);
     if (check_url(config, "sources", at, "endpoint", source->endpoint, err) < 0)
         return -1;
@@ -292,7 +294,7 @@ static int check_source(const struct config *config, size_t at, struct error *er
 static int check_queue_source(const struct config *config, size_t at, struct config_queue *queue,
                               struct error *err)
 {
-    const struct yaml_node *entry = place_of(config, "queues", at, "");
+    const struct yaml_node *entry = config_place(config, "queues", at, "");
 
     if (!queue->source_name && (queue->arrivals || queue->arrivals_high || queue->arrivals_low))
         return yaml_error(err, entry, "names its arrivals, and no source to ask for them");
@@ -302,8 +304,8 @@ static int check_queue_source(const struct config *config, size_t at, struct con
         return yaml_error(err, entry,
                           "has a source: it needs either arrivals, or arrivals_high and "
                           "arrivals_low");
-    queue->source = resolve(place_of(config, "queues", at, "source"), CONFIG_SOURCES,
-                            config->sources, config->source_count, queue->source_name, err);
+    queue->source = config_resolve(config_place(config, "queues", at, "source"), CONFIG_SOURCES,
+                                   config->sources, config->source_count, queue->source_name, err);
     return queue->source ? 0 : -1;
 }
 
@@ -324,7 +326,7 @@ static int check_service(const struct config *config, size_t at, struct config_q
 {
     static const char *const others[] = { "service", "service_cv", "service_law",
                                           "service_histogram" };
-    const struct yaml_node *entry = place_of(config, "queues", at, "");
+    const struct yaml_node *entry = config_place(config, "queues", at, "");
     enum service_law law = queue->service_law ? service_law_parse(queue->service_law)
                                               : SERVICE_BY_CV;
     bool has_cv = yaml_get(entry, "service_cv");
@@ -336,21 +338,21 @@ static int check_service(const struct config *config, size_t at, struct config_q
         if (yaml_get(entry, others[i]))
             return yaml_error(err, yaml_get(entry, others[i]), "and service_file say the same");
     if (law == SERVICE_LAWS)
-        return yaml_error(err, place_of(config, "queues", at, "service_law"),
+        return yaml_error(err, config_place(config, "queues", at, "service_law"),
                           "expected constant, exponential or lognormal, found \"%s\"",
                           queue->service_law);
     if ((law == SERVICE_CONSTANT && has_cv && queue->service_cv != 0) ||
         (law == SERVICE_EXPONENTIAL && queue->service_cv != 1))
-        return yaml_error(err, place_of(config, "queues", at, "service_cv"),
+        return yaml_error(err, config_place(config, "queues", at, "service_cv"),
                           "%g is not that of %s times", queue->service_cv, queue->service_law);
     if (law == SERVICE_CONSTANT)
         queue->service_cv = 0;
     if (queue->service_histogram &&
         (!queue->source || !text_equal(queue->source->kind, "prometheus")))
-        return yaml_error(err, place_of(config, "queues", at, "service_histogram"),
+        return yaml_error(err, config_place(config, "queues", at, "service_histogram"),
                           "needs a source of the kind prometheus");
     if (queue->service_max_ms > 0 && !queue->service_histogram)
-        return yaml_error(err, place_of(config, "queues", at, "service_max"),
+        return yaml_error(err, config_place(config, "queues", at, "service_max"),
                           "is the bound of a service_histogram, and there is none");
     return 0;
 }
@@ -363,16 +365,16 @@ static int check_queues(const struct config *config, struct error *err)
         if (check_service(config, i, queue, err) < 0)
             return -1;
         if (queue->percentile >= 100)
-            return yaml_error(err, place_of(config, "queues", i, "percentile"),
+            return yaml_error(err, config_place(config, "queues", i, "percentile"),
                               "must be less than 100: no capacity makes every request wait less");
         if (!text_equal(queue->slo, "pooled") && !text_equal(queue->slo, "each-day"))
-            return yaml_error(err, place_of(config, "queues", i, "slo"),
+            return yaml_error(err, config_place(config, "queues", i, "slo"),
                               "expected pooled or each-day, found \"%s\"", queue->slo);
         if (queue->scale_up <= 0)
-            return yaml_error(err, place_of(config, "queues", i, "scale_up"),
+            return yaml_error(err, config_place(config, "queues", i, "scale_up"),
                               "must be more than 0");
         if (!is_served(config, queue->name))
-            return yaml_error(err, place_of(config, "queues", i, ""), "no workload serves it");
+            return yaml_error(err, config_place(config, "queues", i, ""), "no workload serves it");
     }
     return 0;
 }
@@ -392,7 +394,7 @@ static int check_gpus(const struct config *config, size_t at, const struct yaml_
             continue;
         has_pool = true;
         if (gpus_per_node % workload->gpus != 0)
-            return yaml_error(err, place_of(config, "workloads", at, "gpus"),
+            return yaml_error(err, config_place(config, "workloads", at, "gpus"),
                               "%" PRId64 " does not divide the %" PRId64 " GPUs of a node of pool "
                               "%s",
                               workload->gpus, gpus_per_node, pool->name);
@@ -404,8 +406,8 @@ static int read_share(const struct config *config, size_t at, const struct yaml_
                       struct config_share *share, struct error *err)
 {
     const struct config_table *table = &config_tables[CONFIG_SHARES];
-    const struct config_cluster *cluster = resolve(node, CONFIG_CLUSTERS, config->clusters,
-                                                   config->cluster_count, node->key, err);
+    const struct config_cluster *cluster = config_resolve(node, CONFIG_CLUSTERS, config->clusters,
+                                                          config->cluster_count, node->key, err);
 
     if (!cluster)
         return -1;
@@ -429,10 +431,10 @@ static int check_workload_names(const struct config *config, size_t at, struct e
                                "\".\"";
 
     if (!is_kubernetes_name(config->workloads[at].name))
-        return yaml_error(err, place_of(config, "workloads", at, ""), "%s", rule);
+        return yaml_error(err, config_place(config, "workloads", at, ""), "%s", rule);
     if (!is_kubernetes_name(config->workloads[at].namespace))
-        return yaml_error(err, place_of(config, "workloads", at, "namespace"), "%s", rule);
-    return 0;
+        return yaml_error(err, config_place(config, "workloads", at, "namespace"), "%s", rule);
+    return config_check_scaling(config, at, err);
 }
 
 static int read_shares(const struct config *config, size_t at, struct config_workload *workload,
@@ -457,8 +459,9 @@ static int check_workloads(struct config *config, struct error *err)
     for (size_t i = 0; i < config->workload_count; i++) {
         struct config_workload *workload = &config->workloads[i];
 
-        workload->queue = resolve(place_of(config, "workloads", i, "queue"), CONFIG_QUEUES,
-                                  config->queues, config->queue_count, workload->queue_name, err);
+        workload->queue = config_resolve(config_place(config, "workloads", i, "queue"),
+                                         CONFIG_QUEUES, config->queues, config->queue_count,
+                                         workload->queue_name, err);
         if (!workload->queue || check_workload_names(config, i, err) < 0 ||
             read_shares(config, i, workload, err) < 0)
             return -1;
@@ -475,8 +478,8 @@ static int check_events(const struct config *config, struct error *err)
         const struct yaml_node *names = yaml_get(&events->children[i], "queues");
 
         for (size_t at = 0; names && at < names->count; at++)
-            if (!resolve(&names->children[at], CONFIG_QUEUES, config->queues, config->queue_count,
-                         names->children[at].text, err))
+            if (!config_resolve(&names->children[at], CONFIG_QUEUES, config->queues,
+                                config->queue_count, names->children[at].text, err))
                 return -1;
     }
     return 0;
@@ -488,7 +491,7 @@ int config_check(struct config *config, struct error *err)
         check_clusters(config, err) < 0 || check_reservations(config, err) < 0 ||
         check_providers(config, err) < 0 || check_pools(config, err) < 0 ||
         check_sources(config, err) < 0 || check_workloads(config, err) < 0 ||
-        check_events(config, err) < 0)
+        config_check_quotas(config, err) < 0 || check_events(config, err) < 0)
         return -1;
     return check_queues(config, err);
 }

@@ -48,6 +48,8 @@ static const struct setting top_settings[] = {
     { "queues", SETTING_NODE, NODE(queues), NULL, 0, 0, "the request queues, by name" },
     { "workloads", SETTING_NODE, NODE(workloads), NULL, 0, 0,
       "the Deployments that serve queues, by name" },
+    { "quotas", SETTING_NODE, NODE(quotas), "", 0, 0,
+      "Kueue quotas that follow the nodes, by name" },
 };
 
 static const struct setting drain_settings[] = {
@@ -274,6 +276,13 @@ static const struct setting workload_settings[] = {
       "namespace of its Deployment in each cluster" },
     { "gpus", SETTING_INT, offsetof(struct config_workload, gpus), NULL, 1, 1024,
       "GPUs of one replica; divides gpus_per_node" },
+    { "kind", SETTING_TEXT, offsetof(struct config_workload, kind_name), "deployment", 0, 0,
+      "`deployment` or `leaderworkerset`: of the object that bears its name" },
+    { "keeps", SETTING_TEXT, offsetof(struct config_workload, keeps_name), "replicas", 0, 0,
+      "what of it is set: `replicas`; `hpa`: the least of its HorizontalPodAutoscaler; `keda`: the "
+      "least of its ScaledObject" },
+    { "autoscaler", SETTING_TEXT, offsetof(struct config_workload, autoscaler), "", 0, 0,
+      "name of that object, where it is not the workload's" },
     { "headroom", SETTING_NODE, offsetof(struct config_workload, headroom_node), "", 0, 0,
       "which losses its queue survives, where that is not as for all" },
     { "clusters", SETTING_NODE, offsetof(struct config_workload, clusters_node), NULL, 0, 0,
@@ -285,6 +294,23 @@ static const struct setting share_settings[] = {
       "this cluster's share of the replicas" },
     { "replica_min", SETTING_INT, offsetof(struct config_share, replica_min), "0", 0, 100000,
       "replicas that always run here" },
+};
+
+static const struct setting quota_settings[] = {
+    { "cluster", SETTING_TEXT, offsetof(struct config_quota, cluster_name), NULL, 0, 0,
+      "in which it is" },
+    { "cluster_queue", SETTING_TEXT, offsetof(struct config_quota, cluster_queue), NULL, 0, 0,
+      "name of the ClusterQueue" },
+    { "flavor", SETTING_TEXT, offsetof(struct config_quota, flavor), NULL, 0, 0,
+      "the ResourceFlavor whose nominalQuota it is" },
+    { "resource", SETTING_TEXT, offsetof(struct config_quota, resource), "nvidia.com/gpu", 0, 0,
+      "the resource" },
+    { "pool", SETTING_TEXT, offsetof(struct config_quota, pool_name), "", 0, 0,
+      "only this pool's nodes count; absent: all movable nodes of the cluster" },
+    { "fixed_gpus", SETTING_INT, offsetof(struct config_quota, fixed_gpus), "0", 0, 1000000,
+      "on top of the movable nodes' GPUs" },
+    { "reserved", SETTING_BOOL, offsetof(struct config_quota, is_reserved), "false", 0, 0,
+      "never written: while it is more than the cluster's static nodes hold, no node leaves" },
 };
 
 #define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)
@@ -330,6 +356,10 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                            TABLE(workload_settings), ENTRIES(config_workload) },
     [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER", "What of a workload runs in a cluster.",
                         TABLE(share_settings) },
+    [CONFIG_QUOTAS] = { "quotas.NAME",
+                        "A quota of a Kueue ClusterQueue. It shrinks before nodes are drained, and "
+                        "grows when their GPUs can be used.",
+                        TABLE(quota_settings), ENTRIES(config_quota) },
 };
 
 /* Their keys are read in windows/, which shares no table with us. */

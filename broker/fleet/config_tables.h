@@ -28,6 +28,7 @@ enum config_table_id {
     CONFIG_QUEUES,
     CONFIG_WORKLOADS,
     CONFIG_SHARES,
+    CONFIG_QUOTAS,
     CONFIG_TABLE_COUNT,
 };
 
@@ -50,6 +51,7 @@ struct config_file {
     const struct yaml_node *sources;
     const struct yaml_node *queues;
     const struct yaml_node *workloads;
+    const struct yaml_node *quotas;
 };
 
 struct config_table {
@@ -69,4 +71,17 @@ int config_check(struct config *config, struct error *err) __attribute__((warn_u
 
 /* The lists of `join`.  config_join.c */
 int config_check_join(const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* For the checks.  Where `key` of entry `at` in a section stands, or the entry itself when the key
+   is absent; and the entry of a section with this name, or NULL and an error at `where`. */
+const struct yaml_node *config_place(const struct config *config, const char *section, size_t at,
+                                     const char *key);
+const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
+                           const void *items, size_t count, const char *name, struct error *err);
+
+/* config_quota.c: what of the clusters' own objects is kept. */
+int config_check_quotas(struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+int config_check_scaling(const struct config *config, size_t workload, struct error *err)
     __attribute__((warn_unused_result));

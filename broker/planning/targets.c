@@ -67,11 +67,9 @@ static int64_t named(int64_t count)
     return count < 0 ? 0 : count;
 }
 
-int64_t reach_ms(const struct config *config, const struct map *book, const struct reach *reach,
-                 struct wall_time now, struct wall_time edge)
+static int64_t growth_ms(const struct config *config, const struct reach *reach,
+                         const struct schedule *from, const struct schedule *to)
 {
-    const struct schedule *from = map_get(book, window_obeyed(config, book, now)->name);
-    const struct schedule *to = map_get(book, window_obeyed(config, book, edge)->name);
     int64_t growth = 0;
     int64_t waves;
 
@@ -85,17 +83,48 @@ int64_t reach_ms(const struct config *config, const struct map *book, const stru
     return reach->notice_ms + reach->wave_ms * (waves > 1 ? waves : 1);
 }
 
+int64_t reach_ms(const struct config *config, const struct map *book, const struct reach *reach,
+                 struct wall_time now, struct wall_time edge)
+{
+    return growth_ms(config, reach, map_get(book, window_obeyed(config, book, now)->name),
+                     map_get(book, window_obeyed(config, book, edge)->name));
+}
+
+/* Of all changes from this window: no edge beyond it matters.  A look at the calendar for each of a
+   week's edges would cost more than all else that a plan does. */
+static int64_t longest_ms(const struct config *config, const struct map *book,
+                          const struct reach *reach, const struct window *from)
+{
+    int64_t longest = reach->notice_ms + reach->wave_ms;
+    void *schedule;
+
+    for (size_t i = 0; map_next(book, &i, NULL, &schedule);) {
+        int64_t change_ms = growth_ms(config, reach, map_get(book, from->name), schedule);
+
+        longest = change_ms > longest ? change_ms : longest;
+    }
+    return longest < LOOK_MS_MAX ? longest : LOOK_MS_MAX;
+}
+
 /* The first change of window after `edge` for which one has to act at `now`; 0: there is none. */
 static struct wall_time next_within(const struct config *config, const struct map *book,
                                     const struct reach *reach, struct wall_time now,
                                     struct wall_time edge)
 {
-    do {
+    const struct window *from = window_obeyed(config, book, now);
+    const struct schedule *has = map_get(book, from->name);
+    int64_t longest = longest_ms(config, book, reach, from);
+
+    for (;;) {
+        const struct window *window;
+
         edge = next_edge(config, book, edge);
-        if (edge.ms == 0 || edge.ms > now.ms + LOOK_MS_MAX)
+        if (edge.ms == 0 || edge.ms > now.ms + longest)
             return (struct wall_time){ 0 };
-    } while (edge.ms > now.ms + reach_ms(config, book, reach, now, edge));
-    return edge;
+        window = window_obeyed(config, book, edge);
+        if (edge.ms <= now.ms + growth_ms(config, reach, has, map_get(book, window->name)))
+            return edge;
+    }
 }
 
 static struct target look_ahead(const struct config *config, const struct map *book,

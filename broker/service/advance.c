@@ -139,7 +139,9 @@ static void begin_move(struct service *service, struct survey *survey, const str
             continue;
         }
         if (guard_allows_transfer(&service->guard, wish->source, wish->target, node, &load,
-                                  wish->is_emergency, &err) < 0) {
+                                  wish->is_emergency, &err) < 0 ||
+            (!wish->is_emergency &&
+             quotas_allow_leaving(service->quotas, wish->source->cluster, &err) < 0)) {
             text_copy(service->held, sizeof service->held, err.text);
             continue;
         }
@@ -181,6 +183,7 @@ void service_advance(struct service *service)
     if (service->runner->is_broken)
         return;
     scaler_advance(service->scaler);
+    quotas_advance(service->quotas);
     service->held[0] = '\0';
     survey = survey_make(service, service->book);
     plan = plan_make(&survey->input);

@@ -1,152 +1,170 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Replicas: each workload's Deployment in each cluster has the number that the schedules in force
- * (and those within reach) want.  Level-triggered: read, compare, write when different.  A write is
- * journaled before and after, and repeating it is harmless, because it names the number itself.
+ * Replicas: each workload has, in each cluster, the number that the schedules in force want.  It
+ * grows with the nodes that are ready, ahead of its window and at the window's begin in any case;
+ * it shrinks before nodes leave.  Where an autoscaler owns the replicas its least is set instead,
+ * or, if the configuration does not say so, nothing: two hands on one wheel help nobody.
  */
 #include "base/json.h"
-#include "base/log.h"
 #include "base/text.h"
-#include "broker/service/service_parts.h"
-
-enum { READ_MS = 60 * SECOND_MS, SOON_MS = 5 * SECOND_MS };
-
-struct scale {
-    struct scaler *scaler;
-    const struct config_workload *workload;
-    const struct config_cluster *cluster;
-    int64_t replicas; /* as last read; -1: unknown */
-    int64_t wanted;   /* -1: no schedule names it */
-    bool is_under_way;
-    int64_t read_ms; /* when the last read was asked for */
-    int64_t not_before_ms;
-    char trouble[256];
-    uint64_t rev;
-};
+#include "broker/service/dial.h"
 
 struct scaler {
     struct service *service;
-    struct scale *scales;
+    struct dial *dials; /* each `of` a struct share */
+    struct share {
+        const struct config_workload *workload;
+        struct target target;
+        int64_t base; /* what it has or must have whatever nodes are ready */
+    } * shares;
     size_t count;
 };
 
-static char *scale_id(const struct scale *scale)
+/* Where the number is, by what the workload keeps. */
+static const struct way {
+    const char *group;
+    const char *plural;
+    const char *value; /* path in the object */
+    const char *key;   /* its last part */
+    int64_t absent;    /* what a missing value means */
+    int64_t least;     /* that the object may hold */
+    const char *below; /* the subresource that is written; "": the object itself */
+} ways[] = {
+    { "apps/v1", "deployments", "spec/replicas", "replicas", 1, 0, "/scale" },
+    { "leaderworkerset.x-k8s.io/v1", "leaderworkersets", "spec/replicas", "replicas", 1, 0,
+      "/scale" },
+    { "autoscaling/v2", "horizontalpodautoscalers", "spec/minReplicas", "minReplicas", 1, 1, "" },
+    { "keda.sh/v1alpha1", "scaledobjects", "spec/minReplicaCount", "minReplicaCount", 0, 0, "" },
+};
+
+enum { WAY_DEPLOYMENT, WAY_LEADER_WORKER_SET, WAY_HPA, WAY_KEDA, WAY_COUNT };
+
+static const struct config_workload *workload_of(const struct dial *dial)
 {
-    return text_format("%s@%s", scale->workload->name, scale->cluster->name);
+    return ((const struct share *)dial->of)->workload;
 }
 
-static void look_again(struct scale *scale, int64_t delay_ms)
+static int way_index(const struct config_workload *workload)
 {
-    struct service *service = scale->scaler->service;
-
-    scale->is_under_way = false;
-    scale->not_before_ms = loop_now(service->world->loop) + delay_ms;
-    timer_set_sooner(service->timer, delay_ms);
-}
-
-static void note_trouble(struct scale *scale, const struct error *err)
-{
-    if (!text_equal(scale->trouble, err->text))
-        log_warn("scale_failed", FIELD_TEXT("workload", scale->workload->name),
-                 FIELD_TEXT("cluster", scale->cluster->name), FIELD_TEXT("text", err->text));
-    text_copy(scale->trouble, sizeof scale->trouble, err->text);
-    look_again(scale, err->retry_after_ms > READ_MS ? err->retry_after_ms : READ_MS);
-}
-
-static void read_answered(void *context, const json_t *body, const struct error *err)
-{
-    struct scale *scale = context;
-    struct error broken;
-    int64_t replicas = 0; /* absent in a scale means zero */
-
-    if (err)
-        return note_trouble(scale, err);
-    if (json_find_int(body, "spec/replicas", &replicas, &broken) < 0)
-        return note_trouble(scale, &broken);
-    scale->replicas = replicas;
-    scale->trouble[0] = '\0';
-    look_again(scale, replicas == scale->wanted ? READ_MS : 0);
-}
-
-static int store(struct scale *scale, const char *state, const char *outcome, struct error *err)
-{
-    struct service *service = scale->scaler->service;
-    struct journal_batch *batch = journal_batch_new(service->epoch);
-    owned(chars) char *id = scale_id(scale);
-    owned(json) json_t *value = json_make(
-        "{ss ss sI ss ss}", "workload", scale->workload->name, "cluster", scale->cluster->name,
-        "replicas", (json_int_t)scale->wanted, "state", state, "outcome", outcome);
-
-    journal_put(batch, "scale", id, scale->rev, value);
-    if (text_equal(state, "intent")) {
-        owned(json) json_t *event = json_make(
-            "{ss ss ss sI sI}", "event", "scale", "workload", scale->workload->name, "cluster",
-            scale->cluster->name, "from", (json_int_t)scale->replicas, "to",
-            (json_int_t)scale->wanted);
-
-        journal_event(batch, loop_wall(service->world->loop), event);
+    switch (workload->keeps) {
+    case KEEPS_HPA:
+        return WAY_HPA;
+    case KEEPS_KEDA:
+        return WAY_KEDA;
+    case KEEPS_REPLICAS:
+        break;
     }
-    if (journal_commit(service->world->journal, &batch, err) < 0) {
-        runner_break(service->runner, err);
-        return -1;
-    }
-    scale->rev++;
-    return 0;
+    return workload->is_leader_worker_set ? WAY_LEADER_WORKER_SET : WAY_DEPLOYMENT;
 }
 
-static void write_answered(void *context, const json_t *body, const struct error *err)
+/* Names in Kubernetes need no escapes. */
+static char *path_of(const struct config_workload *workload, const char *below)
 {
-    struct scale *scale = context;
-    struct error broken;
+    const struct way *way = &ways[way_index(workload)];
+    const char *name = workload->keeps != KEEPS_REPLICAS && workload->autoscaler
+                           ? workload->autoscaler
+                           : workload->name;
 
-    (void)body;
-    if (store(scale, "answered", error_kind_name(err ? err->kind : ERROR_NONE), &broken) < 0)
-        return;
-    /* Accepted or not: what counts is what the next read says. */
-    scale->replicas = -1;
-    if (err)
-        note_trouble(scale, err);
-    else
-        look_again(scale, SOON_MS);
+    return text_format("/apis/%s/namespaces/%s/%s/%s%s", way->group, workload->namespace,
+                       way->plural, name, below);
 }
 
-static void advance(struct scale *scale)
+static struct cluster *cluster_of(const struct dial *dial)
 {
-    struct service *service = scale->scaler->service;
-    struct cluster *cluster = fleet_cluster(service->fleet, scale->cluster);
-    int64_t now = loop_now(service->world->loop);
-    struct reach reach = survey_reach(service, scale->cluster);
-    struct target target = target_replicas(service->config, service->book, scale->workload,
-                                           scale->cluster, loop_wall(service->world->loop), &reach);
-    struct error err;
-
-    if (target.wanted != scale->wanted)
-        scale->not_before_ms = now;
-    scale->wanted = target.wanted;
-    if (scale->wanted < 0 || scale->is_under_way || now < scale->not_before_ms)
-        return;
-    if (scale->replicas < 0 ||
-        (scale->replicas == scale->wanted && now - scale->read_ms >= READ_MS)) {
-        scale->is_under_way = true;
-        scale->read_ms = now;
-        cluster_read_scale(cluster, scale->workload->namespace, scale->workload->name,
-                           read_answered, scale);
-        return;
-    }
-    if (scale->replicas == scale->wanted)
-        return;
-    if (guard_allows_effect(&service->guard, scale->cluster, false, &err) < 0)
-        return;
-    if (store(scale, "intent", "", &err) < 0)
-        return;
-    log_info("scale", FIELD_TEXT("workload", scale->workload->name),
-             FIELD_TEXT("cluster", scale->cluster->name), FIELD_INT("from", scale->replicas),
-             FIELD_INT("to", scale->wanted));
-    scale->is_under_way = true;
-    cluster_write_scale(cluster, scale->workload->namespace, scale->workload->name, scale->wanted,
-                        write_answered, scale);
+    return fleet_cluster(dial->service->fleet, dial->cluster);
 }
+
+static void read_object(struct dial *dial)
+{
+    owned(chars) char *path = path_of(workload_of(dial), "");
+
+    cluster_read_at(cluster_of(dial), path, dial_was_read, dial);
+}
+
+static int decode(const struct dial *dial, const json_t *object, int64_t *ret_value,
+                  struct error *err)
+{
+    const struct way *way = &ways[way_index(workload_of(dial))];
+
+    *ret_value = way->absent;
+    return json_find_int(object, way->value, ret_value, err);
+}
+
+static void write_object(struct dial *dial)
+{
+    const struct way *way = &ways[way_index(workload_of(dial))];
+    owned(chars) char *path = path_of(workload_of(dial), way->below);
+    owned(json) json_t *patch = json_make("{s:{s:I}}", "spec", way->key, (json_int_t)dial->wanted);
+
+    cluster_patch_at(cluster_of(dial), path, patch, dial_was_written, dial);
+}
+
+static void tell(const struct dial *dial, json_t *event)
+{
+    json_object_set_new(event, "workload", json_string(workload_of(dial)->name));
+}
+
+/* The autoscaler whose target this workload is, if there is one. */
+static const json_t *autoscaler_of(const struct config_workload *workload, const json_t *list)
+{
+    const char *kind = workload->is_leader_worker_set ? "LeaderWorkerSet" : "Deployment";
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(list, "items"), i, item)
+    {
+        const json_t *target = json_at(item, "spec/scaleTargetRef");
+
+        if (text_equal(json_text_or(target, "kind", ""), kind) &&
+            text_equal(json_text_or(target, "name", ""), workload->name))
+            return item;
+    }
+    return NULL;
+}
+
+static void autoscalers_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct dial *dial = context;
+    const struct config_workload *workload = workload_of(dial);
+    const json_t *found = body ? autoscaler_of(workload, body) : NULL;
+    const json_t *owner = json_array_get(json_at(found, "metadata/ownerReferences"), 0);
+    bool is_keda = text_equal(json_text_or(owner, "kind", ""), "ScaledObject");
+    owned(chars) char *why = NULL;
+
+    if (found)
+        why = text_format("%s %s scales %s: set keeps: %s and autoscaler: %s of workload %s, or "
+                          "remove it",
+                          is_keda ? "ScaledObject" : "HorizontalPodAutoscaler",
+                          json_text_or(is_keda ? owner : json_at(found, "metadata"), "name", "?"),
+                          workload->name, is_keda ? "keda" : "hpa",
+                          json_text_or(is_keda ? owner : json_at(found, "metadata"), "name", "?"),
+                          workload->name);
+    else if (err && err->kind != ERROR_NOT_FOUND) /* a server without autoscalers has none */
+        why = text_format("whether an autoscaler scales %s: %s", workload->name, err->text);
+    dial_may_be_written(dial, why);
+}
+
+static void check_autoscalers(struct dial *dial)
+{
+    const struct config_workload *workload = workload_of(dial);
+    owned(chars) char *path = text_format(
+        "/apis/autoscaling/v2/namespaces/%s/horizontalpodautoscalers", workload->namespace);
+
+    cluster_read_at(cluster_of(dial), path, autoscalers_answered, dial);
+}
+
+#define KIND(path, checks)                                                                         \
+    {                                                                                              \
+        .name = "scale", .read = read_object, .decode = decode, .field = path,                     \
+        .write = write_object, .tell = tell, .check = checks                                       \
+    }
+static const struct dial_kind kinds[WAY_COUNT] = {
+    [WAY_DEPLOYMENT] = KIND("f:spec/f:replicas", check_autoscalers),
+    [WAY_LEADER_WORKER_SET] = KIND("f:spec/f:replicas", check_autoscalers),
+    [WAY_HPA] = KIND("f:spec/f:minReplicas", NULL),
+    [WAY_KEDA] = KIND("f:spec/f:minReplicaCount", NULL),
+};
 
 struct scaler *scaler_new(struct service *service)
 {
@@ -157,16 +175,17 @@ struct scaler *scaler_new(struct service *service)
     for (size_t i = 0; i < config->workload_count; i++)
         count += config->workloads[i].share_count;
     scaler->service = service;
-    scaler->scales = mem_new_array(count, sizeof *scaler->scales);
+    scaler->dials = mem_new_array(count, sizeof *scaler->dials);
+    scaler->shares = mem_new_array(count, sizeof *scaler->shares);
     for (size_t i = 0; i < config->workload_count; i++) {
         for (size_t k = 0; k < config->workloads[i].share_count; k++) {
-            struct scale *scale = &scaler->scales[scaler->count++];
+            const struct config_workload *workload = &config->workloads[i];
+            const struct config_cluster *cluster = workload->shares[k].cluster;
+            struct share *share = &scaler->shares[scaler->count];
 
-            scale->scaler = scaler;
-            scale->workload = &config->workloads[i];
-            scale->cluster = config->workloads[i].shares[k].cluster;
-            scale->replicas = -1;
-            scale->wanted = -1;
+            share->workload = workload;
+            dial_init(&scaler->dials[scaler->count++], service, &kinds[way_index(workload)],
+                      cluster, share, text_format("%s@%s", workload->name, cluster->name));
         }
     }
     return scaler;
@@ -176,7 +195,10 @@ void scaler_free(struct scaler *scaler)
 {
     if (!scaler)
         return;
-    mem_free(scaler->scales);
+    for (size_t i = 0; i < scaler->count; i++)
+        dial_clear(&scaler->dials[i]);
+    mem_free(scaler->dials);
+    mem_free(scaler->shares);
     mem_free(scaler);
 }
 
@@ -185,14 +207,9 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
 {
     struct scaler *scaler = context;
 
-    (void)value;
-    (void)err;
-    for (size_t i = 0; i < scaler->count; i++) {
-        owned(chars) char *own = scale_id(&scaler->scales[i]);
-
-        if (text_equal(own, id))
-            scaler->scales[i].rev = rev;
-    }
+    for (size_t i = 0; i < scaler->count; i++)
+        if (text_equal(scaler->dials[i].id, id))
+            return dial_load(&scaler->dials[i], rev, value, err);
     return 0;
 }
 
@@ -201,20 +218,83 @@ int scaler_load(struct scaler *scaler, struct error *err)
     return journal_each(scaler->service->world->journal, "scale", load_one, scaler, err);
 }
 
+/* GPUs of the nodes on which replicas can start. */
+static int64_t ready_gpus(const struct scaler *scaler, const struct config_cluster *cluster)
+{
+    const struct snapshot *snapshot = fleet_snapshot(scaler->service->fleet, cluster);
+    int64_t gpus = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
+        const struct node *node = value;
+
+        if (node->is_ready && !node->is_unschedulable && !node->is_leaving &&
+            !node_has_taint(node, SLUICE_TAINT_STARTING))
+            gpus += node->gpus;
+    }
+    return gpus;
+}
+
+/* What each replica count of a cluster is whatever the nodes: that of the window in force, or what
+   there is already of the window to come. */
+static int64_t set_bases(struct scaler *scaler, const struct config_cluster *cluster)
+{
+    struct service *service = scaler->service;
+    struct reach reach = survey_reach(service, cluster);
+    int64_t gpus = 0;
+
+    for (size_t i = 0; i < scaler->count; i++) {
+        struct share *share = &scaler->shares[i];
+        const struct dial *dial = &scaler->dials[i];
+
+        if (dial->cluster != cluster)
+            continue;
+        share->target = target_replicas(service->config, service->book, share->workload, cluster,
+                                        loop_wall(service->world->loop), &reach);
+        share->base = dial->value < share->target.wanted ? dial->value : share->target.wanted;
+        if (share->base < share->target.now)
+            share->base = share->target.now;
+        gpus += share->base > 0 ? share->base * share->workload->gpus : 0;
+    }
+    return gpus;
+}
+
+static void advance_cluster(struct scaler *scaler, const struct config_cluster *cluster)
+{
+    int64_t free_gpus = ready_gpus(scaler, cluster) - set_bases(scaler, cluster);
+
+    for (size_t i = 0; i < scaler->count && !scaler->service->runner->is_broken; i++) {
+        const struct share *share = &scaler->shares[i];
+        int64_t wanted = share->target.wanted;
+        int64_t more = wanted - share->base;
+        int64_t room = free_gpus > 0 ? free_gpus / share->workload->gpus : 0;
+        const struct way *way = &ways[way_index(share->workload)];
+
+        if (scaler->dials[i].cluster != cluster)
+            continue;
+        if (wanted >= 0 && more > room) {
+            wanted = share->base + room;
+            more = room;
+        }
+        free_gpus -= wanted >= 0 ? more * share->workload->gpus : 0;
+        dial_advance(&scaler->dials[i], wanted >= 0 && wanted < way->least ? way->least : wanted);
+    }
+}
+
 void scaler_advance(struct scaler *scaler)
 {
-    for (size_t i = 0; i < scaler->count && !scaler->service->runner->is_broken; i++)
-        advance(&scaler->scales[i]);
+    const struct config *config = scaler->service->config;
+
+    for (size_t i = 0; i < config->cluster_count; i++)
+        if (config->clusters[i].role == ROLE_PRODUCTION)
+            advance_cluster(scaler, &config->clusters[i]);
 }
 
 bool scaler_is_settled(const struct scaler *scaler, const struct config_cluster *cluster)
 {
-    for (size_t i = 0; i < scaler->count; i++) {
-        const struct scale *scale = &scaler->scales[i];
-
-        if (scale->cluster == cluster && scale->wanted >= 0 && scale->replicas != scale->wanted)
+    for (size_t i = 0; i < scaler->count; i++)
+        if (scaler->dials[i].cluster == cluster && !dial_is_settled(&scaler->dials[i]))
             return false;
-    }
     return true;
 }
 
@@ -223,16 +303,15 @@ json_t *scaler_describe(const struct scaler *scaler)
     json_t *rows = json_array();
 
     for (size_t i = 0; i < scaler->count; i++) {
-        const struct scale *scale = &scaler->scales[i];
+        const struct dial *dial = &scaler->dials[i];
 
         json_array_append_new(
-            rows,
-            json_make("{ss ss so so ss}", "workload", scale->workload->name, "cluster",
-                      scale->cluster->name, "replicas",
-                      scale->replicas < 0 ? json_null() : json_integer((json_int_t)scale->replicas),
-                      "wanted_replicas",
-                      scale->wanted < 0 ? json_null() : json_integer((json_int_t)scale->wanted),
-                      "trouble", scale->trouble));
+            rows, json_make("{ss ss so so ss}", "workload", scaler->shares[i].workload->name,
+                            "cluster", dial->cluster->name, "replicas",
+                            dial->value < 0 ? json_null() : json_integer((json_int_t)dial->value),
+                            "wanted_replicas",
+                            dial->wanted < 0 ? json_null() : json_integer((json_int_t)dial->wanted),
+                            "trouble", dial->trouble));
     }
     return rows;
 }

@@ -33,6 +33,13 @@ static void on_news(void *context)
     timer_set_sooner(service->timer, NEWS_MS);
 }
 
+static int may_drain(void *context, const struct transfer *transfer, struct error *err)
+{
+    const struct service *service = context;
+
+    return quotas_allow_drain(service->quotas, transfer->source->cluster, err);
+}
+
 static int load(struct service *service, struct error *err)
 {
     struct world *world = service->world;
@@ -54,9 +61,12 @@ static int load(struct service *service, struct error *err)
     if (!service->runner)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);
-    if (scaler_load(service->scaler, err) < 0 || schedules_load(service, err) < 0 ||
-        freezes_load(service, err) < 0 || reclaims_load(service, err) < 0 ||
-        bills_load(service, err) < 0)
+    service->quotas = quotas_new(service);
+    service->runner->may_drain = may_drain;
+    service->runner->may_drain_context = service;
+    if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
+        schedules_load(service, err) < 0 || freezes_load(service, err) < 0 ||
+        reclaims_load(service, err) < 0 || bills_load(service, err) < 0)
         return error_context(err, "journal");
     return 0;
 }
@@ -89,6 +99,7 @@ void service_close(struct service *service)
     timer_free(service->timer);
     fleet_close(service->fleet); /* first: it cancels what could still call back */
     scaler_free(service->scaler);
+    quotas_free(service->quotas);
     runner_close(service->runner);
     guard_clear(&service->guard);
     reclaims_clear(service);

@@ -14,6 +14,7 @@
 #include "broker/transfer/runner.h"
 
 struct scaler;
+struct quotas;
 
 struct reclaim {
     char *id;
@@ -33,6 +34,7 @@ struct service {
     struct guard guard;
     struct runner *runner;
     struct scaler *scaler;
+    struct quotas *quotas;
     struct map *book;          /* window -> struct schedule, in force */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */
     ARRAY(struct reclaim) reclaims;
@@ -116,6 +118,19 @@ void scaler_advance(struct scaler *scaler);
 /* All Deployments of the cluster have the replicas that are wanted now. */
 bool scaler_is_settled(const struct scaler *scaler, const struct config_cluster *cluster);
 json_t *scaler_describe(const struct scaler *scaler);
+
+/* quotas.c: Kueue's */
+struct quotas *quotas_new(struct service *service) __attribute__((warn_unused_result));
+void quotas_free(struct quotas *quotas);
+int quotas_load(struct quotas *quotas, struct error *err) __attribute__((warn_unused_result));
+void quotas_advance(struct quotas *quotas);
+/* Whether nodes may leave the cluster at all: what is reserved fits the static nodes. */
+int quotas_allow_leaving(const struct quotas *quotas, const struct config_cluster *cluster,
+                         struct error *err) __attribute__((warn_unused_result));
+/* Whether closed nodes may be drained: the quotas have shrunk. */
+int quotas_allow_drain(const struct quotas *quotas, const struct config_cluster *cluster,
+                       struct error *err) __attribute__((warn_unused_result));
+json_t *quotas_describe(const struct quotas *quotas);
 
 /* status.c */
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)

@@ -330,6 +330,7 @@ json_t *service_status(struct service *service)
                        "lead_p50_s", (json_int_t)(survey_lead_ms(service, NULL, 50) / SECOND_MS),
                        "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),
                        "is_lead_learned", (int)is_lead_learned(service));
+    json_object_set_new(status, "quotas", quotas_describe(service->quotas));
     add_margin(status, service);
     json_object_set_new(status, "transfers", describe_transfers(service, false));
     return status;

@@ -87,6 +87,24 @@ static void add_strays(const struct service *service, const struct config_cluste
     }
 }
 
+/* What could not be set in a cluster, or is set by somebody else. */
+static void add_troubles(json_t *list, const char *what, json_t *rows)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(list, i, row)
+    {
+        const char *trouble = json_text_or(row, "trouble", "");
+        owned(chars) char *line = text_format("%s %s of %s: %s", what, json_text_or(row, what, "?"),
+                                              json_text_or(row, "cluster", "?"), trouble);
+
+        if (trouble[0] != '\0')
+            add(rows, line);
+    }
+    json_decref(list);
+}
+
 json_t *warnings_describe(const struct service *service)
 {
     json_t *rows = json_array();
@@ -100,6 +118,8 @@ json_t *warnings_describe(const struct service *service)
         add(rows, service->held);
     add_operators(service, rows);
     add_hosts(service, rows);
+    add_troubles(scaler_describe(service->scaler), "workload", rows);
+    add_troubles(quotas_describe(service->quotas), "quota", rows);
     for (size_t i = 0; i < service->config->cluster_count; i++)
         add_strays(service, &service->config->clusters[i], rows);
     return rows;

@@ -185,6 +185,19 @@ static bool move_is_closed(const struct runner *runner, const struct transfer *t
     return true;
 }
 
+/* Jobs that are admitted on a quota that is still too large would land on what is left. */
+static enum verdict may_drain(const struct runner *runner, struct transfer *transfer)
+{
+    struct error err;
+
+    if (transfer->is_emergency || !runner->may_drain ||
+        runner->may_drain(runner->may_drain_context, transfer, &err) == 0)
+        return STEP_DONE;
+    transfer_wait_for(transfer, "%s", err.text);
+    return loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS ? STEP_UNDO
+                                                                                : STEP_WAIT;
+}
+
 enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
@@ -207,7 +220,7 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
                 return STEP_WAIT;
         }
         transfer_wait_for(transfer, "the other nodes of move %s to be cordoned", transfer->move);
-        return move_is_closed(runner, transfer) ? STEP_DONE : STEP_WAIT;
+        return move_is_closed(runner, transfer) ? may_drain(runner, transfer) : STEP_WAIT;
     }
 
     /* A node that cannot be closed gives up alone; the others of its move wait for that, not with

@@ -30,6 +30,11 @@ struct runner {
     struct lead_book *leads;
     struct attempts *attempts;
     struct timer *timer;
+
+    /* NULL, or: whether the nodes of a move that is closed may be drained yet; err says what is
+       waited for.  An emergency does not ask. */
+    int (*may_drain)(void *context, const struct transfer *transfer, struct error *err);
+    void *may_drain_context;
     bool is_broken; /* the journal failed: nothing more is sent or decided */
 };
 

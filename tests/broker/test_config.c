@@ -196,6 +196,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_QUEUES] = "queues.chat-large.",
     [CONFIG_WORKLOADS] = "workloads.chat-large-8x.",
     [CONFIG_SHARES] = "workloads.chat-large-8x.clusters.prod-a.",
+    [CONFIG_QUOTAS] = "quotas.shared.",
 };
 
 static void refuse_setting(struct text *said, const struct text *good, const char *place,
@@ -304,6 +305,23 @@ static void keys_of_the_calendar(struct text *said, const struct text *good)
         expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
 }
 
+static void keys_of_kept_objects(struct text *said, const struct text *good)
+{
+    static const struct edit cases[][1] = {
+        { { "quotas.shared.cluster", "research-x" } },
+        { { "quotas.shared.pool", "research" } },
+        { { "quotas.shared.pool", "prod-a-main" } },
+        { { "quotas.again", "{cluster: research-a, cluster_queue: research-shared, flavor: "
+                            "ephemeral}" } },
+        { { "workloads.chat-large-8x.kind", "statefulset" } },
+        { { "workloads.chat-large-8x.keeps", "pods" } },
+        { { "workloads.chat-large-8x.autoscaler", "web" } },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
+}
+
 static void keys_together(struct text *said, const struct text *good)
 {
     static const struct edit cases[][2] = {
@@ -404,6 +422,7 @@ static void every_mistake_is_answered_with_file_line_and_key(void **state)
     (void)state;
     each_key_alone(said, good);
     keys_together(said, good);
+    keys_of_kept_objects(said, good);
     keys_of_sources(said, good);
     keys_of_services(said, good);
     keys_of_the_calendar(said, good);

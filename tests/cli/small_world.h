@@ -14,6 +14,7 @@
 #include "tests/support/unit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char small_config[] =
     "time_zone: UTC\n"
@@ -73,13 +74,18 @@ static inline json_t *small_schedules(int day_nodes, int night_nodes)
     return json_make("{ss ss}", "day", day->chars, "night", night->chars);
 }
 
-/* Opens a rehearsal on the small world at 06:00 of a Tuesday; `faults` is YAML to add. */
-static inline struct rehearsal *small_rehearsal(const char *folder, uint64_t seed,
-                                                const char *faults)
+/* Opens a rehearsal on the small world at 06:00 of a Tuesday; `faults` is YAML to add to the world,
+   `settings` to the configuration, in which its workload has `more` members. */
+static inline struct rehearsal *small_rehearsal_with(const char *folder, uint64_t seed,
+                                                     const char *faults, const char *settings,
+                                                     const char *more)
 {
+    size_t length = strlen(small_config) - strlen("}\n");
     owned(chars) char *world = text_format("seed: %llu\n%s%s", (unsigned long long)seed,
                                            small_machines, faults);
-    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", small_config);
+    owned(chars) char *config = text_format("%.*s%s}\n%s", (int)length, small_config, more,
+                                            settings);
+    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
     owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
     struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
     struct error err = { 0 };
@@ -90,6 +96,12 @@ static inline struct rehearsal *small_rehearsal(const char *folder, uint64_t see
         rehearsal_start(rehearsal, &err) < 0)
         fail_msg("%s", err.text);
     return rehearsal;
+}
+
+static inline struct rehearsal *small_rehearsal(const char *folder, uint64_t seed,
+                                                const char *faults)
+{
+    return small_rehearsal_with(folder, seed, faults, "", "");
 }
 
 static inline int nodes_of(struct rehearsal *rehearsal, const char *pool)

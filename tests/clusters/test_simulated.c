@@ -196,9 +196,13 @@ static void a_deployment_is_scaled(void **state)
     (void)state;
     rehearsal_open(&it, "prod", "pools: {prod-main: {nodes: 3}}\n");
     run_for(&it, MINUTE_MS);
-    cluster_write_scale(it.cluster, "default", "chat-8x", 2, on_done, &it);
+    owned(json) json_t *patch = json_make("{s:{s:i}}", "spec", "replicas", 2);
+
+    cluster_patch_at(it.cluster, "/apis/apps/v1/namespaces/default/deployments/chat-8x/scale",
+                     patch, on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
-    cluster_read_scale(it.cluster, "default", "chat-8x", on_done, &it);
+    cluster_read_at(it.cluster, "/apis/apps/v1/namespaces/default/deployments/chat-8x", on_done,
+                    &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     assert_int_equal(json_int_or(it.body, "spec/replicas", -1), 2);
     rehearsal_close(&it);

@@ -290,20 +290,25 @@ static void read_more_pods(struct bench *bench)
     cluster_read_pods(bench->cluster, "n", "a=&b", bench_done, bench);
 }
 
-static void read_scale(struct bench *bench)
+static void read_web(struct bench *bench)
 {
-    cluster_read_scale(bench->cluster, "s", "web", bench_done, bench);
+    cluster_read_at(bench->cluster, "/apis/apps/v1/namespaces/s/deployments/web", bench_done,
+                    bench);
 }
 
 static void write_scale(struct bench *bench)
 {
-    cluster_write_scale(bench->cluster, "s", "web", 3, bench_done, bench);
+    owned(json) json_t *patch = json_make("{s:{s:i}}", "spec", "replicas", 3);
+
+    cluster_patch_at(bench->cluster, "/apis/apps/v1/namespaces/s/deployments/web/scale", patch,
+                     bench_done, bench);
 }
 
 static void what_is_on_the_wire(void **state)
 {
 #define PODS SERVER "/api/v1/pods?fieldSelector=spec.nodeName%3Dn&limit=500"
-#define SCALE SERVER "/apis/apps/v1/namespaces/s/deployments/web/scale"
+#define WEB SERVER "/apis/apps/v1/namespaces/s/deployments/web"
+#define SCALE WEB "/scale?fieldManager=sluice"
     static const struct {
         void (*act)(struct bench *bench);
         enum http_method method;
@@ -331,7 +336,7 @@ static void what_is_on_the_wire(void **state)
         { read_node, HTTP_GET, NODE_URL, "", "" },
         { read_pods, HTTP_GET, PODS, "", "" },
         { read_more_pods, HTTP_GET, PODS "&continue=a%3D%26b", "", "" },
-        { read_scale, HTTP_GET, SCALE, "", "" },
+        { read_web, HTTP_GET, WEB, "", "" },
         { write_scale, HTTP_PATCH, SCALE, "application/merge-patch+json",
           "{\"spec\":{\"replicas\":3}}" },
     };

@@ -127,9 +127,12 @@ static void test_refusals_are_statuses(void **state)
         { "no such deployment", HTTP_GET,
           "/clusters/prod/apis/apps/v1/namespaces/inference/deployments/nobody/scale", "sim-prod",
           NULL, NULL, 404, "NotFound" },
-        { "a deployment as a whole", HTTP_GET,
-          "/clusters/prod/apis/apps/v1/namespaces/inference/deployments/chat-model", "sim-prod",
-          NULL, NULL, 404, "NotFound" },
+        { "no such whole deployment", HTTP_GET,
+          "/clusters/prod/apis/apps/v1/namespaces/inference/deployments/nobody", "sim-prod", NULL,
+          NULL, 404, "NotFound" },
+        { "no such custom object", HTTP_GET,
+          "/clusters/lab/apis/kueue.x-k8s.io/v1beta1/clusterqueues/nobody", "sim-lab", NULL, NULL,
+          404, "NotFound" },
     };
     struct bench *bench = *state;
 

@@ -253,7 +253,10 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     else if (count == 8 && PATH_IS(call, at, "apis", "apps", "v1", "namespaces", NULL,
                                    "deployments", NULL, "scale"))
         sim_kube_scale(call, items[at + 4], items[at + 6]);
-    else
+    else if (count == 7 && call->request->method == HTTP_GET &&
+             PATH_IS(call, at, "apis", "apps", "v1", "namespaces", NULL, "deployments", NULL))
+        sim_kube_deployment(call, items[at + 4], items[at + 6]);
+    else if (!sim_kube_custom(call, at))
         sim_kube_status(call->answer, 404, "NotFound",
                         "the server could not find the requested resource");
 }

@@ -3,6 +3,7 @@
  *
  * The scale subresource of Deployments.
  */
+#include "base/url.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>
@@ -20,6 +21,45 @@ static void answer_scale(struct sim_call *call, const struct deployment *deploym
                               "uid", deployment->uid, "resourceVersion", version, "spec",
                               "replicas", deployment->replicas, "status", "replicas",
                               (json_int_t)deployment->pods.count, "selector", selector));
+}
+
+void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, int replicas,
+                          const char *manager)
+{
+    if (replicas == deployment->replicas)
+        return;
+    deployment->replicas = replicas;
+    deployment->version = ++deployment->cluster->version;
+    text_copy(deployment->manager, sizeof deployment->manager, manager);
+    deployment->managed_ms = loop_now(sim->loop);
+    sim_trace(sim, "scale %s/%s %d", deployment->plan->namespace, deployment->plan->name, replicas);
+    sim_deployment_reconcile(sim, deployment);
+}
+
+void sim_kube_deployment(struct sim_call *call, const char *namespace, const char *name)
+{
+    const struct deployment *deployment = sim_deployment_find(call->cluster, namespace, name);
+    owned(json) json_t *patch = json_make("{s:{s:i}}", "spec", "replicas", 0);
+    char version[24];
+    json_t *object;
+
+    call->verb = "get_deployment";
+    if (sim_call_fault(call))
+        return;
+    if (!deployment) {
+        sim_kube_status(call->answer, 404, "NotFound", "deployments.apps \"%s\" not found", name);
+        return;
+    }
+    snprintf(version, sizeof version, "%" PRIu64, deployment->version);
+    object = json_make("{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:{s:i}}", "kind", "Deployment",
+                       "apiVersion", "apps/v1", "metadata", "name", name, "namespace", namespace,
+                       "uid", deployment->uid, "resourceVersion", version, "spec", "replicas",
+                       deployment->replicas);
+    if (deployment->manager[0])
+        json_object_set_new(
+            json_object_get(object, "metadata"), "managedFields",
+            sim_managed_fields(call->sim, deployment->manager, deployment->managed_ms, patch));
+    sim_answer_json(call->answer, 200, object);
 }
 
 static void write_scale(struct sim_call *call, struct deployment *deployment)
@@ -51,12 +91,10 @@ static void write_scale(struct sim_call *call, struct deployment *deployment)
         return;
     }
     referee_scale(call->sim, object);
-    if ((int)json_integer_value(replicas) != deployment->replicas) {
-        deployment->replicas = (int)json_integer_value(replicas);
-        deployment->version = ++deployment->cluster->version;
-        sim_trace(call->sim, "scale %s %d", object, deployment->replicas);
-        sim_deployment_reconcile(call->sim, deployment);
-    }
+    owned(chars) char *manager = url_query(call->request->target, "fieldManager");
+
+    sim_deployment_scale(call->sim, deployment, (int)json_integer_value(replicas),
+                         manager ? manager : "unknown");
     answer_scale(call, deployment);
 }
 

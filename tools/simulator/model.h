@@ -76,6 +76,7 @@ struct kube_cluster {
     struct map *attachments; /* name -> node name: what the attach controller has not undone */
     struct map *namespaces;  /* name -> struct kube_namespace, of those that somebody posted */
     struct map *webhooks;    /* name of the configuration -> it */
+    struct map *objects;     /* path -> JSON of what is only kept */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
     ARRAY(struct kube_watch *) watches;
@@ -179,6 +180,8 @@ struct deployment {
     char uid[SIM_UID_SIZE];
     char hash[12];
     int replicas;
+    char manager[64];   /* who set the replicas, */
+    int64_t managed_ms; /* and when; "": nobody yet */
     uint64_t version;
     ARRAY(struct kube_pod *) pods;
 };
@@ -418,6 +421,16 @@ void sim_kube_mark_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_delete_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_scale(struct sim_call *call, const char *namespace, const char *name);
+void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, int replicas,
+                          const char *manager);
+void sim_kube_deployment(struct sim_call *call, const char *namespace, const char *name);
+
+bool sim_kube_custom(struct sim_call *call, size_t at);
+void sim_free_json(void *json);
+void sim_custom_put(struct simulator *sim, struct kube_cluster *cluster, const char *path,
+                    const json_t *object);
+json_t *sim_managed_fields(const struct simulator *sim, const char *manager, int64_t at_ms,
+                           const json_t *patch);
 json_t *sim_kube_body(struct sim_call *call);                        /* NULL: answered 400 */
 bool sim_kube_is_content(struct sim_call *call, const char *wanted); /* false: answered 415 */
 void sim_kube_not_found(struct sim_call *call, const char *what, const char *name);

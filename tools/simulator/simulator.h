@@ -58,7 +58,7 @@ uint64_t simulator_trace_hash(const struct simulator *simulator);
    world.yaml and empty_list, refused.  Verbs: token, get_group, list_instances, delete_instances,
    create_instances, get_operation, get_instance, list_nodes, watch_nodes, get_node, patch_node,
    delete_node, list_pods, watch_pods, get_pod, mark_pod, evict_pod, delete_pod, get_scale,
-   write_scale.  An unknown name aborts. */
+   write_scale, get_deployment.  An unknown name aborts. */
 void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
 
 /* How the referee asks whether the broker's journal holds a committed intent for an effect.
@@ -71,6 +71,16 @@ void simulator_set_witness(struct simulator *simulator, simulator_witness_fn wit
 
 /* Call when no transfer is live any more: machines must be as many as at the start. */
 void simulator_check_end(struct simulator *simulator);
+
+/* Others at work in a cluster.  An object that is only kept (a ClusterQueue, an autoscaler), by its
+   path; as it is now (NULL: there is none); and somebody who scales a Deployment. */
+void simulator_put_object(struct simulator *simulator, const char *cluster, const char *path,
+                          const json_t *object);
+const json_t *simulator_object(struct simulator *simulator, const char *cluster, const char *path);
+void simulator_set_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
+                            const char *name, int replicas, const char *manager);
+int simulator_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
+                       const char *name);
 
 /* Truths for tests and reports. */
 int simulator_pool_running(const struct simulator *simulator, const char *pool);

@@ -1,0 +1,84 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A dial: one number in an object of a cluster that is kept at what is wanted (a Deployment's
+ * replicas, a Kueue quota).  Level-triggered: read, compare, write when different.  A write is
+ * journaled before and after, and repeating it is harmless, because it names the number itself.
+ *
+ * Who else turns it wins: what was set and then found otherwise twice is left alone until another
+ * number is wanted, and the field manager that did it is named.
+ */
+#pragma once
+
+#include "broker/service/service_parts.h"
+
+enum { DIAL_REVERSALS = 2 };
+
+struct dial;
+
+struct dial_kind {
+    const char *name; /* of the journal's records and events: "scale", "quota" */
+
+    /* Asks for the object; the answer goes to dial_was_read(). */
+    void (*read)(struct dial *dial);
+
+    /* The number in the object, and the managedFields path of it ("f:spec/f:replicas"). */
+    int (*decode)(const struct dial *dial, const json_t *object, int64_t *ret_value,
+                  struct error *err);
+    const char *field;
+
+    /* Sets `wanted`; the answer goes to dial_was_written(). */
+    void (*write)(struct dial *dial);
+
+    /* Adds what names it to its record and its events. */
+    void (*tell)(const struct dial *dial, json_t *members);
+
+    /* NULL, or: asks whether it may be written at all, before a write; answers with
+       dial_may_be_written(). */
+    void (*check)(struct dial *dial);
+};
+
+struct dial {
+    struct service *service;
+    const struct dial_kind *kind;
+    const void *of; /* what the configuration says of it */
+    const struct config_cluster *cluster;
+    char *id;       /* of the journal's record */
+    int64_t value;  /* as last read; -1: unknown */
+    int64_t wanted; /* -1: it is left alone */
+    json_t *object; /* as last read; NULL: none */
+    bool is_under_way;
+    bool is_checked; /* it may be written, as of the last read */
+    int64_t read_ms; /* when the last read was asked for */
+    int64_t not_before_ms;
+    int64_t written; /* what our last accepted write set; -1: none */
+    int reversals;   /* of it, by somebody else */
+    char fighter[64];
+    char trouble[256];
+    uint64_t rev;
+};
+
+/* `id` is taken. */
+void dial_init(struct dial *dial, struct service *service, const struct dial_kind *kind,
+               const struct config_cluster *cluster, const void *of, char *id);
+void dial_clear(struct dial *dial);
+
+/* Goes on towards `wanted`; -1: leaves it alone. */
+void dial_advance(struct dial *dial, int64_t wanted);
+
+/* Keeps `value` known, and sets nothing. */
+void dial_watch(struct dial *dial);
+
+/* Read, and as it should be; true too for one that is left alone. */
+bool dial_is_settled(const struct dial *dial);
+
+/* cluster_done_fn for the kinds. */
+void dial_was_read(void *context, const json_t *object, const struct error *err);
+void dial_was_written(void *context, const json_t *body, const struct error *err);
+
+/* why NULL: it may. */
+void dial_may_be_written(struct dial *dial, const char *why);
+
+/* As the journal has it: its revision, what was written, and who fought it. */
+int dial_load(struct dial *dial, uint64_t rev, const json_t *value, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,242 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Kueue quotas follow the nodes: a quota is what is fixed and the GPUs of the movable nodes that
+ * can be used and do not leave.  So the giver's shrinks when departures are announced, and has to
+ * be seen smaller before anything is drained; the taker's grows when the GPUs are there.  Kueue
+ * admits nothing more over a smaller quota, and evicts nothing for it.
+ *
+ * A reserved quota is a promise to its teams: it is never written, and while it is more than the
+ * static nodes hold, or is not known, no node leaves its cluster.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/dial.h"
+#include "clusters/kueue.h"
+
+struct quotas {
+    struct service *service;
+    struct dial *dials; /* each `of` its struct config_quota */
+    size_t count;
+};
+
+static const struct config_quota *quota_of(const struct dial *dial)
+{
+    return dial->of;
+}
+
+static void read_queue(struct dial *dial)
+{
+    owned(chars) char *path = kueue_path(quota_of(dial)->cluster_queue);
+
+    cluster_read_at(fleet_cluster(dial->service->fleet, dial->cluster), path, dial_was_read, dial);
+}
+
+static int decode(const struct dial *dial, const json_t *object, int64_t *ret_value,
+                  struct error *err)
+{
+    const struct config_quota *quota = quota_of(dial);
+
+    return kueue_quota(object, quota->flavor, quota->resource, ret_value, err);
+}
+
+static void write_queue(struct dial *dial)
+{
+    const struct config_quota *quota = quota_of(dial);
+    owned(chars) char *path = kueue_path(quota->cluster_queue);
+    owned(json)
+        json_t *patch = kueue_patch(dial->object, quota->flavor, quota->resource, dial->wanted);
+
+    cluster_patch_at(fleet_cluster(dial->service->fleet, dial->cluster), path, patch,
+                     dial_was_written, dial);
+}
+
+static void tell(const struct dial *dial, json_t *members)
+{
+    json_object_set_new(members, "quota", json_string(quota_of(dial)->name));
+    json_object_set_new(members, "cluster_queue", json_string(quota_of(dial)->cluster_queue));
+}
+
+static const struct dial_kind quota_kind = {
+    .name = "quota",
+    .read = read_queue,
+    .decode = decode,
+    .field = KUEUE_QUOTA_FIELD,
+    .write = write_queue,
+    .tell = tell,
+};
+
+struct quotas *quotas_new(struct service *service)
+{
+    const struct config *config = service->config;
+    struct quotas *quotas = mem_new(sizeof *quotas);
+
+    quotas->service = service;
+    quotas->count = config->quota_count;
+    quotas->dials = mem_new_array(quotas->count, sizeof *quotas->dials);
+    for (size_t i = 0; i < quotas->count; i++)
+        dial_init(&quotas->dials[i], service, &quota_kind, config->quotas[i].cluster,
+                  &config->quotas[i], mem_copy_chars(config->quotas[i].name));
+    return quotas;
+}
+
+void quotas_free(struct quotas *quotas)
+{
+    if (!quotas)
+        return;
+    for (size_t i = 0; i < quotas->count; i++)
+        dial_clear(&quotas->dials[i]);
+    mem_free(quotas->dials);
+    mem_free(quotas);
+}
+
+static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
+{
+    struct quotas *quotas = context;
+
+    for (size_t i = 0; i < quotas->count; i++)
+        if (text_equal(quotas->dials[i].id, id))
+            return dial_load(&quotas->dials[i], rev, value, err);
+    return 0;
+}
+
+int quotas_load(struct quotas *quotas, struct error *err)
+{
+    return journal_each(quotas->service->world->journal, "quota", load_one, quotas, err);
+}
+
+/* A transfer that takes this node away, and will not give it back. */
+static bool is_leaving(const struct service *service, const struct config_cluster *cluster,
+                       const struct node *node)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (transfer->state == TRANSFER_LIVE && !transfer->is_undoing && !transfer->wants_undo &&
+            transfer->source->cluster == cluster && text_equal(transfer->node_uid, node->uid))
+            return true;
+    }
+    return false;
+}
+
+static bool is_of_pool(const struct service *service, const struct config_pool *pool,
+                       const struct node *node)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(fleet_pool(service->fleet, pool)->instances, &i, NULL, &value);) {
+        const struct instance *instance = value;
+        const struct node *found = fleet_node_of(service->fleet, pool, instance->name);
+
+        if (found == node)
+            return true;
+    }
+    return false;
+}
+
+/* -1: the cluster is not known, and the quota stays what it is. */
+static int64_t wanted_gpus(const struct quotas *quotas, const struct config_quota *quota)
+{
+    const struct service *service = quotas->service;
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, quota->cluster);
+    int64_t gpus = quota->fixed_gpus;
+    void *value;
+
+    if (!snapshot->is_known)
+        return -1;
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
+        const struct node *node = value;
+
+        if (!fleet_is_ephemeral(service->config, node) || !node->is_ready ||
+            node->is_unschedulable || node->is_leaving ||
+            node_has_taint(node, SLUICE_TAINT_STARTING) ||
+            is_leaving(service, quota->cluster, node) ||
+            (quota->pool && !is_of_pool(service, quota->pool, node)))
+            continue;
+        gpus += node->gpus;
+    }
+    return gpus;
+}
+
+void quotas_advance(struct quotas *quotas)
+{
+    for (size_t i = 0; i < quotas->count && !quotas->service->runner->is_broken; i++) {
+        struct dial *dial = &quotas->dials[i];
+
+        if (quota_of(dial)->is_reserved)
+            dial_watch(dial);
+        else
+            dial_advance(dial, wanted_gpus(quotas, quota_of(dial)));
+    }
+}
+
+static int64_t static_gpus(const struct config *config, const struct config_cluster *cluster)
+{
+    int64_t gpus = 0;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == cluster)
+            gpus += config->pools[i].static_nodes * config->pools[i].reservation->gpus_per_node;
+    return gpus;
+}
+
+int quotas_allow_leaving(const struct quotas *quotas, const struct config_cluster *cluster,
+                         struct error *err)
+{
+    for (size_t i = 0; i < quotas->count; i++) {
+        const struct dial *dial = &quotas->dials[i];
+        const struct config_quota *quota = quota_of(dial);
+        int64_t holds = static_gpus(quotas->service->config, cluster);
+
+        if (dial->cluster != cluster || !quota->is_reserved)
+            continue;
+        if (dial->value < 0)
+            return error_set(err, ERROR_DENIED, "quota %s of %s is not known: %s", quota->name,
+                             cluster->name,
+                             dial->trouble[0] != '\0' ? dial->trouble : "it is being read");
+        if (dial->value > holds)
+            return error_set(err, ERROR_DENIED,
+                             "ClusterQueue %s of %s reserves %lld GPUs of flavor %s, and the "
+                             "static nodes have %lld: lower it, or make more nodes static",
+                             quota->cluster_queue, cluster->name, (long long)dial->value,
+                             quota->flavor, (long long)holds);
+    }
+    return 0;
+}
+
+int quotas_allow_drain(const struct quotas *quotas, const struct config_cluster *cluster,
+                       struct error *err)
+{
+    for (size_t i = 0; i < quotas->count; i++) {
+        const struct dial *dial = &quotas->dials[i];
+
+        if (dial->cluster != cluster || quota_of(dial)->is_reserved)
+            continue;
+        if (dial->wanted < 0 || dial->value < 0 || dial->value > dial->wanted)
+            return error_set(err, ERROR_TRANSIENT, "quota %s to shrink to %lld GPUs%s%s",
+                             quota_of(dial)->name, (long long)dial->wanted,
+                             dial->trouble[0] != '\0' ? ": " : "", dial->trouble);
+    }
+    return 0;
+}
+
+json_t *quotas_describe(const struct quotas *quotas)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < quotas->count; i++) {
+        const struct dial *dial = &quotas->dials[i];
+        const struct config_quota *quota = quota_of(dial);
+
+        json_array_append_new(
+            rows, json_make("{ss ss ss ss so so sb ss}", "quota", quota->name, "cluster",
+                            dial->cluster->name, "cluster_queue", quota->cluster_queue, "flavor",
+                            quota->flavor, "gpus",
+                            dial->value < 0 ? json_null() : json_integer((json_int_t)dial->value),
+                            "wanted_gpus",
+                            dial->wanted < 0 ? json_null() : json_integer((json_int_t)dial->wanted),
+                            "is_reserved", (int)quota->is_reserved, "trouble", dial->trouble));
+    }
+    return rows;
+}

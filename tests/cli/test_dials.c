@@ -1,0 +1,311 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Replicas and quotas: set in the right order with the nodes, and left to others who turn them.
+ */
+#include "base/log.h"
+#include "clusters/kueue.h"
+#include "tests/cli/small_world.h"
+
+#include <string.h>
+
+static const char hpa_path[] = "/apis/autoscaling/v2/namespaces/serving/horizontalpodautoscalers/"
+                               "web";
+static const char queue_path[] = "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/shared";
+static const char quota[] = "quotas:\n  shared: {cluster: research-a, cluster_queue: shared,"
+                            " flavor: ephemeral, fixed_gpus: 8}\n";
+
+static int replicas_of(struct rehearsal *rehearsal)
+{
+    return simulator_replicas(rehearsal->simulator, "prod-a", "serving", "chat-2x");
+}
+
+/* The trouble of the only workload, as the status shows it; the caller frees it. */
+static char *trouble_of(struct rehearsal *rehearsal, const char *list)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    const json_t *row = json_array_get(json_object_get(status, list), 0);
+
+    return mem_copy_chars(json_text_or(row, "trouble", "(none)"));
+}
+
+static void expect_trouble(struct rehearsal *rehearsal, const char *list, const char *want)
+{
+    owned(chars) char *trouble = trouble_of(rehearsal, list);
+
+    if (!strstr(trouble, want))
+        fail_msg("wanted \"%s\", got \"%s\"", want, trouble);
+}
+
+static void put_hpa(struct rehearsal *rehearsal, int least, bool is_of_keda)
+{
+    owned(json) json_t *hpa = json_make(
+        "{s:{s:[{s:s, s:s}]}, s:{s:{s:s, s:s}, s:i}}", "metadata", "ownerReferences", "kind",
+        is_of_keda ? "ScaledObject" : "Thing", "name", "chat-demand", "spec", "scaleTargetRef",
+        "kind", "Deployment", "name", "chat-2x", "minReplicas", least);
+
+    simulator_put_object(rehearsal->simulator, "prod-a", hpa_path, hpa);
+}
+
+/* Replicas follow the nodes that are ready, and not the clock alone; what leaves, leaves first. */
+static void replicas_grow_with_nodes_and_shrink_before_them(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    bool is_between = false;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6); /* 36 replicas by day, 20 by night; a node holds four */
+    for (int i = 0; i < 118; i++) {
+        rehearsal_run(rehearsal, MINUTE_MS);
+        assert_true(replicas_of(rehearsal) <= 4 * nodes_of(rehearsal, "prod-a-east"));
+        is_between |= replicas_of(rehearsal) > 20 && replicas_of(rehearsal) < 36;
+    }
+    assert_true(is_between);
+    assert_int_equal(replicas_of(rehearsal), 36);
+    while (nodes_of(rehearsal, "prod-a-east") == 10)
+        rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(replicas_of(rehearsal), 20);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 6);
+}
+
+/* A window begins whatever became of its nodes: what has no room waits in the cluster. */
+static void a_window_that_begins_wants_all_its_replicas(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
+        folder, 1, "stockouts: [ { zone: us-east5-a, from: 0s, to: 6h } ]\n");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 117 * MINUTE_MS);
+    assert_true(replicas_of(rehearsal) < 36);
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_int_equal(replicas_of(rehearsal), 36);
+}
+
+static void an_autoscaler_that_nobody_told_us_of_is_left_alone(void **state)
+{
+    static const struct {
+        bool is_of_keda;
+        const char *says;
+    } rows[] = {
+        { false, "HorizontalPodAutoscaler web scales chat-2x: set keeps: hpa and autoscaler: web" },
+        { true, "ScaledObject chat-demand scales chat-2x: set keeps: keda and autoscaler: "
+                "chat-demand" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+
+        put_hpa(rehearsal, 4, rows[i].is_of_keda);
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 6, 4);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(replicas_of(rehearsal), 20);
+        expect_trouble(rehearsal, "workloads", rows[i].says);
+        /* and production gives no node away whose replicas it could not take down */
+        assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 6);
+    }
+}
+
+static void the_least_of_an_autoscaler_is_kept(void **state)
+{
+    static const struct {
+        const char *more;
+        const char *path;
+        const char *value;
+    } rows[] = {
+        { ", keeps: hpa, autoscaler: web",
+          "/apis/autoscaling/v2/namespaces/serving/horizontalpodautoscalers/web",
+          "spec/minReplicas" },
+        { ", keeps: keda", "/apis/keda.sh/v1alpha1/namespaces/serving/scaledobjects/chat-2x",
+          "spec/minReplicaCount" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", "",
+                                                                            rows[i].more);
+        owned(json) json_t *object = json_make("{s:{s:i}}", "spec", "other", 7);
+        const json_t *now;
+
+        simulator_put_object(rehearsal->simulator, "prod-a", rows[i].path, object);
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 5, 5);
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+        now = simulator_object(rehearsal->simulator, "prod-a", rows[i].path);
+        assert_int_equal(json_int_or(now, rows[i].value, -1), 16);
+        assert_int_equal(json_int_or(now, "spec/other", -1), 7);
+        assert_int_equal(replicas_of(rehearsal), 20); /* that is the autoscaler's */
+    }
+}
+
+static void who_sets_it_back_twice_wins_and_is_named(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    struct error err;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 4); /* night: 12 replicas */
+    for (int i = 0; i < 2; i++) {
+        rehearsal_run(rehearsal, 3 * MINUTE_MS);
+        assert_int_equal(replicas_of(rehearsal), 12);
+        simulator_set_replicas(rehearsal->simulator, "prod-a", "serving", "chat-2x", 20,
+                               "argocd-controller");
+    }
+    rehearsal_run(rehearsal, 20 * MINUTE_MS);
+    assert_int_equal(replicas_of(rehearsal), 20);
+    expect_trouble(rehearsal, "workloads", "argocd-controller set it back 2 times");
+
+    /* A restart does not begin the fight anew. */
+    rehearsal_kill(rehearsal);
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(replicas_of(rehearsal), 20);
+
+    /* Another number is wanted: a new try. */
+    apply(rehearsal, 6, 5);
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    assert_int_equal(replicas_of(rehearsal), 16);
+}
+
+static void put_queue(struct rehearsal *rehearsal, int gpus)
+{
+    owned(json) json_t *queue = json_make(
+        "{s:{}, s:{s:s, s:[{s:[s, s], s:[{s:s, s:[{s:s, s:i}]}, {s:s, s:[{s:s, s:s}, {s:s, s:i}]}]}"
+        "]}}",
+        "metadata", "spec", "cohort", "all", "resourceGroups", "coveredResources", "cpu",
+        "nvidia.com/gpu", "flavors", "name", "static", "resources", "name", "nvidia.com/gpu",
+        "nominalQuota", 8, "name", "ephemeral", "resources", "name", "cpu", "nominalQuota", "100",
+        "name", "nvidia.com/gpu", "nominalQuota", gpus);
+
+    simulator_put_object(rehearsal->simulator, "research-a", queue_path, queue);
+}
+
+static int quota_of(struct rehearsal *rehearsal)
+{
+    const json_t *queue = simulator_object(rehearsal->simulator, "research-a", queue_path);
+    int64_t gpus = -1;
+    struct error err = { 0 };
+
+    if (kueue_quota(queue, "ephemeral", "nvidia.com/gpu", &gpus, &err) < 0)
+        fail_msg("%s", err.text);
+    return (int)gpus;
+}
+
+static bool is_drained(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *answer = service_transfers(rehearsal->service, false);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "transfers"), i, row)
+    {
+        if (!text_equal(json_text_or(row, "step", ""), "announce") &&
+            !text_equal(json_text_or(row, "step", ""), "hold") &&
+            !text_equal(json_text_or(row, "step", ""), "cordon"))
+            return true;
+    }
+    return false;
+}
+
+/* Ten nodes, one of them static; four leave for the day. */
+static void a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", quota, "");
+    const json_t *queue;
+
+    (void)state;
+    put_queue(rehearsal, 3);
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_int_equal(quota_of(rehearsal), 8 + 9 * 8);
+    queue = simulator_object(rehearsal->simulator, "research-a", queue_path);
+    assert_string_equal(json_text_or(queue, "spec/cohort", ""), "all");
+
+    apply(rehearsal, 10, 6);
+    while (!is_drained(rehearsal))
+        rehearsal_run(rehearsal, 10 * SECOND_MS);
+    assert_int_equal(quota_of(rehearsal), 8 + 5 * 8);
+    rehearsal_run(rehearsal, 12 * HOUR_MS);
+    for (int i = 0; i < 90; i++) {
+        int nodes = nodes_of(rehearsal, "research-a-east");
+
+        assert_true(quota_of(rehearsal) <= 8 + (nodes - 1) * 8);
+        rehearsal_run(rehearsal, MINUTE_MS);
+    }
+    assert_int_equal(quota_of(rehearsal), 8 + 9 * 8);
+    expect_rest(rehearsal, 6);
+}
+
+/* The queue cannot be read: nodes that nobody may drain are not kept closed for ever. */
+static void a_quota_that_cannot_be_set_keeps_its_nodes(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", quota, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 3 * HOUR_MS);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 10);
+    expect_trouble(rehearsal, "quotas", "NotFound");
+}
+
+static void what_is_reserved_has_to_fit_the_static_nodes(void **state)
+{
+    static const struct {
+        int gpus;
+        int nodes; /* of research, at nine */
+    } rows[] = { { 8, 6 }, { 9, 10 } };
+    static const char reserved[] = "quotas:\n  promised: {cluster: research-a, cluster_queue: "
+                                   "shared, flavor: ephemeral, reserved: true}\n";
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", reserved,
+                                                                            "");
+        owned(json) json_t *status = NULL;
+        owned(chars) char *text = NULL;
+
+        put_queue(rehearsal, rows[i].gpus);
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 10, 6);
+        rehearsal_run(rehearsal, 178 * MINUTE_MS);
+        assert_int_equal(nodes_of(rehearsal, "research-a-east"), rows[i].nodes);
+        assert_int_equal(quota_of(rehearsal), rows[i].gpus);
+        status = service_status(rehearsal->service);
+        text = json_print(json_object_get(status, "warnings"));
+        assert_int_equal(strstr(text, "reserves 9 GPUs of flavor ephemeral, and the static nodes "
+                                      "have 8") != NULL,
+                         rows[i].gpus == 9);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replicas_grow_with_nodes_and_shrink_before_them),
+        cmocka_unit_test(a_window_that_begins_wants_all_its_replicas),
+        cmocka_unit_test(an_autoscaler_that_nobody_told_us_of_is_left_alone),
+        cmocka_unit_test(the_least_of_an_autoscaler_is_kept),
+        cmocka_unit_test(who_sets_it_back_twice_wins_and_is_named),
+        cmocka_unit_test(a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready),
+        cmocka_unit_test(a_quota_that_cannot_be_set_keeps_its_nodes),
+        cmocka_unit_test(what_is_reserved_has_to_fit_the_static_nodes),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -35,6 +35,12 @@ struct civil_date civil_date_of_day(int64_t day);
 int64_t civil_day(int year, int month, int day);
 int civil_weekday(int64_t day); /* 0 Monday .. 6 Sunday */
 
+/* The first whole second that is not before: what people read has no fraction. */
+static inline struct wall_time wall_whole_second(int64_t ms)
+{
+    return (struct wall_time){ (ms + SECOND_MS - 1) / SECOND_MS * SECOND_MS };
+}
+
 /* "2026-11-17T12:12:05Z", with ".250" where the milliseconds are not zero; "-" for never. */
 const char *wall_format(struct wall_time wall, char out[WALL_TEXT_SIZE]);
 

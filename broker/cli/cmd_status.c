@@ -33,7 +33,8 @@ const char status_text[] =
     "workloads: [{workload, cluster, replicas, wanted_replicas, trouble}],\n"
     "quotas: [{quota, cluster, cluster_queue, flavor, gpus, wanted_gpus, is_reserved, trouble}],\n"
     "holds: {freezes, reclaims}, transfers (as `sluice transfers`), warnings,\n"
-    "lead_p50_s, lead_p95_s, is_lead_learned.  Times are RFC 3339 in UTC.\n"
+    "lead_p50_s, lead_p95_s, is_lead_learned, notice_violations (pods that had to leave with less\n"
+    "notice than promised: 0), emergency_evictions.  Times are RFC 3339 in UTC.\n"
     "State: OK, GROWING, LEAVING, SHORT (production has less than it wants), FROZEN, STALE.\n";
 
 static bool is_degraded(const json_t *status)

@@ -10,8 +10,12 @@
 
 #include <inttypes.h>
 
-/* Time for a production pool's replicas to be gone before its nodes are closed. */
-enum { PRODUCTION_NOTICE_MS = 2 * MINUTE_MS };
+enum {
+    /* Time for a production pool's replicas to be gone before its nodes are closed. */
+    PRODUCTION_NOTICE_MS = 2 * MINUTE_MS,
+    /* Time for the announcement to reach its node: the notice counts from there. */
+    ANNOUNCE_MS = 15 * SECOND_MS,
+};
 
 static struct guard_load load_of(const struct service *service, const struct plan_pool *pool)
 {
@@ -66,12 +70,6 @@ static int64_t room_of(const struct service *service, const struct config_pool *
     return room;
 }
 
-/* People read it on the node: no fraction, and never less than the notice. */
-static struct wall_time whole_second(int64_t ms)
-{
-    return (struct wall_time){ (ms + SECOND_MS - 1) / SECOND_MS * SECOND_MS };
-}
-
 static struct transfer *new_transfer(struct service *service, const struct plan_transfer *wish,
                                      const char *move)
 {
@@ -94,8 +92,9 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     transfer->due = wish->due;
     transfer->departure = now;
     if (!wish->is_emergency)
-        transfer->departure = whole_second(
-            now.ms + (is_research ? service->config->drain.notice_ms : PRODUCTION_NOTICE_MS));
+        transfer->departure = wall_whole_second(
+            now.ms +
+            (is_research ? service->config->drain.notice_ms + ANNOUNCE_MS : PRODUCTION_NOTICE_MS));
     text_copy(transfer->reason, sizeof transfer->reason,
               wish->is_emergency ? "reclaim"
               : is_research      ? "production needs it"

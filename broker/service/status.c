@@ -332,6 +332,10 @@ json_t *service_status(struct service *service)
                        "is_lead_learned", (int)is_lead_learned(service));
     json_object_set_new(status, "quotas", quotas_describe(service->quotas));
     add_margin(status, service);
+    json_object_set_new(status, "notice_violations",
+                        json_integer((json_int_t)service->runner->notices.violations));
+    json_object_set_new(status, "emergency_evictions",
+                        json_integer((json_int_t)service->runner->notices.emergencies));
     json_object_set_new(status, "transfers", describe_transfers(service, false));
     return status;
 }

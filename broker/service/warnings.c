@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
+#include <inttypes.h>
+
 static void add(json_t *rows, const char *sentence)
 {
     json_array_append_new(rows, json_string(sentence));
@@ -34,6 +36,20 @@ static void add_operators(const struct service *service, json_t *rows)
 
             add(rows, line);
         }
+    }
+}
+
+static void add_notices(const struct service *service, json_t *rows)
+{
+    int64_t violations = service->runner->notices.violations;
+
+    if (violations > 0) {
+        owned(chars) char *line = text_format(
+            "%" PRId64 " pod%s had to leave with less notice than was promised: "
+            "sluice events names the transfers",
+            violations, violations == 1 ? "" : "s");
+
+        add(rows, line);
     }
 }
 
@@ -116,6 +132,7 @@ json_t *warnings_describe(const struct service *service)
     add_stale(service, rows);
     if (service->held[0] != '\0')
         add(rows, service->held);
+    add_notices(service, rows);
     add_operators(service, rows);
     add_hosts(service, rows);
     add_troubles(scaler_describe(service->scaler), "workload", rows);

@@ -121,8 +121,8 @@ static void name_object(struct effect *effect, const struct transfer *transfer,
                   effect->kind == EFFECT_CLEAR_NODE ? transfer->node : target->object);
 }
 
-/* Intent and answer are one record; `state` says which it is. */
-static int store(struct effect *effect, const char *state, struct error *err)
+/* Intent and answer are one record; `state` says which it is.  pod: whom the intent is about. */
+static int store(struct effect *effect, const char *state, const struct pod *pod, struct error *err)
 {
     struct runner *runner = effect->runner;
     const struct transfer *transfer = effect->transfer;
@@ -135,6 +135,8 @@ static int store(struct effect *effect, const char *state, struct error *err)
         "request_id", effect->request_id, "generation", effect->generation, "sent",
         effect->sent_count, "outcome", error_kind_name(effect->outcome), "text", effect->text);
 
+    bool is_counted = notice_count(runner, effect, pod, batch);
+
     /* The answer that comes after the transfer's end has nothing left to tell. */
     if (transfer->state != TRANSFER_LIVE)
         journal_remove(batch, "effect", id, effect->rev);
@@ -145,6 +147,7 @@ static int store(struct effect *effect, const char *state, struct error *err)
         return error_context(err, "%s of %s", kind_names[effect->kind], transfer->node);
     }
     effect->rev = transfer->state == TRANSFER_LIVE ? effect->rev + 1 : 0;
+    runner->notices.rev += is_counted;
     return 0;
 }
 
@@ -188,7 +191,7 @@ void effect_answered(struct effect *effect, const struct error *err)
                   FIELD_TEXT("effect", kind_names[effect->kind]),
                   FIELD_TEXT("object", effect->object), FIELD_TEXT("text", err->text));
 
-    if (!runner->is_broken && store(effect, "answered", &failed) < 0)
+    if (!runner->is_broken && store(effect, "answered", NULL, &failed) < 0)
         return;
     runner_wake(runner);
 }
@@ -214,7 +217,7 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
 
     effect->sent_count++;
     name_object(effect, transfer, target);
-    if (store(effect, "intent", &err) < 0)
+    if (store(effect, "intent", target->pod, &err) < 0)
         return effect;
     effect->is_in_flight = true;
     effect_send(effect, target);

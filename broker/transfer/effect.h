@@ -100,5 +100,6 @@ void effect_free(void *effect);
 #define SLUICE_TAINT_STARTING "sluice.dev/starting" /* NoSchedule: not handed over yet */
 #define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
 #define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
+#define SLUICE_NOTE_REASON "sluice.dev/departure-reason"
 #define SLUICE_NOTE_ADDED "sluice.dev/added" /* the keys of others that we set, by spaces */
 #define SLUICE_NOTE_WAS_CORDONED "sluice.dev/was-unschedulable"

@@ -87,6 +87,26 @@ static bool is_marked(const struct node *node, const struct transfer *transfer)
     return text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id);
 }
 
+/* Whether the node tells the departure that is in force. */
+static bool is_told(const struct node *node, const struct transfer *transfer)
+{
+    char departure[WALL_TEXT_SIZE];
+
+    return is_marked(node, transfer) && text_equal(node_annotation(node, SLUICE_NOTE_DEPARTURE),
+                                                   wall_format(transfer->departure, departure));
+}
+
+/* Whose node it is, when it leaves and why. */
+static json_t *notes_of(const struct transfer *transfer)
+{
+    char departure[WALL_TEXT_SIZE];
+    owned(chars) char *reason = text_format("%s (to pool %s)", transfer->reason,
+                                            transfer->target->name);
+
+    return json_make("{ssssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
+                     wall_format(transfer->departure, departure), SLUICE_NOTE_REASON, reason);
+}
+
 /* The snapshot does not show the node: the server itself must say so. */
 static bool is_gone(struct runner *runner, struct transfer *transfer)
 {
@@ -115,27 +135,34 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
     return STEP_DONE;
 }
 
+static void announce(struct runner *runner, struct transfer *transfer, const struct node *node,
+                     int64_t seen_ms)
+{
+    owned(json) json_t *notes = notes_of(transfer);
+    struct effect_target target = {
+        .object = transfer->node_uid,
+        .node = node,
+        .annotations = notes,
+    };
+
+    add_signs(node, notes, NULL);
+    effect_ask(runner, transfer, EFFECT_ANNOUNCE, &target, seen_ms);
+}
+
 enum verdict step_announce(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     int64_t seen_ms;
     enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
-    char departure[WALL_TEXT_SIZE];
-    owned(json) json_t *notes = NULL;
-    struct effect_target target = { .object = transfer->node_uid };
 
-    if (verdict != STEP_DONE)
+    if (verdict != STEP_DONE || transfer->is_emergency)
         return verdict;
-    if (transfer->is_emergency || is_marked(node, transfer))
+    if (is_marked(node, transfer) && notice_begin(runner, transfer) < 0)
+        return STEP_WAIT;
+    if (is_told(node, transfer))
         return STEP_DONE;
-
-    notes = json_make("{ssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
-                      wall_format(transfer->departure, departure));
-    add_signs(node, notes, NULL);
-    target.node = node;
-    target.annotations = notes;
     transfer_wait_for(transfer, "the announcement to show on the node");
-    effect_ask(runner, transfer, EFFECT_ANNOUNCE, &target, seen_ms);
+    announce(runner, transfer, node, seen_ms);
     return STEP_WAIT;
 }
 
@@ -148,13 +175,38 @@ static void wait_for_notice(const struct runner *runner, struct transfer *transf
     const json_t *worst = json_array_get(blockers, 0);
     char departure[WALL_TEXT_SIZE];
 
-    wall_format(transfer->departure, departure);
+    wall_format(notice_end(runner, transfer), departure);
     if (text_equal(json_text_or(worst, "verdict", ""), "never"))
         transfer_wait_for(
             transfer, "the notice to pass, at %s; pod %.160s will have to be forced: %s", departure,
             json_text_or(worst, "pod", ""), json_text_or(worst, "text", ""));
     else
         transfer_wait_for(transfer, "the notice to pass, at %s", departure);
+}
+
+static bool is_over(const struct runner *runner, const struct transfer *transfer)
+{
+    return runner_now(runner).ms >= notice_end(runner, transfer).ms;
+}
+
+/* A move is closed as a whole: it leaves early when all its nodes may, and somebody asked for it.
+ */
+static bool move_is_ready(const struct runner *runner, const struct transfer *transfer)
+{
+    int ready = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *other = runner->transfers.items[i];
+        int count;
+
+        if (other->state != TRANSFER_LIVE || other->is_undoing || other->step > STEP_HOLD ||
+            !text_equal(other->move, transfer->move))
+            continue;
+        if (other->step < STEP_HOLD || !notice_is_waived(runner, other, &count))
+            return false;
+        ready += count;
+    }
+    return ready > 0;
 }
 
 enum verdict step_hold(struct runner *runner, struct transfer *transfer)
@@ -165,8 +217,10 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer)
 
     if (verdict != STEP_DONE)
         return verdict;
-    if (transfer->is_emergency || runner_now(runner).ms >= transfer->departure.ms)
+    if (transfer->is_emergency || is_over(runner, transfer) || move_is_ready(runner, transfer))
         return STEP_DONE;
+    if (!is_told(node, transfer))
+        announce(runner, transfer, node, seen_ms);
     wait_for_notice(runner, transfer);
     return STEP_WAIT;
 }
@@ -185,8 +239,17 @@ static bool move_is_closed(const struct runner *runner, const struct transfer *t
     return true;
 }
 
+/* The drain's deadline is counted from here. */
+static int store_cordoned(struct runner *runner, struct transfer *transfer, const char *event)
+{
+    struct error err;
+
+    transfer->cordoned = runner_now(runner);
+    return runner_store(runner, transfer, event, &err);
+}
+
 /* Jobs that are admitted on a quota that is still too large would land on what is left. */
-static enum verdict may_drain(const struct runner *runner, struct transfer *transfer)
+static enum verdict quotas_let_go(const struct runner *runner, struct transfer *transfer)
 {
     struct error err;
 
@@ -198,27 +261,40 @@ static enum verdict may_drain(const struct runner *runner, struct transfer *tran
                                                                                 : STEP_WAIT;
 }
 
+/* A node that was closed early, because all on it were ready, waits for whoever came in the last
+   moment: they were promised the whole notice. */
+static enum verdict may_drain(struct runner *runner, struct transfer *transfer)
+{
+    int count;
+
+    if (transfer->is_emergency || notice_is_waived(runner, transfer, &count))
+        return STEP_DONE;
+    if (!is_over(runner, transfer)) {
+        wait_for_notice(runner, transfer);
+        return STEP_WAIT;
+    }
+    if (transfer->cordoned.ms < notice_end(runner, transfer).ms &&
+        store_cordoned(runner, transfer, "notice_passed") < 0)
+        return STEP_WAIT;
+    return quotas_let_go(runner, transfer);
+}
+
 enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     int64_t seen_ms;
     enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
-    char departure[WALL_TEXT_SIZE];
     owned(json) json_t *notes = NULL;
     owned(json) json_t *labels = json_object();
     struct effect_target target = { .object = transfer->node_uid };
-    struct error err;
 
     if (verdict != STEP_DONE)
         return verdict;
 
     if (node_annotation(node, SLUICE_NOTE_WAS_CORDONED) && is_marked(node, transfer) &&
         node->is_unschedulable) {
-        if (transfer->cordoned.ms == 0) {
-            transfer->cordoned = runner_now(runner);
-            if (runner_store(runner, transfer, "cordoned", &err) < 0)
-                return STEP_WAIT;
-        }
+        if (transfer->cordoned.ms == 0 && store_cordoned(runner, transfer, "cordoned") < 0)
+            return STEP_WAIT;
         transfer_wait_for(transfer, "the other nodes of move %s to be cordoned", transfer->move);
         return move_is_closed(runner, transfer) ? may_drain(runner, transfer) : STEP_WAIT;
     }
@@ -227,9 +303,9 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
      * it. */
     if (loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS)
         return STEP_UNDO;
-    notes = json_make("{ssssss}", SLUICE_NOTE_TRANSFER, transfer->id, SLUICE_NOTE_DEPARTURE,
-                      wall_format(transfer->departure, departure), SLUICE_NOTE_WAS_CORDONED,
-                      node->is_unschedulable ? "true" : "false");
+    notes = notes_of(transfer);
+    json_object_set_new(notes, SLUICE_NOTE_WAS_CORDONED,
+                        json_string(node->is_unschedulable ? "true" : "false"));
     add_signs(node, notes, labels);
     target.node = node;
     target.annotations = notes;
@@ -270,7 +346,7 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
         return look == NODE_LOOK_STATIC || look == NODE_LOOK_GONE ? STEP_DONE : STEP_WAIT;
     }
 
-    notes = json_make("{snsnsn}", SLUICE_NOTE_TRANSFER, SLUICE_NOTE_DEPARTURE,
+    notes = json_make("{snsnsnsn}", SLUICE_NOTE_TRANSFER, SLUICE_NOTE_DEPARTURE, SLUICE_NOTE_REASON,
                       SLUICE_NOTE_WAS_CORDONED);
     labels = json_object();
     take_back_signs(node, notes, labels);

@@ -452,7 +452,8 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||
-        attempts_load(runner->attempts, world->journal, err) < 0 || effect_load(runner, err) < 0)
+        attempts_load(runner->attempts, world->journal, err) < 0 || notice_load(runner, err) < 0 ||
+        effect_load(runner, err) < 0)
         return NULL;
     runner_wake(runner);
     return steal(&runner);

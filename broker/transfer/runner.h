@@ -14,6 +14,7 @@
 #include "broker/transfer/attempts.h"
 #include "broker/transfer/gate.h"
 #include "broker/transfer/lead_book.h"
+#include "broker/transfer/notice.h"
 #include "broker/transfer/steps.h"
 #include "broker/transfer/transfer.h"
 
@@ -29,6 +30,7 @@ struct runner {
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
     struct lead_book *leads;
     struct attempts *attempts;
+    struct notice_counts notices;
     struct timer *timer;
 
     /* NULL, or: whether the nodes of a move that is closed may be drained yet; err says what is

@@ -31,6 +31,7 @@ struct transfer {
     char id[TRANSFER_ID_SIZE];
     char move[TRANSFER_ID_SIZE]; /* transfers decided together */
     char reason[TRANSFER_REASON_SIZE];
+    char held[TRANSFER_REASON_SIZE]; /* who asked for a later departure, and why; "": nobody */
     enum transfer_state state;
     int step;        /* index into transfer_steps */
     bool is_undoing; /* on the way back from `step` */
@@ -47,6 +48,7 @@ struct transfer {
     char new_instance[64];         /* the machine of this attempt; "" before acquire */
     char new_node[TRANSFER_NAME_SIZE];
     struct wall_time created;
+    struct wall_time announced; /* when the node was first seen with its departure; 0: not yet */
     struct wall_time departure; /* announced: cordon not before */
     struct wall_time due;       /* wanted ready by; 0: no matter when */
     struct wall_time step_began;

@@ -31,6 +31,7 @@ static struct transfer *full_transfer(void)
     text_copy(transfer->id, sizeof transfer->id, "t-0123456789");
     text_copy(transfer->move, sizeof transfer->move, "m-01234567");
     text_copy(transfer->reason, sizeof transfer->reason, "production \"needs\" it");
+    text_copy(transfer->held, sizeof transfer->held, "ada: a checkpoint");
     text_copy(transfer->node, sizeof transfer->node, "node-1");
     text_copy(transfer->node_uid, sizeof transfer->node_uid, "uid-1");
     text_copy(transfer->instance, sizeof transfer->instance, "instance-1");
@@ -42,6 +43,7 @@ static struct transfer *full_transfer(void)
     transfer->target = &pools[0];
     transfer->created.ms = 1700000000001;
     transfer->departure.ms = 1700000000002;
+    transfer->announced.ms = 1700000000007;
     transfer->due.ms = 1700000000003;
     transfer->step_began.ms = 1700000000004;
     transfer->cordoned.ms = 1700000000005;
@@ -81,6 +83,8 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
     assert_ptr_equal(left->target, right->target);
     assert_int_equal(left->created.ms, right->created.ms);
     assert_int_equal(left->departure.ms, right->departure.ms);
+    assert_int_equal(left->announced.ms, right->announced.ms);
+    assert_string_equal(left->held, right->held);
     assert_int_equal(left->due.ms, right->due.ms);
     assert_int_equal(left->step_began.ms, right->step_began.ms);
     assert_int_equal(left->cordoned.ms, right->cordoned.ms);

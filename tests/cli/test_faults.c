@@ -14,6 +14,13 @@ static const char faults[] =
     " stockout: 0.1, slow_boot: 0.1, never_joins: 0.1, no_gpus: 0.05, stuck_pod: 0.1,"
     " watch_gap: 0.02, empty_list: 0.01}\n";
 
+static void expect_notice_was_kept(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+
+    assert_int_equal(json_int_or(status, "notice_violations", -1), 0);
+}
+
 static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -32,6 +39,7 @@ static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
                      16);
     simulator_check_end(rehearsal->simulator);
     assert_int_equal(rehearsal_violations(rehearsal), 0);
+    expect_notice_was_kept(rehearsal);
     *ret_hash = simulator_trace_hash(rehearsal->simulator);
 }
 

@@ -201,6 +201,21 @@ bool sim_kube_create(struct sim_call *call, size_t at)
     return true;
 }
 
+/* A pod of the simulator's own: its job may say something with annotations. */
+static void annotate_pod(struct sim_call *call, struct kube_pod *pod, json_t *metadata)
+{
+    if (json_object_size(metadata) != 1 || !json_is_object(json_at(metadata, "annotations"))) {
+        sim_kube_status(call->answer, 422, "Invalid",
+                        "only the annotations of this pod may change");
+        return;
+    }
+    if (!pod->annotations)
+        pod->annotations = json_object();
+    json_object_update(pod->annotations, json_at(metadata, "annotations"));
+    sim_pod_changed(call->sim, pod, CHANGE_MODIFIED);
+    sim_kube_answer_blob(call, 200, pod->blob);
+}
+
 /* Merge patch of what people change in a pod: labels, annotations and finalizers. */
 void sim_kube_patch_pod(struct sim_call *call, struct kube_pod *pod)
 {
@@ -208,8 +223,12 @@ void sim_kube_patch_pod(struct sim_call *call, struct kube_pod *pod)
 
     if (!sim_kube_is_content(call, "application/merge-patch+json") || !(body = sim_kube_body(call)))
         return;
-    if (!pod->written || json_object_size(body) != 1 || !json_object_get(body, "metadata")) {
+    if (json_object_size(body) != 1 || !json_object_get(body, "metadata")) {
         sim_kube_status(call->answer, 422, "Invalid", "only the metadata of a pod may change");
+        return;
+    }
+    if (!pod->written) {
+        annotate_pod(call, pod, json_object_get(body, "metadata"));
         return;
     }
     json_object_update_recursive(json_at(pod->written, "metadata"),

@@ -162,6 +162,8 @@ static json_t *pod_metadata(const struct simulator *sim, const struct kube_pod *
     json_object_set_new(owner, "controller", json_true());
     json_object_set_new(owner, "blockOwnerDeletion", json_true());
     json_object_set_new(metadata, "labels", labels);
+    if (pod->annotations)
+        json_object_set(metadata, "annotations", pod->annotations);
     json_object_set_new(metadata, "ownerReferences", json_make("[o]", owner));
     if (pod->has_finalizer)
         json_object_set_new(metadata, "finalizers",

@@ -274,6 +274,7 @@ void sim_pod_free(struct actor *actor)
         mem_free(pod->job);
     }
     json_decref(pod->conditions);
+    json_decref(pod->annotations);
     json_decref(pod->written);
     sim_blob_drop(pod->blob);
     mem_free(pod);

@@ -153,8 +153,7 @@ struct kube_pod {
     char node_name[SIM_NAME_SIZE];
     struct job *job;
     struct deployment *deployment;
-    json_t
-        *written; /* metadata and spec as somebody posted them; none of the three: a DaemonSet's */
+    json_t *written; /* as somebody posted it; none of the three: a DaemonSet's */
     enum pod_state state;
     bool is_ready;   /* as the API says */
     bool is_serving; /* as it is */
@@ -168,9 +167,10 @@ struct kube_pod {
     int64_t started_ms;
     int64_t deletion_ms; /* end of its grace, loop time; 0: is not leaving */
     int64_t deletion_grace_s;
-    int64_t work_ms;    /* of a Job: what is left to do once it runs */
-    int64_t stop_ms;    /* when its process ends; 0: not told to */
-    json_t *conditions; /* written by others; NULL: none */
+    int64_t work_ms;     /* of a Job: what is left to do once it runs */
+    int64_t stop_ms;     /* when its process ends; 0: not told to */
+    json_t *conditions;  /* written by others; NULL: none */
+    json_t *annotations; /* of a pod that nobody posted, as somebody patched it; NULL: none */
     struct blob *blob;
 };
 

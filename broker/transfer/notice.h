@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The promise of the notice: between the moment a research node is seen with its departure time on
+ * it and the first of its pods that is asked to leave, the configured notice passes.  Who says that
+ * it is ready may leave sooner; an emergency is announced to nobody.
+ *
+ * The promise is kept by the steps; it is counted here, at each first eviction, whatever step sent
+ * it: evictions that came too soon, which must stay none, and those of emergencies.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/timestamp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct effect;
+struct journal_batch;
+struct node;
+struct pod;
+struct runner;
+struct transfer;
+
+struct notice_counts {
+    int64_t violations;  /* pods of voluntary transfers that were asked to leave too soon */
+    int64_t emergencies; /* pods that left for an emergency */
+    uint64_t rev;
+};
+
+/* A pod with this annotation "true" needs no more time. */
+#define SLUICE_NOTE_READY "sluice.dev/ready-to-leave"
+
+int notice_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
+
+/* The announcement is on the node: notes since when, and moves the departure when that leaves less
+   than the notice.  -1 when the journal failed. */
+int notice_begin(struct runner *runner, struct transfer *transfer)
+    __attribute__((warn_unused_result));
+
+/* When the node's pods may be asked to leave. */
+struct wall_time notice_end(const struct runner *runner, const struct transfer *transfer);
+
+/* Whether no pod that must leave the transfer's node wants the rest of its notice; *ret_count is
+   how many there are. */
+bool notice_is_waived(const struct runner *runner, const struct transfer *transfer, int *ret_count);
+
+/* Adds a first eviction's count to the batch of its intent; whether there was something to count.
+   The caller raises `rev` when the batch is committed. */
+bool notice_count(struct runner *runner, const struct effect *effect, const struct pod *pod,
+                  struct journal_batch *batch);

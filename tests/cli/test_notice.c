@@ -1,0 +1,224 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The promise of the notice, watched by somebody who sees only the cluster: from the moment at
+ * which a node tells its departure to the first pod that is asked to leave it, the whole notice
+ * passes; unless the jobs themselves say that they need no more of it.
+ */
+#include "base/log.h"
+#include "base/map.h"
+#include "broker/service/service_parts.h"
+#include "tests/cli/small_world.h"
+#include "tools/simulator/model.h"
+
+#include <string.h>
+
+enum { NOTICE_MS = 5 * MINUTE_MS, LOOK_MS = 100 };
+
+/* What the watcher knows of a node. */
+struct witness {
+    int64_t told_ms; /* loop time at which the departure was first on it; 0: it is not */
+    int64_t left_ms; /* at which a pod of a job was first asked to leave; 0: none was */
+    char departure[WALL_TEXT_SIZE]; /* as it was told last */
+};
+
+struct watch {
+    struct rehearsal *rehearsal;
+    struct map *nodes; /* "NODE UID" -> struct witness */
+    int evicted;       /* nodes from which somebody had to go */
+    int64_t shortest_ms;
+};
+
+static struct kube_cluster *research(struct rehearsal *rehearsal)
+{
+    for (size_t i = 0; i < rehearsal->simulator->cluster_count; i++)
+        if (!rehearsal->simulator->clusters[i].plan->is_production)
+            return &rehearsal->simulator->clusters[i];
+    fail_msg("there is no research cluster");
+    return NULL;
+}
+
+static bool somebody_leaves(const struct kube_node *node)
+{
+    for (size_t i = 0; i < node->pods.count; i++)
+        if (node->pods.items[i]->job && node->pods.items[i]->deletion_ms > 0)
+            return true;
+    return false;
+}
+
+static void look_at(struct watch *watch, const struct kube_node *node)
+{
+    int64_t now = loop_now(watch->rehearsal->loop);
+    owned(chars) char *key = text_format("%s %s", node->name, node->uid);
+    const char *departure = json_string_value(
+        json_object_get(node->annotations, SLUICE_NOTE_DEPARTURE));
+    struct witness *witness = map_get(watch->nodes, key);
+
+    if (!witness) {
+        witness = mem_new(sizeof *witness);
+        map_set(watch->nodes, key, witness);
+    }
+    if (witness->told_ms == 0 && departure)
+        witness->told_ms = now;
+    if (departure)
+        text_copy(witness->departure, sizeof witness->departure, departure);
+    if (witness->left_ms > 0 || !somebody_leaves(node))
+        return;
+    witness->left_ms = now;
+    watch->evicted++;
+    assert_int_not_equal(witness->told_ms, 0);
+    if (watch->shortest_ms == 0 || now - witness->told_ms < watch->shortest_ms)
+        watch->shortest_ms = now - witness->told_ms;
+}
+
+static void look(struct watch *watch, int64_t duration_ms)
+{
+    for (int64_t ms = 0; ms < duration_ms; ms += LOOK_MS) {
+        void *value;
+
+        for (size_t i = 0; map_next(research(watch->rehearsal)->nodes, &i, NULL, &value);)
+            look_at(watch, value);
+        rehearsal_run(watch->rehearsal, LOOK_MS);
+    }
+}
+
+struct row {
+    const char *label;
+    const char *faults;
+    int refused;           /* patches of nodes that the server refuses first */
+    int64_t kill_after_ms; /* of the announcement; 0: the service lives */
+    int64_t least_ms;      /* what the shortest notice was at least, */
+    int64_t most_ms;       /* and at most */
+};
+
+static void restart(struct rehearsal *rehearsal)
+{
+    struct error err = { 0 };
+
+    rehearsal_kill(rehearsal);
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static int64_t counted(struct rehearsal *rehearsal, const char *key)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+
+    return json_int_or(status, key, -1);
+}
+
+static void play(const struct row *row, uint64_t seed)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, row->faults);
+    owned(map) struct map *nodes = map_new(mem_free);
+    struct watch watch = { .rehearsal = rehearsal, .nodes = nodes };
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    for (int i = 0; i < row->refused; i++)
+        simulator_fault_next(rehearsal->simulator, "http_500", "patch_node");
+    apply(rehearsal, 10, 10); /* four nodes leave at once */
+    if (row->kill_after_ms > 0) {
+        look(&watch, row->kill_after_ms);
+        restart(rehearsal);
+    }
+    look(&watch, 25 * MINUTE_MS);
+    if (watch.evicted == 0 || watch.shortest_ms < row->least_ms || watch.shortest_ms > row->most_ms)
+        fail_msg("%s: %d nodes, the shortest notice was %lld ms", row->label, watch.evicted,
+                 (long long)watch.shortest_ms);
+    assert_int_equal(counted(rehearsal, "notice_violations"), 0);
+    assert_int_equal(counted(rehearsal, "emergency_evictions"), 0);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 10);
+}
+
+/* A look can be LOOK_MS late. */
+static void each_node_had_its_whole_notice(void **state)
+{
+    static const struct row rows[] = {
+        { "all is well", "", 0, 0, NOTICE_MS - LOOK_MS, NOTICE_MS + 30 * SECOND_MS },
+        { "the announcement is refused for minutes", "", 24, 0, NOTICE_MS - LOOK_MS,
+          NOTICE_MS + 5 * MINUTE_MS },
+        { "the service dies before it has seen its announcement", "", 0, 60, NOTICE_MS - LOOK_MS,
+          NOTICE_MS + MINUTE_MS },
+        { "the service dies within the notice", "", 0, 2 * MINUTE_MS, NOTICE_MS - LOOK_MS,
+          NOTICE_MS + MINUTE_MS },
+        { "answers get lost", "faults: {lost_answer: 0.1, http_500: 0.1, watch_gap: 0.05}\n", 0, 0,
+          NOTICE_MS - LOOK_MS, NOTICE_MS + 5 * MINUTE_MS },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (uint64_t seed = 1; seed <= 2; seed++)
+            play(&rows[i], seed);
+}
+
+/* An announcement that comes late moves the departure, on the node and on the board. */
+static void a_late_announcement_moves_the_departure(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 31, "");
+    owned(map) struct map *nodes = map_new(mem_free);
+    struct watch watch = { .rehearsal = rehearsal, .nodes = nodes };
+    int moved = 0;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    for (int i = 0; i < 12; i++)
+        simulator_fault_next(rehearsal->simulator, "http_500", "patch_node");
+    apply(rehearsal, 10, 10);
+    look(&watch, 5 * MINUTE_MS);
+    for (size_t i = 0; i < rehearsal->service->runner->transfers.count; i++) {
+        const struct transfer *transfer = rehearsal->service->runner->transfers.items[i];
+        owned(chars) char *key = text_format("%s %s", transfer->node, transfer->node_uid);
+        const struct witness *witness = map_get(nodes, key);
+        char departure[WALL_TEXT_SIZE];
+
+        assert_non_null(witness);
+        assert_string_equal(witness->departure, wall_format(transfer->departure, departure));
+        moved += transfer->departure.ms > transfer->created.ms + NOTICE_MS + 30 * SECOND_MS;
+    }
+    assert_int_equal(moved, 4);
+}
+
+/* The node as it was before anybody announced anything. */
+static void a_withdrawn_announcement_leaves_no_trace(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 32, "");
+    struct kube_cluster *cluster = research(rehearsal);
+    struct transfer *transfer;
+    struct kube_node *node;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 10);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    transfer = rehearsal->service->runner->transfers.items[0];
+    node = map_get(cluster->nodes, transfer->node);
+    assert_string_equal(json_string_value(json_object_get(node->annotations, SLUICE_NOTE_REASON)),
+                        "production needs it (to pool prod-a-east)");
+    assert_string_equal(json_text_or(json_array_get(node->taints, 0), "key", ""),
+                        SLUICE_TAINT_LEAVING);
+    assert_string_equal(json_text_or(json_array_get(node->taints, 0), "effect", ""),
+                        "PreferNoSchedule");
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(transfers_of(rehearsal, false), 0);
+    assert_int_equal(json_object_size(node->annotations), 0);
+    assert_int_equal(json_array_size(node->taints), 0);
+    assert_false(node->is_unschedulable);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_node_had_its_whole_notice),
+        cmocka_unit_test(a_late_announcement_moves_the_departure),
+        cmocka_unit_test(a_withdrawn_announcement_leaves_no_trace),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

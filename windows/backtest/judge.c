@@ -8,7 +8,7 @@
 #include "windows/backtest/judge.h"
 
 #include "base/array.h"
-#include "windows/servers.h"
+#include "windows/backtest/staff.h"
 
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ struct bench {
     size_t span; /* the first that is not judged */
     struct judge_score *scores;
     struct line lines[DEMAND_CLASSES];
-    struct servers servers;  /* count: those there are now */
+    struct staff staff;
     ARRAY(uint64_t) leaving; /* when those that have to go are done */
     struct random random;
     uint64_t word;
@@ -83,25 +83,22 @@ static int compare_descending(const void *left, const void *right)
 /* Of all that are busy at `tick`, the last to be done stay, as many as there are servers. */
 static void change_servers(struct bench *bench, uint64_t tick)
 {
-    struct servers *servers = &bench->servers;
+    const struct servers *tree = &bench->staff.tree;
     size_t wanted = (size_t)servers_at(bench->plan, slot_at(bench, tick));
     ARRAY(uint64_t) busy = { 0 };
 
-    for (size_t i = 0; i < servers->count; i++)
-        if (servers->keys[servers->leaves + i] >> servers->bits > tick)
-            *array_add(&busy) = servers->keys[servers->leaves + i] >> servers->bits;
+    for (size_t i = 0; i < tree->count; i++)
+        if (tree->keys[tree->leaves + i] >> tree->bits > tick)
+            *array_add(&busy) = tree->keys[tree->leaves + i] >> tree->bits;
     for (size_t i = 0; i < bench->leaving.count; i++)
         if (bench->leaving.items[i] > tick)
             *array_add(&busy) = bench->leaving.items[i];
-    if (busy.count > 0)
+    if (busy.count > wanted)
         qsort(busy.items, busy.count, sizeof *busy.items, compare_descending);
     bench->leaving.count = 0;
     for (size_t i = wanted; i < busy.count; i++)
         *array_add(&bench->leaving) = busy.items[i];
-    while (busy.count < wanted)
-        *array_add(&busy) = tick; /* free from now on, not before */
-    servers->count = wanted;
-    servers_reset(servers, busy.items, wanted);
+    staff_set(&bench->staff, wanted, busy.items, busy.count < wanted ? busy.count : wanted, tick);
     array_clear(&busy);
 }
 
@@ -114,9 +111,10 @@ static void run_starts(struct bench *bench, uint64_t horizon)
     uint64_t *waits[] = { lines[DEMAND_HIGH].waits.items + lines[DEMAND_HIGH].waits.count,
                           lines[DEMAND_LOW].waits.items + lines[DEMAND_LOW].waits.count };
     const uint64_t *service = arrivals_setup_of(bench->arrivals)->service->ticks;
-    struct servers servers = bench->servers;
+    struct servers servers = bench->staff.tree;
     struct random random = bench->random;
     uint64_t first = servers_first(&servers);
+    uint64_t idle_since = staff_can_grow(&bench->staff) ? bench->staff.idle_since : UINT64_MAX;
     uint64_t word = bench->word;
     unsigned draws = bench->draws;
 
@@ -126,6 +124,13 @@ static void run_starts(struct bench *bench, uint64_t horizon)
         uint64_t start = next > free_at ? next : free_at;
         size_t is_low = *high > start;
 
+        if (start > next && free_at > idle_since) {
+            staff_grow(&bench->staff);
+            servers = bench->staff.tree;
+            first = servers_first(&servers);
+            idle_since = staff_can_grow(&bench->staff) ? idle_since : UINT64_MAX;
+            continue;
+        }
         if (start >= horizon || next == UINT64_MAX)
             break;
         *waits[is_low]++ = start - (is_low ? *low : *high);
@@ -170,9 +175,11 @@ static void begin_segment(struct bench *bench, const struct arrivals_chunk *chun
     const uint64_t *left = arrivals_before(bench->arrivals, chunk->segment, &busy);
 
     bench->origin_ms = demand_time(setup->series, chunk->first).ms;
-    bench->servers.count = (size_t)servers_at(bench->plan, slot_at(bench, 0));
+
+    size_t servers = (size_t)servers_at(bench->plan, slot_at(bench, 0));
+
     bench->leaving.count = 0;
-    servers_reset(&bench->servers, left, busy < bench->servers.count ? busy : bench->servers.count);
+    staff_set(&bench->staff, servers, left, busy < servers ? busy : servers, 0);
     random_seed(&bench->random, arrivals_service_seed(setup, chunk->first));
     bench->draws = 0;
 }
@@ -295,16 +302,6 @@ static void score_spans(struct bench *bench)
     }
 }
 
-/* The most servers at once. */
-static size_t most_servers(const struct judge_plan *plan)
-{
-    int most = 1;
-
-    for (size_t i = 0; i < plan->slots; i++)
-        most = plan->servers[i] > most ? plan->servers[i] : most;
-    return (size_t)most;
-}
-
 static void run_chunks(struct bench *bench)
 {
     uint64_t change = UINT64_MAX;
@@ -333,7 +330,6 @@ void judge(struct arrivals *arrivals, const struct judge_plan *plan,
                            .span_count = count,
                            .scores = ret_scores };
 
-    servers_init(&bench.servers, most_servers(plan));
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         bench.lines[class].marks = mem_new_array(2 * count, sizeof(size_t));
     run_chunks(&bench);
@@ -347,5 +343,5 @@ void judge(struct arrivals *arrivals, const struct judge_plan *plan,
         mem_free(bench.lines[class].marks);
     }
     array_clear(&bench.leaving);
-    servers_clear(&bench.servers);
+    staff_clear(&bench.staff);
 }

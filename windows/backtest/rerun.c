@@ -8,7 +8,7 @@
 #include "windows/backtest/rerun.h"
 
 #include "base/array.h"
-#include "windows/servers.h"
+#include "windows/backtest/staff.h"
 
 struct moment {
     size_t next[DEMAND_CLASSES]; /* who has not started */
@@ -40,7 +40,7 @@ struct rerun {
     int *servers;
     int64_t *violations[DEMAND_CLASSES]; /* one a span, and one for who is in none */
     int64_t *allowed[DEMAND_CLASSES];
-    struct servers tree;
+    struct staff staff;
     struct moment now; /* of the stretch that is played */
     struct done_times leaving;
     size_t changed_first;
@@ -127,7 +127,7 @@ void rerun_free(struct rerun *rerun)
     }
     array_clear(&rerun->now.busy.list);
     array_clear(&rerun->leaving.list);
-    servers_clear(&rerun->tree);
+    staff_clear(&rerun->staff);
     mem_free(rerun->courses);
     mem_free(rerun->servers);
     mem_free(rerun);
@@ -139,19 +139,14 @@ static void set_servers(struct rerun *rerun, size_t slot)
     const struct done_times *busy = &rerun->now.busy;
     size_t wanted = (size_t)servers_at(rerun, slot);
 
-    if (wanted > rerun->tree.leaves || !rerun->tree.keys) {
-        servers_clear(&rerun->tree);
-        servers_init(&rerun->tree, wanted);
-    }
-    rerun->tree.count = wanted;
-    servers_reset(&rerun->tree, busy->list.items,
-                  busy->list.count < wanted ? busy->list.count : wanted);
+    staff_set(&rerun->staff, wanted, busy->list.items,
+              busy->list.count < wanted ? busy->list.count : wanted, slot * STRETCH_SLOT);
     rerun->leaving.list.count = 0;
     for (size_t i = wanted; i < busy->list.count; i++)
         *array_add(&rerun->leaving.list) = busy->list.items[i];
 }
 
-/* Every start in a slot.  An idle server is free since its begin: not before it came. */
+/* Every start in a slot. */
 static void run_starts(struct rerun *rerun, struct course *course, size_t slot)
 {
     uint64_t begin = slot * STRETCH_SLOT;
@@ -159,17 +154,24 @@ static void run_starts(struct rerun *rerun, struct course *course, size_t slot)
     const uint64_t *low = course->requests.at[DEMAND_LOW] + rerun->now.next[DEMAND_LOW];
     const uint64_t *service = course->requests.service + rerun->now.next[DEMAND_HIGH] +
                               rerun->now.next[DEMAND_LOW];
-    struct servers tree = rerun->tree;
+    struct servers tree = rerun->staff.tree;
     uint64_t first = servers_first(&tree);
+    bool can_grow = staff_can_grow(&rerun->staff);
 
     while (tree.count > 0) {
         uint64_t next = *high < *low ? *high : *low;
         uint64_t free_at = servers_free_at(&tree, first);
-        uint64_t ready = free_at > begin ? free_at : begin;
-        uint64_t start = next > ready ? next : ready;
+        uint64_t start = next > free_at ? next : free_at;
         int class = *high > start ? DEMAND_LOW : DEMAND_HIGH;
         const uint64_t **line = class == DEMAND_LOW ? &low : &high;
 
+        if (can_grow && start > next && free_at > begin) {
+            staff_grow(&rerun->staff);
+            tree = rerun->staff.tree;
+            first = servers_first(&tree);
+            can_grow = staff_can_grow(&rerun->staff);
+            continue;
+        }
         if (start >= begin + STRETCH_SLOT || next == UINT64_MAX)
             break;
         course->tried_late[class][*line - course->requests.at[class]] = start - **line >
@@ -183,7 +185,7 @@ static void run_starts(struct rerun *rerun, struct course *course, size_t slot)
 
 static void look_who_is_busy(struct rerun *rerun, uint64_t tick)
 {
-    const struct servers *tree = &rerun->tree;
+    const struct servers *tree = &rerun->staff.tree;
     struct done_times *busy = &rerun->now.busy;
 
     busy->list.count = 0;

@@ -74,6 +74,26 @@ void cluster_try_eviction(struct cluster *cluster, const char *namespace, const 
 void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,
                       const char *uid, const char *message, cluster_done_fn done, void *context);
 
+/* What a node tells whoever looks at its status (KEP-5683): its conditions of these types become
+   True with the message, the others of ours False; marks as in struct node.  A new node of the same
+   name is not told what the old one was. */
+void cluster_tell_node(struct cluster *cluster, const char *name, const char *uid, unsigned marks,
+                       const char *message, cluster_done_fn done, void *context);
+
+/* An event about an object, for `kubectl describe`.  The name makes a repeat an ERROR_CONFLICT. */
+struct kube_event {
+    const char *name;
+    const char *kind;      /* "Node" or "Pod" */
+    const char *namespace; /* of the object; "" for a node */
+    const char *object;
+    const char *uid;
+    const char *reason;
+    const char *message;
+    bool is_warning;
+};
+void cluster_post_event(struct cluster *cluster, const struct kube_event *event,
+                        cluster_done_fn done, void *context);
+
 /* DELETE with UID precondition.  grace_s 0 removes the object at once: only after the machine is
    proven gone. */
 void cluster_delete_pod(struct cluster *cluster, const char *namespace, const char *name,

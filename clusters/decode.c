@@ -45,6 +45,7 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
         field_condition(object, "Ready", "True", &node->is_ready, err) < 0 ||
         field_condition(object, "Ready", "Unknown", &node->is_silent, err) < 0 ||
         field_troubles(object, &node->troubles, err) < 0 ||
+        field_marks(object, &node->marks, err) < 0 ||
         field_gpus(object, "status/allocatable", &node->gpus, err) < 0)
         return -1;
 

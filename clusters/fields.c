@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "clusters/snapshot.h"
 
 #include <limits.h>
 #include <string.h>
@@ -141,5 +142,37 @@ int field_troubles(const json_t *object, const char **ret_copy, struct error *er
                  json_text_or(condition, "reason", "no reason given"));
     }
     *ret_copy = shared_text_new(troubles->chars, troubles->length);
+    return 0;
+}
+
+const char *node_mark_name(int mark)
+{
+    static const char *const names[NODE_MARK_COUNT] = {
+        [NODE_MARK_PLANNED] = "MaintenancePlanned",
+        [NODE_MARK_DRAINING] = "DrainInProgress",
+        [NODE_MARK_DRAINED] = "Drained",
+    };
+
+    return names[mark];
+}
+
+int field_marks(const json_t *object, unsigned *ret_marks, struct error *err)
+{
+    json_t *conditions = NULL;
+    if (json_find_array(object, "status/conditions", &conditions, err) < 0)
+        return -1;
+
+    size_t at = 0;
+    const json_t *condition = NULL;
+    *ret_marks = 0;
+    json_array_foreach(conditions, at, condition)
+    {
+        if (!text_equal(json_text_or(condition, "status", ""), "True") ||
+            !text_equal(json_text_or(condition, "reason", ""), NODE_MARK_REASON))
+            continue;
+        for (int i = 0; i < NODE_MARK_COUNT; i++)
+            if (text_equal(json_text_or(condition, "type", ""), node_mark_name(i)))
+                *ret_marks |= 1u << i;
+    }
     return 0;
 }

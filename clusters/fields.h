@@ -36,6 +36,10 @@ int field_map(const json_t *object, const char *path, packed_filter_fn is_wanted
 int field_troubles(const json_t *object, const char **ret_copy, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The bits of struct node's `marks`. */
+int field_marks(const json_t *object, unsigned *ret_marks, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* Whether the condition of that type has that status ("True"). */
 int field_condition(const json_t *object, const char *type, const char *status, bool *ret_is,
                     struct error *err) __attribute__((warn_unused_result));

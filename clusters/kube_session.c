@@ -92,7 +92,7 @@ static void on_late(void *context)
 
 static bool is_mutation(enum kube_verb verb)
 {
-    return verb == KUBE_PATCH || verb == KUBE_EVICT || verb == KUBE_DELETE;
+    return verb == KUBE_PATCH || verb == KUBE_EVICT || verb == KUBE_CREATE || verb == KUBE_DELETE;
 }
 
 static enum http_method method_of(enum kube_verb verb)
@@ -101,6 +101,7 @@ static enum http_method method_of(enum kube_verb verb)
     case KUBE_PATCH:
         return HTTP_PATCH;
     case KUBE_EVICT:
+    case KUBE_CREATE:
         return HTTP_POST;
     case KUBE_DELETE:
         return HTTP_DELETE;

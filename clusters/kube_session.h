@@ -24,6 +24,7 @@ enum kube_verb {
     KUBE_STREAM, /* a watch, or a list as it comes: on_chunk gets the body of a 200 */
     KUBE_PATCH,
     KUBE_EVICT,
+    KUBE_CREATE,
     KUBE_DELETE, /* "it is gone" is a success */
 };
 

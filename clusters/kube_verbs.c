@@ -39,6 +39,14 @@ static void send_read(struct cluster *cluster, const char *target, int64_t timeo
     kube_send(cluster_session(cluster), &call, done, context);
 }
 
+static const char *time_of(struct cluster *cluster, char out[WALL_TEXT_SIZE])
+{
+    struct wall_time wall = loop_wall(kube_world(cluster_session(cluster))->loop);
+
+    wall.ms -= wall.ms % SECOND_MS; /* the API's times have whole seconds */
+    return wall_format(wall, out);
+}
+
 void cluster_patch_node(struct cluster *cluster, const char *name, const json_t *merge_patch,
                         cluster_done_fn done, void *context)
 {
@@ -90,14 +98,12 @@ void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char
                       const char *uid, const char *message, cluster_done_fn done, void *context)
 {
     char now[WALL_TEXT_SIZE];
-    struct wall_time wall = loop_wall(kube_world(cluster_session(cluster))->loop);
-    wall.ms -= wall.ms % SECOND_MS; /* the API's times have whole seconds */
     owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/status", namespace, name);
     owned(json)
         json_t *body = json_make("{s:{s:s}, s:{s:[{s:s, s:s, s:s, s:s, s:s}]}}", "metadata", "uid",
                                  uid, "status", "conditions", "type", "DisruptionTarget", "status",
                                  "True", "reason", "DeletionByCapacityBroker", "message", message,
-                                 "lastTransitionTime", wall_format(wall, now));
+                                 "lastTransitionTime", time_of(cluster, now));
     struct kube_call call = {
         .verb = KUBE_PATCH,
         .priority = HTTP_DRAIN,
@@ -105,6 +111,60 @@ void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char
         .content_type = STRATEGIC_PATCH,
         .body = body,
     };
+    send_change(cluster, &call, done, context);
+}
+
+void cluster_tell_node(struct cluster *cluster, const char *name, const char *uid, unsigned marks,
+                       const char *message, cluster_done_fn done, void *context)
+{
+    char now[WALL_TEXT_SIZE];
+    owned(chars) char *target = url_format("/api/v1/nodes/%s/status", name);
+    json_t *conditions = json_array();
+    owned(json) json_t *body = json_make("{s:{s:s}, s:{s:o}}", "metadata", "uid", uid, "status",
+                                         "conditions", conditions);
+    struct kube_call call = {
+        .verb = KUBE_PATCH,
+        .priority = HTTP_POLL,
+        .target = target,
+        .content_type = STRATEGIC_PATCH,
+        .body = body,
+    };
+
+    time_of(cluster, now);
+    for (int i = 0; i < NODE_MARK_COUNT; i++)
+        json_array_append_new(conditions,
+                              json_make("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", node_mark_name(i),
+                                        "status", marks & (1u << i) ? "True" : "False", "reason",
+                                        NODE_MARK_REASON, "message", message, "lastTransitionTime",
+                                        now, "lastHeartbeatTime", now));
+    send_change(cluster, &call, done, context);
+}
+
+void cluster_post_event(struct cluster *cluster, const struct kube_event *event,
+                        cluster_done_fn done, void *context)
+{
+    char now[WALL_TEXT_SIZE];
+    const char *namespace = event->namespace[0] ? event->namespace : "default";
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/events", namespace);
+    json_t *about = json_make("{s:s, s:s, s:s, s:s}", "apiVersion", "v1", "kind", event->kind,
+                              "name", event->object, "uid", event->uid);
+    owned(json) json_t *body = json_make(
+        "{s:s, s:s, s:{s:s, s:s}, s:o, s:s, s:s, s:s, s:i, s:{s:s}}", "apiVersion", "v1", "kind",
+        "Event", "metadata", "name", event->name, "namespace", namespace, "involvedObject", about,
+        "reason", event->reason, "message", event->message, "type",
+        event->is_warning ? "Warning" : "Normal", "count", 1, "source", "component", "sluice");
+    struct kube_call call = {
+        .verb = KUBE_CREATE,
+        .priority = HTTP_POLL,
+        .target = target,
+        .body = body,
+    };
+
+    time_of(cluster, now);
+    json_object_set_new(body, "firstTimestamp", json_string(now));
+    json_object_set_new(body, "lastTimestamp", json_string(now));
+    if (event->namespace[0])
+        json_object_set_new(about, "namespace", json_string(event->namespace));
     send_change(cluster, &call, done, context);
 }
 

@@ -20,6 +20,13 @@ struct budget;
 struct index;
 struct shared_pool;
 
+/* Conditions of a node that tell that it will leave; ours have this reason. */
+enum { NODE_MARK_PLANNED, NODE_MARK_DRAINING, NODE_MARK_DRAINED, NODE_MARK_COUNT };
+#define NODE_MARK_REASON "SluiceTransfer"
+
+/* "MaintenancePlanned", "DrainInProgress", "Drained". */
+const char *node_mark_name(int mark);
+
 /* The texts of nodes and pods are shared_text, the maps of texts packed. */
 struct node {
     const char *name;
@@ -30,6 +37,7 @@ struct node {
     bool is_ready;   /* condition Ready is True */
     bool is_silent;  /* it is Unknown: the kubelet does not answer any more */
     bool is_leaving; /* metadata.deletionTimestamp is set */
+    unsigned marks;  /* bits 1 << NODE_MARK_...: the conditions of ours that are True */
     int gpus;        /* status.allocatable of the GPU resource */
     struct wall_time created;
     const char *troubles; /* conditions that are not as on a healthy node, for people: "Ready is

@@ -22,6 +22,7 @@ static void tick(void *context)
 
     service->planned_ms = loop_now(service->world->loop);
     service_advance(service);
+    notices_advance(service->notices);
     timer_set(service->timer, TICK_MS);
 }
 
@@ -62,6 +63,7 @@ static int load(struct service *service, struct error *err)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);
     service->quotas = quotas_new(service);
+    service->notices = notices_new(service);
     service->runner->may_drain = may_drain;
     service->runner->may_drain_context = service;
     if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
@@ -100,6 +102,7 @@ void service_close(struct service *service)
     fleet_close(service->fleet); /* first: it cancels what could still call back */
     scaler_free(service->scaler);
     quotas_free(service->quotas);
+    notices_free(service->notices);
     runner_close(service->runner);
     guard_clear(&service->guard);
     reclaims_clear(service);

@@ -9,6 +9,7 @@
 #include "broker/planning/targets.h"
 #include "broker/service/gangs.h"
 #include "broker/service/losses.h"
+#include "broker/service/notices.h"
 #include "broker/service/service.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
@@ -34,6 +35,7 @@ struct service {
     struct guard guard;
     struct runner *runner;
     struct scaler *scaler;
+    struct notices *notices;
     struct quotas *quotas;
     struct map *book;          /* window -> struct schedule, in force */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */

@@ -216,6 +216,7 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
         return effect; /* the runner says why */
 
     effect->sent_count++;
+    effect->grace_s = target->grace_s;
     name_object(effect, transfer, target);
     if (store(effect, "intent", target->pod, &err) < 0)
         return effect;

@@ -48,6 +48,7 @@ struct effect {
     char request_id[40]; /* UUID, the same until a definite failure */
     int generation;      /* definite failures so far */
     int sent_count;
+    int64_t grace_s; /* what a delete of this process gave its pod */
     bool is_in_flight;
     enum error_kind outcome; /* of the last answer; ERROR_NONE: it was accepted */
     char text[256];

@@ -181,6 +181,37 @@ static void a_late_announcement_moves_the_departure(void **state)
     assert_int_equal(moved, 4);
 }
 
+static const json_t *condition_of(const struct kube_node *node, const char *type)
+{
+    const json_t *condition;
+    size_t i;
+
+    json_array_foreach(node->conditions, i, condition)
+    {
+        if (text_equal(json_text_or(condition, "type", ""), type))
+            return condition;
+    }
+    return NULL;
+}
+
+static bool is_true(const struct kube_node *node, const char *type)
+{
+    return text_equal(json_text_or(condition_of(node, type), "status", ""), "True");
+}
+
+/* Events of this reason that the cluster was sent. */
+static int events_of(struct kube_cluster *cluster, const char *reason)
+{
+    const char *path;
+    void *value;
+    int count = 0;
+
+    for (size_t i = 0; map_next(cluster->objects, &i, &path, &value);)
+        count += strncmp(path, "events/", 7) == 0 &&
+                 text_equal(json_text_or(value, "reason", ""), reason);
+    return count;
+}
+
 /* The node as it was before anybody announced anything. */
 static void a_withdrawn_announcement_leaves_no_trace(void **state)
 {
@@ -208,6 +239,74 @@ static void a_withdrawn_announcement_leaves_no_trace(void **state)
     assert_int_equal(json_object_size(node->annotations), 0);
     assert_int_equal(json_array_size(node->taints), 0);
     assert_false(node->is_unschedulable);
+    assert_non_null(condition_of(node, "MaintenancePlanned"));
+    assert_false(is_true(node, "MaintenancePlanned"));
+    assert_int_equal(events_of(cluster, "DepartureWithdrawn"), 4);
+}
+
+/* What `kubectl describe node` shows, from the announcement to the end. */
+static void the_node_tells_where_it_stands(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 33, "");
+    struct kube_cluster *cluster = research(rehearsal);
+    char departure[WALL_TEXT_SIZE];
+    char name[TRANSFER_NAME_SIZE];
+    const struct transfer *transfer;
+    const struct kube_node *node;
+    bool was_draining = false;
+    bool was_drained = false;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 10);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    transfer = rehearsal->service->runner->transfers.items[0];
+    text_copy(name, sizeof name, transfer->node);
+    node = map_get(cluster->nodes, name);
+    assert_true(is_true(node, "MaintenancePlanned"));
+    assert_false(is_true(node, "DrainInProgress"));
+    assert_non_null(strstr(json_text_or(condition_of(node, "MaintenancePlanned"), "message", ""),
+                           wall_format(transfer->departure, departure)));
+    assert_int_equal(events_of(cluster, "DepartureAnnounced"), 4);
+    assert_true(events_of(cluster, "NodeLeaves") > 0);
+
+    restart(rehearsal); /* and tells nothing twice */
+    for (int i = 0; i < 30 * 60; i++) {
+        rehearsal_run(rehearsal, SECOND_MS);
+        node = map_get(cluster->nodes, name);
+        if (!node)
+            break;
+        was_draining |= is_true(node, "DrainInProgress");
+        was_drained |= is_true(node, "Drained") && !is_true(node, "DrainInProgress");
+    }
+    assert_true(was_draining);
+    assert_true(was_drained);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(events_of(cluster, "DepartureAnnounced"), 4);
+    assert_int_equal(events_of(cluster, "DepartureBegins"), 4);
+    assert_int_equal(events_of(cluster, "DepartureDrained"), 4);
+    expect_rest(rehearsal, 10);
+}
+
+/* Neither permission is needed to move anything, and a lack of it is not asked about for ever. */
+static void nothing_waits_for_a_courtesy(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 34, "");
+    struct kube_cluster *cluster = research(rehearsal);
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    for (int i = 0; i < 1000; i++) {
+        simulator_fault_next(rehearsal->simulator, "http_500", "patch_node_status");
+        simulator_fault_next(rehearsal->simulator, "http_500", "create_event");
+    }
+    apply(rehearsal, 10, 10);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(events_of(cluster, "DepartureAnnounced"), 0);
+    assert_true(*(uint64_t *)map_get(rehearsal->simulator->verbs, "create_event") < 200);
+    expect_rest(rehearsal, 10);
 }
 
 int main(void)
@@ -216,6 +315,8 @@ int main(void)
         cmocka_unit_test(each_node_had_its_whole_notice),
         cmocka_unit_test(a_late_announcement_moves_the_departure),
         cmocka_unit_test(a_withdrawn_announcement_leaves_no_trace),
+        cmocka_unit_test(the_node_tells_where_it_stands),
+        cmocka_unit_test(nothing_waits_for_a_courtesy),
     };
 
     mem_setup();

@@ -159,6 +159,9 @@ static void answer_node_status(struct sim_call *call, const char *name)
 {
     struct kube_node *node = map_get(call->cluster->nodes, name);
 
+    call->verb = "patch_node_status";
+    if (sim_call_fault(call))
+        return;
     if (node)
         sim_kube_patch_node_status(call, node);
     else

@@ -25,6 +25,12 @@ static void exists(struct sim_call *call, const char *what, const char *name)
     sim_kube_status(call->answer, 409, "AlreadyExists", "%s \"%s\" already exists", what, name);
 }
 
+static bool refuse(struct sim_call *call, int code, const char *reason, const char *what)
+{
+    sim_kube_status(call->answer, code, reason, "%s", what);
+    return false;
+}
+
 /* A name that an API server would take; otherwise it is answered. */
 static bool is_name_right(struct sim_call *call, const char *what, const char *name)
 {
@@ -178,6 +184,34 @@ static void post_node(struct sim_call *call)
                          ((struct kube_node *)map_get(call->cluster->nodes, name_of(body)))->blob);
 }
 
+/* A core/v1 Event is checked, kept by its name, and shown to nobody. */
+static void post_event(struct sim_call *call, const char *namespace)
+{
+    owned(json) json_t *body = NULL;
+    owned(chars) char *path = NULL;
+    const json_t *about;
+
+    call->verb = "create_event";
+    if (sim_call_fault(call) || !(body = sim_kube_body(call)) ||
+        !is_name_right(call, "Event", name_of(body)))
+        return;
+    about = json_at(body, "involvedObject");
+    path = text_format("events/%s/%s", namespace, name_of(body));
+    if (!text_equal(json_text_or(body, "kind", ""), "Event") ||
+        !text_equal(json_text_or(body, "metadata/namespace", ""), namespace) ||
+        !json_text_or(body, "reason", NULL) || !json_text_or(body, "type", NULL) ||
+        !json_text_or(about, "kind", NULL) || !json_text_or(about, "name", NULL))
+        refuse(call, 422, "Invalid", "an event names its object, its reason and its type");
+    else if (!text_equal(json_text_or(about, "namespace", "default"), namespace))
+        refuse(call, 422, "Invalid", "involvedObject.namespace does not match the event's");
+    else if (map_get(call->cluster->objects, path))
+        exists(call, "events", name_of(body));
+    else {
+        map_set(call->cluster->objects, path, json_incref(body));
+        sim_answer_json(call->answer, 201, json_incref(body));
+    }
+}
+
 bool sim_kube_create(struct sim_call *call, size_t at)
 {
     char **items = call->path->items + at;
@@ -190,6 +224,8 @@ bool sim_kube_create(struct sim_call *call, size_t at)
         answer_one_namespace(call, items[3]);
     else if (!is_create(call))
         return false;
+    else if (count == 5 && text_equal(items[2], "namespaces") && text_equal(items[4], "events"))
+        post_event(call, items[3]);
     else if (count == 3 && text_equal(items[2], "namespaces"))
         post_namespace(call);
     else if (count == 3 && text_equal(items[2], "nodes"))
@@ -240,6 +276,52 @@ void sim_kube_patch_pod(struct sim_call *call, struct kube_pod *pod)
         sim_pod_remove(call->sim, pod);
 }
 
+static bool conditions_are_right(struct sim_call *call, json_t *conditions)
+{
+    static const char *const known[] = {
+        "type", "status", "reason", "message", "lastHeartbeatTime", "lastTransitionTime"
+    };
+    size_t i, k;
+    json_t *condition, *value;
+    const char *key;
+
+    json_array_foreach(conditions, i, condition)
+    {
+        const char *status = json_text_or(condition, "status", "");
+
+        json_object_foreach(condition, key, value)
+        {
+            for (k = 0; k < COUNT_OF(known) && !text_equal(known[k], key); k++)
+                continue;
+            if (k == COUNT_OF(known) || !json_is_string(value))
+                return refuse(call, 400, "BadRequest", "unknown member of a condition");
+        }
+        if (!json_text_or(condition, "type", NULL) ||
+            (!text_equal(status, "True") && !text_equal(status, "False") &&
+             !text_equal(status, "Unknown")))
+            return refuse(call, 422, "Invalid", "a condition needs a type and a known status");
+    }
+    return true;
+}
+
+/* Strategic merge: conditions go by their type. */
+static void merge_condition(struct kube_node *node, json_t *condition)
+{
+    size_t i;
+    json_t *old;
+
+    if (!node->conditions)
+        node->conditions = json_array();
+    json_array_foreach(node->conditions, i, old)
+    {
+        if (text_equal(json_text_or(old, "type", ""), json_text_or(condition, "type", ""))) {
+            json_object_update(old, condition);
+            return;
+        }
+    }
+    json_array_append_new(node->conditions, json_deep_copy(condition));
+}
+
 /* As a device plugin or a kubelet would: GPUs that come and go, and whether it is Ready. */
 void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node)
 {
@@ -259,12 +341,18 @@ void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node)
         sim_kube_status(call->answer, 422, "Invalid", "status.allocatable: not a quantity");
         return;
     }
+    if (!conditions_are_right(call, json_at(body, "status/conditions")) ||
+        !sim_kube_uid_stays(call, "Node", node->name, node->uid,
+                            json_text_or(body, "metadata/uid", NULL)))
+        return;
     node->gpus = (int)gpus;
     json_array_foreach(json_at(body, "status/conditions"), i, condition)
     {
         if (text_equal(json_text_or(condition, "type", ""), "Ready"))
             sim_node_set_ready(call->sim, node,
                                text_equal(json_text_or(condition, "status", ""), "True"));
+        else
+            merge_condition(node, condition);
     }
     sim_node_changed(call->sim, node, CHANGE_MODIFIED);
     sim_node_review(call->sim, node);

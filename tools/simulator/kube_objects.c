@@ -83,16 +83,22 @@ struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node
     if (node->deletion_ms)
         json_object_set_new(metadata, "deletionTimestamp",
                             json_string(sim_time(sim, node->deletion_ms, changed)));
-    return sim_blob_of(
-        json_make("{s:s, s:s, s:o, s:o, s:{s:o, s:o, s:[o, o], s:{s:s, s:s, s:s, s:s}}}",
-                  "apiVersion", "v1", "kind", "Node", "metadata", metadata, "spec", spec, "status",
-                  "capacity", resources_of(node), "allocatable", resources_of(node), "conditions",
-                  condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
-                            sim_time(sim, node->created_ms, created)),
-                  condition("Ready", status[node->readiness], reason[node->readiness],
-                            sim_time(sim, node->ready_changed_ms, changed)),
-                  "nodeInfo", "machineID", node->uid, "systemUUID", node->uid, "bootID", node->uid,
-                  "kubeletVersion", "v1.33.5"));
+
+    json_t *conditions = json_make(
+        "[o, o]",
+        condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                  sim_time(sim, node->created_ms, created)),
+        condition("Ready", status[node->readiness], reason[node->readiness],
+                  sim_time(sim, node->ready_changed_ms, changed)));
+
+    if (node->conditions)
+        json_array_extend(conditions, node->conditions);
+    return sim_blob_of(json_make("{s:s, s:s, s:o, s:o, s:{s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s}}}",
+                                 "apiVersion", "v1", "kind", "Node", "metadata", metadata, "spec",
+                                 spec, "status", "capacity", resources_of(node), "allocatable",
+                                 resources_of(node), "conditions", conditions, "nodeInfo",
+                                 "machineID", node->uid, "systemUUID", node->uid, "bootID",
+                                 node->uid, "kubeletVersion", "v1.33.5"));
 }
 
 static void add_deletion(const struct simulator *sim, const struct kube_pod *pod, json_t *metadata)

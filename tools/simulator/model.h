@@ -5,8 +5,7 @@
  * the functions by which the parts touch each other.  Nothing outside this folder includes it.
  *
  * What has a future (a machine that boots, a pod that stops) is an actor: the agenda holds its
- * coming events.  An actor that ended is freed when its last event has passed; its `stamp` tells
- * events of an earlier state from those that count.
+ * coming events.  It is freed after its last event; its `stamp` tells old events from new ones.
  */
 #pragma once
 
@@ -124,6 +123,7 @@ struct kube_node {
     json_t *labels;
     json_t *annotations;
     json_t *taints;
+    json_t *conditions; /* written by others, by type; NULL: none */
     bool is_unschedulable;
     bool is_open;  /* the scheduler may use it */
     bool is_alive; /* its kubelet runs */

@@ -349,6 +349,7 @@ void sim_node_free(struct actor *actor)
     json_decref(node->labels);
     json_decref(node->annotations);
     json_decref(node->taints);
+    json_decref(node->conditions);
     array_clear(&node->pods);
     sim_blob_drop(node->blob);
     mem_free(node);

@@ -30,20 +30,21 @@ static bool is_key(const char *item, size_t length, bool needs_slash)
 static int check_list(const struct config *config, const char *key, const char *list,
                       const char *expected, struct error *err)
 {
+    const struct yaml_node *join = yaml_get(yaml_root(config->document), "join");
     bool needs_slash = text_equal(key, "daemons");
+    const char *at = list;
 
-    for (const char *at = list; at && *at != '\0';) {
+    if (!list)
+        return 0;
+    do {
         size_t length = strcspn(at, separators);
 
-        if (!is_key(at, length, needs_slash)) {
-            const struct yaml_node *join = yaml_get(yaml_root(config->document), "join");
-
+        if (!is_key(at, length, needs_slash))
             return yaml_error(err, yaml_get(join, key),
                               "expected %s with commas between them, found \"%s\"", expected, list);
-        }
         at += length;
         at += strspn(at, separators);
-    }
+    } while (*at != '\0');
     return 0;
 }
 

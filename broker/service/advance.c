@@ -32,27 +32,19 @@ static struct guard_load load_of(const struct service *service, const struct pla
     return load;
 }
 
-/* How many nodes may begin a scheduled move to the pool now; 0 with the reason.  What was created
-   in this turn of the loop is of this wave. */
+/* How many nodes may begin a scheduled move to the pool now, with the reason when that is not any
+   number.  What was created in this turn of the loop is of this wave. */
 static int64_t room_of(const struct service *service, const struct config_pool *pool,
                        struct error *err)
 {
-    const struct config_guard *guard = &service->config->guard;
-    const struct route *route = attempts_route(service->runner->attempts, pool);
+    struct attempts *attempts = service->runner->attempts;
     struct wall_time now = loop_wall(service->world->loop);
-    struct wall_time until = route_closed_until(route, guard, now);
-    char text[WALL_TEXT_SIZE];
     int64_t earlier = 0;
     int64_t of_this_wave = 0;
     int64_t room;
 
-    if (until.ms > 0) {
-        error_set(err, ERROR_DENIED,
-                  "no scheduled move to pool %s begins before %s, unless an attempt succeeds: the "
-                  "last %" PRId64 " failed: %.80s",
-                  pool->name, wall_format(until, text), route->failures, route->why);
+    if (attempts_allow(attempts, pool, now, err) < 0)
         return 0;
-    }
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];
 
@@ -61,12 +53,13 @@ static int64_t room_of(const struct service *service, const struct config_pool *
         earlier += transfer->created.ms != now.ms;
         of_this_wave += transfer->created.ms == now.ms;
     }
-    room = route_room(route, guard, earlier, of_this_wave);
-    if (room == 0)
-        error_set(err, ERROR_DENIED,
-                  "moves to pool %s grow by waves: the next begins when the %" PRId64
-                  " nodes under way serve",
-                  pool->name, earlier + of_this_wave);
+    room = route_room(attempts_route(attempts, pool), &service->config->guard, earlier,
+                      of_this_wave);
+    if (room < INT64_MAX)
+        error_set(
+            err, ERROR_DENIED,
+            "moves to pool %s grow by waves: the next begins when the nodes of this one serve",
+            pool->name);
     return room;
 }
 
@@ -119,8 +112,8 @@ static void begin_move(struct service *service, struct survey *survey, const str
     ARRAY(const struct plan_transfer *) wishes = { 0 };
     char move[TRANSFER_ID_SIZE] = "m-";
     struct error err;
-    struct error full = { 0 };
-    int64_t room = head->is_emergency ? INT64_MAX : room_of(service, head->target, &full);
+    struct error closed;
+    int64_t room = head->is_emergency ? INT64_MAX : room_of(service, head->target, &closed);
 
     random_hex(service->world->random, move + 2, 9);
     for (size_t i = first; i < plan->transfers.count; i++) {
@@ -133,8 +126,7 @@ static void begin_move(struct service *service, struct survey *survey, const str
         node = fleet_node_of(service->fleet, wish->source, wish->node->instance);
         require(node);
         if ((int64_t)begun.count >= room) {
-            if (full.kind != ERROR_NONE)
-                text_copy(service->held, sizeof service->held, full.text);
+            text_copy(service->held, sizeof service->held, closed.text);
             continue;
         }
         if (guard_allows_transfer(&service->guard, wish->source, wish->target, node, &load,

@@ -221,6 +221,21 @@ struct wall_time route_closed_until(const struct route *route, const struct conf
     return until;
 }
 
+int attempts_allow(const struct attempts *attempts, const struct config_pool *pool,
+                   struct wall_time now, struct error *err)
+{
+    const struct route *route = attempts_route(attempts, pool);
+    struct wall_time until = route_closed_until(route, &attempts->config->guard, now);
+    char text[WALL_TEXT_SIZE];
+
+    if (until.ms == 0)
+        return 0;
+    return error_set(err, ERROR_DENIED,
+                     "pool %s is closed until %s, or until an attempt succeeds: the last %" PRId64
+                     " failed: %.80s",
+                     pool->name, wall_format(until, text), route->failures, route->why);
+}
+
 int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t earlier,
                    int64_t of_this_wave)
 {

@@ -51,6 +51,10 @@ const struct route *attempts_route(const struct attempts *attempts, const struct
 struct wall_time route_closed_until(const struct route *route, const struct config_guard *guard,
                                     struct wall_time now);
 
+/* -1 and ERROR_DENIED, in a sentence, while the pool is closed. */
+int attempts_allow(const struct attempts *attempts, const struct config_pool *pool,
+                   struct wall_time now, struct error *err) __attribute__((warn_unused_result));
+
 /* How many nodes may begin their way to an open pool now, when so many of earlier waves and of this
    one are under way; INT64_MAX: any number. */
 int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t earlier,

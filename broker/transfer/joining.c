@@ -37,6 +37,17 @@ bool step_may_discard(const struct runner *runner, const struct transfer *transf
            !has_work(fleet_snapshot(runner->fleet, goal->cluster), node);
 }
 
+bool step_is_kept(struct runner *runner, struct transfer *transfer)
+{
+    struct error closed;
+
+    if (transfer->is_emergency ||
+        attempts_allow(runner->attempts, transfer->target, runner_now(runner), &closed) == 0)
+        return false;
+    transfer_wait_for(transfer, "%s", closed.text);
+    return true;
+}
+
 static void describe_missing(const struct runner *runner, const struct transfer *transfer,
                              struct text *missing)
 {

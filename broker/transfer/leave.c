@@ -218,7 +218,7 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer)
     if (verdict != STEP_DONE)
         return verdict;
     if (transfer->is_emergency || is_over(runner, transfer) || move_is_ready(runner, transfer))
-        return STEP_DONE;
+        return step_is_kept(runner, transfer) ? STEP_WAIT : STEP_DONE;
     if (!is_told(node, transfer))
         announce(runner, transfer, node, seen_ms);
     wait_for_notice(runner, transfer);

@@ -186,6 +186,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_DRAIN] = "drain.",
     [CONFIG_GUARD] = "guard.",
     [CONFIG_LEAD] = "lead.",
+    [CONFIG_JOIN] = "join.",
     [CONFIG_VICTIMS] = "victims.",
     [CONFIG_HEADROOM] = "headroom.",
     [CONFIG_CLUSTERS] = "clusters.prod-a.",
@@ -305,7 +306,7 @@ static void keys_of_the_calendar(struct text *said, const struct text *good)
         expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
 }
 
-static void keys_of_kept_objects(struct text *said, const struct text *good)
+static void keys_of_what_is_in_clusters(struct text *said, const struct text *good)
 {
     static const struct edit cases[][1] = {
         { { "quotas.shared.cluster", "research-x" } },
@@ -316,6 +317,10 @@ static void keys_of_kept_objects(struct text *said, const struct text *good)
         { { "workloads.chat-large-8x.kind", "statefulset" } },
         { { "workloads.chat-large-8x.keeps", "pods" } },
         { { "workloads.chat-large-8x.autoscaler", "web" } },
+        { { "join.stable", "12m" } },
+        { { "join.startup_taints", "a/b/c" } },
+        { { "join.daemons", "driver" } },
+        { { "join.daemons", "gpu/driver, kube-system/" } },
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -422,7 +427,7 @@ static void every_mistake_is_answered_with_file_line_and_key(void **state)
     (void)state;
     each_key_alone(said, good);
     keys_together(said, good);
-    keys_of_kept_objects(said, good);
+    keys_of_what_is_in_clusters(said, good);
     keys_of_sources(said, good);
     keys_of_services(said, good);
     keys_of_the_calendar(said, good);
@@ -451,6 +456,8 @@ static void the_good_file_is_read_as_it_says(void **state)
     assert_int_equal(config->drain.notice_ms, 30 * MINUTE_MS);
     assert_int_equal(config->guard.in_flight_per_cluster, 50);
     assert_int_equal(config->lead.prior_p95_ms, 60 * MINUTE_MS);
+    assert_int_equal(config->join.deadline_ms, 12 * MINUTE_MS);
+    assert_string_equal(config->join.daemons, "gpu-operator/driver, kube-system/device-plugin");
 
     const struct config_cluster *research = config_cluster(config, "research-a");
     const struct config_pool *pool = config_pool(config, "prod-a-second");
@@ -538,6 +545,7 @@ static void what_is_left_out_has_its_default(void **state)
         { "drain", NULL },
         { "guard", NULL },
         { "lead", "{}" },
+        { "join", NULL },
         { "headroom", NULL },
         { "providers.google.endpoint", NULL },
         { "queues.chat-large.percentile", NULL },
@@ -565,6 +573,9 @@ static void what_is_left_out_has_its_default(void **state)
     assert_int_equal(config->drain.settle_ms, 5 * SECOND_MS);
     assert_int_equal(config->guard.attempts, 5);
     assert_int_equal(config->lead.prior_p50_ms, 30 * MINUTE_MS);
+    assert_int_equal(config->join.deadline_ms, 15 * MINUTE_MS);
+    assert_int_equal(config->guard.breaker, 3);
+    assert_false(config->guard.canary);
     assert_false(config->workloads[0].headroom.node || config->headroom.zone);
     assert_true(config->workloads[0].headroom.zone); /* its own */
     assert_null(config->providers[0].endpoint);

@@ -43,7 +43,8 @@ static void the_way_back_ends_at_the_point_of_no_return(void **state)
         /* another machine only where there is one of ours */
         if (step->late == LATE_BACK)
             assert_true(i >= STEP_ACQUIRE);
-        assert_int_equal(step->deadline_ms == 0, step->late == LATE_OWN);
+        /* join.deadline is the configuration's */
+        assert_int_equal(step->deadline_ms == 0, step->late == LATE_OWN || i == STEP_JOIN);
     }
 }
 

@@ -170,6 +170,50 @@ static void a_list_comes_in_pages(void **state)
     bench_close(&bench);
 }
 
+static void on_host(void *context, const char *host, const struct error *err)
+{
+    struct bench *bench = context;
+    assert_true(!host != !err);
+    bench->calls++;
+    bench->err = err ? *err : (struct error){ 0 };
+    text_copy(bench->operation, sizeof bench->operation, host ? host : "-");
+}
+
+static void where_a_machine_is(void **state)
+{
+    static const struct {
+        int status;
+        const char *answer;
+        enum error_kind error;
+        const char *host;
+    } cases[] = {
+        { 200, "{\"resourceStatus\":{\"physicalHost\":\"b/s/h\"}}", ERROR_NONE, "b/s/h" },
+        { 200, "{\"resourceStatus\":{}}", ERROR_NONE, "" },
+        { 200, "{\"name\":\"g-1\"}", ERROR_NONE, "" },
+        { 200, "{\"resourceStatus\":{\"physicalHost\":7}}", ERROR_CORRUPT, "-" },
+        { 404, "{}", ERROR_NOT_FOUND, "-" },
+        { 503, "{}", ERROR_TRANSIENT, "-" },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct script_step steps[] = {
+            TOKEN("one", "3600"),
+            ASK(HTTP_GET, HOST "/compute/v1/projects/p%2F1/zones/z/instances/g-1", cases[i].status,
+                .answer = cases[i].answer),
+        };
+        struct bench bench;
+        bench_open(&bench, steps, COUNT_OF(steps));
+        assert_true(provider_tells_host(bench.provider));
+        provider_host(bench.provider, &pool, "g-1", on_host, &bench);
+        loop_run(bench.loop);
+        assert_int_equal(bench.calls, 1);
+        assert_int_equal(bench.err.kind, cases[i].error);
+        assert_string_equal(bench.operation, cases[i].host);
+        assert_false(bench.script->is_mutation);
+        bench_close(&bench);
+    }
+}
+
 static void states_of_an_instance(void **state)
 {
     static const struct {
@@ -463,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_on_the_wire),
         cmocka_unit_test(a_list_comes_in_pages),
+        cmocka_unit_test(where_a_machine_is),
         cmocka_unit_test(states_of_an_instance),
         cmocka_unit_test(answers_that_are_failures),
         cmocka_unit_test(one_token_is_fetched_for_all_who_wait),

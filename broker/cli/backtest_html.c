@@ -19,7 +19,7 @@ static const char style[] =
     "td:first-child,th:first-child{text-align:left}.below{opacity:.6}\n"
     "code{font-size:13px;overflow-wrap:anywhere}svg{width:100%;height:auto}\n"
     ".axis{fill:var(--ink);font:12px system-ui,sans-serif}.grid{stroke:var(--line)}\n"
-    ".wanted{stroke:var(--ink);stroke-dasharray:2 4}\n"
+    ".wanted,.bound{stroke:var(--ink);stroke-dasharray:2 4}\n"
     "polyline{fill:none;stroke-width:1.6}circle{stroke-width:1.6}circle.chosen{stroke:var(--ink)}\n"
     ".c0{stroke:#888;fill:#888}.c1{stroke:#e69f00;fill:#e69f00}.c2{stroke:#56b4e9;fill:#56b4e9}\n"
     ".c3{stroke:#cc79a7;fill:#cc79a7}.c4{stroke:#b8a800;fill:#b8a800}"
@@ -86,6 +86,10 @@ static void add_table(const struct backtest_inputs *inputs, const struct backtes
                  measure->moves_a_week, measure->transit_h, measure->evicted_h,
                  measure->shortage_h);
     }
+    text_add(out,
+             "<tr><td>bound</td><td>100.0</td><td>&lt;=%.1f</td><td>-</td><td>&lt;=%.0f</td>"
+             "<td>-</td><td>-</td><td>-</td><td>-</td><td>-</td><td>-</td></tr>\n",
+             100 * backtest->limit.recovered, backtest->limit.research_h);
     text_add(out,
              "</tbody></table>\n<p>Paler rows did not reach the attainment: they are ranked on "
              "it alone.</p>\n");

@@ -10,5 +10,5 @@
 
 enum { BACKTEST_COLOURS = 9 };
 
-/* Its classes are styled by the page: c0 .. c8 for policies, axis, grid, wanted. */
+/* Its classes are styled by the page: c0 .. c8 for policies, axis, grid, wanted, bound. */
 void backtest_plot(const struct backtest *backtest, double attainment, struct text *out);

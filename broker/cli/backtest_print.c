@@ -11,7 +11,8 @@
 
 const char *const backtest_caveats[] = {
     "The oracle is found by descent: a better one may exist, and then all shares are a little "
-    "lower.",
+    "lower. By how much at most, the bound says; it holds for whoever meets every target, and a "
+    "policy that misses some may pass it.",
     "Lead times and evicted work are constants here; in a real fleet they vary, and machines can "
     "be "
     "out of stock.",
@@ -103,6 +104,20 @@ static void add_row(struct table *table, const struct backtest_inputs *inputs,
     table_cell(table, "%.1f", measure->shortage_h);
 }
 
+/* Only what is said of whoever meets every target. */
+static void add_limit(struct table *table, const struct backtest *backtest)
+{
+    table_cell(table, "bound");
+    table_cell(table, "-");
+    table_cell(table, "-");
+    table_cell(table, "100.0");
+    table_cell(table, "<=%.1f", 100 * backtest->limit.recovered);
+    table_cell(table, "-");
+    table_cell(table, "<=%.0f", backtest->limit.research_h);
+    for (int i = 0; i < 7; i++)
+        table_cell(table, "-");
+}
+
 struct lines {
     struct text *out;
 };
@@ -127,6 +142,7 @@ void backtest_print(const struct backtest_inputs *inputs, const struct backtest 
 
     for (size_t i = 0; i < backtest->count; i++)
         add_row(table, inputs, backtest, i);
+    add_limit(table, backtest);
     table_print(table, out);
     text_add(out, "\n");
     backtest_basis(inputs, backtest, print_line, &lines);
@@ -136,6 +152,20 @@ static void say(void (*line)(void *context, const char *text), void *context, ch
 {
     line(context, text);
     mem_free(text);
+}
+
+static void say_limit(const struct backtest *backtest,
+                      void (*line)(void *context, const char *text), void *context)
+{
+    const struct measure *oracle = &backtest->rows[policies_oracle()].tuned;
+    double taken_h = backtest_node_hours(backtest, oracle);
+
+    say(line, context,
+        text_format("Bound: whoever meets every target needs %.0f node-hours at least%s, provably; "
+                    "the oracle takes %.0f, %.1f %% more.",
+                    backtest->limit.node_h,
+                    backtest->limit.has_moves ? ", moves counted" : ", moves not counted", taken_h,
+                    backtest->limit.node_h > 0 ? 100 * (taken_h / backtest->limit.node_h - 1) : 0));
 }
 
 void backtest_basis(const struct backtest_inputs *inputs, const struct backtest *backtest,
@@ -164,6 +194,7 @@ void backtest_basis(const struct backtest_inputs *inputs, const struct backtest 
             "Recovered: research GPU-hours over those of static-peak, as a share of what %s "
             "recovers; at equal: the best level, in hindsight, that met %g %%.",
             policies[policies_oracle()].name, inputs->attainment));
+    say_limit(backtest, line, context);
     say(line, context,
         text_format(
             "Fleet: %d nodes of %d GPUs; %s in transit to production, %s back, %g GPU-hours "
@@ -222,6 +253,17 @@ static json_t *row_json(const struct backtest_inputs *inputs, const struct backt
                      money(inputs, backtest, &row->tuned), "frontier", points);
 }
 
+static json_t *limit_json(const struct backtest *backtest)
+{
+    const struct backtest_limit *limit = &backtest->limit;
+    const struct measure *oracle = &backtest->rows[policies_oracle()].tuned;
+
+    return json_make("{s:f, s:f, s:f, s:b, s:f}", "node_h_at_least", limit->node_h,
+                     "research_h_at_most", limit->research_h, "recovered_at_most", limit->recovered,
+                     "has_moves", (int)limit->has_moves, "oracle_node_h",
+                     backtest_node_hours(backtest, oracle));
+}
+
 json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtest *backtest)
 {
     json_t *rows = json_array();
@@ -231,12 +273,12 @@ json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtes
     for (size_t i = 0; i < backtest->count; i++)
         json_array_append_new(rows, row_json(inputs, backtest, i));
     return json_make(
-        "{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:o}", "judged_from",
+        "{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:o, s:o}", "judged_from",
         wall_format(course_week(&backtest->judged, backtest->first_week), from), "judged_to",
         wall_format(backtest->judged.end, to), "weeks", (json_int_t)weeks_judged(backtest),
         "queues", (json_int_t)inputs->setup.queue_count, "requests", (json_int_t)backtest->requests,
         "nodes", backtest->fleet.nodes, "attainment_wanted", inputs->setup.attainment,
-        "price_per_gpu_hour", inputs->price, "policies", rows);
+        "price_per_gpu_hour", inputs->price, "bound", limit_json(backtest), "policies", rows);
 }
 
 static void add_csv(const struct backtest_row *row, const char *level,
@@ -263,4 +305,6 @@ void backtest_csv(const struct backtest *backtest, struct text *out)
         }
         add_csv(row, "chosen", &row->tuned, out);
     }
+    text_add(out, "bound,,,1.0000,%.4f,%.1f,,,,%.1f,,,\n", backtest->limit.recovered,
+             backtest->limit.research_h, backtest->limit.node_h * backtest->fleet.gpus_per_node);
 }

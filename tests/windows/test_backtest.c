@@ -171,6 +171,36 @@ static void oracles_meet_everything_and_recover_most(void **state)
     world_clear(&world);
 }
 
+/* Alone with moves, and two of them on the same nodes without. */
+static void who_meets_everything_stays_within_the_limit(void **state)
+{
+    (void)state;
+    for (size_t queues = 1; queues <= 2; queues++) {
+        struct world world;
+        struct backtest_queue both[2];
+
+        world_init(&world);
+        both[0] = both[1] = world.queue;
+        world.setup.queues = both;
+        world.setup.queue_count = queues;
+        owned(backtest) struct backtest *backtest = run_of(&world);
+        const struct backtest_limit *limit = &backtest->limit;
+
+        for (size_t i = 0; i < backtest->count; i++) {
+            const struct measure *measure = &backtest->rows[i].tuned;
+            double taken_h = backtest_node_hours(backtest, measure);
+
+            if (measure->spans_met == measure->spans)
+                assert_true(limit->node_h <= taken_h && limit->research_h >= measure->research_h);
+            if (backtest->rows[i].policy->is_oracle)
+                assert_true(taken_h < (queues == 1 ? 2 : 3) * limit->node_h);
+        }
+        assert_true(limit->has_moves == (queues == 1));
+        assert_true(limit->recovered >= 1);
+        world_clear(&world);
+    }
+}
+
 static void more_safety_breaks_no_promise(void **state)
 {
     static const char *const names[] = { "static-peak", "proportional", "square-root", "deckard" };
@@ -204,6 +234,7 @@ static void the_number_of_threads_changes_nothing(void **state)
     world.setup.threads = 3;
     owned(backtest) struct backtest *three = run_of(&world);
 
+    assert_memory_equal(&one->limit, &three->limit, sizeof one->limit);
     for (size_t i = 0; i < one->count; i++) {
         assert_memory_equal(&one->rows[i].tuned, &three->rows[i].tuned, sizeof one->rows[i].tuned);
         assert_memory_equal(one->rows[i].nodes, three->rows[i].nodes,
@@ -274,6 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_and_their_hours_are_as_counted_by_hand),
         cmocka_unit_test(oracles_meet_everything_and_recover_most),
+        cmocka_unit_test(who_meets_everything_stays_within_the_limit),
         cmocka_unit_test(more_safety_breaks_no_promise),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
         cmocka_unit_test(no_policy_sees_what_it_plans),

@@ -6,6 +6,7 @@
  */
 #include "windows/backtest/backtest.h"
 
+#include "windows/backtest/limit.h"
 #include "windows/backtest/parallel.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ struct work {
     struct run **chosen;        /* one a row: of `tuned`, or of `runs` where nothing is */
     struct run **round;         /* those that are planned or judged now */
     size_t round_count;
+    double *limits; /* one a queue */
 };
 
 static void run_init(const struct work *work, struct run *run, const struct policy *policy,
@@ -74,6 +76,7 @@ static void add_runs(struct work *work)
     work->tuned = mem_new_array(rows, sizeof *work->tuned);
     work->chosen = mem_new_array(rows, sizeof *work->chosen);
     work->round = mem_new_array(rows * POLICY_LEVELS, sizeof *work->round);
+    work->limits = mem_new_array(work->setup->queue_count, sizeof *work->limits);
     for (size_t row = 0; row < rows; row++) {
         const struct policy *policy = &policies[row];
 
@@ -133,6 +136,7 @@ static void work_clear(struct work *work)
     mem_free(work->tuned);
     mem_free(work->chosen);
     mem_free(work->round);
+    mem_free(work->limits);
 }
 
 static int find_need(void *context, size_t at, struct error *err)
@@ -171,6 +175,18 @@ static int judge_queue(void *context, size_t at, struct error *err)
     judge(arrivals, &plan, &setup.target, work->spans, backtest->judged.spans.count,
           run->scores[queue]);
     return 0;
+}
+
+/* The limits come first: they take longest. */
+static int limit_or_judge(void *context, size_t at, struct error *err)
+{
+    struct work *work = context;
+    size_t queues = work->setup->queue_count;
+
+    return at < queues ? limit_node_hours(&work->fields[at], &work->backtest->fleet,
+                                          (work->backtest->first_week - 1) * COURSE_WEEK_SLOTS,
+                                          queues == 1, &work->limits[at], err)
+                       : judge_queue(context, at - queues, err);
 }
 
 static int run_round(struct work *work, int (*run)(void *context, size_t at, struct error *err),
@@ -302,7 +318,8 @@ static int run_all(struct work *work, struct error *err)
     size_fleet(work);
     for (size_t i = 0; i < work->round_count; i++)
         fit_fleet(work, work->round[i]);
-    if (run_round(work, judge_queue, err) < 0)
+    if (parallel_run(work->setup->threads, (work->round_count + 1) * work->setup->queue_count,
+                     limit_or_judge, work, err) < 0)
         return -1;
     work->round_count = 0;
     for (size_t row = 0; row < rows; row++)
@@ -313,11 +330,33 @@ static int run_all(struct work *work, struct error *err)
     return run_round(work, judge_queue, err);
 }
 
+double backtest_node_hours(const struct backtest *backtest, const struct measure *measure)
+{
+    return (measure->production_h + measure->transit_h + measure->evicted_h) /
+           backtest->fleet.gpus_per_node;
+}
+
+static void set_limit(struct work *work)
+{
+    struct backtest *backtest = work->backtest;
+    struct backtest_limit *limit = &backtest->limit;
+    const struct fleet *fleet = &backtest->fleet;
+    double weeks = (double)(backtest->planned.weeks - backtest->first_week);
+
+    limit->has_moves = work->setup->queue_count == 1;
+    for (size_t i = 0; i < work->setup->queue_count; i++)
+        limit->node_h += work->limits[i];
+    limit->research_h = fleet->gpus_per_node *
+                        (weeks * fleet->nodes * ((double)WEEK_MS / HOUR_MS) - limit->node_h);
+}
+
 static void set_recovered(struct backtest *backtest)
 {
     double from = backtest->rows[POLICY_STATIC].tuned.research_h;
     double to = backtest->rows[policies_oracle()].tuned.research_h;
 
+    if (to > from)
+        backtest->limit.recovered = (backtest->limit.research_h - from) / (to - from);
     for (size_t row = 0; row < backtest->count; row++) {
         struct backtest_row *item = &backtest->rows[row];
 
@@ -350,6 +389,7 @@ static void take_results(struct work *work)
         item->nodes = steal(&work->chosen[row]->nodes);
         backtest->requests = tally.requests;
     }
+    set_limit(work);
     set_recovered(backtest);
 }
 

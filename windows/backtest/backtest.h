@@ -43,6 +43,14 @@ struct backtest_row {
     int *nodes;     /* one a slot, with the chosen levels */
 };
 
+/* Who meets every target, whoever it is, leaves no more than this (limit.h). */
+struct backtest_limit {
+    double node_h;     /* of production, at least */
+    double research_h; /* at most */
+    double recovered;  /* at most */
+    bool has_moves;    /* they are part of it */
+};
+
 struct backtest {
     struct course judged; /* slots are the same for both */
     struct course planned;
@@ -50,8 +58,12 @@ struct backtest {
     struct fleet fleet;
     struct backtest_row *rows;
     size_t count;
+    struct backtest_limit limit;
     int64_t requests; /* judged, of all queues */
 };
+
+/* What a row cost, as the limit counts it. */
+double backtest_node_hours(const struct backtest *backtest, const struct measure *measure);
 
 struct backtest *backtest_run(const struct backtest_setup *setup, struct error *err)
     __attribute__((warn_unused_result));

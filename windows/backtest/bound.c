@@ -20,10 +20,12 @@ struct bound {
     const struct moves_cost *cost;
     struct rerun *rerun;
     int servers_per_node;
-    size_t width; /* nodes_max + 1 */
+    size_t first; /* the slot that is paid for first: rows begin with it */
+    size_t slots; /* that are paid for */
+    size_t width; /* numbers of nodes that are looked at, from 0: search_prices() says why so few */
     enum demand_class class;
-    size_t *span_of_slot; /* span_count: none */
-    double *late;         /* slots rows of width; infinite where a span cannot bear it */
+    size_t *span_of_slot; /* one a row; span_count: none that counts */
+    double *late;         /* rows of width; infinite where a span cannot bear it */
     double *stages;
     int *nodes;
     double *prices;   /* of a late request, one a span */
@@ -77,6 +79,17 @@ static double sum_of_longest(const struct stretch *stretch, size_t count)
     return sum;
 }
 
+/* How many arrive before the first slot that is paid for: theirs are the first services. */
+static size_t count_unpaid(const struct bound *bound, const struct stretch *stretch)
+{
+    size_t count = 0;
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        for (size_t i = 0; i < stretch->count[class]; i++)
+            count += stretch->at[class][i] < bound->first * STRETCH_SLOT;
+    return count;
+}
+
 /* What is served before the segment ends, at least. */
 static void add_work(struct bound *bound, const struct stretch *stretch)
 {
@@ -84,9 +97,10 @@ static void add_work(struct bound *bound, const struct stretch *stretch)
     size_t requests = stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW];
     size_t waiting = may_wait(bound, &ending, DEMAND_HIGH) + may_wait(bound, &ending, DEMAND_LOW);
     size_t servers = (size_t)(bound->cost->nodes_max * bound->servers_per_node) + 1;
+    size_t unpaid = count_unpaid(bound, stretch);
     double work = -sum_of_longest(stretch, servers);
 
-    for (size_t i = 0; i < requests; i++) {
+    for (size_t i = unpaid; i < requests; i++) {
         work += i < requests - waiting ? (double)stretch->service[i] : 0;
         bound->longest_h = fmax(bound->longest_h, (double)stretch->service[i] / ticks_per_hour);
     }
@@ -113,23 +127,26 @@ static void count_present(const struct stretch *stretch, int *servers, size_t sl
 static void find_span_of_slots(struct bound *bound)
 {
     const struct stretch_setup *setup = bound->setup;
+    int64_t first_ms = setup->begin.ms + (int64_t)bound->first * JUDGE_SLOT_MS;
+    size_t span = 0;
 
-    for (size_t slot = 0; slot < setup->slots; slot++) {
-        int64_t at_ms = setup->begin.ms + (int64_t)slot * JUDGE_SLOT_MS;
-        size_t span = 0;
+    for (size_t row = 0; row < bound->slots; row++) {
+        int64_t at_ms = first_ms + (int64_t)row * JUDGE_SLOT_MS;
 
         while (span < setup->span_count && setup->spans[span].end.ms <= at_ms)
             span++;
-        if (span < setup->span_count && setup->spans[span].begin.ms > at_ms)
-            span = setup->span_count;
-        bound->span_of_slot[slot] = span;
+
+        bool counts = span < setup->span_count && setup->spans[span].begin.ms <= at_ms &&
+                      setup->spans[span].begin.ms >= first_ms;
+
+        bound->span_of_slot[row] = counts ? span : setup->span_count;
     }
 }
 
 /* How many are late in a slot with this many nodes, or infinite. */
 static double late_with(struct bound *bound, size_t slot, size_t nodes)
 {
-    size_t span = bound->span_of_slot[slot];
+    size_t span = bound->span_of_slot[slot - bound->first];
     int change = (int)nodes * bound->servers_per_node - rerun_servers(bound->rerun)[slot];
 
     if (span == bound->setup->span_count || change >= 0)
@@ -145,7 +162,7 @@ static double late_with(struct bound *bound, size_t slot, size_t nodes)
 /* The row of a slot: from the smallest number that is enough downwards. */
 static void count_late(struct bound *bound, size_t slot)
 {
-    double *row = bound->late + slot * bound->width;
+    double *row = bound->late + (slot - bound->first) * bound->width;
     size_t fails = 0; /* one below what is enough, plus one */
     size_t enough = bound->width;
 
@@ -170,8 +187,9 @@ static double dual(struct bound *bound, double *ret_short_h)
     double fall_h = bound->longest_h * bound->servers_per_node;
     double value = bound->work_price * bound->work_h;
 
+    cost.nodes_max = (int)bound->width - 1;
     cost.down_h -= bound->work_price * fall_h;
-    for (size_t slot = 0; slot < bound->setup->slots; slot++)
+    for (size_t slot = 0; slot < bound->slots; slot++)
         for (size_t n = 0; n < bound->width; n++) {
             size_t at = slot * bound->width + n;
 
@@ -182,13 +200,13 @@ static double dual(struct bound *bound, double *ret_short_h)
                                          : bound->late[at] *
                                                bound->prices[bound->span_of_slot[slot]];
         }
-    value += moves_staged(bound->stages, bound->setup->slots, &cost, bound->nodes);
+    value += moves_staged(bound->stages, bound->slots, &cost, bound->nodes);
     *ret_short_h = bound->work_h;
     for (size_t span = 0; span < bound->setup->span_count; span++) {
         bound->used[span] = 0;
         value -= bound->prices[span] * (double)rerun_allowed(bound->rerun, bound->class, span);
     }
-    for (size_t slot = 0; slot < bound->setup->slots && value < INFINITY; slot++) {
+    for (size_t slot = 0; slot < bound->slots && value < INFINITY; slot++) {
         int falls = slot > 0 ? bound->nodes[slot - 1] - bound->nodes[slot] : 0;
         double late = bound->late[slot * bound->width + (size_t)bound->nodes[slot]];
 
@@ -199,10 +217,22 @@ static double dual(struct bound *bound, double *ret_short_h)
     return value;
 }
 
+/* The highest price of work at which a node more than are ever used does not pay for itself, by
+   what it does nor by what it has in hand when it is withdrawn. */
+static double most_for_work(const struct bound *bound)
+{
+    const struct moves_cost *cost = bound->cost;
+    double server_h = slot_hours * bound->servers_per_node;
+    double fall_h = bound->longest_h * bound->servers_per_node;
+
+    return fmin(cost->slot_h / server_h,
+                (cost->slot_h + cost->up_h + cost->down_h) / (server_h + fall_h));
+}
+
 /* Follows the subgradient: a price rises where more is used than is allowed. */
 static double search_prices(struct bound *bound)
 {
-    double most = bound->cost->slot_h / (slot_hours * bound->servers_per_node);
+    double most = most_for_work(bound);
     double best = 0;
 
     for (size_t span = 0; span < bound->setup->span_count; span++)
@@ -228,41 +258,56 @@ static double search_prices(struct bound *bound)
     return best;
 }
 
+/* With so many nodes nobody waits. */
+static size_t nodes_used(const struct bound *bound, const int *servers)
+{
+    int most = 1;
+
+    for (size_t slot = 0; slot < bound->setup->slots; slot++)
+        most = servers[slot] > most ? servers[slot] : most;
+
+    int nodes = (most + bound->servers_per_node - 1) / bound->servers_per_node;
+
+    return (size_t)(nodes < bound->cost->nodes_max ? nodes : bound->cost->nodes_max);
+}
+
 static void bound_init(struct bound *bound)
 {
     struct stretch_setup setup = *bound->setup;
-    size_t slots = setup.slots;
-    int *servers = mem_new_array(slots, sizeof *servers);
+    size_t slots = bound->slots = setup.slots - bound->first;
+    int *servers = mem_new_array(setup.slots, sizeof *servers);
     const struct stretch *stretch;
     size_t low = 0;
 
-    bound->width = (size_t)bound->cost->nodes_max + 1;
     setup.begins_idle = true;
     bound->rerun = rerun_new(&setup);
     bound->span_of_slot = mem_new_array(slots, sizeof *bound->span_of_slot);
-    bound->late = mem_new_array(2 * slots * bound->width, sizeof *bound->late);
-    bound->stages = bound->late + slots * bound->width;
     bound->nodes = mem_new_array(slots, sizeof *bound->nodes);
     bound->prices = mem_new_array(2 * (bound->setup->span_count + 1), sizeof *bound->prices);
     bound->used = bound->prices + bound->setup->span_count + 1;
     for (size_t i = 0; (stretch = rerun_stretch(bound->rerun, i)); i++) {
-        count_present(stretch, servers, slots);
+        count_present(stretch, servers, setup.slots);
         add_work(bound, stretch);
         low += stretch->count[DEMAND_LOW];
     }
+    bound->width = nodes_used(bound, servers) + 1;
+    bound->late = mem_new_array(2 * slots * bound->width, sizeof *bound->late);
+    bound->stages = bound->late + slots * bound->width;
     bound->work_h = fmax(0, bound->work_h - slot_hours); /* the last slot's server, if it has 0 */
     bound->class = low > 0 ? DEMAND_LOW : DEMAND_HIGH;
     find_span_of_slots(bound);
     (void)rerun_plan(bound->rerun, servers);
-    for (size_t slot = 0; slot < slots; slot++)
-        count_late(bound, slot);
+    for (size_t row = 0; row < slots; row++)
+        count_late(bound, bound->first + row);
     mem_free(servers);
 }
 
-double bound_node_hours(const struct stretch_setup *setup, int servers_per_node,
+double bound_node_hours(const struct stretch_setup *setup, size_t first, int servers_per_node,
                         const struct moves_cost *cost)
 {
-    struct bound bound = { .setup = setup, .cost = cost, .servers_per_node = servers_per_node };
+    struct bound bound = {
+        .setup = setup, .cost = cost, .servers_per_node = servers_per_node, .first = first
+    };
 
     bound_init(&bound);
 

@@ -289,7 +289,8 @@ struct config *config_read(const char *path, struct error *err)
     if (refuse_empty(yaml_root(config->document), err) < 0 ||
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||
         config_check(config, err) < 0 || config_check_join(config, err) < 0 ||
-        place_all(config, err) < 0 || read_services(config, err) < 0)
+        config_check_drain(config, err) < 0 || place_all(config, err) < 0 ||
+        read_services(config, err) < 0)
         return NULL;
     return steal(&config);
 }
@@ -320,6 +321,8 @@ void config_free(struct config *config)
     settings_clear(top->settings, top->count, &file);
     settings_clear(config_tables[CONFIG_VICTIMS].settings, config_tables[CONFIG_VICTIMS].count,
                    &config->victims);
+    settings_clear(config_tables[CONFIG_DRAIN].settings, config_tables[CONFIG_DRAIN].count,
+                   &config->drain);
     settings_clear(config_tables[CONFIG_JOIN].settings, config_tables[CONFIG_JOIN].count,
                    &config->join);
     yaml_document_free(config->document);

@@ -148,6 +148,8 @@ struct config_drain {
     int64_t notice_ms;   /* between the announcement and the cordon */
     int64_t deadline_ms; /* from the cordon until the last pod is forced */
     int64_t settle_ms;   /* after the cordon, before the node may count as empty */
+    char *gangs_name;    /* "suspend", "evict" */
+    bool suspends_gangs; /* through their owners, before their first pod is evicted */
 };
 
 struct config_guard {

@@ -59,6 +59,10 @@ static const struct setting drain_settings[] = {
       "from the cordon until what is still there is forced" },
     { "settle", SETTING_DURATION, offsetof(struct config_drain, settle_ms), "5s", 0, HOUR_MS,
       "after the cordon, before a node may count as empty" },
+    { "gangs", SETTING_TEXT, offsetof(struct config_drain, gangs_name), "suspend", 0, 0,
+      "`suspend`: pods that live and die together are stopped through their owner (Kueue Workload, "
+      "JobSet, training job, Job, Argo Workflow) before the first is evicted, and go on when their "
+      "nodes are empty; `evict`: one by one" },
 };
 
 static const struct setting guard_settings[] = {

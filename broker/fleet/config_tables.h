@@ -80,6 +80,10 @@ const struct yaml_node *config_place(const struct config *config, const char *se
 const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
                            const void *items, size_t count, const char *name, struct error *err);
 
+/* Resolves what is done with gangs.  config_drain.c */
+int config_check_drain(struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* config_quota.c: what of the clusters' own objects is kept. */
 int config_check_quotas(struct config *config, struct error *err)
     __attribute__((warn_unused_result));

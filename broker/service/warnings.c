@@ -121,6 +121,25 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
     json_decref(list);
 }
 
+/* Gangs that stand still though nobody needs it, because their owner could not be told. */
+static void add_gangs(const struct service *service, json_t *rows)
+{
+    owned(json) json_t *gangs = suspensions_describe(service->runner->suspensions);
+    const json_t *gang;
+    size_t i;
+
+    json_array_foreach(gangs, i, gang)
+    {
+        const char *text = json_text_or(gang, "text", "");
+        owned(chars) char *line = text_format("%s of %s is suspended and cannot be resumed: %s",
+                                              json_text_or(gang, "owner", "?"),
+                                              json_text_or(gang, "cluster", "?"), text);
+
+        if (json_bool_or(gang, "is_ending", false) && text[0] != '\0')
+            add(rows, line);
+    }
+}
+
 json_t *warnings_describe(const struct service *service)
 {
     json_t *rows = json_array();
@@ -135,6 +154,7 @@ json_t *warnings_describe(const struct service *service)
     add_notices(service, rows);
     add_operators(service, rows);
     add_hosts(service, rows);
+    add_gangs(service, rows);
     add_troubles(scaler_describe(service->scaler), "workload", rows);
     add_troubles(quotas_describe(service->quotas), "quota", rows);
     for (size_t i = 0; i < service->config->cluster_count; i++)

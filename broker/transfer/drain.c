@@ -89,7 +89,9 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
                 pod->namespace, pod->name);
         return NULL;
     }
-    if (gate_ask(runner->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
+    /* Before the first pod of a gang goes, the whole of it is told to stop. */
+    if (suspend_is_settled(runner->suspensions, transfer, pod, &why) &&
+        gate_ask(runner->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
         return effect_ask(runner, transfer, EFFECT_EVICT, &target, seen_ms);
     if (rest->why[0] == '\0')
         text_copy(rest->why, sizeof rest->why, why);

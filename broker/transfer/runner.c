@@ -359,6 +359,8 @@ static void tick(void *context)
     }
     if (!runner->is_broken)
         trim(runner);
+    if (!runner->is_broken && suspensions_tick(runner->suspensions))
+        any_live = true;
     if (any_live)
         timer_set_sooner(runner->timer, TICK_MS);
 }
@@ -449,10 +451,12 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->epoch = epoch;
     runner->leads = lead_book_new(config);
     runner->attempts = attempts_new(config);
+    runner->suspensions = suspensions_new(runner);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||
         attempts_load(runner->attempts, world->journal, err) < 0 || notice_load(runner, err) < 0 ||
+        suspensions_load(runner->suspensions, world->journal, err) < 0 ||
         effect_load(runner, err) < 0)
         return NULL;
     runner_wake(runner);
@@ -470,5 +474,6 @@ void runner_close(struct runner *runner)
     gate_free(runner->gate);
     lead_book_free(runner->leads);
     attempts_free(runner->attempts);
+    suspensions_free(runner->suspensions);
     mem_free(runner);
 }

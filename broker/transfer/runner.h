@@ -16,6 +16,7 @@
 #include "broker/transfer/lead_book.h"
 #include "broker/transfer/notice.h"
 #include "broker/transfer/steps.h"
+#include "broker/transfer/suspend.h"
 #include "broker/transfer/transfer.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct runner {
     struct lead_book *leads;
     struct attempts *attempts;
     struct notice_counts notices;
+    struct suspensions *suspensions;
     struct timer *timer;
 
     /* NULL, or: whether the nodes of a move that is closed may be drained yet; err says what is

@@ -132,9 +132,10 @@ const struct conformance_case conformance_cases[] = {
     /* gangs and more than one cluster */
     { "T52", "the nodes that touch the fewest gangs are chosen", NULL, 0,
       "tests/broker/test_victims.c the_least_work_is_lost", NULL },
-    { "T53", "a gang is suspended as a whole before its first eviction", NULL, 0, NULL,
-      "gangs are not suspended yet" },
-    { "T54", "an abort takes it up again", NULL, 0, NULL, "gangs are not suspended yet" },
+    { "T53", "a gang is suspended as a whole before its first eviction", NULL, 0,
+      "tests/cli/test_gangs.c a_gang_is_stopped_as_a_whole_and_goes_on_afterwards", NULL },
+    { "T54", "an abort takes it up again", NULL, 0,
+      "tests/cli/test_gangs.c a_gang_goes_on_when_the_last_of_its_nodes_is_kept", NULL },
     { "T55", "the whole move is cordoned before its first eviction", NULL, 0,
       "tests/cli/test_moves.c a_window_moves_nodes_there_and_back", NULL },
     { "T56", "quota follows the nodes", NULL, 0, NULL, "Kueue is not driven yet" },

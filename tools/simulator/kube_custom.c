@@ -7,6 +7,7 @@
  * managedFields, as far as it was patched.
  */
 #include "base/url.h"
+#include "tools/simulator/kube_gangs.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>
@@ -20,6 +21,15 @@ static void set_version(struct kube_cluster *cluster, json_t *object)
     snprintf(version, sizeof version, "%" PRIu64, ++cluster->version);
     json_object_set_new(json_object_get(object, "metadata"), "resourceVersion",
                         json_string(version));
+}
+
+static void set_namespace(const char *path, json_t *metadata)
+{
+    struct url_segments segments = url_split(path);
+
+    if (segments.count > 4 && text_equal(segments.items[3], "namespaces"))
+        json_object_set_new(metadata, "namespace", json_string(segments.items[4]));
+    url_segments_free(&segments);
 }
 
 void sim_free_json(void *json)
@@ -39,8 +49,10 @@ void sim_custom_put(struct simulator *sim, struct kube_cluster *cluster, const c
     json_object_set_new(json_object_get(own, "metadata"), "uid", json_string(uid));
     json_object_set_new(json_object_get(own, "metadata"), "name",
                         json_string(strrchr(path, '/') + 1));
+    set_namespace(path, json_object_get(own, "metadata"));
     set_version(cluster, own);
     map_set(cluster->objects, path, own);
+    sim_gangs_soon(sim, cluster);
 }
 
 /* RFC 7386. */
@@ -110,6 +122,10 @@ static void patch_object(struct sim_call *call, json_t *object)
                         "your changes to the latest version and try again");
         return;
     }
+    if (!sim_kube_uid_stays(call, "Object", json_text_or(object, "metadata/name", ""),
+                            json_text_or(object, "metadata/uid", ""),
+                            json_text_or(body, "metadata/uid", NULL)))
+        return;
     merge(object, body);
     set_version(call->cluster, object);
     json_object_set_new(json_object_get(object, "metadata"), "managedFields",
@@ -117,6 +133,7 @@ static void patch_object(struct sim_call *call, json_t *object)
                                            loop_now(call->sim->loop), body));
     sim_trace(call->sim, "patch %s", json_text_or(object, "metadata/name", ""));
     sim_answer_json(call->answer, 200, json_deep_copy(object));
+    sim_gangs_soon(call->sim, call->cluster);
 }
 
 /* All objects right below the path. */
@@ -160,6 +177,11 @@ bool sim_kube_custom(struct sim_call *call, size_t at)
         return false;
     join(path, call->path->items + at, count);
     object = map_get(call->cluster->objects, path);
+    if (object) {
+        call->verb = call->request->method == HTTP_PATCH ? "patch_object" : "get_object";
+        if (sim_call_fault(call))
+            return true;
+    }
     if (object && call->request->method == HTTP_GET) {
         sim_answer_json(call->answer, 200, json_deep_copy(object));
         return true;

@@ -4,6 +4,7 @@
  * The life of a pod: bound, started, running, told to stop, gone.  A stuck pod does not stop
  * whatever it is told; only a delete with grace 0 takes its object away.
  */
+#include "tools/simulator/kube_gangs.h"
 #include "tools/simulator/model.h"
 
 enum { FINALIZER_MS = SECOND_MS, FINISHED_MS = 10 * SECOND_MS };
@@ -238,6 +239,8 @@ void sim_pod_remove(struct simulator *sim, struct kube_pod *pod)
         sim_deployment_reconcile(sim, deployment);
     else if (!pod->job && !pod->written && node && node->is_alive)
         sim_daemon_start(sim, node);
+    else if (pod->written)
+        sim_gangs_soon(sim, pod->cluster);
     sim_schedule_soon(sim, pod->cluster);
     sim_actor_end(&pod->actor);
 }

@@ -79,7 +79,7 @@ struct kube_cluster {
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
     ARRAY(struct kube_watch *) watches;
-    bool is_scheduling;                     /* a pass is on the agenda */
+    bool is_scheduling, is_reviewing;       /* a pass is on the agenda: of pods, of gangs */
     int64_t bad_list_ms[OBJECT_KIND_COUNT]; /* as of struct pool */
 };
 

@@ -117,7 +117,7 @@ void referee_touch_pod(struct simulator *sim, const char *verb, const struct kub
     need_intent(sim, verb, object);
     if (!has_uid && !text_equal(verb, "mark_pod"))
         report(sim, "I5", "%s of %s without a UID precondition", verb, object);
-    if (!text_equal(verb, "mark_pod") && !pod->job && !pod->deployment)
+    if (!text_equal(verb, "mark_pod") && !pod->job && !pod->deployment && !pod->written)
         report(sim, "I17", "%s of %s, which belongs to a DaemonSet", verb, object);
 }
 

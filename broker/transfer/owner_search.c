@@ -1,0 +1,265 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See owner_search.h.
+ */
+#include "broker/transfer/owner_search.h"
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "broker/transfer/runner.h"
+#include "clusters/owner.h"
+
+enum {
+    AGAIN_MS = SECOND_MS,
+    CENSUS_MS = SECOND_MS, /* a count of pods may be so old */
+    HEIGHT_MAX = 4,        /* owners above owners */
+};
+
+struct search {
+    struct owner_searches *searches;
+    const struct config_cluster *cluster;
+    char path[OWNER_PATH_SIZE]; /* of the object that is asked about, or that was found */
+    struct owner owner;
+    int height;
+    enum owner_found found;
+    bool wants_workload; /* the object was read: now the Workload that stands for it */
+    bool is_under_way;
+    int64_t began_ms;
+    int64_t not_before_ms;
+};
+
+/* How many pods of each gang a cluster has. */
+struct census {
+    struct map *counts; /* gang key -> size_t */
+    int64_t taken_ms;
+    bool lacks_kueue;
+};
+
+struct owner_searches {
+    struct runner *runner;
+    struct map *searches;    /* "CLUSTER PATH", of what the pod says -> struct search */
+    struct census *censuses; /* as config->clusters */
+};
+
+static void ask(struct search *search);
+
+struct owner_searches *owner_searches_new(struct runner *runner)
+{
+    struct owner_searches *searches = mem_new(sizeof *searches);
+
+    searches->runner = runner;
+    searches->searches = map_new(mem_free);
+    searches->censuses = mem_new_array(runner->config->cluster_count, sizeof *searches->censuses);
+    return searches;
+}
+
+static void forget_counts(struct owner_searches *searches)
+{
+    for (size_t i = 0; i < searches->runner->config->cluster_count; i++) {
+        map_free(searches->censuses[i].counts);
+        searches->censuses[i] = (struct census){ 0 };
+    }
+}
+
+void owner_searches_free(struct owner_searches *searches)
+{
+    if (!searches)
+        return;
+    forget_counts(searches);
+    mem_free(searches->censuses);
+    map_free(searches->searches);
+    mem_free(searches);
+}
+
+static struct census *census_of(const struct owner_searches *searches,
+                                const struct config_cluster *cluster)
+{
+    return &searches->censuses[cluster - searches->runner->config->clusters];
+}
+
+static struct map *count_pods(const struct snapshot *snapshot)
+{
+    struct map *counts = map_new(mem_free);
+    void *value;
+
+    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
+        const struct pod *pod = value;
+        size_t *count = map_get(counts, pod->gang.key);
+
+        if (!pod_must_leave(pod))
+            continue;
+        if (!count) {
+            count = mem_new(sizeof *count);
+            map_set(counts, pod->gang.key, count);
+        }
+        ++*count;
+    }
+    return counts;
+}
+
+/* One pod of an owner without a queue is evicted: that loses no more, and costs less. */
+static bool is_alone(struct owner_searches *searches, const struct config_cluster *cluster,
+                     const struct pod *pod)
+{
+    struct census *census = census_of(searches, cluster);
+    int64_t now = loop_now(searches->runner->world->loop);
+    const size_t *count;
+
+    if (owner_is_queued(pod))
+        return false;
+    if (!census->counts || now - census->taken_ms > CENSUS_MS) {
+        map_free(census->counts);
+        census->counts = count_pods(fleet_snapshot(searches->runner->fleet, cluster));
+        census->taken_ms = now;
+    }
+    count = map_get(census->counts, pod->gang.key);
+    return !count || *count < 2;
+}
+
+static void settle(struct search *search, enum owner_found found)
+{
+    search->found = found;
+    runner_wake(search->searches->runner);
+}
+
+/* A question that failed: again later, or never. */
+static void failed(struct search *search, const struct error *err)
+{
+    int64_t wait_ms = err->retry_after_ms > AGAIN_MS ? err->retry_after_ms : AGAIN_MS;
+
+    if (err->kind == ERROR_TRANSIENT || err->kind == ERROR_THROTTLED ||
+        err->kind == ERROR_UNKNOWN_OUTCOME || err->kind == ERROR_CONFLICT) {
+        search->not_before_ms = loop_now(search->searches->runner->world->loop) + wait_ms;
+        return;
+    }
+    if (err->kind != ERROR_NOT_FOUND)
+        log_warn("owner_unknown", FIELD_TEXT("cluster", search->cluster->name),
+                 FIELD_TEXT("owner", search->path), FIELD_TEXT("text", err->text));
+    settle(search, OWNER_NONE);
+}
+
+/* No Workload stands for the object: the one above it counts, or it itself. */
+static void judge(struct search *search)
+{
+    const struct owner *owner = &search->owner;
+
+    if (owner->above[0] != '\0' && search->height < HEIGHT_MAX) {
+        text_copy(search->path, sizeof search->path, owner->above);
+        search->height++;
+        ask(search);
+        return;
+    }
+    settle(search, owner->can_stop && !owner->is_part ? OWNER_FOUND : OWNER_NONE);
+}
+
+static void workloads_came(void *context, const json_t *body, const struct error *err)
+{
+    struct search *search = context;
+    owned(chars) char *path = body ? owner_workload_in(body, search->path, search->owner.uid)
+                                   : NULL;
+
+    search->is_under_way = false;
+    /* The same server answered for the object: a path that it does not serve is one that it lacks.
+     */
+    if (err && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
+        failed(search, err);
+        return;
+    }
+    search->wants_workload = false;
+    if (err)
+        census_of(search->searches, search->cluster)->lacks_kueue = true;
+    if (path) {
+        text_copy(search->path, sizeof search->path, path);
+        settle(search, OWNER_FOUND);
+    } else {
+        judge(search);
+    }
+}
+
+static void object_came(void *context, const json_t *body, const struct error *err)
+{
+    struct search *search = context;
+    struct error bad = { 0 };
+
+    search->is_under_way = false;
+    if (!err && owner_read(search->path, body, &search->owner, &bad) < 0)
+        err = &bad;
+    if (err) {
+        failed(search, err);
+    } else if (owner_is_workload(search->path)) {
+        settle(search, OWNER_FOUND);
+    } else if (census_of(search->searches, search->cluster)->lacks_kueue) {
+        judge(search);
+    } else {
+        search->wants_workload = true;
+        ask(search);
+    }
+}
+
+static void ask(struct search *search)
+{
+    struct cluster *cluster = fleet_cluster(search->searches->runner->fleet, search->cluster);
+
+    search->is_under_way = true;
+    if (search->wants_workload) {
+        owned(chars) char *list = owner_workloads_path(search->path, search->owner.uid);
+
+        cluster_read_at(cluster, list, workloads_came, search);
+    } else {
+        cluster_read_at(cluster, search->path, object_came, search);
+    }
+}
+
+enum owner_found owner_search(struct owner_searches *searches, const struct config_cluster *cluster,
+                              const struct pod *pod, int64_t patience_ms, const char **ret_path)
+{
+    owned(chars) char *path = owner_of_pod(pod);
+    owned(chars) char *key = path ? text_format("%s %s", cluster->name, path) : NULL;
+    struct search *search = key ? map_get(searches->searches, key) : NULL;
+
+    if (!path || (!search && is_alone(searches, cluster, pod)))
+        return OWNER_NONE;
+    if (!search) {
+        search = mem_new(sizeof *search);
+        search->searches = searches;
+        search->cluster = cluster;
+        search->began_ms = loop_now(searches->runner->world->loop);
+        text_copy(search->path, sizeof search->path, path);
+        map_set(searches->searches, key, search);
+        ask(search);
+    }
+    *ret_path = search->path;
+    if (search->found == OWNER_UNKNOWN &&
+        loop_now(searches->runner->world->loop) - search->began_ms >= patience_ms)
+        return OWNER_NONE;
+    return search->found;
+}
+
+bool owner_searches_tick(struct owner_searches *searches)
+{
+    int64_t now = loop_now(searches->runner->world->loop);
+    bool is_open = false;
+    void *value;
+
+    for (size_t i = 0; map_next(searches->searches, &i, NULL, &value);) {
+        struct search *search = value;
+
+        is_open = is_open || search->found == OWNER_UNKNOWN;
+        if (search->found == OWNER_UNKNOWN && !search->is_under_way && now >= search->not_before_ms)
+            ask(search);
+    }
+    return is_open;
+}
+
+void owner_searches_forget(struct owner_searches *searches)
+{
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; map_next(searches->searches, &i, &key, &value);)
+        if (!((struct search *)value)->is_under_way)
+            map_remove(searches->searches, key);
+    forget_counts(searches);
+}

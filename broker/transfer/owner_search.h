@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which object stops a pod's gang as a whole: from what the pod says, over the Kueue Workload that
+ * stands for it, up to whoever controls it.  Direct reads, each asked once while nodes drain; kept
+ * by this process only, because a restart can ask again.
+ */
+#pragma once
+
+#include "clusters/snapshot.h"
+
+#include <stdbool.h>
+
+struct config_cluster;
+struct owner_searches;
+struct runner;
+
+struct owner_searches *owner_searches_new(struct runner *runner)
+    __attribute__((returns_nonnull, warn_unused_result));
+void owner_searches_free(struct owner_searches *searches);
+
+enum owner_found {
+    OWNER_UNKNOWN, /* asked for, not answered yet */
+    OWNER_NONE,    /* the pod is alone, or nothing can stop its gang as one */
+    OWNER_FOUND,
+};
+
+/* A search that takes longer than patience_ms counts as none.  *ret_path is borrowed until
+ * owner_searches_forget(). */
+enum owner_found owner_search(struct owner_searches *searches, const struct config_cluster *cluster,
+                              const struct pod *pod, int64_t patience_ms, const char **ret_path);
+
+/* Sends what is to be asked again.  True while a question is open. */
+bool owner_searches_tick(struct owner_searches *searches);
+
+/* Nothing drains any more: what was found may be otherwise next time. */
+void owner_searches_forget(struct owner_searches *searches);

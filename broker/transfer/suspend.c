@@ -1,0 +1,479 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See suspend.h.  Each suspension is level-triggered: what is wanted is whether any transfer that
+ * takes nodes from the gang still drains; what is, is read from the owner.
+ */
+#include "broker/transfer/suspend.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "broker/transfer/owner_search.h"
+#include "broker/transfer/runner.h"
+#include "clusters/owner.h"
+
+#include <stdio.h>
+
+enum {
+    PATIENCE_MS = 30 * SECOND_MS, /* for the owner to be found and stopped, and for it to begin */
+    PATIENCE_EMERGENCY_MS = 5 * SECOND_MS, /* to delete its pods */
+    BACKOFF_FIRST_MS = SECOND_MS,
+    BACKOFF_MAX_MS = 60 * SECOND_MS,
+    LOST_MS = 60 * SECOND_MS, /* after it no lost patch can arrive any more */
+};
+
+enum sight {
+    OWNER_UNSEEN, /* to be read */
+    OWNER_SEEN,
+    OWNER_GONE,    /* deleted, or made anew: not the one that was stopped */
+    OWNER_REFUSED, /* the server will not let us, or the kind does not know the way */
+};
+
+struct suspension {
+    struct suspensions *book;
+    const struct config_cluster *cluster;
+    char path[OWNER_PATH_SIZE];
+    char *name;
+    char uid[64];      /* of the owner that the record is about */
+    json_t *transfers; /* ids of those that take nodes from the gang */
+    uint64_t rev;      /* of the record; 0: nothing was promised */
+    int told_count;    /* patches that stop it, but for those refused for certain */
+    int64_t lost_ms;   /* when the answer to one was lost last; 0: never */
+    bool was_told;     /* the event that it is stopped is written */
+    bool is_restored;
+    enum sight sight;
+    struct owner owner; /* as seen */
+    bool is_under_way;
+    bool is_ending; /* nobody wants it any more */
+    int failures;
+    int64_t not_before_ms;
+    int64_t asked_ms;   /* since when a transfer waits for it */
+    int64_t stopped_ms; /* when it was first seen stopped by us */
+    char text[256];     /* the last failure */
+};
+
+struct suspensions {
+    struct runner *runner;
+    struct owner_searches *searches;
+    struct map *all; /* "CLUSTER PATH" -> struct suspension */
+    char why[512];
+};
+
+static void suspension_free(void *value)
+{
+    struct suspension *suspension = value;
+
+    json_decref(suspension->transfers);
+    mem_free(suspension->name);
+    mem_free(suspension);
+}
+
+struct suspensions *suspensions_new(struct runner *runner)
+{
+    struct suspensions *book = mem_new(sizeof *book);
+
+    book->runner = runner;
+    book->searches = owner_searches_new(runner);
+    book->all = map_new(suspension_free);
+    return book;
+}
+
+void suspensions_free(struct suspensions *book)
+{
+    if (!book)
+        return;
+    owner_searches_free(book->searches);
+    map_free(book->all);
+    mem_free(book);
+}
+
+static int64_t now_ms(const struct suspensions *book)
+{
+    return loop_now(book->runner->world->loop);
+}
+
+static struct suspension *find_or_add(struct suspensions *book,
+                                      const struct config_cluster *cluster, const char *path)
+{
+    owned(chars) char *key = text_format("%s %s", cluster->name, path);
+    struct suspension *suspension = map_get(book->all, key);
+
+    if (suspension)
+        return suspension;
+    suspension = mem_new(sizeof *suspension);
+    suspension->book = book;
+    suspension->cluster = cluster;
+    suspension->transfers = json_array();
+    suspension->name = owner_name(path);
+    suspension->asked_ms = now_ms(book);
+    text_copy(suspension->path, sizeof suspension->path, path);
+    map_set(book->all, key, suspension);
+    return suspension;
+}
+
+static bool is_ours(const struct suspension *suspension)
+{
+    return suspension->sight == OWNER_SEEN && suspension->owner.stopped_by[0] != '\0' &&
+           suspension->owner.is_stopped;
+}
+
+/* Writes the record, or takes it out; event NULL: nothing to tell. */
+static int store(struct suspension *suspension, bool stays, const char *event)
+{
+    struct runner *runner = suspension->book->runner;
+    struct journal_batch *batch = journal_batch_new(runner->epoch);
+    owned(chars) char *id = text_format("%s %s", suspension->cluster->name, suspension->path);
+    owned(json) json_t *value = json_make("{ss ss ss sO}", "cluster", suspension->cluster->name,
+                                          "path", suspension->path, "uid", suspension->uid,
+                                          "transfers", suspension->transfers);
+    owned(json) json_t *story = json_make("{ss ss ss sO}", "event", event ?: "", "cluster",
+                                          suspension->cluster->name, "owner", suspension->name,
+                                          "transfers", suspension->transfers);
+    struct error err;
+
+    if (stays)
+        journal_put(batch, "suspension", id, suspension->rev, value);
+    else
+        journal_remove(batch, "suspension", id, suspension->rev);
+    if (event)
+        journal_event(batch, runner_now(runner), story);
+    if (journal_commit(runner->world->journal, &batch, &err) < 0) {
+        runner_break(runner, &err);
+        return -1;
+    }
+    suspension->rev = stays ? suspension->rev + 1 : 0;
+    if (event)
+        log_info(event, FIELD_TEXT("cluster", suspension->cluster->name),
+                 FIELD_TEXT("owner", suspension->name));
+    return 0;
+}
+
+static const struct transfer *transfer_by_id(const struct runner *runner, const char *id)
+{
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        if (text_equal(runner->transfers.items[i]->id, id))
+            return runner->transfers.items[i];
+    return NULL;
+}
+
+/* Those for which the gang must stand still, an emergency before others; NULL: none. */
+static const struct transfer *wanted_by(const struct suspension *suspension)
+{
+    const struct transfer *first = NULL;
+    const json_t *id;
+    size_t i;
+
+    json_array_foreach(suspension->transfers, i, id)
+    {
+        const struct transfer *transfer = transfer_by_id(suspension->book->runner,
+                                                         json_string_value(id));
+
+        if (!transfer || transfer->state != TRANSFER_LIVE || transfer->is_undoing ||
+            transfer->step < STEP_DRAIN || transfer->step > STEP_FORCE)
+            continue;
+        if (!first || (transfer->is_emergency && !first->is_emergency))
+            first = transfer;
+    }
+    return first;
+}
+
+static void join(struct suspension *suspension, const struct transfer *transfer)
+{
+    const json_t *id;
+    size_t i;
+
+    json_array_foreach(suspension->transfers, i, id)
+    {
+        if (text_equal(json_string_value(id), transfer->id))
+            return;
+    }
+    json_array_append_new(suspension->transfers, json_string(transfer->id));
+    if (suspension->rev > 0)
+        (void)store(suspension, true, NULL); /* a failure breaks the runner */
+}
+
+static void back_off(struct suspension *suspension, const struct error *err)
+{
+    int shift = suspension->failures < 6 ? suspension->failures : 6;
+    int64_t wait_ms = (int64_t)BACKOFF_FIRST_MS << shift;
+
+    if (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID || wait_ms > BACKOFF_MAX_MS)
+        wait_ms = BACKOFF_MAX_MS;
+    if (err->retry_after_ms > wait_ms)
+        wait_ms = err->retry_after_ms;
+    if (suspension->failures++ == 0 && err->kind != ERROR_CONFLICT)
+        log_warn("gang_not_told", FIELD_TEXT("cluster", suspension->cluster->name),
+                 FIELD_TEXT("owner", suspension->name), FIELD_TEXT("text", err->text));
+    text_copy(suspension->text, sizeof suspension->text, err->text);
+    suspension->not_before_ms = now_ms(suspension->book) + wait_ms;
+}
+
+/* What an answer shows, to a read or to a patch. */
+static void look(struct suspension *suspension, const json_t *body, const struct error *err)
+{
+    struct error bad = { 0 };
+
+    suspension->is_under_way = false;
+    if (!err && owner_read(suspension->path, body, &suspension->owner, &bad) < 0)
+        err = &bad;
+    if (!err) {
+        bool is_other = suspension->uid[0] != '\0' &&
+                        !text_equal(suspension->uid, suspension->owner.uid);
+
+        suspension->sight = is_other ? OWNER_GONE : OWNER_SEEN;
+        suspension->failures = 0;
+        suspension->text[0] = '\0';
+        if (is_ours(suspension) && suspension->stopped_ms == 0)
+            suspension->stopped_ms = now_ms(suspension->book);
+    } else if (err->kind == ERROR_NOT_FOUND) {
+        suspension->sight = OWNER_GONE;
+    } else {
+        back_off(suspension, err);
+        suspension->sight = !suspension->is_ending &&
+                                    (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID)
+                                ? OWNER_REFUSED
+                                : OWNER_UNSEEN;
+    }
+    runner_wake(suspension->book->runner);
+}
+
+static void owner_came(void *context, const json_t *body, const struct error *err)
+{
+    look(context, body, err);
+}
+
+static void stop_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct suspension *suspension = context;
+
+    if (err && err->kind == ERROR_UNKNOWN_OUTCOME)
+        suspension->lost_ms = now_ms(suspension->book);
+    else if (err)
+        suspension->told_count--;
+    look(suspension, body, err);
+    /* A server whose kind does not have the member drops it, and says that all is well. */
+    if (!err && suspension->sight == OWNER_SEEN && !suspension->owner.is_stopped)
+        suspension->sight = OWNER_REFUSED;
+}
+
+static void restore_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct suspension *suspension = context;
+
+    suspension->is_restored = suspension->is_restored || !err;
+    look(suspension, body, err);
+}
+
+static void read_owner(struct suspension *suspension)
+{
+    suspension->is_under_way = true;
+    cluster_read_at(fleet_cluster(suspension->book->runner->fleet, suspension->cluster),
+                    suspension->path, owner_came, suspension);
+}
+
+static void patch_owner(struct suspension *suspension, const json_t *patch, cluster_done_fn done)
+{
+    suspension->is_under_way = true;
+    cluster_patch_at(fleet_cluster(suspension->book->runner->fleet, suspension->cluster),
+                     suspension->path, patch, done, suspension);
+}
+
+/* A transfer wants the gang to stand still: what is missing for that. */
+static void hold(struct suspension *suspension, const struct transfer *transfer)
+{
+    struct runner *runner = suspension->book->runner;
+    owned(json) json_t *patch = NULL;
+    struct error err;
+
+    if (suspension->is_ending) {
+        suspension->is_ending = suspension->is_restored = suspension->was_told = false;
+        suspension->sight = OWNER_UNSEEN;
+        suspension->stopped_ms = 0;
+        suspension->asked_ms = now_ms(suspension->book);
+    }
+    if (suspension->sight == OWNER_UNSEEN)
+        read_owner(suspension);
+    if (suspension->sight != OWNER_SEEN)
+        return;
+    text_copy(suspension->uid, sizeof suspension->uid, suspension->owner.uid);
+    if (is_ours(suspension)) {
+        if (!suspension->was_told)
+            suspension->was_told = store(suspension, true, "gang_suspended") == 0;
+        return;
+    }
+    if (suspension->owner.is_stopped)
+        return; /* by a person, who will say when it goes on */
+    if (guard_allows_effect(runner->guard, suspension->cluster, transfer->is_emergency, &err) < 0) {
+        suspension->asked_ms = now_ms(suspension->book);
+        return;
+    }
+    if (suspension->rev == 0 && store(suspension, true, NULL) < 0)
+        return;
+    patch = owner_stop_patch(suspension->path, &suspension->owner, transfer->id);
+    suspension->told_count++;
+    patch_owner(suspension, patch, stop_answered);
+}
+
+/* Nobody wants it any more: true when it is as it was before us. */
+static bool let_go(struct suspension *suspension)
+{
+    int64_t since_lost_ms = now_ms(suspension->book) - suspension->lost_ms;
+    owned(json) json_t *patch = NULL;
+
+    if (suspension->rev == 0)
+        return true;
+    if (!suspension->is_ending) {
+        suspension->is_ending = true;
+        suspension->failures = 0;
+        suspension->sight = OWNER_UNSEEN;
+    }
+    if (suspension->told_count == 0 && !suspension->was_told)
+        return store(suspension, false, NULL) == 0;
+    if (suspension->sight == OWNER_UNSEEN) {
+        read_owner(suspension);
+        return false;
+    }
+    if (suspension->sight == OWNER_SEEN && suspension->owner.stopped_by[0] != '\0') {
+        patch = owner_restore_patch(suspension->path, &suspension->owner);
+        patch_owner(suspension, patch, restore_answered);
+        return false;
+    }
+    if (suspension->sight == OWNER_SEEN && !suspension->is_restored && suspension->lost_ms > 0 &&
+        since_lost_ms < LOST_MS) {
+        suspension->sight = OWNER_UNSEEN;
+        suspension->not_before_ms = suspension->lost_ms + LOST_MS;
+        return false;
+    }
+    return store(suspension, false, suspension->is_restored ? "gang_resumed" : "gang_left") == 0;
+}
+
+static bool is_draining(const struct runner *runner)
+{
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *transfer = runner->transfers.items[i];
+
+        if (transfer->state == TRANSFER_LIVE && transfer->step >= STEP_DRAIN &&
+            transfer->step <= STEP_FORCE)
+            return true;
+    }
+    return false;
+}
+
+bool suspensions_tick(struct suspensions *book)
+{
+    int64_t now = now_ms(book);
+    bool is_open = owner_searches_tick(book->searches);
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; map_next(book->all, &i, &key, &value) && !book->runner->is_broken;) {
+        struct suspension *suspension = value;
+        const struct transfer *transfer = wanted_by(suspension);
+
+        if (suspension->is_under_way || now < suspension->not_before_ms)
+            continue;
+        if (transfer)
+            hold(suspension, transfer);
+        else if (let_go(suspension))
+            map_remove(book->all, key);
+    }
+    is_open = is_open || map_count(book->all) > 0;
+    if (!is_open && !is_draining(book->runner))
+        owner_searches_forget(book->searches);
+    return is_open;
+}
+
+static bool say(struct suspensions *book, const char **ret_why)
+{
+    *ret_why = book->why;
+    return false;
+}
+
+bool suspend_is_settled(struct suspensions *book, struct transfer *transfer, const struct pod *pod,
+                        const char **ret_why)
+{
+    int64_t patience_ms = transfer->is_emergency ? PATIENCE_EMERGENCY_MS : PATIENCE_MS;
+    const struct config_cluster *cluster = transfer->source->cluster;
+    const char *path = NULL;
+    struct suspension *suspension;
+
+    if (!book->runner->config->drain.suspends_gangs)
+        return true;
+    switch (owner_search(book->searches, cluster, pod, patience_ms, &path)) {
+    case OWNER_NONE:
+        return true;
+    case OWNER_UNKNOWN:
+        snprintf(book->why, sizeof book->why, "the owner of pod %.120s/%.120s to be read",
+                 pod->namespace, pod->name);
+        return say(book, ret_why);
+    case OWNER_FOUND:
+        break;
+    }
+    suspension = find_or_add(book, cluster, path);
+    join(suspension, transfer);
+    if (suspension->sight == OWNER_GONE || suspension->sight == OWNER_REFUSED ||
+        (suspension->sight == OWNER_SEEN && suspension->owner.is_stopped && !is_ours(suspension)))
+        return true;
+    if (is_ours(suspension)) {
+        snprintf(book->why, sizeof book->why, "%.300s is stopped: its pods to leave",
+                 suspension->name);
+        return !owner_deletes_pods(path) || now_ms(book) - suspension->stopped_ms >= patience_ms ||
+               say(book, ret_why);
+    }
+    snprintf(book->why, sizeof book->why, "%.200s to stop as a whole%s%.250s", suspension->name,
+             suspension->text[0] != '\0' ? ": " : "", suspension->text);
+    return now_ms(book) - suspension->asked_ms >= patience_ms || say(book, ret_why);
+}
+
+json_t *suspensions_describe(const struct suspensions *book)
+{
+    json_t *rows = json_array();
+    void *value;
+
+    for (size_t i = 0; map_next(book->all, &i, NULL, &value);) {
+        const struct suspension *suspension = value;
+
+        if (suspension->rev > 0)
+            json_array_append_new(
+                rows, json_make("{ss ss sO sb ss}", "cluster", suspension->cluster->name, "owner",
+                                suspension->name, "transfers", suspension->transfers, "is_ending",
+                                suspension->is_ending, "text", suspension->text));
+    }
+    return rows;
+}
+
+static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
+{
+    struct suspensions *book = context;
+    const struct config_cluster *cluster = config_cluster(book->runner->config,
+                                                          json_text_or(value, "cluster", ""));
+    const char *path;
+    const char *uid;
+    json_t *transfers;
+    struct suspension *suspension;
+
+    if (!cluster) {
+        log_warn("suspension_ignored", FIELD_TEXT("suspension", id),
+                 FIELD_TEXT("text", "its cluster is not in the configuration"));
+        return 0;
+    }
+    if (json_need_text(value, "path", &path, err) < 0 ||
+        json_need_text(value, "uid", &uid, err) < 0 ||
+        json_need_array(value, "transfers", &transfers, err) < 0)
+        return error_context(err, "suspension %s", id);
+    suspension = find_or_add(book, cluster, path);
+    text_copy(suspension->uid, sizeof suspension->uid, uid);
+    json_array_extend(suspension->transfers, transfers);
+    suspension->rev = rev;
+    suspension->told_count = 1; /* whether it was, the owner says */
+    suspension->lost_ms = now_ms(book);
+    return 0;
+}
+
+int suspensions_load(struct suspensions *book, struct journal *journal, struct error *err)
+{
+    return journal_each(journal, "suspension", load_one, book, err);
+}

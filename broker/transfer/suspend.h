@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Gangs that are stopped as a whole, through their owner, before the first of their pods is
+ * evicted; and go on when the last node that a transfer takes from them is empty, or is kept.
+ *
+ * A suspension is a promise of its own, for it outlives the transfer that began it when another
+ * takes more nodes of the same gang: a record of the journal, written before the owner is told.
+ * What becomes of it is read from the owner itself, whose annotation says who stopped it and what
+ * was before; an answer that got lost is looked for there.  So two moves stop a gang once, and what
+ * a person had stopped stays so.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "clusters/snapshot.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct journal;
+struct runner;
+struct suspensions;
+struct transfer;
+
+struct suspensions *suspensions_new(struct runner *runner)
+    __attribute__((returns_nonnull, warn_unused_result));
+void suspensions_free(struct suspensions *suspensions);
+int suspensions_load(struct suspensions *suspensions, struct journal *journal, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether the pod, on a node that the transfer drains, may be evicted now.  If not, its gang is
+   being stopped, and *ret_why says so until the next question.  It is never held for longer than a
+   minute, in an emergency seconds. */
+bool suspend_is_settled(struct suspensions *suspensions, struct transfer *transfer,
+                        const struct pod *pod, const char **ret_why);
+
+/* Does what is next for each; true while something is left to do. */
+bool suspensions_tick(struct suspensions *suspensions);
+
+/* [{cluster, owner, transfers, is_ending, text}] of those that are stopped, or may be. */
+json_t *suspensions_describe(const struct suspensions *suspensions)
+    __attribute__((returns_nonnull, warn_unused_result));

@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Owners of gangs: the objects that can be told to stop all their pods at once, and to go on later.
+ * THE table in owner.c says which kinds can, by which member of their spec.  An object that is
+ * stopped by us says so in annotations, with what the member was before, so that exactly that is
+ * restored, and what a person had stopped before us stays so.
+ *
+ * An owner is named by its path ("/apis/batch/v1/namespaces/ml/jobs/train").
+ */
+#pragma once
+
+#include "base/error.h"
+#include "clusters/snapshot.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum { OWNER_PATH_SIZE = 512 };
+
+#define OWNER_NOTE_STOPPED_BY "sluice.dev/suspended-by" /* the transfer */
+#define OWNER_NOTE_WAS "sluice.dev/suspended-was"       /* the member before: absent, true, false */
+
+/* One object as it was read. */
+struct owner {
+    char uid[64];
+    char version[32];
+    bool can_stop;       /* its kind has a way, and its pods are of no use without each other */
+    bool is_stopped;     /* by whomever */
+    char stopped_by[64]; /* the transfer in our note; "": none */
+    char was[8];         /* the member's value, as in the note */
+    char before[8];      /* the note's */
+    bool is_part;        /* something controls it; `above` says what, where we know its kind */
+    char above[OWNER_PATH_SIZE];
+};
+
+/* The path of what the pod says it belongs to; NULL: nothing that we know to have a way, or to be
+   part of something that has.  The caller frees it. */
+char *owner_of_pod(const struct pod *pod) __attribute__((warn_unused_result));
+
+/* Whether a queueing controller has admitted the pod: then even one alone belongs to a whole. */
+bool owner_is_queued(const struct pod *pod);
+
+/* "JobSet ml/train", for people.  The caller frees it. */
+char *owner_name(const char *path) __attribute__((returns_nonnull, warn_unused_result));
+
+/* Whether the owner deletes its pods when it is told to stop; else they go on to their end. */
+bool owner_deletes_pods(const char *path);
+
+/* Whether the path is a Kueue Workload's. */
+bool owner_is_workload(const char *path);
+
+int owner_read(const char *path, const json_t *object, struct owner *ret_owner, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Where the Kueue Workloads of the object with this UID are listed, and the first in such a list
+   that it owns (NULL: none).  The caller frees both. */
+char *owner_workloads_path(const char *path, const char *uid)
+    __attribute__((returns_nonnull, warn_unused_result));
+char *owner_workload_in(const json_t *list, const char *path, const char *uid)
+    __attribute__((warn_unused_result));
+
+/* Merge patches that stop it, and that restore what was before.  UID and resourceVersion are in
+   them: the server refuses them for an object that changed, or was made anew. */
+json_t *owner_stop_patch(const char *path, const struct owner *owner, const char *transfer)
+    __attribute__((returns_nonnull, warn_unused_result));
+json_t *owner_restore_patch(const char *path, const struct owner *owner)
+    __attribute__((returns_nonnull, warn_unused_result));

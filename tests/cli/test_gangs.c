@@ -1,0 +1,427 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Gangs that are stopped through their owner before the first of their pods is evicted, and go on
+ * when their nodes are empty: order on the wire, both ways back, deaths in between, two moves.
+ * Research holds nothing but gangs here, so each eviction that is counted is one of a gang's pod.
+ */
+#include "broker/service/service_parts.h"
+#include "broker/transfer/runner.h"
+#include "tests/cli/small_world.h"
+
+#include <string.h>
+
+#define JOB_SETS "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ml/jobsets/"
+#define WORKFLOWS "/apis/argoproj.io/v1alpha1/namespaces/ml/workflows/"
+#define WORKLOADS "/apis/kueue.x-k8s.io/v1beta1/namespaces/ml/workloads/"
+
+enum { LONG_MS = 45 * MINUTE_MS, SLICE_MS = 10 };
+
+static json_t *object_at(struct rehearsal *rehearsal, const char *path)
+{
+    const json_t *object = simulator_object(rehearsal->simulator, "research-a", path);
+
+    assert_non_null(object);
+    return json_deep_copy(object);
+}
+
+static const char *note_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(json_at(object, "metadata/annotations"), key));
+}
+
+/* An owner of so many pods of a whole node each, which take half a minute to stop. */
+static void put_owner(struct rehearsal *rehearsal, const char *path, const char *kind,
+                      const char *label, int pods)
+{
+    owned(json) json_t *container = json_make("{s:s, s:{s:{s:s}}}", "name", "main", "resources",
+                                              "limits", "nvidia.com/gpu", "8");
+    owned(json) json_t *pod = json_make(
+        "{s:{s:{s:s}, s:{s:s}}, s:{s:i, s:[O]}}", "metadata", "labels", label,
+        strrchr(path, '/') + 1, "annotations", "test.sluice.dev/stops-in", "20s", "spec",
+        "terminationGracePeriodSeconds", 60, "containers", container);
+    owned(json) json_t *owner = json_make("{s:s, s:{s:i, s:O}}", "kind", kind, "spec",
+                                          "parallelism", pods, "template", pod);
+
+    simulator_put_object(rehearsal->simulator, "research-a", path, owner);
+}
+
+static void put_job_set(struct rehearsal *rehearsal, const char *name, int pods)
+{
+    owned(chars) char *path = text_format(JOB_SETS "%s", name);
+
+    put_owner(rehearsal, path, "JobSet", "jobset.sigs.k8s.io/jobset-name", pods);
+}
+
+/* The Workload that stands for the JobSet of its name. */
+static void put_workload(struct rehearsal *rehearsal, const char *name)
+{
+    owned(chars) char *path = text_format(WORKLOADS "%s", name);
+    owned(chars) char *above = text_format(JOB_SETS "%s", name);
+    owned(json) json_t *owner = object_at(rehearsal, above);
+    owned(json) json_t *workload = json_make(
+        "{s:{s:[{s:s}]}, s:{s:b}}", "metadata", "ownerReferences", "uid",
+        json_text_or(owner, "metadata/uid", ""), "spec", "active", true);
+
+    simulator_put_object(rehearsal->simulator, "research-a", path, workload);
+}
+
+static const char machines[] =
+    "seed: 7\n"
+    "pools:\n"
+    "  prod-a-east: {nodes: 6}\n"
+    "  research-a-east: {nodes: 10}\n"
+    "replicas: {chat-2x: {prod-a: 20}}\n"
+    "latency: {api: 5ms..40ms, delete: 60s..120s, create: 60s..180s, join: 60s..180s,"
+    " gpus: 20s..60s, pod_start: 10s..30s, pod_stop: 1s..20s}\n"
+    "jobs: {backlog: 0}\n";
+
+/* The small world without its Jobs; gangs: what is done with them. */
+static struct rehearsal *begin(const char *folder, const char *gangs)
+{
+    const char *drain = strstr(small_config, "settle: 5s}");
+    owned(chars) char *config = text_format("%.*ssettle: 5s, gangs: %s}%s",
+                                            (int)(drain - small_config), small_config, gangs,
+                                            drain + strlen("settle: 5s}"));
+    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
+    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", machines);
+    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
+    struct error err = { 0 };
+    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, 7, &err);
+
+    if (!rehearsal ||
+        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
+        rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+    return rehearsal;
+}
+
+static void settle(struct rehearsal *rehearsal)
+{
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+}
+
+static int64_t evictions_of(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *report = simulator_report(rehearsal->simulator);
+
+    return json_int_or(report, "effects/evictions", -1);
+}
+
+static int events_of(struct rehearsal *rehearsal, const char *name)
+{
+    struct error err = { 0 };
+    owned(json) json_t *story = service_events(rehearsal->service, 1000, &err);
+    const json_t *event;
+    int count = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(story, "events"), i, event)
+    {
+        count += text_equal(json_text_or(event, "event", ""), name);
+    }
+    return count;
+}
+
+static bool is_stopped_by_us(struct rehearsal *rehearsal, const char *path)
+{
+    owned(json) json_t *object = object_at(rehearsal, path);
+
+    return note_of(object, "sluice.dev/suspended-by") != NULL;
+}
+
+static bool is_suspended(struct rehearsal *rehearsal, const char *path)
+{
+    owned(json) json_t *object = object_at(rehearsal, path);
+
+    return json_bool_or(object, "spec/suspend", false);
+}
+
+/* Runs until the owner carries our note, or until it does not. */
+static void run_until(struct rehearsal *rehearsal, const char *path, bool is_stopped)
+{
+    for (int64_t ms = 0; ms < LONG_MS; ms += SLICE_MS) {
+        if (is_stopped_by_us(rehearsal, path) == is_stopped)
+            return;
+        rehearsal_run(rehearsal, SLICE_MS);
+    }
+    fail_msg("%s was %s", path, is_stopped ? "never stopped" : "never resumed");
+}
+
+/* As it was before us: no note, and the member is absent again. */
+static void expect_restored(struct rehearsal *rehearsal, const char *path)
+{
+    owned(json) json_t *object = object_at(rehearsal, path);
+
+    assert_null(note_of(object, "sluice.dev/suspended-by"));
+    assert_null(note_of(object, "sluice.dev/suspended-was"));
+    assert_null(json_object_get(json_object_get(object, "spec"), "suspend"));
+}
+
+static void a_gang_is_stopped_as_a_whole_and_goes_on_afterwards(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    put_job_set(rehearsal, "train", 9);
+    settle(rehearsal);
+    answer = reclaim(rehearsal, 3);
+    run_until(rehearsal, JOB_SETS "train", true);
+    assert_int_equal(evictions_of(rehearsal), 0);
+    run_until(rehearsal, JOB_SETS "train", false);
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 9);
+    expect_restored(rehearsal, JOB_SETS "train");
+    assert_int_equal(evictions_of(rehearsal), 0);
+    assert_int_equal(events_of(rehearsal, "gang_suspended"), 1);
+    assert_int_equal(events_of(rehearsal, "gang_resumed"), 1);
+}
+
+static void who_wants_evictions_gets_them(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "evict");
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    put_job_set(rehearsal, "train", 9);
+    settle(rehearsal);
+    answer = reclaim(rehearsal, 3);
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 9);
+    assert_true(evictions_of(rehearsal) >= 2);
+    assert_int_equal(events_of(rehearsal, "gang_suspended"), 0);
+}
+
+static void a_workload_is_deactivated_and_its_job_is_left_to_kueue(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *workload = NULL;
+
+    (void)state;
+    put_job_set(rehearsal, "train", 9);
+    put_workload(rehearsal, "train");
+    settle(rehearsal);
+    answer = reclaim(rehearsal, 3);
+    run_until(rehearsal, WORKLOADS "train", true);
+    assert_false(is_stopped_by_us(rehearsal, JOB_SETS "train"));
+    run_until(rehearsal, WORKLOADS "train", false);
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 9);
+    workload = object_at(rehearsal, WORKLOADS "train");
+    assert_true(json_bool_or(workload, "spec/active", false));
+    assert_false(is_suspended(rehearsal, JOB_SETS "train"));
+    assert_int_equal(evictions_of(rehearsal), 0);
+}
+
+static struct transfer *first_draining(struct rehearsal *rehearsal)
+{
+    const struct runner *runner = rehearsal->service->runner;
+
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        if (runner->transfers.items[i]->state == TRANSFER_LIVE &&
+            runner->transfers.items[i]->step == STEP_DRAIN)
+            return runner->transfers.items[i];
+    fail_msg("no transfer drains");
+    return NULL;
+}
+
+/* Of two nodes that are taken from a gang one is kept: it still stands for the other. */
+static void a_gang_goes_on_when_the_last_of_its_nodes_is_kept(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    struct runner *runner;
+
+    (void)state;
+    put_job_set(rehearsal, "train", 10);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 8, 8);
+    run_until(rehearsal, JOB_SETS "train", true);
+    runner = rehearsal->service->runner;
+    rehearsal_run(rehearsal, 2 * SECOND_MS);
+    runner_withdraw(runner, first_draining(rehearsal), "test");
+    rehearsal_run(rehearsal, 5 * SECOND_MS);
+    assert_true(is_stopped_by_us(rehearsal, JOB_SETS "train"));
+    runner_withdraw(runner, first_draining(rehearsal), "test");
+    rehearsal_run(rehearsal, 5 * SECOND_MS);
+    expect_restored(rehearsal, JOB_SETS "train");
+    assert_int_equal(evictions_of(rehearsal), 0);
+    assert_int_equal(events_of(rehearsal, "gang_resumed"), 1);
+}
+
+static void two_moves_stop_a_gang_once(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *first = NULL;
+    owned(json) json_t *second = NULL;
+
+    (void)state;
+    put_job_set(rehearsal, "train", 10);
+    settle(rehearsal);
+    first = reclaim(rehearsal, 1);
+    second = reclaim(rehearsal, 1);
+    run_until(rehearsal, JOB_SETS "train", true);
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 8);
+    expect_restored(rehearsal, JOB_SETS "train");
+    assert_int_equal(evictions_of(rehearsal), 0);
+    assert_int_equal(events_of(rehearsal, "gang_suspended"), 1);
+    assert_int_equal(events_of(rehearsal, "gang_resumed"), 1);
+}
+
+static void suspend_by_hand(struct rehearsal *rehearsal, const char *path)
+{
+    const json_t *object = simulator_object(rehearsal->simulator, "research-a", path);
+
+    json_object_set_new(json_object_get(object, "spec"), "suspend", json_true());
+}
+
+/* A Workflow's pods go on when it is suspended: they are evicted, and by whom it was stopped
+   decides whether it is resumed. */
+static void play_workflow(bool is_stopped_before)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *answer = NULL;
+
+    put_owner(rehearsal, WORKFLOWS "eval", "Workflow", "workflows.argoproj.io/workflow", 10);
+    settle(rehearsal);
+    if (is_stopped_before)
+        suspend_by_hand(rehearsal, WORKFLOWS "eval");
+    answer = reclaim(rehearsal, 2);
+    if (!is_stopped_before) {
+        run_until(rehearsal, WORKFLOWS "eval", true);
+        assert_int_equal(evictions_of(rehearsal), 0);
+    }
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 8);
+    assert_int_equal(evictions_of(rehearsal), 2);
+    assert_int_equal(events_of(rehearsal, "gang_suspended"), is_stopped_before ? 0 : 1);
+    assert_int_equal(is_suspended(rehearsal, WORKFLOWS "eval"), is_stopped_before);
+    assert_false(is_stopped_by_us(rehearsal, WORKFLOWS "eval"));
+}
+
+static void a_workflow_begins_no_step_while_its_pods_are_evicted(void **state)
+{
+    (void)state;
+    play_workflow(false);
+}
+
+static void what_a_person_stopped_stays_stopped(void **state)
+{
+    (void)state;
+    play_workflow(true);
+}
+
+/* Each fault of each exchange with the owner, both ways. */
+static void an_answer_that_is_lost_is_looked_for(void **state)
+{
+    static const char *const faults[] = { "lost_answer", "http_500_after", "http_500", "http_429" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(faults); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+        owned(json) json_t *answer = NULL;
+
+        put_job_set(rehearsal, "train", 10);
+        settle(rehearsal);
+        simulator_fault_next(rehearsal->simulator, faults[i], "get_object");
+        simulator_fault_next(rehearsal->simulator, faults[i], "patch_object");
+        answer = reclaim(rehearsal, 1);
+        run_until(rehearsal, JOB_SETS "train", true);
+        simulator_fault_next(rehearsal->simulator, faults[i], "patch_object");
+        rehearsal_run(rehearsal, LONG_MS);
+        expect_rest(rehearsal, 7);
+        expect_restored(rehearsal, JOB_SETS "train");
+    }
+}
+
+/* Who may not tell the owner evicts, and leaves nothing behind. */
+static void an_owner_that_refuses_is_evicted_in_time(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    put_job_set(rehearsal, "train", 10);
+    settle(rehearsal);
+    for (int i = 0; i < 100; i++)
+        simulator_fault_next(rehearsal->simulator, "http_500", "patch_object");
+    answer = reclaim(rehearsal, 1);
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    assert_int_equal(evictions_of(rehearsal), 1);
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 7);
+    expect_restored(rehearsal, JOB_SETS "train");
+}
+
+/* One run that dies before commit `first` and, `second` commits after the restart, again; returns
+   how many commits an undisturbed one makes. */
+static int64_t play(int64_t first, int64_t second)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *answer = NULL;
+    struct error err = { 0 };
+    int64_t before;
+
+    put_job_set(rehearsal, "train", 10);
+    settle(rehearsal);
+    answer = reclaim(rehearsal, 2);
+    before = rehearsal->commits;
+    for (int64_t at = first; at > 0; at = at == first ? second : 0) {
+        rehearsal_kill_at_commit(rehearsal, at);
+        rehearsal_run(rehearsal, LONG_MS);
+        if (!rehearsal->is_dead)
+            break;
+        rehearsal_kill(rehearsal);
+        if (rehearsal_start(rehearsal, &err) < 0)
+            fail_msg("after a death at commit %lld: %s", (long long)at, err.text);
+    }
+    rehearsal->kill_at = 0;
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 8);
+    expect_restored(rehearsal, JOB_SETS "train");
+    assert_int_equal(evictions_of(rehearsal), 0);
+    return rehearsal->commits - before;
+}
+
+static void a_death_at_any_commit_leaves_no_gang_stopped(void **state)
+{
+    int64_t commits = play(0, 0);
+
+    (void)state;
+    print_message("%lld commits in an undisturbed run\n", (long long)commits);
+    for (int64_t at = 1; at <= commits; at++)
+        play(at, at % 2 == 0 ? 1 + at % 5 : 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gang_is_stopped_as_a_whole_and_goes_on_afterwards),
+        cmocka_unit_test(who_wants_evictions_gets_them),
+        cmocka_unit_test(a_workload_is_deactivated_and_its_job_is_left_to_kueue),
+        cmocka_unit_test(a_gang_goes_on_when_the_last_of_its_nodes_is_kept),
+        cmocka_unit_test(two_moves_stop_a_gang_once),
+        cmocka_unit_test(a_workflow_begins_no_step_while_its_pods_are_evicted),
+        cmocka_unit_test(what_a_person_stopped_stays_stopped),
+        cmocka_unit_test(an_answer_that_is_lost_is_looked_for),
+        cmocka_unit_test(an_owner_that_refuses_is_evicted_in_time),
+        cmocka_unit_test(a_death_at_any_commit_leaves_no_gang_stopped),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -41,6 +41,7 @@ static json_t *post_apply(const struct ask *ask, struct error *err);
 static json_t *post_reclaim(const struct ask *ask, struct error *err);
 static json_t *post_freeze(const struct ask *ask, struct error *err);
 static json_t *post_unfreeze(const struct ask *ask, struct error *err);
+static json_t *post_hold(const struct ask *ask, struct error *err);
 
 /* clang-format off */
 static const struct route {
@@ -61,6 +62,7 @@ static const struct route {
     { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR },
     { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR },
     { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR },
+    { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR },
 };
 /* clang-format on */
 
@@ -153,6 +155,11 @@ static json_t *post_freeze(const struct ask *ask, struct error *err)
 static json_t *post_unfreeze(const struct ask *ask, struct error *err)
 {
     return service_unfreeze(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *post_hold(const struct ask *ask, struct error *err)
+{
+    return service_hold(ask->service, ask->body, ask->by, err);
 }
 
 static int status_of(enum error_kind kind)

@@ -30,8 +30,8 @@ const char departures_text[] =
     "planned (what the schedules will ask for, with the node that would be chosen now: another\n"
     "may be). Times are local in the table, UTC elsewhere.\n"
     "JSON: at, until, notice_s, unnamed_nodes (departures of nodes that are still to come),\n"
-    "departures: [{leaves, node, cluster, pool, to, certainty, due, window, jobs: [{kind, job,\n"
-    "namespace, gpus, started}]}].\n";
+    "departures: [{leaves, node, cluster, pool, to, certainty, due, window, held (who asked for a\n"
+    "later time, and why: sluice hold), jobs: [{kind, job, namespace, gpus, started}]}].\n";
 
 static bool has_namespace(const json_t *row, const char *name)
 {
@@ -79,8 +79,8 @@ static void add_local(struct table *table, const struct config *config, const js
 
 static void print_table(const struct config *config, const json_t *answer, struct text *out)
 {
-    static const char *const titles[] = { "LEAVES", "NODE",  "CLUSTER", "TO", "SURE",
-                                          "WINDOW", ">GPUS", "JOBS",    NULL };
+    static const char *const titles[] = { "LEAVES", "NODE",  "CLUSTER", "TO",   "SURE",
+                                          "WINDOW", ">GPUS", "HELD BY", "JOBS", NULL };
     owned(table) struct table *table = table_new(titles);
     int64_t unnamed = json_int_or(answer, "unnamed_nodes", 0);
     const json_t *row;
@@ -90,6 +90,7 @@ static void print_table(const struct config *config, const json_t *answer, struc
     {
         owned(chars) char *jobs = departure_jobs(row, ", ");
         const char *window = json_text_or(row, "window", "");
+        const char *held = json_text_or(row, "held", "");
 
         add_local(table, config, row);
         table_cell(table, "%s", json_text_or(row, "node", "-"));
@@ -98,6 +99,7 @@ static void print_table(const struct config *config, const json_t *answer, struc
         table_cell(table, "%s", json_text_or(row, "certainty", "-"));
         table_cell(table, "%s", window[0] ? window : "-");
         table_cell(table, "%" PRId64, departure_gpus(row));
+        table_cell(table, "%s", held[0] ? held : "-");
         table_cell(table, "%s", jobs[0] ? jobs : "-");
     }
     if (json_array_size(json_object_get(answer, "departures")) == 0)

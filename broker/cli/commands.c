@@ -38,6 +38,8 @@ static const struct command commands[] = {
       COMMAND_WRITES, freeze_options,    freeze_examples,    freeze_text,    cmd_freeze,    NULL },
     { "unfreeze",  "end a freeze",                                        "",           0,  0,
       COMMAND_WRITES, unfreeze_options,  unfreeze_examples,  unfreeze_text,  cmd_unfreeze,  NULL },
+    { "hold",      "ask for a node until later than its departure",       "NODE",       1,  1,
+      COMMAND_WRITES, hold_options,      hold_examples,      hold_text,      cmd_hold,      NULL },
     { "snapshot",  "keep recorded arrivals from the sources in a file",   "",           0,  0,
       COMMAND_WRITES, snapshot_options,  snapshot_examples,  snapshot_text,  cmd_snapshot,  NULL },
     { "allocate",  "size production from demand and write the schedules", "",           0,  0,

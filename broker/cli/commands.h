@@ -60,6 +60,11 @@ int cmd_reclaim(struct command_call *call);
 int cmd_freeze(struct command_call *call);
 int cmd_unfreeze(struct command_call *call);
 
+/* cmd_hold.c */
+extern const struct command_option hold_options[];
+extern const char hold_examples[], hold_text[];
+int cmd_hold(struct command_call *call);
+
 /* cmd_snapshot.c */
 extern const struct command_option snapshot_options[];
 extern const char snapshot_examples[], snapshot_text[];

@@ -51,17 +51,17 @@ static json_t *jobs_on(const struct service *service, const struct config_cluste
 
 static void add_row(struct board *board, const struct config_pool *source,
                     const struct config_pool *target, const char *node, struct wall_time leaves,
-                    const char *certainty, struct wall_time due)
+                    const char *certainty, struct wall_time due, const char *held)
 {
     const struct window *window = due.ms > 0 ? window_at(board->service->config->windows, due)
                                              : NULL;
 
     json_array_append_new(
-        board->rows, json_make("{so ss ss ss ss ss so ss so}", "leaves", json_wall(leaves), "node",
-                               node, "cluster", source->cluster->name, "pool", source->name, "to",
-                               target->cluster->name, "certainty", certainty, "due", json_wall(due),
-                               "window", window ? window->name : "", "jobs",
-                               jobs_on(board->service, source->cluster, node)));
+        board->rows, json_make("{so ss ss ss ss ss so ss ss so}", "leaves", json_wall(leaves),
+                               "node", node, "cluster", source->cluster->name, "pool", source->name,
+                               "to", target->cluster->name, "certainty", certainty, "due",
+                               json_wall(due), "window", window ? window->name : "", "held", held,
+                               "jobs", jobs_on(board->service, source->cluster, node)));
 }
 
 /* Transfers whose node is still a place to work on. */
@@ -77,7 +77,10 @@ static void add_live(struct board *board)
             continue;
         add_row(board, transfer->source, transfer->target, transfer->node,
                 transfer->is_emergency ? transfer->created : transfer->departure,
-                transfer->step > STEP_HOLD ? "leaving" : "announced", transfer->due);
+                transfer->is_emergency || transfer->step > STEP_HOLD ? "leaving"
+                : transfer->announced.ms > 0                         ? "announced"
+                                                                     : "planned",
+                transfer->due, transfer->held);
     }
 }
 
@@ -100,8 +103,8 @@ static void play(struct board *board, struct survey *survey, const struct plan *
             board->unnamed++;
         else
             add_row(board, transfer->source, transfer->target, transfer->node->facts.name,
-                    (struct wall_time){ at.ms + config->drain.notice_ms }, "planned",
-                    transfer->due);
+                    (struct wall_time){ at.ms + config->drain.notice_ms }, "planned", transfer->due,
+                    "");
     }
 }
 

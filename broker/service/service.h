@@ -41,7 +41,7 @@ json_t *service_transfer(struct service *service, const char *id, struct error *
     __attribute__((warn_unused_result));
 
 /* Research nodes that leave within so long, soonest first: {departures: [{leaves, node, cluster,
-   pool, to, certainty, due, window, jobs}], unnamed_nodes, notice_s}. */
+   pool, to, certainty, due, window, held, jobs}], unnamed_nodes, notice_s}. */
 json_t *service_departures(struct service *service, int64_t ahead_ms)
     __attribute__((returns_nonnull, warn_unused_result));
 
@@ -67,6 +67,11 @@ json_t *service_apply(struct service *service, const json_t *schedules, const ch
 /* request: {cluster, nodes, reason, for_s, is_dry_run}. */
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
                         struct error *err) __attribute__((warn_unused_result));
+
+/* request: {node (or transfer), until (RFC 3339) or for_s (after its departure), reason}; what is
+   granted: {transfer, move, node, asked, before, departure, latest, held}. */
+json_t *service_hold(struct service *service, const json_t *request, const char *by,
+                     struct error *err) __attribute__((warn_unused_result));
 
 /* request: {cluster ("" for all), until (RFC 3339), reason}; unfreeze: {cluster}. */
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,

@@ -59,6 +59,8 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
 
     json_object_set_new(row, "expected_p50", json_wall(runner_expected(runner, transfer, 50)));
     json_object_set_new(row, "reason", json_string(transfer->reason));
+    json_object_set_new(row, "announced", json_wall(transfer->announced));
+    json_object_set_new(row, "held", json_string(transfer->held));
     json_object_set_new(row, "instance", json_string(transfer->instance));
     json_object_set_new(row, "new_instance", json_string(transfer->new_instance));
     json_object_set_new(row, "new_node", json_string(transfer->new_node));

@@ -217,6 +217,8 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer)
 
     if (verdict != STEP_DONE)
         return verdict;
+    if (notice_follow(runner, transfer) < 0)
+        return STEP_WAIT;
     if (transfer->is_emergency || is_over(runner, transfer) || move_is_ready(runner, transfer))
         return step_is_kept(runner, transfer) ? STEP_WAIT : STEP_DONE;
     if (!is_told(node, transfer))

@@ -85,6 +85,132 @@ bool notice_is_waived(const struct runner *runner, const struct transfer *transf
     return true;
 }
 
+/* Whether the node still waits for its departure, or will. */
+static bool is_waiting(const struct transfer *transfer)
+{
+    return transfer->state == TRANSFER_LIVE && !transfer->is_undoing && !transfer->is_emergency &&
+           transfer->step <= STEP_HOLD;
+}
+
+struct wall_time notice_latest(const struct runner *runner, const struct transfer *transfer)
+{
+    int64_t now_ms = runner_now(runner).ms;
+    int64_t latest_ms = now_ms + DAY_MS;
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        nodes += runner->transfers.items[i]->state == TRANSFER_LIVE &&
+                 text_equal(runner->transfers.items[i]->move, transfer->move);
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *other = runner->transfers.items[i];
+        int64_t due_ms = other->due.ms - runner_wave_ms(runner, transfer->target, nodes);
+
+        if (other->state == TRANSFER_LIVE && text_equal(other->move, transfer->move) &&
+            other->due.ms > 0 && due_ms < latest_ms)
+            latest_ms = due_ms;
+    }
+    return (struct wall_time){ latest_ms / SECOND_MS * SECOND_MS };
+}
+
+static int set_departure(struct runner *runner, struct transfer *transfer,
+                         struct wall_time departure, const char *who, struct error *err)
+{
+    transfer->departure = departure;
+    text_copy(transfer->held, sizeof transfer->held, who);
+    return runner_store(runner, transfer, "held", err);
+}
+
+int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_time asked,
+                  const char *who, struct error *err)
+{
+    struct wall_time latest = notice_latest(runner, transfer);
+    struct wall_time granted = wall_whole_second(asked.ms < latest.ms ? asked.ms : latest.ms);
+    char departure[WALL_TEXT_SIZE];
+    char due[WALL_TEXT_SIZE];
+    char until[WALL_TEXT_SIZE];
+
+    wall_format(transfer->departure, departure);
+    if (transfer->source->cluster->role != ROLE_RESEARCH || !is_waiting(transfer))
+        return error_set(err, ERROR_DENIED, "node %s is at step %s: it cannot be held any more",
+                         transfer->node, transfer_steps[transfer->step].name);
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        if (runner->transfers.items[i]->state == TRANSFER_LIVE &&
+            text_equal(runner->transfers.items[i]->move, transfer->move) &&
+            runner->transfers.items[i]->step > STEP_HOLD && !runner->transfers.items[i]->is_undoing)
+            return error_set(err, ERROR_DENIED, "move %s of node %s has begun to close its nodes",
+                             transfer->move, transfer->node);
+    if (asked.ms <= transfer->departure.ms)
+        return error_set(err, ERROR_INVALID, "node %s stays until %s anyway", transfer->node,
+                         departure);
+    if (granted.ms <= transfer->departure.ms)
+        return error_set(err, ERROR_DENIED,
+                         "there is no margin: node %s leaves at %s for what is due at %s, and must "
+                         "leave by %s",
+                         transfer->node, departure, wall_format(transfer->due, due),
+                         wall_format(latest, until));
+    return set_departure(runner, transfer, granted, who, err);
+}
+
+/* What the pods ask for; 0: nothing that can be read. */
+static struct wall_time asked_by_pods(const struct runner *runner, const struct transfer *transfer,
+                                      const struct pod **ret_pod)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    struct wall_time latest = { 0 };
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *text = pod_annotation(pods[i], SLUICE_NOTE_EXTENSION);
+        struct wall_time asked;
+        struct error err;
+
+        if (text && pod_must_leave(pods[i]) && wall_parse(text, false, &asked, &err) == 0 &&
+            asked.ms > latest.ms) {
+            latest = asked;
+            *ret_pod = pods[i];
+        }
+    }
+    return latest;
+}
+
+static int grant_pods(struct runner *runner, struct transfer *transfer)
+{
+    const struct pod *pod = NULL;
+    struct wall_time asked = asked_by_pods(runner, transfer, &pod);
+    owned(chars) char *who = NULL;
+    struct error err = { 0 };
+
+    /* what is granted grows with the margin, but not by seconds */
+    if (asked.ms <= transfer->departure.ms ||
+        notice_latest(runner, transfer).ms < transfer->departure.ms + MINUTE_MS)
+        return 0;
+    who = text_format("pod %.60s/%.80s", pod->namespace, pod->name);
+    if (notice_extend(runner, transfer, asked, who, &err) < 0 && runner->is_broken)
+        return -1;
+    return 0;
+}
+
+int notice_follow(struct runner *runner, struct transfer *transfer)
+{
+    const struct transfer *last = transfer;
+    struct error err;
+
+    if (transfer->source->cluster->role != ROLE_RESEARCH || transfer->is_emergency)
+        return 0;
+    if (grant_pods(runner, transfer) < 0)
+        return -1;
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *other = runner->transfers.items[i];
+
+        if (is_waiting(other) && text_equal(other->move, transfer->move) &&
+            other->departure.ms > last->departure.ms)
+            last = other;
+    }
+    return last == transfer ? 0
+                            : set_departure(runner, transfer, last->departure, last->held, &err);
+}
+
 /* The first time that this pod is asked to leave, by whatever means. */
 static bool is_first(const struct effect *effect, const struct pod *pod)
 {

@@ -32,6 +32,9 @@ struct notice_counts {
 /* A pod with this annotation "true" needs no more time. */
 #define SLUICE_NOTE_READY "sluice.dev/ready-to-leave"
 
+/* A pod with this annotation asks for its node until then (RFC 3339). */
+#define SLUICE_NOTE_EXTENSION "sluice.dev/extension-until"
+
 int notice_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
 
 /* The announcement is on the node: notes since when, and moves the departure when that leaves less
@@ -45,6 +48,21 @@ struct wall_time notice_end(const struct runner *runner, const struct transfer *
 /* Whether no pod that must leave the transfer's node wants the rest of its notice; *ret_count is
    how many there are. */
 bool notice_is_waived(const struct runner *runner, const struct transfer *transfer, int *ret_count);
+
+/* The latest departure that still brings the whole move in time, 95 times in 100: when its GPUs are
+   due, less the time that so many nodes take.  A day from now where nothing is due. */
+struct wall_time notice_latest(const struct runner *runner, const struct transfer *transfer);
+
+/* A later departure: as asked, or as late as the margin allows.  The node is told, and the other
+   nodes of the move follow.  ERROR_DENIED when nothing can be granted, ERROR_INVALID when it leaves
+   later anyway. */
+int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_time asked,
+                  const char *who, struct error *err) __attribute__((warn_unused_result));
+
+/* Grants what the node's pods ask for, and follows the latest departure of the move: nodes that
+   leave together are of use until the last of them may go.  -1 when the journal failed. */
+int notice_follow(struct runner *runner, struct transfer *transfer)
+    __attribute__((warn_unused_result));
 
 /* Adds a first eviction's count to the batch of its intent; whether there was something to count.
    The caller raises `rev` when the batch is committed. */

@@ -309,6 +309,194 @@ static void nothing_waits_for_a_courtesy(void **state)
     expect_rest(rehearsal, 10);
 }
 
+/* The pods of jobs on the node say something. */
+static void say(struct rehearsal *rehearsal, const char *node_name, const char *key,
+                const char *value)
+{
+    struct kube_node *node = map_get(research(rehearsal)->nodes, node_name);
+
+    for (size_t i = 0; i < node->pods.count; i++) {
+        struct kube_pod *pod = node->pods.items[i];
+
+        if (!pod->job)
+            continue;
+        if (!pod->annotations)
+            pod->annotations = json_object();
+        json_object_set_new(pod->annotations, key, json_string(value));
+        sim_pod_changed(rehearsal->simulator, pod, CHANGE_MODIFIED);
+    }
+}
+
+static struct transfer *transfer_at(struct rehearsal *rehearsal, size_t at)
+{
+    assert_true(at < rehearsal->service->runner->transfers.count);
+    return rehearsal->service->runner->transfers.items[at];
+}
+
+/* Four nodes are announced, and a minute later their jobs answer. */
+static struct rehearsal *announced(const char *folder, uint64_t seed)
+{
+    struct rehearsal *rehearsal = small_rehearsal(folder, seed, "");
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 10);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(rehearsal->service->runner->transfers.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(transfer_at(rehearsal, i)->step, STEP_HOLD);
+    return rehearsal;
+}
+
+static void who_is_ready_leaves_early(void **state)
+{
+    static const struct {
+        size_t ready; /* of four nodes that leave together */
+        bool is_early;
+    } cases[] = { { 4, true }, { 3, false }, { 0, false } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = announced(folder, 35);
+
+        for (size_t k = 0; k < cases[i].ready; k++)
+            say(rehearsal, transfer_at(rehearsal, k)->node, SLUICE_NOTE_READY, "true");
+        rehearsal_run(rehearsal, MINUTE_MS);
+        for (size_t k = 0; k < 4; k++)
+            assert_int_equal(transfer_at(rehearsal, k)->step > STEP_CORDON, cases[i].is_early);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(counted(rehearsal, "notice_violations"), 0);
+        expect_rest(rehearsal, 10);
+    }
+}
+
+/* Somebody who came after the others had said that they are ready has the whole notice. */
+static void who_came_last_has_the_whole_notice(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = announced(folder, 36);
+    struct wall_time departure = transfer_at(rehearsal, 0)->departure;
+
+    (void)state;
+    for (size_t k = 0; k < 4; k++)
+        say(rehearsal, transfer_at(rehearsal, k)->node, SLUICE_NOTE_READY, "true");
+    while (transfer_at(rehearsal, 0)->step == STEP_HOLD)
+        rehearsal_run(rehearsal, 1);
+    say(rehearsal, transfer_at(rehearsal, 0)->node, SLUICE_NOTE_READY, "false");
+    rehearsal_run(rehearsal, departure.ms - loop_wall(rehearsal->loop).ms - SECOND_MS);
+    assert_int_equal(transfer_at(rehearsal, 0)->step, STEP_CORDON);
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    assert_true(transfer_at(rehearsal, 0)->step > STEP_CORDON);
+    assert_true(transfer_at(rehearsal, 0)->cordoned.ms >= departure.ms); /* its drain is whole */
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(counted(rehearsal, "notice_violations"), 0);
+    expect_rest(rehearsal, 10);
+}
+
+static void set_due(struct rehearsal *rehearsal, int64_t after_ms)
+{
+    for (size_t i = 0; i < 4; i++)
+        transfer_at(rehearsal, i)->due.ms = transfer_at(rehearsal, i)->departure.ms + after_ms;
+}
+
+static json_t *hold(struct rehearsal *rehearsal, const char *node, int for_s, struct error *err)
+{
+    owned(json) json_t *request = json_make("{ss si ss}", "node", node, "for_s", for_s, "reason",
+                                            "a checkpoint");
+
+    return service_hold(rehearsal->service, request, "ada", err);
+}
+
+/* The move leaves at the new time: on the nodes, on the board, and after a restart. */
+static void expect_departure(struct rehearsal *rehearsal, struct wall_time departure)
+{
+    owned(json) json_t *board = service_departures(rehearsal->service, DAY_MS);
+    const json_t *row;
+    char text[WALL_TEXT_SIZE];
+    size_t i;
+
+    wall_format(departure, text);
+    for (size_t k = 0; k < 4; k++) {
+        const struct kube_node *node = map_get(research(rehearsal)->nodes,
+                                               transfer_at(rehearsal, k)->node);
+
+        assert_int_equal(transfer_at(rehearsal, k)->departure.ms, departure.ms);
+        assert_string_equal(
+            json_string_value(json_object_get(node->annotations, SLUICE_NOTE_DEPARTURE)), text);
+    }
+    json_array_foreach(json_object_get(board, "departures"), i, row)
+    {
+        assert_string_equal(json_text_or(row, "leaves", ""), text);
+        assert_non_null(strstr(json_text_or(row, "held", ""), "ada: a checkpoint"));
+    }
+}
+
+static void an_extension_is_granted_within_the_margin(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = announced(folder, 37);
+    struct wall_time departure = transfer_at(rehearsal, 0)->departure;
+    owned(chars) char *node = mem_copy_chars(transfer_at(rehearsal, 2)->node);
+    struct wall_time latest;
+    struct error err = { 0 };
+    owned(json) json_t *granted = NULL;
+    owned(json) json_t *cut = NULL;
+
+    (void)state;
+    set_due(rehearsal, 2 * HOUR_MS);
+    latest = notice_latest(rehearsal->service->runner, transfer_at(rehearsal, 0));
+    assert_true(latest.ms > departure.ms + 30 * MINUTE_MS);
+    assert_true(latest.ms < departure.ms + 110 * MINUTE_MS); /* the lead time is kept free */
+
+    granted = hold(rehearsal, node, 20 * 60, &err);
+    assert_non_null(granted);
+    departure.ms += 20 * MINUTE_MS;
+    rehearsal_run(rehearsal, 30 * SECOND_MS);
+    expect_departure(rehearsal, departure);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_departure(rehearsal, departure);
+
+    cut = hold(rehearsal, transfer_at(rehearsal, 0)->id, 10 * 3600, &err);
+    assert_non_null(cut);
+    rehearsal_run(rehearsal, 30 * SECOND_MS);
+    expect_departure(rehearsal, latest);
+    assert_null(hold(rehearsal, node, 60, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_non_null(strstr(err.text, "no margin"));
+
+    rehearsal_run(rehearsal, latest.ms - loop_wall(rehearsal->loop).ms - MINUTE_MS);
+    assert_int_equal(transfer_at(rehearsal, 0)->step, STEP_HOLD);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    assert_true(transfer_at(rehearsal, 0)->step > STEP_HOLD);
+    assert_null(hold(rehearsal, transfer_at(rehearsal, 0)->id, 60, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 10);
+}
+
+static void a_pod_may_ask_for_an_extension(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = announced(folder, 38);
+    struct wall_time asked = { transfer_at(rehearsal, 0)->departure.ms + 15 * MINUTE_MS };
+    char text[WALL_TEXT_SIZE];
+
+    (void)state;
+    set_due(rehearsal, 2 * HOUR_MS);
+    say(rehearsal, transfer_at(rehearsal, 1)->node, SLUICE_NOTE_EXTENSION, "soon");
+    say(rehearsal, transfer_at(rehearsal, 2)->node, SLUICE_NOTE_EXTENSION,
+        wall_format(asked, text));
+    rehearsal_run(rehearsal, MINUTE_MS);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(transfer_at(rehearsal, i)->departure.ms, asked.ms);
+        assert_non_null(strstr(transfer_at(rehearsal, i)->held, "pod "));
+    }
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_int_equal(counted(rehearsal, "notice_violations"), 0);
+    expect_rest(rehearsal, 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +505,10 @@ int main(void)
         cmocka_unit_test(a_withdrawn_announcement_leaves_no_trace),
         cmocka_unit_test(the_node_tells_where_it_stands),
         cmocka_unit_test(nothing_waits_for_a_courtesy),
+        cmocka_unit_test(who_is_ready_leaves_early),
+        cmocka_unit_test(who_came_last_has_the_whole_notice),
+        cmocka_unit_test(an_extension_is_granted_within_the_margin),
+        cmocka_unit_test(a_pod_may_ask_for_an_extension),
     };
 
     mem_setup();

@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice hold: a node that will leave is asked for until later.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+
+#include <stdio.h>
+
+const struct command_option hold_options[] = {
+    { "until", 0, "TIME", "RFC 3339 time until which the node is wanted", false },
+    { "for", 0, "DURATION", "or how much later than its departure it should leave", false },
+    { "reason", 0, "TEXT", "why; shown on the departure board", false },
+    { 0 },
+};
+const char hold_examples[] =
+    "sluice hold res1-b07-n01 --for 20m --reason 'a checkpoint every 30 minutes'\n"
+    "sluice hold t-4f1c09ab2e --until 2026-11-17T07:50:00Z --reason evaluation\n";
+const char hold_text[] =
+    "NODE: its name, or that of its transfer.\n"
+    "Granted is what the margin allows: the GPUs are still there when they are due, 95 times in\n"
+    "100. The other nodes of its move stay as long. Exit code 3: nothing can be granted.\n"
+    "Pods may ask with the annotation sluice.dev/extension-until: TIME, and say with\n"
+    "sluice.dev/ready-to-leave: \"true\" that they need no more time.\n"
+    "JSON: transfer, move, node, asked, before (its departure until now), departure (granted),\n"
+    "latest (what could be granted), held (who and why).\n";
+
+static void print_hold(const json_t *answer)
+{
+    const char *asked = json_text_or(answer, "asked", "");
+    const char *departure = json_text_or(answer, "departure", "-");
+
+    printf("%s leaves at %s, not at %s", json_text_or(answer, "node", "-"), departure,
+           json_text_or(answer, "before", "-"));
+    if (!text_equal(asked, departure))
+        printf("; asked for was %s", asked);
+    printf("\n");
+}
+
+int cmd_hold(struct command_call *call)
+{
+    int code = EXIT_DONE;
+    int64_t for_ms = 0;
+    struct error err = { 0 };
+    owned(config) struct config *config = NULL;
+    owned(json) json_t *request = NULL;
+    owned(json) json_t *answer = NULL;
+
+    if (!call_text(call, "reason"))
+        return call_usage_error(call, "--reason is required");
+    if (call_duration(call, "for", &for_ms, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+    if ((call_text(call, "until") != NULL) == (for_ms > 0))
+        return call_usage_error(call, "say how long: --until TIME or --for DURATION");
+    config = client_config(call, &code);
+    if (!config)
+        return code;
+    request = json_make("{ss ss}", "node", call_argument(call, 0), "reason",
+                        call_text(call, "reason"));
+    if (call_text(call, "until"))
+        json_object_set_new(request, "until", json_string(call_text(call, "until")));
+    else
+        json_object_set_new(request, "for_s", json_integer((json_int_t)(for_ms / SECOND_MS)));
+    answer = client_ask(config, HTTP_POST, "/v1/hold", request, &err);
+    if (!answer)
+        return client_fail(call, &err);
+    if (client_wants_json(call))
+        client_print_json(answer);
+    else
+        print_hold(answer);
+    return EXIT_DONE;
+}

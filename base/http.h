@@ -8,7 +8,8 @@
  *  - `done` is called exactly once for each http_send() (not after http_cancel()), never from
  *    inside http_send(), always in a turn of the loop.
  *  - A mutation (`is_mutation`) is sent at most once, on a connection of its own: libcurl repeats
- *    even a POST silently when a reused connection dies.
+ *    even a POST silently when a reused connection dies.  Where the request names what it is about
+ *    so that a repeat changes nothing more (`is_repeatable`), it may go on a kept connection.
  *  - No answer is told apart by what may have happened: ERROR_TRANSIENT when the request surely
  *    never left (refused, no route, name unknown, TLS failed), ERROR_UNKNOWN_OUTCOME when it may
  *    have arrived (reset or timed out after connecting, body cut).  For a request that is no
@@ -62,6 +63,7 @@ struct http_request {
     size_t body_size;
     const struct http_tls *tls;
     bool is_mutation;
+    bool is_repeatable;     /* a mutation that may arrive twice */
     int64_t timeout_ms;     /* whole exchange; 0 only with on_chunk: none */
     size_t answer_limit;    /* bytes of body; 0: 1 MiB.  More is ERROR_CORRUPT */
     http_chunk_fn on_chunk; /* NULL: the body is in the answer */

@@ -188,7 +188,8 @@ static void set_method(struct http_exchange *exchange, const struct http_request
 }
 
 /* A mutation gets a connection that nobody used before: on a used one that dies, libcurl sends
-   again by itself.  HTTP/1.1, because on HTTP/2 it repeats a refused stream. */
+   again by itself.  HTTP/1.1, because on HTTP/2 it repeats a refused stream; and a repeatable one
+   must not queue behind a list or a watch on their connection. */
 static void set_connection(CURL *easy, const struct http_request *request,
                            const struct http_target *target)
 {
@@ -204,8 +205,10 @@ static void set_connection(CURL *easy, const struct http_request *request,
     if (request->unix_socket)
         set_option(easy, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
     if (request->is_mutation) {
-        set_option(easy, CURLOPT_FRESH_CONNECT, 1L);
-        set_option(easy, CURLOPT_FORBID_REUSE, 1L);
+        long is_alone = !request->is_repeatable;
+
+        set_option(easy, CURLOPT_FRESH_CONNECT, is_alone);
+        set_option(easy, CURLOPT_FORBID_REUSE, is_alone);
         set_option(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     } else if (!target->is_plain) {
         set_option(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);

@@ -211,6 +211,7 @@ static void submit(struct kube_exchange *exchange)
         .body_size = exchange->body ? strlen(exchange->body) : 0,
         .tls = &session->config->tls,
         .is_mutation = is_mutation(exchange->verb),
+        .is_repeatable = exchange->verb == KUBE_EVICT, /* of a UID: no other pod is evicted */
         .timeout_ms = exchange->timeout_ms,
         .answer_limit = ANSWER_LIMIT,
         .on_chunk = exchange->on_chunk ? on_chunk : NULL,

@@ -235,6 +235,32 @@ static void a_mutation_arrives_once(void **state)
     assert_int_equal(fixture->raw_connection_count, 2);
 }
 
+static const char *answer_each(int number)
+{
+    (void)number;
+    return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+}
+
+/* Hundreds of evictions are hundreds of handshakes otherwise. */
+static void only_a_repeatable_mutation_uses_a_kept_connection(void **state)
+{
+    struct http_fixture *fixture = *state;
+    owned(chars) char *url = text_format("http://127.0.0.1:%d/", fixture->raw_port);
+    struct http_request request = to(url);
+
+    fixture->raw_answer = answer_each;
+    request.method = HTTP_POST;
+    request.is_mutation = true;
+    request.is_repeatable = true;
+    for (int i = 0; i < 4; i++) {
+        if (i == 3)
+            request.is_repeatable = false;
+        ask(fixture, &request);
+        assert_int_equal(fixture->results[0].status, 200);
+        assert_int_equal(fixture->raw_connection_count, i < 3 ? 1 : 2);
+    }
+}
+
 static const char *cut_body(int number)
 {
     (void)number;
@@ -484,6 +510,7 @@ int main(void)
         HTTP_TEST(what_was_never_sent_is_transient),
         HTTP_TEST(what_must_not_be_sent_is_invalid),
         HTTP_TEST(a_mutation_arrives_once),
+        HTTP_TEST(only_a_repeatable_mutation_uses_a_kept_connection),
         HTTP_TEST(a_cut_body_has_an_unknown_outcome),
         HTTP_TEST(a_redirect_is_not_followed),
         NARROW_TEST(the_urgent_go_first),

@@ -94,7 +94,7 @@ static const struct setting lead_settings[] = {
 };
 
 static const struct setting join_settings[] = {
-    { "deadline", SETTING_DURATION, offsetof(struct config_join, deadline_ms), "15m", MINUTE_MS,
+    { "deadline", SETTING_DURATION, offsetof(struct config_join, deadline_ms), "45m", MINUTE_MS,
       DAY_MS,
       "from the machine's start until its node may serve; then it is discarded and another "
       "attempt is made" },

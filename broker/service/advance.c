@@ -177,6 +177,8 @@ void service_advance(struct service *service)
     quotas_advance(service->quotas);
     service->held[0] = '\0';
     survey = survey_make(service, service->book);
+    if (survey_wants_moves(survey))
+        survey_weigh(service, survey);
     plan = plan_make(&survey->input);
     withdraw(service, plan);
     is_done = mem_new_array(plan->transfers.count, sizeof *is_done);

@@ -199,6 +199,7 @@ static void add_planned(struct board *board, struct service *service, struct wal
         survey->pools[i].incoming = 0;
     }
     survey->input.live_count = 0;
+    survey_weigh(service, survey);
     for (size_t i = 0; i < count; i++) {
         owned(plan) struct plan *plan = NULL;
 

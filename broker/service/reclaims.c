@@ -242,6 +242,7 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     int64_t found = spread(&portions, nodes);
     owned(json) json_t *bill = NULL;
 
+    survey_weigh(service, survey);
     if (found == 0 && stale.kind != ERROR_NONE) {
         *err = stale;
         return NULL;

@@ -293,6 +293,7 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
         if (!survey_is_known(service, &service->config->reservations[i], err))
             return NULL;
     survey = survey_make(service, book);
+    survey_weigh(service, survey);
     plan = plan_make(&survey->input);
     fingerprint(survey, plan, print);
     return json_make("{ss ss so ss so so so so so so si sI sI}", "kind", "plan", "fingerprint",

@@ -58,6 +58,12 @@ struct survey {
 };
 struct survey *survey_make(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
+/* Whether a plan on it would move anything: a production pool has not what it wants. */
+bool survey_wants_moves(const struct survey *survey);
+
+/* What runs on the nodes, which decides who goes.  All pods are looked at: only for who asks which
+   nodes, or what they cost. */
+void survey_weigh(const struct service *service, struct survey *survey);
 void survey_free(struct survey *survey);
 
 /* How far ahead growth of a cluster looks (NULL: of the slowest): the notice and the lead time of

@@ -133,8 +133,7 @@ static bool is_movable(const struct service *service, const struct node *node)
            !node->is_leaving && node->uid[0] != '\0';
 }
 
-static void survey_pool(const struct service *service, struct plan_pool *pool,
-                        const struct map *work)
+static void survey_pool(const struct service *service, struct plan_pool *pool)
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
     void *value;
@@ -143,7 +142,6 @@ static void survey_pool(const struct service *service, struct plan_pool *pool,
         const struct instance *instance = value;
         const struct node *node;
         struct plan_node *candidate;
-        const struct node_work *mine;
 
         if (instance->state == INSTANCE_DELETING || holder(service, pool->config, instance->name))
             continue;
@@ -151,17 +149,13 @@ static void survey_pool(const struct service *service, struct plan_pool *pool,
         node = fleet_node_of(service->fleet, pool->config, instance->name);
         if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node))
             continue;
-        mine = map_get(work, node->name);
         candidate = array_add(&pool->nodes);
         candidate->uid = node->uid;
         candidate->instance = instance->name;
         candidate->facts = (struct victim_node){
             .name = node->name,
-            .gangs = mine ? mine->gangs.items : NULL,
-            .gang_count = mine ? mine->gangs.count : 0,
             .block = gangs_block(service->config, node),
             .created = node->created,
-            .is_protected = mine && mine->is_protected,
         };
     }
 }
@@ -213,22 +207,15 @@ struct survey *survey_make(struct service *service, const struct map *book)
 
     survey->pools = mem_new_array(config->pool_count, sizeof *survey->pools);
     survey->work = mem_new_array(config->cluster_count, sizeof *survey->work);
-    for (size_t c = 0; c < config->cluster_count; c++) {
-        const struct config_cluster *cluster = &config->clusters[c];
-        struct map *work = survey->work[c] = survey_gangs(service, cluster, &survey->gangs);
+    for (size_t i = 0; i < config->pool_count; i++) {
+        struct plan_pool *pool = &survey->pools[i];
+        const struct config_cluster *cluster = config->pools[i].cluster;
 
-        sink_gangs(service, cluster, work, &survey->gangs);
-        for (size_t i = 0; i < config->pool_count; i++) {
-            struct plan_pool *pool = &survey->pools[i];
-
-            if (config->pools[i].cluster != cluster)
-                continue;
-            pool->config = &config->pools[i];
-            survey_pool(service, pool, work);
-            /* Replicas go first, so that the nodes left are the ones that can be spared. */
-            if (cluster->role == ROLE_PRODUCTION && !scaler_is_settled(service->scaler, cluster))
-                array_clear(&pool->nodes);
-        }
+        pool->config = &config->pools[i];
+        survey_pool(service, pool);
+        /* Replicas go first, so that the nodes left are the ones that can be spared. */
+        if (cluster->role == ROLE_PRODUCTION && !scaler_is_settled(service->scaler, cluster))
+            array_clear(&pool->nodes);
     }
     survey_live(service, survey);
     for (size_t i = 0; i < config->pool_count; i++)
@@ -238,10 +225,50 @@ struct survey *survey_make(struct service *service, const struct map *book)
         .pools = survey->pools,
         .live = survey->live.items,
         .live_count = survey->live.count,
-        .gangs = survey->gangs.gangs.items,
-        .gang_count = survey->gangs.gangs.count,
     };
     return survey;
+}
+
+bool survey_wants_moves(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->input.config->pool_count; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+        int64_t wanted = plan_wanted(pool);
+
+        if (pool->config->cluster->role == ROLE_PRODUCTION && wanted >= 0 &&
+            wanted != pool->present + pool->incoming)
+            return true;
+    }
+    return false;
+}
+
+static void weigh_nodes(struct plan_pool *pool, const struct map *work)
+{
+    for (size_t i = 0; i < pool->nodes.count; i++) {
+        struct victim_node *facts = &pool->nodes.items[i].facts;
+        const struct node_work *mine = map_get(work, facts->name);
+
+        facts->gangs = mine ? mine->gangs.items : NULL;
+        facts->gang_count = mine ? mine->gangs.count : 0;
+        facts->is_protected = mine && mine->is_protected;
+    }
+}
+
+void survey_weigh(const struct service *service, struct survey *survey)
+{
+    const struct config *config = service->config;
+
+    for (size_t c = 0; c < config->cluster_count; c++) {
+        const struct config_cluster *cluster = &config->clusters[c];
+        struct map *work = survey->work[c] = survey_gangs(service, cluster, &survey->gangs);
+
+        sink_gangs(service, cluster, work, &survey->gangs);
+        for (size_t i = 0; i < config->pool_count; i++)
+            if (config->pools[i].cluster == cluster)
+                weigh_nodes(&survey->pools[i], work);
+    }
+    survey->input.gangs = survey->gangs.gangs.items;
+    survey->input.gang_count = survey->gangs.gangs.count;
 }
 
 void survey_free(struct survey *survey)

@@ -573,7 +573,7 @@ static void what_is_left_out_has_its_default(void **state)
     assert_int_equal(config->drain.settle_ms, 5 * SECOND_MS);
     assert_int_equal(config->guard.attempts, 5);
     assert_int_equal(config->lead.prior_p50_ms, 30 * MINUTE_MS);
-    assert_int_equal(config->join.deadline_ms, 15 * MINUTE_MS);
+    assert_int_equal(config->join.deadline_ms, 45 * MINUTE_MS);
     assert_int_equal(config->guard.breaker, 3);
     assert_false(config->guard.canary);
     assert_false(config->workloads[0].headroom.node || config->headroom.zone);

@@ -307,7 +307,7 @@ static void an_announced_node_waits_while_its_pool_is_closed(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
-        folder, 39, "", "guard: {breaker: 1, breaker_pause: 20m}\n", "");
+        folder, 39, "", "guard: {breaker: 1, breaker_pause: 20m}\njoin: {deadline: 15m}\n", "");
     const struct transfer *announced;
 
     (void)state;

@@ -117,6 +117,8 @@ class Referee:
         self.leaving, self.wanted = leaving, wanted
         self.pods = {}  # uid -> app, node, healthy
         self.healthy = {}  # app -> pods
+        self.since = {}  # app -> when it came to stand where its budget lets nothing go
+        self.floor_s = 0.0
         self.seen = {"least": None, "broken": 0, "last_gone": 0.0, "first_gone": 0.0, "events": 0}
 
     def note(self, kind, pod):
@@ -138,10 +140,15 @@ class Referee:
     def judge(self, app):
         least = self.healthy.get(app, 0)
         self.seen["broken"] += least < self.wanted
+        if least <= self.wanted:
+            self.since.setdefault(app, time.time())
+        elif app in self.since:
+            self.floor_s += time.time() - self.since.pop(app)
         if self.seen["least"] is None or least < self.seen["least"]:
             self.seen["least"] = least
 
     def end(self, *_):
+        self.seen["floor_s"] = self.floor_s
         self.seen["left"] = sum(node in self.leaving for _, node, _ in self.pods.values())
         print(json.dumps(self.seen), flush=True)
         sys.exit(0)

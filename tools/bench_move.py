@@ -21,7 +21,7 @@ LABEL = "sluice.dev/ephemeral"
 BUDGETS = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets"
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-COLUMNS = "{:<12} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>9} {:>8} {:>8} {:>7}"
+COLUMNS = "{:<12} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>9} {:>8} {:>8} {:>7} {:>7}"
 
 CONFIG = """\
 time_zone: UTC
@@ -239,7 +239,7 @@ def by_raw(bench, leaving, side_by_side=1):
         set_node(bench, node, True, True)
     began = time.time()
     parts = [names[i::side_by_side] for names in pods.values() for i in range(side_by_side)]
-    with concurrent.futures.ThreadPoolExecutor(len(parts)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(parts) or 1) as pool:
         list(pool.map(evict, parts))
     asked_s = time.time() - began
     until("the pods to stop", 120, lambda: not any(
@@ -314,6 +314,7 @@ def row_of(name, took, before, after, seen, began, numbers):
                  - requests(["POST"], "pods/eviction", "201")
                  - requests(["POST"], "pods/eviction", "429"),
         "gets": requests(["GET"], "pods"), "lists": requests(["LIST"], "pods"),
+        "floor": 100 * seen["floor_s"] / APPS / took,
         "mb": numbers[0], "cpu": numbers[1], **{k: seen[k] for k in ("least", "broken", "left")},
     }
     print(COLUMNS.format(
@@ -321,7 +322,8 @@ def row_of(name, took, before, after, seen, began, numbers):
         row["refused"], row["other"], f"{row['gets']}+{row['lists']}",
         "" if row["mb"] is None else f"{row['mb']:.0f}",
         "" if row["cpu"] is None else f"{row['cpu']:.1f}",
-        f"{row['least']}/{row['broken']}") + (f"  {row['left']} pods left" if row["left"] else ""),
+        f"{row['least']}/{row['broken']}",
+        f"{row['floor']:.0f} %") + (f"  {row['left']} pods left" if row["left"] else ""),
         flush=True)
     return row
 
@@ -342,7 +344,7 @@ def main():
         make_work(bench)
         until("the pods to run", 240, lambda: is_settled(bench))
         print(COLUMNS.format("", "s", "gone s", "requests", "evicted", "refused", "other",
-                             "get+list", "MB", "cpu s", "budget"))
+                             "get+list", "MB", "cpu s", "budget", "floor"))
         rows = []
         for name in sys.argv[4:]:
             make_ready(bench, leaving, spare, "100%" if name.startswith("raw") else ALLOWED)

@@ -269,8 +269,10 @@ static enum verdict may_drain(struct runner *runner, struct transfer *transfer)
 {
     int count;
 
-    if (transfer->is_emergency || notice_is_waived(runner, transfer, &count))
+    if (transfer->is_emergency)
         return STEP_DONE;
+    if (notice_is_waived(runner, transfer, &count))
+        return quotas_let_go(runner, transfer);
     if (!is_over(runner, transfer)) {
         wait_for_notice(runner, transfer);
         return STEP_WAIT;

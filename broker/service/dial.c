@@ -151,7 +151,7 @@ void dial_was_written(void *context, const json_t *body, const struct error *err
 
     (void)body;
     if (!err)
-        dial->written = dial->wanted;
+        dial->written = dial->sent;
     if (store(dial, "answered", error_kind_name(err ? err->kind : ERROR_NONE), &broken) < 0)
         return;
     /* Accepted or not: what counts is what the next read says. */
@@ -185,6 +185,7 @@ static void begin_write(struct dial *dial)
     log_info(dial->kind->name, FIELD_TEXT("id", dial->id), FIELD_INT("from", dial->value),
              FIELD_INT("to", dial->wanted));
     dial->is_under_way = true;
+    dial->sent = dial->wanted;
     dial->kind->write(dial);
 }
 

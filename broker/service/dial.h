@@ -51,6 +51,7 @@ struct dial {
     bool is_checked; /* it may be written, as of the last read */
     int64_t read_ms; /* when the last read was asked for */
     int64_t not_before_ms;
+    int64_t sent;    /* by the write under way: `wanted` may change meanwhile */
     int64_t written; /* what our last accepted write set; -1: none */
     int reversals;   /* of it, by somebody else */
     char fighter[64];

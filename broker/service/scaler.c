@@ -16,6 +16,7 @@ struct scaler {
     struct share {
         const struct config_workload *workload;
         struct target target;
+        int64_t has;  /* as last known: a write makes the dial's value unknown until it is read */
         int64_t base; /* what it has or must have whatever nodes are ready */
     } * shares;
     size_t count;
@@ -184,6 +185,7 @@ struct scaler *scaler_new(struct service *service)
             struct share *share = &scaler->shares[scaler->count];
 
             share->workload = workload;
+            share->has = -1;
             dial_init(&scaler->dials[scaler->count++], service, &kinds[way_index(workload)],
                       cluster, share, text_format("%s@%s", workload->name, cluster->name));
         }
@@ -249,9 +251,10 @@ static int64_t set_bases(struct scaler *scaler, const struct config_cluster *clu
 
         if (dial->cluster != cluster)
             continue;
+        share->has = dial->value >= 0 ? dial->value : share->has;
         share->target = target_replicas(service->config, service->book, share->workload, cluster,
                                         loop_wall(service->world->loop), &reach);
-        share->base = dial->value < share->target.wanted ? dial->value : share->target.wanted;
+        share->base = share->has < share->target.wanted ? share->has : share->target.wanted;
         if (share->base < share->target.now)
             share->base = share->target.now;
         gpus += share->base > 0 ? share->base * share->workload->gpus : 0;

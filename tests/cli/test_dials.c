@@ -178,6 +178,49 @@ static void who_sets_it_back_twice_wins_and_is_named(void **state)
     assert_int_equal(replicas_of(rehearsal), 16);
 }
 
+/* Ahead of a window, too, where the number hangs on the nodes that are ready. */
+static void who_fights_ahead_of_a_window_wins_as_well(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 6); /* 24 replicas by day */
+    while (replicas_of(rehearsal) != 24)
+        rehearsal_run(rehearsal, SECOND_MS);
+    for (int i = 0; i < 2; i++) {
+        rehearsal_run(rehearsal, 90 * SECOND_MS);
+        assert_int_equal(replicas_of(rehearsal), 24);
+        simulator_set_replicas(rehearsal->simulator, "prod-a", "serving", "chat-2x", 20, "keda");
+    }
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    assert_int_equal(replicas_of(rehearsal), 20);
+    expect_trouble(rehearsal, "workloads", "keda set it back 2 times");
+}
+
+/* The plan changes while a write is under way: nobody set anything back. */
+static void a_plan_that_changes_is_no_fight(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    owned(json) json_t *story = NULL;
+    owned(chars) char *text = NULL;
+    struct error err;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 4);
+    while (replicas_of(rehearsal) != 12)
+        rehearsal_run(rehearsal, 1);
+    apply(rehearsal, 6, 5); /* before the answer is here */
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    assert_int_equal(replicas_of(rehearsal), 16);
+    story = service_events(rehearsal->service, 50, &err);
+    text = json_print(story);
+    assert_null(strstr(text, "set_back"));
+}
+
 static void put_queue(struct rehearsal *rehearsal, int gpus)
 {
     owned(json) json_t *queue = json_make(
@@ -300,6 +343,8 @@ int main(void)
         cmocka_unit_test(an_autoscaler_that_nobody_told_us_of_is_left_alone),
         cmocka_unit_test(the_least_of_an_autoscaler_is_kept),
         cmocka_unit_test(who_sets_it_back_twice_wins_and_is_named),
+        cmocka_unit_test(who_fights_ahead_of_a_window_wins_as_well),
+        cmocka_unit_test(a_plan_that_changes_is_no_fight),
         cmocka_unit_test(a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready),
         cmocka_unit_test(a_quota_that_cannot_be_set_keeps_its_nodes),
         cmocka_unit_test(what_is_reserved_has_to_fit_the_static_nodes),

@@ -290,6 +290,26 @@ static void a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready(void *
     expect_rest(rehearsal, 6);
 }
 
+/* The patch took effect and its answer was lost: it is read, and not taken for somebody else's. */
+static void a_lost_answer_is_looked_for(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", quota, "");
+    owned(json) json_t *story = NULL;
+    owned(chars) char *text = NULL;
+    struct error err;
+
+    (void)state;
+    put_queue(rehearsal, 3);
+    simulator_fault_next(rehearsal->simulator, "lost_answer", "patch_object");
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_int_equal(quota_of(rehearsal), 8 + 9 * 8);
+    story = service_events(rehearsal->service, 50, &err);
+    text = json_print(story);
+    assert_null(strstr(text, "set_back"));
+    expect_trouble(rehearsal, "quotas", "");
+}
+
 /* The queue cannot be read: nodes that nobody may drain are not kept closed for ever. */
 static void a_quota_that_cannot_be_set_keeps_its_nodes(void **state)
 {
@@ -346,6 +366,7 @@ int main(void)
         cmocka_unit_test(who_fights_ahead_of_a_window_wins_as_well),
         cmocka_unit_test(a_plan_that_changes_is_no_fight),
         cmocka_unit_test(a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready),
+        cmocka_unit_test(a_lost_answer_is_looked_for),
         cmocka_unit_test(a_quota_that_cannot_be_set_keeps_its_nodes),
         cmocka_unit_test(what_is_reserved_has_to_fit_the_static_nodes),
     };

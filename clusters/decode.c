@@ -179,6 +179,19 @@ static int pod_finalizers(struct pod *pod, const json_t *object, struct error *e
     return 0;
 }
 
+/* A kubelet deletes with grace 0 when all containers have ended.  Anybody else who does it has
+   given the pod up: without the finalizer the object, too, would be gone.  Other finalizers are
+   promises that may need the node. */
+static int pod_count(struct pod *pod, const json_t *object, struct error *err)
+{
+    int64_t grace_s = -1;
+    if (json_find_int(object, "metadata/deletionGracePeriodSeconds", &grace_s, err) < 0)
+        return -1;
+    pod->awaits_count = pod->deletion.ms != 0 && grace_s == 0 &&
+                        text_equal(pod->finalizers, POD_JOB_FINALIZER);
+    return 0;
+}
+
 /* What dies with the pod though it is on a disk: emptyDir and hostPath; memory is no disk. */
 static int pod_storage(struct pod *pod, const json_t *object, struct error *err)
 {
@@ -237,7 +250,7 @@ static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
         field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
         field_time(object, "status/startTime", &pod->started, err) < 0 ||
         json_find_int(object, "spec/terminationGracePeriodSeconds", &pod->grace_s, err) < 0 ||
-        pod_gpus(object, &pod->gpus, err) < 0)
+        pod_count(pod, object, err) < 0 || pod_gpus(object, &pod->gpus, err) < 0)
         return -1;
 
     if (pod_annotation(pod, "kubernetes.io/config.mirror"))

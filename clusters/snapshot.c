@@ -134,7 +134,7 @@ enum pod_class pod_class_of(const struct pod *pod)
         return POD_CLASS_MIRROR;
     if (text_equal(pod->owner_kind, "DaemonSet"))
         return POD_CLASS_DAEMON;
-    if (pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED)
+    if (pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED || pod->awaits_count)
         return POD_CLASS_FINISHED;
     return pod->owner_kind[0] != '\0' ? POD_CLASS_WORK : POD_CLASS_UNMANAGED;
 }

@@ -47,12 +47,15 @@ struct node {
     json_t *taints;          /* array of {key, value, effect, ...} as the server wrote it */
 };
 
+/* What a Job's controller lifts from a pod once it has counted it. */
+#define POD_JOB_FINALIZER "batch.kubernetes.io/job-tracking"
+
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
 enum pod_class {
     POD_CLASS_MIRROR,    /* the kubelet's own: never touched, never in the way */
     POD_CLASS_DAEMON,    /* of a DaemonSet: comes straight back, never in the way */
-    POD_CLASS_FINISHED,  /* succeeded or failed: not in the way */
+    POD_CLASS_FINISHED,  /* succeeded, failed, or only to be counted yet: not in the way */
     POD_CLASS_WORK,      /* has an owner that will make it again */
     POD_CLASS_UNMANAGED, /* nobody will make it again */
 };
@@ -76,6 +79,8 @@ struct pod {
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
     bool is_mirror;
+    bool awaits_count;      /* nothing of it runs any more: deleted with grace 0, it stays until its
+                               Job's controller has counted it */
     bool is_ready;          /* condition Ready is True */
     bool has_local_storage; /* emptyDir on a disk, or hostPath */
 };

@@ -143,8 +143,7 @@ static bool is_past_its_end(const struct question *it)
 /* A finalizer outlives the process; the Job controller's own is lifted by it. */
 static bool has_finalizers(const struct question *it)
 {
-    if (it->pod->finalizers[0] == '\0' ||
-        text_equal(it->pod->finalizers, "batch.kubernetes.io/job-tracking"))
+    if (it->pod->finalizers[0] == '\0' || text_equal(it->pod->finalizers, POD_JOB_FINALIZER))
         return false;
     text_add(it->text, "its object stays until its finalizers are lifted: %s", it->pod->finalizers);
     return true;

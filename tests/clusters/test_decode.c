@@ -124,6 +124,10 @@ static void a_node_that_lacks_something_is_refused_by_path(void **state)
 #define OWNER(kind)                                                                                \
     ",\"ownerReferences\":[{\"kind\":\"" kind "\",\"name\":\"o\",\"controller\":true}]"
 
+#define LEAVING(grace_s)                                                                           \
+    ",\"deletionTimestamp\":\"2026-11-17T12:12:05Z\",\"deletionGracePeriodSeconds\":" grace_s
+#define HELD(finalizers) ",\"finalizers\":[" finalizers "]"
+
 static void pods_fall_into_their_classes(void **state)
 {
     static const struct {
@@ -143,6 +147,16 @@ static void pods_fall_into_their_classes(void **state)
         { POD("", ",\"status\":{\"phase\":\"Pending\"}"), POD_CLASS_UNMANAGED, true },
         { POD(",\"ownerReferences\":[{\"kind\":\"DaemonSet\",\"name\":\"o\"}]", ""),
           POD_CLASS_UNMANAGED, true }, /* owned, but by nobody that controls it */
+        /* stopped, and only to be counted by its Job's controller */
+        { POD(OWNER("Job") LEAVING("0") HELD("\"" POD_JOB_FINALIZER "\""), ""), POD_CLASS_FINISHED,
+          false },
+        { POD(OWNER("Job") LEAVING("1") HELD("\"" POD_JOB_FINALIZER "\""), ""), POD_CLASS_WORK,
+          true },
+        { POD(OWNER("Job") LEAVING("0") HELD("\"" POD_JOB_FINALIZER "\",\"x/y\""), ""),
+          POD_CLASS_WORK, true },
+        { POD(OWNER("Job") ",\"deletionGracePeriodSeconds\":0" HELD("\"" POD_JOB_FINALIZER "\""),
+              ""),
+          POD_CLASS_WORK, true },
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -81,11 +81,38 @@ void sim_pod_set_serving(struct simulator *sim, struct kube_pod *pod, bool is_se
         sim->lost_gpu_s += pod->gpus * (double)(sim_now(sim) - pod->started_ms) / SECOND_MS;
 }
 
+/* The job controller takes its finalizer away once it has counted the pod. */
+static void finalized(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    (void)stamp;
+    sim_pod_remove(sim, (struct kube_pod *)actor);
+}
+
+static void terminate_now(struct simulator *sim, struct kube_pod *pod)
+{
+    pod->stamp++;
+    if (!pod->has_finalizer || !pod->node_name[0]) {
+        sim_pod_remove(sim, pod);
+        return;
+    }
+    pod->deletion_ms = sim_now(sim);
+    pod->deletion_grace_s = 0;
+    pod->is_ready = false;
+    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+    if (!pod->written) /* what somebody posted is finalized by somebody */
+        sim_after(sim, FINALIZER_MS, finalized, &pod->actor, 0);
+}
+
+/* Its last container has ended.  The Jobs of this world count their pods meanwhile. */
 static void stops(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct kube_pod *pod = (struct kube_pod *)actor;
 
-    if (pod->stamp == stamp)
+    if (pod->stamp != stamp)
+        return;
+    if (pod->written)
+        terminate_now(sim, pod);
+    else
         sim_pod_remove(sim, pod);
 }
 
@@ -123,28 +150,6 @@ void sim_pod_run(struct simulator *sim, struct kube_pod *pod)
     sim_trace(sim, "pod %s runs", pod->name);
     if (pod->job)
         sim_after(sim, pod->work_ms, job_done, &pod->actor, 0);
-}
-
-/* The job controller takes its finalizer away once it has counted the pod. */
-static void finalized(struct simulator *sim, struct actor *actor, uint64_t stamp)
-{
-    (void)stamp;
-    sim_pod_remove(sim, (struct kube_pod *)actor);
-}
-
-static void terminate_now(struct simulator *sim, struct kube_pod *pod)
-{
-    pod->stamp++;
-    if (!pod->has_finalizer || !pod->node_name[0]) {
-        sim_pod_remove(sim, pod);
-        return;
-    }
-    pod->deletion_ms = sim_now(sim);
-    pod->deletion_grace_s = 0;
-    pod->is_ready = false;
-    sim_pod_changed(sim, pod, CHANGE_MODIFIED);
-    if (!pod->written) /* what somebody posted is finalized by somebody */
-        sim_after(sim, FINALIZER_MS, finalized, &pod->actor, 0);
 }
 
 static const char *note_of(const struct kube_pod *pod, const char *name)

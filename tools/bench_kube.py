@@ -2,7 +2,7 @@
 """What the benches on a real API server share: requests, the server's own counters, memory of
 processes, and a third party that watches pods and says whether a budget was ever broken.
 
-As a program: bench_kube.py KUBECONFIG NAMESPACE LEAVING WANTED watches until it is terminated and
+As a program: bench_kube.py KUBECONFIG LEAVING WANTED watches all pods until it is terminated and
 prints what it saw as one line of JSON.  LEAVING is a file with the names of the nodes that are
 emptied, WANTED how many pods of each `app` must be there."""
 import base64
@@ -154,12 +154,12 @@ class Referee:
         sys.exit(0)
 
 
-def referee(kubeconfig, namespace, leaving, wanted):
+def referee(kubeconfig, leaving, wanted):
     with open(leaving, encoding="utf-8") as file:
         names = set(file.read().split())
     server, judge = Server(kubeconfig), Referee(names, int(wanted))
     signal.signal(signal.SIGTERM, judge.end)
-    pods = f"/api/v1/namespaces/{namespace}/pods"
+    pods = "/api/v1/pods"
     listed = server.get(pods)
     version = listed["metadata"]["resourceVersion"]
     for pod in listed["items"]:

@@ -16,12 +16,12 @@ NODES = int(os.environ.get("BENCH_NODES", "200"))
 REPLICAS, ALLOWED, PER_NODE, STOPS_S = 100, 10, 20, 2
 APPS = NODES * PER_NODE // REPLICAS
 LIMIT_S = int(os.environ.get("BENCH_LIMIT_S", "300"))  # of one contestant
-NAMESPACE, FLOW = "bench", "bench"
+FLOW = "bench"
 LABEL = "sluice.dev/ephemeral"
-BUDGETS = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets"
-DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-COLUMNS = "{:<12} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>9} {:>8} {:>8} {:>7} {:>7}"
+BUDGETS = "/apis/policy/v1/{}poddisruptionbudgets"
+DEPLOYMENTS = "/apis/apps/v1/{}deployments"
+PODS = "/api/v1/{}pods"
+COLUMNS = "{:<12} {:>7} {:>7} {:>9} {:>8} {:>8} {:>6} {:>9} {:>6} {:>6} {:>7} {:>7} {:>6} {:>6}"
 
 CONFIG = """\
 time_zone: UTC
@@ -72,6 +72,7 @@ class Bench:
         self.build, self.folder = build, folder
         self.admin_config = os.path.join(plane, "admin.kubeconfig")
         self.config = os.path.join(plane, "broker.kubeconfig")
+        self.plane = plane
         self.admin = bench_kube.Server(self.admin_config)
         self.children = []
 
@@ -100,6 +101,15 @@ class Bench:
         for child in list(self.children):
             child.kill()
             child.wait()
+
+
+def plane_cpu(bench):
+    """Processor time of the control plane so far: without a kubelet's, which kwok plays."""
+    total = 0.0
+    for name in ("etcd", "apiserver", "kcm", "scheduler"):
+        with open(os.path.join(bench.plane, name + ".pid"), encoding="utf-8") as file:
+            total += bench_kube.process_numbers(file.read().strip())[1]
+    return total
 
 
 def until(what, seconds, done):
@@ -159,12 +169,13 @@ def make_rights(bench):
 
 
 def make_work(bench):
-    bench.admin.make("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    """Each Deployment in a namespace of its own, so that no controller looks through all pods."""
     for i in range(APPS):
-        app = {"app": f"app-{i}"}
-        bench.admin.make(BUDGETS, {"metadata": {"name": f"app-{i}"}, "spec": {
+        app, there = {"app": f"app-{i}"}, f"namespaces/app-{i}/"
+        bench.admin.make("/api/v1/namespaces", {"metadata": {"name": f"app-{i}"}})
+        bench.admin.make(BUDGETS.format(there), {"metadata": {"name": f"app-{i}"}, "spec": {
             "maxUnavailable": ALLOWED, "selector": {"matchLabels": app}}})
-        bench.admin.make(DEPLOYMENTS, {"metadata": {"name": f"app-{i}"}, "spec": {
+        bench.admin.make(DEPLOYMENTS.format(there), {"metadata": {"name": f"app-{i}"}, "spec": {
             "replicas": REPLICAS, "selector": {"matchLabels": app}, "template": {
                 "metadata": {"labels": app,
                              "annotations": {"test.sluice.dev/stops-in": f"{STOPS_S}s"}},
@@ -178,7 +189,7 @@ def set_node(bench, node, leaves, is_closed):
 
 
 def is_settled(bench):
-    budgets = [item.get("status", {}) for item in bench.admin.get(BUDGETS)["items"]]
+    budgets = [item.get("status", {}) for item in bench.admin.get(BUDGETS.format(""))["items"]]
     return len(budgets) == APPS and all(
         status.get("currentHealthy") == REPLICAS and status.get("disruptionsAllowed", 0) >= ALLOWED
         for status in budgets)
@@ -189,7 +200,7 @@ def make_ready(bench, leaving, spare, allowed):
     for node in leaving + spare:
         set_node(bench, node, node in leaving, False)
     for i in range(APPS):
-        bench.admin.change(f"{BUDGETS}/app-{i}", {"spec": {"maxUnavailable": allowed}})
+        bench.admin.change(BUDGETS.format(f"namespaces/app-{i}/") + f"/app-{i}", {"spec": {"maxUnavailable": allowed}})
     until("the pods to run", 120, lambda: is_settled(bench))
     time.sleep(3)
 
@@ -223,27 +234,29 @@ def by_raw(bench, leaving, side_by_side=1):
     """What the server itself can do: evictions under budgets that allow everything, on as many
     connections a budget as is said."""
     pods = collections.defaultdict(list)
-    for pod in bench.admin.get(PODS)["items"]:
+    for pod in bench.admin.get(PODS.format(""))["items"]:
         if pod["spec"].get("nodeName") in leaving:
-            pods[pod["metadata"]["labels"]["app"]].append(pod["metadata"]["name"])
+            pods[pod["metadata"]["namespace"]].append(pod["metadata"]["name"])
 
-    def evict(names):
-        server = bench_kube.Server(bench.config)
+    def evict(part):
+        server, (namespace, names) = bench_kube.Server(bench.config), part
+        there = PODS.format(f"namespaces/{namespace}/")
         for name in names:
-            while server.ask("POST", f"{PODS}/{name}/eviction", {
+            while server.ask("POST", f"{there}/{name}/eviction", {
                     "apiVersion": "policy/v1", "kind": "Eviction",
-                    "metadata": {"name": name, "namespace": NAMESPACE}})[0] not in (201, 404):
+                    "metadata": {"name": name, "namespace": namespace}})[0] not in (201, 404):
                 time.sleep(0.1)
 
     for node in leaving:
         set_node(bench, node, True, True)
     began = time.time()
-    parts = [names[i::side_by_side] for names in pods.values() for i in range(side_by_side)]
+    parts = [(namespace, names[i::side_by_side]) for namespace, names in pods.items()
+             for i in range(side_by_side)]
     with concurrent.futures.ThreadPoolExecutor(len(parts) or 1) as pool:
         list(pool.map(evict, parts))
     asked_s = time.time() - began
     until("the pods to stop", 120, lambda: not any(
-        pod["spec"].get("nodeName") in leaving for pod in bench.admin.get(PODS)["items"]))
+        pod["spec"].get("nodeName") in leaving for pod in bench.admin.get(PODS.format(""))["items"]))
     return asked_s
 
 
@@ -284,21 +297,23 @@ def play(bench, name, leaving):
     service = start_sluice(bench) if name == "sluice" else None
     bench.write("leaving", "\n".join(leaving))
     third = bench.start("referee", sys.executable, bench_kube.__file__, bench.admin_config,
-                        NAMESPACE, "leaving", "0" if name.startswith("raw") else str(REPLICAS - ALLOWED))
+                        "leaving", "0" if name.startswith("raw") else str(REPLICAS - ALLOWED))
     third.stdout.readline()
     before, began = bench_kube.counters(bench.admin, FLOW), time.time()
+    plane_before = plane_cpu(bench)
     if name.startswith("raw"):
         peak, cpu = None, by_raw(bench, leaving, int(name.split("-")[1]))
     elif name == "sluice":
         peak, cpu = by_sluice(bench, service)
     else:
         peak, cpu = by_kubectl(bench, leaving, int(name.split("-")[1]))
-    took = time.time() - began
+    took, plane_took = time.time() - began, plane_cpu(bench) - plane_before
     after = bench_kube.counters(bench.admin, FLOW)
     time.sleep(3)  # the referee is told a little later
     if service:
         bench.stop(service)
-    return row_of(name, took, before, after, json.loads(bench.stop(third)), began, (peak, cpu))
+    return row_of(name, took, before, after, json.loads(bench.stop(third)), began,
+                  (peak, cpu, plane_took))
 
 
 def row_of(name, took, before, after, seen, began, numbers):
@@ -314,14 +329,17 @@ def row_of(name, took, before, after, seen, began, numbers):
                  - requests(["POST"], "pods/eviction", "201")
                  - requests(["POST"], "pods/eviction", "429"),
         "gets": requests(["GET"], "pods"), "lists": requests(["LIST"], "pods"),
+        "first": seen["first_gone"] - began,
         "floor": 100 * seen["floor_s"] / APPS / took,
-        "mb": numbers[0], "cpu": numbers[1], **{k: seen[k] for k in ("least", "broken", "left")},
+        "mb": numbers[0], "cpu": numbers[1], "plane_cpu": numbers[2], **{k: seen[k] for k in ("least", "broken", "left")},
     }
     print(COLUMNS.format(
         name, f"{took:.1f}", f"{row['gone']:.1f}", row["requests"], row["evictions"],
         row["refused"], row["other"], f"{row['gets']}+{row['lists']}",
         "" if row["mb"] is None else f"{row['mb']:.0f}",
         "" if row["cpu"] is None else f"{row['cpu']:.1f}",
+        f"{row['plane_cpu']:.0f}",
+        f"{row['first']:.1f}",
         f"{row['least']}/{row['broken']}",
         f"{row['floor']:.0f} %") + (f"  {row['left']} pods left" if row["left"] else ""),
         flush=True)
@@ -329,12 +347,14 @@ def row_of(name, took, before, after, seen, began, numbers):
 
 
 def spread(bench):
-    pods = [pod["spec"].get("nodeName", "") for pod in bench.admin.get(PODS)["items"]]
+    pods = [pod["spec"].get("nodeName", "") for pod in bench.admin.get(PODS.format(""))["items"]]
     return len(pods), len(set(pods))
 
 
 def main():
-    bench = Bench(*sys.argv[1:4])
+    bench, contestants = Bench(*sys.argv[1:4]), sys.argv[4:]
+    if "sluice" in contestants[:-1]:
+        raise SystemExit("tools/bench: sluice comes last: it takes the nodes away that it emptied")
     try:
         make_rights(bench)
         nodes = start_cloud(bench)
@@ -344,9 +364,9 @@ def main():
         make_work(bench)
         until("the pods to run", 240, lambda: is_settled(bench))
         print(COLUMNS.format("", "s", "gone s", "requests", "evicted", "refused", "other",
-                             "get+list", "MB", "cpu s", "budget", "floor"))
+                             "get+list", "MB", "cpu s", "server", "first", "budget", "floor"))
         rows = []
-        for name in sys.argv[4:]:
+        for name in contestants:
             make_ready(bench, leaving, spare, "100%" if name.startswith("raw") else ALLOWED)
             rows.append(play(bench, name, leaving))
             if rows[-1]["left"]:

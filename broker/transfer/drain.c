@@ -65,10 +65,11 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
 static bool has_time(const struct runner *runner, const struct transfer *transfer,
                      const struct pod *pod)
 {
-    const struct effect *effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+    const struct effect *effect = pod->deletion.ms > runner_now(runner).ms
+                                      ? effect_find(transfer, EFFECT_DELETE_POD, pod->uid)
+                                      : NULL;
 
-    return effect && effect->answered_ms > 0 && effect->outcome == ERROR_NONE &&
-           pod->deletion.ms > runner_now(runner).ms;
+    return effect && effect->answered_ms > 0 && effect->outcome == ERROR_NONE;
 }
 
 /* Evicts the pod, or notes what that waits for. */
@@ -76,9 +77,15 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
                                       const struct pod *pod, int64_t seen_ms, struct rest *rest)
 {
     struct effect_target target = { .object = pod->uid, .pod = pod };
-    const struct effect *effect = effect_find(transfer, EFFECT_EVICT, pod->uid);
+    const struct effect *effect;
     const char *why = "";
 
+    if (!gate_is_free(runner->gate, transfer->source->cluster, &why)) {
+        if (rest->why[0] == '\0')
+            text_copy(rest->why, sizeof rest->why, why);
+        return NULL;
+    }
+    effect = effect_find(transfer, EFFECT_EVICT, pod->uid);
     if (effect && effect_is_open(transfer, EFFECT_EVICT, pod->uid, seen_ms))
         return effect;
     if (pod_is_protected(pod)) {

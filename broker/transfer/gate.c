@@ -118,6 +118,22 @@ static enum gate_answer ask_budget(struct gate *gate, struct cluster_gate *of,
     return GATE_OPEN;
 }
 
+bool gate_is_free(struct gate *gate, const struct config_cluster *cluster, const char **ret_why)
+{
+    const struct cluster_gate *of = gate_of(gate, cluster);
+
+    *ret_why = gate->why;
+    if (loop_now(gate->world->loop) < of->calm_ms) {
+        snprintf(gate->why, sizeof gate->why, "the API server of %.100s is busy", cluster->name);
+        return false;
+    }
+    if (of->in_flight >= EVICTIONS_AT_ONCE) {
+        snprintf(gate->why, sizeof gate->why, "%d evictions to be answered", of->in_flight);
+        return false;
+    }
+    return true;
+}
+
 enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluster,
                           const struct pod *pod, const char **ret_why)
 {
@@ -134,14 +150,8 @@ enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluste
                  pod->namespace, pod->name, count, budgets[0]->name, budgets[1]->name);
         return say(gate, GATE_NEVER, ret_why);
     }
-    if (loop_now(gate->world->loop) < of->calm_ms) {
-        snprintf(gate->why, sizeof gate->why, "the API server of %.100s is busy", cluster->name);
-        return say(gate, GATE_WAIT, ret_why);
-    }
-    if (of->in_flight >= EVICTIONS_AT_ONCE) {
-        snprintf(gate->why, sizeof gate->why, "%d evictions to be answered", of->in_flight);
-        return say(gate, GATE_WAIT, ret_why);
-    }
+    if (!gate_is_free(gate, cluster, ret_why))
+        return GATE_WAIT;
     return count == 1 ? ask_budget(gate, of, budgets[0], pod, ret_why) : GATE_OPEN;
 }
 

@@ -18,12 +18,6 @@ json_t *json_wall(struct wall_time wall)
     return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
 }
 
-/* After a restart a step has not looked yet. */
-static const char *waits_for(const struct transfer *transfer)
-{
-    return transfer->waiting[0] != '\0' ? transfer->waiting : "the first look after a start";
-}
-
 json_t *holds_describe(const struct service *service)
 {
     return json_make("{so so}", "freezes", freezes_describe(service), "reclaims",
@@ -42,10 +36,29 @@ static json_t *describe_blockers(const struct service *service, const struct tra
                             transfer->node, left_ms, now);
 }
 
+/* The time of the notice is also the time to mend what no eviction will get past. */
+static char *waits_for(const struct transfer *transfer, const json_t *blockers)
+{
+    const json_t *worst = json_array_get(blockers, 0);
+
+    if (transfer->state != TRANSFER_LIVE)
+        return mem_copy_chars("");
+    if (transfer->waiting[0] == '\0') /* after a restart a step has not looked yet */
+        return mem_copy_chars("the first look after a start");
+    if (transfer->step >= STEP_DRAIN || !text_equal(json_text_or(worst, "verdict", ""), "never"))
+        return mem_copy_chars(transfer->waiting);
+    return text_format("%s; pod %.160s will have to be forced: %s", transfer->waiting,
+                       json_text_or(worst, "pod", ""), json_text_or(worst, "text", ""));
+}
+
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
 {
     const struct runner *runner = service->runner;
     bool is_live = transfer->state == TRANSFER_LIVE;
+    owned(json) json_t *blockers = is_live && step_can_undo(transfer->step)
+                                       ? describe_blockers(service, transfer)
+                                       : NULL;
+    owned(chars) char *waiting = waits_for(transfer, blockers);
     json_t *row = json_make(
         "{ss ss ss ss ss ss ss sb sb so so so so so ss sb}", "transfer", transfer->id, "move",
         transfer->move, "node", transfer->node, "from", transfer->source->name, "to",
@@ -54,8 +67,7 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
         "is_undoing", (int)transfer->is_undoing, "created", json_wall(transfer->created), "since",
         json_wall(transfer->step_began), "departure", json_wall(transfer->departure), "due",
         json_wall(transfer->due), "expected", json_wall(runner_expected(runner, transfer, 95)),
-        "waits_for", is_live ? waits_for(transfer) : "", "needs_operator",
-        (int)transfer->needs_operator);
+        "waits_for", waiting, "needs_operator", (int)transfer->needs_operator);
 
     json_object_set_new(row, "expected_p50", json_wall(runner_expected(runner, transfer, 50)));
     json_object_set_new(row, "reason", json_string(transfer->reason));
@@ -66,8 +78,8 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
     json_object_set_new(row, "new_node", json_string(transfer->new_node));
     json_object_set_new(row, "attempt", json_integer(transfer->attempt));
     json_object_set_new(row, "is_returning", json_boolean(transfer->is_returning));
-    if (is_live && step_can_undo(transfer->step))
-        json_object_set_new(row, "blockers", describe_blockers(service, transfer));
+    if (blockers)
+        json_object_set(row, "blockers", blockers);
     if (transfer->cordoned.ms > 0 && !is_live)
         json_object_set_new(
             row, "lead_s",

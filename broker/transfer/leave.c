@@ -5,7 +5,6 @@
  */
 #include "base/json.h"
 #include "base/text.h"
-#include "broker/transfer/blockers.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
@@ -166,22 +165,12 @@ enum verdict step_announce(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
-/* The time of the notice is also the time to mend what no eviction will get past. */
 static void wait_for_notice(const struct runner *runner, struct transfer *transfer)
 {
-    owned(json) json_t *blockers = blockers_of_node(
-        fleet_snapshot(runner->fleet, transfer->source->cluster), transfer->node,
-        runner->config->drain.deadline_ms, runner_now(runner));
-    const json_t *worst = json_array_get(blockers, 0);
     char departure[WALL_TEXT_SIZE];
 
-    wall_format(notice_end(runner, transfer), departure);
-    if (text_equal(json_text_or(worst, "verdict", ""), "never"))
-        transfer_wait_for(
-            transfer, "the notice to pass, at %s; pod %.160s will have to be forced: %s", departure,
-            json_text_or(worst, "pod", ""), json_text_or(worst, "text", ""));
-    else
-        transfer_wait_for(transfer, "the notice to pass, at %s", departure);
+    transfer_wait_for(transfer, "the notice to pass, at %s",
+                      wall_format(notice_end(runner, transfer), departure));
 }
 
 static bool is_over(const struct runner *runner, const struct transfer *transfer)

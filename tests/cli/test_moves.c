@@ -184,6 +184,36 @@ static void a_pod_that_is_only_to_be_counted_holds_no_drain_up(void **state)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+/* While there is time to mend it, whoever looks is told what no eviction will get past. */
+static void a_notice_says_who_will_have_to_be_forced(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
+        folder, 1,
+        "budgets:\n" BUDGET("vision", "999") BUDGET("language", "999") BUDGET("speech", "999")
+            BUDGET("robotics", "999"));
+    owned(json) json_t *shown = NULL;
+    const json_t *row;
+    size_t i;
+    int told = 0;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    while (json_array_size(json_object_get(shown, "transfers")) == 0) {
+        rehearsal_run(rehearsal, MINUTE_MS);
+        json_decref(shown);
+        shown = service_transfers(rehearsal->service, false);
+    }
+    json_array_foreach(json_object_get(shown, "transfers"), i, row)
+    {
+        assert_string_equal(json_text_or(row, "step", ""), "hold");
+        told += strstr(json_text_or(row, "waits_for", ""), "will have to be forced: budget ") !=
+                NULL;
+    }
+    assert_in_range(told, 1, i);
+}
+
 static void two_budgets_on_a_pod_are_not_tried(void **state)
 {
     int64_t forced;
@@ -379,6 +409,7 @@ int main(void)
         cmocka_unit_test(budgets_are_asked_only_when_they_have_room),
         cmocka_unit_test(a_budget_with_no_room_ever_costs_a_question_and_the_deadline),
         cmocka_unit_test(a_pod_that_is_only_to_be_counted_holds_no_drain_up),
+        cmocka_unit_test(a_notice_says_who_will_have_to_be_forced),
         cmocka_unit_test(two_budgets_on_a_pod_are_not_tried),
         cmocka_unit_test(the_story_is_told),
         cmocka_unit_test(a_reclaim_needs_no_notice_and_ends_by_itself),

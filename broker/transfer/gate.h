@@ -29,7 +29,7 @@ enum gate_answer {
     GATE_NEVER, /* the server can never evict this pod: only its deadline makes it leave */
 };
 
-/* Whether any eviction may be sent to the cluster now, whatever the pod; if not, *ret_why as below. */
+/* Whether any eviction may be sent to the cluster now; if not, *ret_why as below. */
 bool gate_is_free(struct gate *gate, const struct config_cluster *cluster, const char **ret_why);
 
 /* Whether an eviction of the pod may be sent now; *ret_why, when not, is valid until the next

@@ -68,10 +68,10 @@ const struct conformance_case conformance_cases[] = {
     { "T24", "a foreign finalizer is seen and stays", a_foreign_finalizer_stays, ON_BOTH,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words", NULL },
     { "T25", "a Job's pod whose finalizer nobody takes away", a_foreign_finalizer_stays, ON_BOTH,
-      NULL,
+      "tests/cli/test_moves.c a_pod_that_is_only_to_be_counted_holds_no_drain_up",
       "To the verbs it is T24. The real Job controller may keep `job-tracking` on pods that have "
-      "ended (`deletionGracePeriodSeconds` 0) for over a minute when four of a Job go at once: a "
-      "drain then lasts until its deadline" },
+      "ended (`deletionGracePeriodSeconds` 0) for over a minute when four of a Job go at once: no "
+      "drain waits for that" },
     { "T26", "a grace longer than the whole drain is warned of", NULL, 0,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words", NULL },
     { "T27", "a dead kubelet: the machine goes, the rest is cleared behind the fence", NULL, 0,
@@ -116,7 +116,9 @@ const struct conformance_case conformance_cases[] = {
     /* crash and concurrency */
     { "T45", "a death at any commit", NULL, 0,
       "tests/cli/test_crash.c a_death_at_any_commit_loses_nothing",
-      "`tests/real/sigkill` does it with SIGKILL, `tests/real/two_clusters` on real servers" },
+      "`tests/real/sigkill` does it with SIGKILL, and so does `tests/real/two_clusters`, before "
+      "and "
+      "after each commit, on real servers" },
     { "T46", "a damaged journal is found", NULL, 0,
       "tests/broker/test_journal.c a_changed_story_is_found", NULL },
     { "T47", "without a durable intent there is no effect", NULL, 0,

@@ -1,46 +1,52 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * two_clusters PROD.kubeconfig RESEARCH.kubeconfig SEED KILL_AT: moves one node between two real
- * control planes.  The cloud is the simulator's; a machine that it boots is registered in the real
- * API server, as a kubelet would do it, and is left there when the machine is gone.  The service
- * dies at its commit number KILL_AT (0: never) and is started again on the same journal.
+ * two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME FIRST EACH: moves one node after the other
+ * between two real control planes, and with each move `sluice serve` dies by SIGKILL at another
+ * point and is started again on its journal: point FIRST, then every EACH-th, until a move has no
+ * such point.  Point 2 n - 2 is before commit n of a move, point 2 n - 1 right after it.
  *
- * What it leaves is looked at without the service: nodes, machines, cordons, marks.
+ * The cloud is the simulator's; a machine that it boots is registered in the real API server, as a
+ * kubelet would do it, and is left there when the machine is gone.  What a move leaves is looked at
+ * without the service: nodes, machines, cordons, marks, Jobs, and all that should not be touched.
  */
 #include "base/log.h"
-#include "broker/journal/journal.h"
-#include "broker/service/service.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "base/text.h"
 #include "tests/conformance/ask.h"
-#include "tests/real/mortal_http.h"
+#include "tests/real/mortal_service.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/model.h"
+#include "tools/simulator/simulator.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 100, MOVE_MS = 180 * SECOND_MS, CLUSTERS = 2 };
+enum { CLUSTERS = 2, PROD = 0, RESEARCH = 1 };
+enum { MOVES = 12, STATIC_NODES = 3, GPUS = 8, PODS_PER_NODE = 4 };
+enum { LOOK_MS = 100, SETTLE_MS = 120 * SECOND_MS, MOVE_MS = 150 * SECOND_MS };
 
 static const char config_format[] =
     "time_zone: UTC\n"
     "windows:\n"
     "  day: {days: mon-sun, from: '08:00', to: '20:00'}\n"
     "  night: {days: mon-sun, from: '20:00', to: '08:00'}\n"
-    "journal: ':memory:'\n"
     "poll: 1s\n"
     "repack_nodes: 0\n"
     "ephemeral_label: sluice.dev/ephemeral=%s\n"
-    "drain: {notice: 3s, deadline: 60s, settle: 1s}\n"
+    "drain: {notice: 2s, deadline: 60s, settle: 1s}\n"
+    "join: {stable: 1s}\n"
     "lead: {prior_p50: 20s, prior_p95: 40s}\n"
     "clusters:\n"
     "  prod-a: {role: production, kubeconfig: '%s'}\n"
     "  research-a: {role: research, kubeconfig: '%s'}\n"
     "reservations:\n"
     "  east: {machine: a3-megagpu-8g, region: us-east5, zone: us-east5-a, gpus_per_node: 8,"
-    " nodes: 5}\n"
+    " nodes: %d}\n"
     "providers:\n"
     "  google: {kind: gcp, endpoint: 'http://127.0.0.1:%d/gcp',"
     " metadata: 'http://127.0.0.1:%d/gcp'}\n"
@@ -55,98 +61,79 @@ static const char config_format[] =
     "  chat-2x: {queue: chat, namespace: %s, gpus: 2, clusters: {prod-a: {}}}\n";
 
 static const char world_format[] =
-    "seed: %lld\n"
-    "pools: { prod-a-east: { nodes: 2 }, research-a-east: { nodes: 3 } }\n"
-    "latency: { api: 1ms..10ms, delete: 1s..2s, create: 1s..2s, join: 1s..2s, gpus: 1s..2s,"
+    "seed: 1\n"
+    "pools: { prod-a-east: { nodes: 2 }, research-a-east: { nodes: %d } }\n"
+    "latency: { api: 1ms..10ms, delete: 1s..2s, create: 1s..2s, join: 500ms..1s, gpus: 500ms..1s,"
     " pod_start: 1s, pod_stop: 1s }\n";
 
 struct run {
-    const char *kubeconfigs[CLUSTERS]; /* in the order of the configuration */
-    char name[32];                     /* of what this run makes, apart from other runs' */
+    const char *kubeconfigs[CLUSTERS];
+    const char *name; /* of what this run makes, apart from other runs' */
     char *folder;
-    char *config_path;
     struct loop *loop;
     struct http *http;
-    struct http *mortal; /* the service's way out */
-    struct random random;
     struct simulator *simulator;
-    struct journal *journal;
-    struct config *config;
-    struct world world;
-    struct service *service;
+    struct mortal_service *service;
     struct kube_config *access[CLUSTERS];
     struct asker askers[CLUSTERS];
     struct map *posted; /* name of a node -> GPUs that the real one shows */
-    int64_t commits;
-    int64_t kill_at;
-    bool is_dead;
-    int deaths;
+    int moves;          /* ordered so far */
 };
+
+/* What the real servers hold of a run: what a move must leave alone, but for its own node. */
+struct picture {
+    json_t *nodes[CLUSTERS]; /* name -> what is ours or a person's to say of it */
+    json_t *pods[CLUSTERS];  /* UID -> node, of those that are bound and stay */
+};
+
+static void picture_clear(struct picture *picture)
+{
+    for (size_t i = 0; i < CLUSTERS; i++) {
+        json_decref(picture->nodes[i]);
+        json_decref(picture->pods[i]);
+    }
+}
 
 static void free_number(void *number)
 {
     mem_free(number);
 }
 
-static int gate(void *context)
-{
-    struct run *run = context;
-
-    if (run->is_dead)
-        return -1;
-    run->commits++;
-    if (run->kill_at == 0 || run->commits != run->kill_at)
-        return 0;
-    run->is_dead = true;
-    mortal_http_kill(run->mortal);
-    loop_stop(run->loop);
-    return -1;
-}
-
 static void write_config(struct run *run, int port)
 {
-    owned(chars) char *chars = text_format(config_format, run->name, run->kubeconfigs[0],
-                                           run->kubeconfigs[1], port, port, run->name, run->name,
-                                           run->name);
-
-    mem_free(run->config_path);
-    run->config_path = test_folder_write(run->folder, "sluice.yaml", chars);
+    owned(chars) char *chars = text_format(config_format, run->name, run->kubeconfigs[PROD],
+                                           run->kubeconfigs[RESEARCH], MOVES + STATIC_NODES, port,
+                                           port, run->name, run->name, run->name);
+    owned(chars) char *path = test_folder_write(run->folder, "sluice.yaml", chars);
 }
 
-static void open_cloud(struct run *run, long long seed)
+static void open_cloud(struct run *run)
 {
     struct error err = { 0 };
-    owned(chars) char *world = text_format(world_format, seed);
-    owned(chars) char *world_path = test_folder_write(run->folder, "world.yaml", world);
+    owned(chars) char *chars = text_format(world_format, MOVES + 1);
+    owned(chars) char *world_path = test_folder_write(run->folder, "world.yaml", chars);
+    owned(chars) char *config_path = text_format("%s/sluice.yaml", run->folder);
     int port = 0;
 
     write_config(run, 1);
-    run->simulator = simulator_new(run->loop, run->config_path, world_path, &err);
+    run->simulator = simulator_new(run->loop, config_path, world_path, &err);
     if (!run->simulator || simulator_listen(run->simulator, 0, &port, &err) < 0)
         fail_msg("%s", err.text);
     write_config(run, port);
-    run->config = config_read(run->config_path, &err);
-    if (!run->config)
-        fail_msg("%s", err.text);
 }
 
-static void open_run(struct run *run, long long seed)
+static void open_run(struct run *run)
 {
     struct error err = { 0 };
 
-    snprintf(run->name, sizeof run->name, "run%lld", seed);
     run->folder = test_folder_new();
     run->loop = loop_libevent_new(&err);
     run->http = run->loop ? http_curl_new(run->loop, NULL, &err) : NULL;
     if (!run->http)
         fail_msg("%s", err.text);
-    run->mortal = mortal_http_new(run->http);
     run->posted = map_new(free_number);
-    random_seed(&run->random, (uint64_t)seed);
-    run->journal = journal_memory_new();
-    journal_set_gate(run->journal, gate, run);
-    open_cloud(run, seed);
-    run->world = (struct world){ run->loop, run->mortal, &run->random, run->journal };
+    open_cloud(run);
+    run->service = mortal_service_new(run->loop, run->http, run->folder);
     for (size_t i = 0; i < CLUSTERS; i++) {
         run->access[i] = kube_config_read(run->kubeconfigs[i], NULL, NULL, &err);
         if (!run->access[i])
@@ -157,19 +144,15 @@ static void open_run(struct run *run, long long seed)
 
 static void close_run(struct run *run)
 {
-    service_close(run->service);
-    http_free(run->mortal);
+    mortal_service_free(run->service);
     simulator_free(run->simulator);
     http_free(run->http);
-    journal_close(run->journal);
-    config_free(run->config);
     for (size_t i = 0; i < CLUSTERS; i++) {
         kube_config_free(run->access[i]);
         json_decref(run->askers[i].body);
     }
     loop_free(run->loop);
     map_free(run->posted);
-    mem_free(run->config_path);
     test_folder_free(run->folder);
 }
 
@@ -247,62 +230,73 @@ static void register_nodes(struct run *run)
     }
 }
 
-/* The Deployment of production, and in research a Job of a pod for each node. */
-static void post_work(struct run *run)
+static void post_namespace(struct run *run, struct asker *asker)
+{
+    ask_server(asker, HTTP_POST, NULL,
+               json_make("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata",
+                         "name", run->name),
+               "/api/v1/namespaces");
+    ask_expect(asker, 201);
+}
+
+static json_t *template_for(const char *label, const char *value)
 {
     json_t *gpus = json_make("{s:s}", "nvidia.com/gpu", "2");
-    json_t *template = json_make("{s:{s:{s:s}}, s:{s:{s:s}, s:[{s:s, s:s, s:{s:o}}]}}", "metadata",
-                                 "labels", "app", "chat-2x", "spec", "nodeSelector",
-                                 "test.sluice.dev/run", run->name, "containers", "name", "main",
-                                 "image", "registry.example/main:1", "resources", "limits", gpus);
-    json_t *of_job = json_deep_copy(template);
 
-    json_object_set_new(json_object_get(of_job, "spec"), "restartPolicy", json_string("Never"));
-    for (size_t i = 0; i < CLUSTERS; i++) {
-        ask_server(&run->askers[i], HTTP_POST, NULL,
-                   json_make("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace",
-                             "metadata", "name", run->name),
-                   "/api/v1/namespaces");
-        ask_expect(&run->askers[i], 201);
-    }
-    ask_server(&run->askers[0], HTTP_POST, NULL,
+    return json_make("{s:{s:{s:s}}, s:{s:{s:s}, s:[{s:s, s:s, s:{s:o}}]}}", "metadata", "labels",
+                     "app", "work", "spec", "nodeSelector", label, value, "containers", "name",
+                     "main", "image", "registry.example/main:1", "resources", "limits", gpus);
+}
+
+static void post_deployment(struct run *run)
+{
+    struct asker *asker = &run->askers[PROD];
+
+    ask_server(asker, HTTP_POST, NULL,
                json_make("{s:s, s:s, s:{s:s}, s:{s:i, s:{s:{s:s}}, s:o}}", "apiVersion", "apps/v1",
                          "kind", "Deployment", "metadata", "name", "chat-2x", "spec", "replicas", 4,
-                         "selector", "matchLabels", "app", "chat-2x", "template", template),
+                         "selector", "matchLabels", "app", "work", "template",
+                         template_for("test.sluice.dev/run", run->name)),
                "/apis/apps/v1/namespaces/%s/deployments", run->name);
-    ask_expect(&run->askers[0], 201);
-    ask_server(&run->askers[1], HTTP_POST, NULL,
+    ask_expect(asker, 201);
+}
+
+/* A Job that fills the node, and has no other. */
+static void post_job(struct run *run, const char *node)
+{
+    struct asker *asker = &run->askers[RESEARCH];
+    json_t *template = template_for("kubernetes.io/hostname", node);
+
+    json_object_set_new(json_object_get(template, "spec"), "restartPolicy", json_string("Never"));
+    ask_server(asker, HTTP_POST, NULL,
                json_make("{s:s, s:s, s:{s:s}, s:{s:i, s:i, s:o}}", "apiVersion", "batch/v1", "kind",
-                         "Job", "metadata", "name", "train", "spec", "parallelism", 9,
-                         "completions", 9, "template", of_job),
+                         "Job", "metadata", "name", node, "spec", "parallelism", PODS_PER_NODE,
+                         "completions", PODS_PER_NODE, "template", template),
                "/apis/batch/v1/namespaces/%s/jobs", run->name);
-    ask_expect(&run->askers[1], 201);
+    ask_expect(asker, 201);
 }
 
-static void start_service(struct run *run)
+static void post_work(struct run *run)
 {
-    struct error err = { 0 };
+    void *value;
 
-    service_close(run->service);
-    mortal_http_revive(run->mortal);
-    run->is_dead = false;
-    run->service = service_open(&run->world, run->config, &err);
-    if (!run->service)
-        fail_msg("%s", err.text);
-    service_start(run->service);
+    for (size_t i = 0; i < CLUSTERS; i++)
+        post_namespace(run, &run->askers[i]);
+    post_deployment(run);
+    for (size_t at = 0; map_next(run->simulator->clusters[RESEARCH].nodes, &at, NULL, &value);)
+        post_job(run, ((const struct kube_node *)value)->name);
 }
 
-static void go_on(struct run *run)
+/* Lets time pass; whatever died is started again. */
+static bool go_on(struct run *run)
 {
-    int64_t end_ms = loop_now(run->loop) + LOOK_MS;
+    bool is_dead = mortal_service_is_dead(run->service);
 
-    while (loop_now(run->loop) < end_ms && !run->is_dead)
-        loop_run_until(run->loop, end_ms);
-    if (run->is_dead) {
-        run->deaths++;
-        start_service(run);
-    }
+    if (is_dead)
+        mortal_service_start(run->service);
+    loop_run_until(run->loop, loop_now(run->loop) + LOOK_MS);
     register_nodes(run);
+    return is_dead;
 }
 
 static json_t *schedules_for(int nodes)
@@ -310,147 +304,318 @@ static json_t *schedules_for(int nodes)
     owned(chars) char *chars = text_format(
         "workloads:\n  chat-2x:\n    prod-a: %d\ncompute:\n  a3-megagpu-8g:\n    us-east5:\n"
         "      prod-a:\n        counts: [%d]\n",
-        nodes * 4 - 4, nodes);
+        (nodes - 1) * PODS_PER_NODE, nodes);
 
-    return json_make("{s:s, s:s}", "day", chars, "night", chars);
+    return json_make("{s:{s:s, s:s}}", "schedules", "day", chars, "night", chars);
 }
 
-/* Puts the schedules in force; until the service knows enough it says no. */
-static void apply(struct run *run, int nodes)
+/* Puts the schedules in force, as a person who asks again while the answer is no, or none. */
+static int apply(struct run *run, int nodes)
 {
-    int64_t end_ms = loop_now(run->loop) + 60 * SECOND_MS;
-    struct error err = { 0 };
+    int64_t end_ms = loop_now(run->loop) + SETTLE_MS;
+    int deaths = 0;
 
     for (;;) {
-        owned(json) json_t *schedules = schedules_for(nodes);
-        owned(json) json_t *plan = service_apply(run->service, schedules, NULL, "test", &err);
+        owned(json) json_t *plan = mortal_service_ask(run->service, HTTP_POST, "/v1/apply",
+                                                      schedules_for(nodes));
 
         if (plan)
-            return;
+            return deaths;
         if (loop_now(run->loop) >= end_ms)
-            fail_msg("apply: %s", err.text);
-        go_on(run);
+            fail_msg("%s: the schedules are not taken", run->folder);
+        deaths += go_on(run);
     }
 }
 
-static size_t count_of(const struct run *run, bool all, const char *state)
+/* The path is that of the run: its name stands between the two parts. */
+static json_t *items_of(struct run *run, size_t at, const char *before, const char *after)
 {
-    owned(json) json_t *answer = service_transfers(run->service, all);
-    size_t i, count = 0;
-    json_t *row;
+    ask_server(&run->askers[at], HTTP_GET, NULL, NULL, "%s%s%s", before, run->name, after);
+    ask_expect(&run->askers[at], 200);
+    return json_incref(json_at(run->askers[at].body, "items"));
+}
 
-    json_array_foreach(json_object_get(answer, "transfers"), i, row)
+/* What a person or we may have said of a node.  The cluster's own words (taints, annotations,
+ * copies of labels) come and go by themselves. */
+static json_t *said_of(const json_t *node)
+{
+    json_t *said = json_make("{s:s, s:b, s:o, s:o, s:o}", "uid",
+                             json_text_or(node, "metadata/uid", ""), "closed",
+                             json_is_true(json_at(node, "spec/unschedulable")), "labels",
+                             json_object(), "notes", json_object(), "taints", json_array());
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach(json_at(node, "metadata/labels"), key, value)
     {
-        count += !state || text_equal(json_text_or(row, "state", ""), state);
+        if (!text_starts_with(key, "beta.kubernetes.io/"))
+            json_object_set(json_object_get(said, "labels"), key, value);
+    }
+    json_object_foreach(json_at(node, "metadata/annotations"), key, value)
+    {
+        if (strstr(key, "sluice.dev/"))
+            json_object_set(json_object_get(said, "notes"), key, value);
+    }
+    json_array_foreach(json_at(node, "spec/taints"), i, value)
+    {
+        if (strstr(json_text_or(value, "key", ""), "sluice.dev/"))
+            json_array_append(json_object_get(said, "taints"), value);
+    }
+    return said;
+}
+
+static void take_picture(struct run *run, struct picture *ret_picture)
+{
+    for (size_t at = 0; at < CLUSTERS; at++) {
+        owned(json) json_t *nodes = items_of(
+            run, at, "/api/v1/nodes?labelSelector=test.sluice.dev/run=", "");
+        owned(json) json_t *pods = items_of(run, at, "/api/v1/namespaces/", "/pods");
+        size_t i;
+        json_t *item;
+
+        ret_picture->nodes[at] = json_object();
+        ret_picture->pods[at] = json_object();
+        json_array_foreach(nodes, i, item)
+        {
+            json_object_set_new(ret_picture->nodes[at], json_text_or(item, "metadata/name", ""),
+                                said_of(item));
+        }
+        json_array_foreach(pods, i, item)
+        {
+            if (json_at(item, "spec/nodeName") && !json_at(item, "metadata/deletionTimestamp"))
+                json_object_set(ret_picture->pods[at], json_text_or(item, "metadata/uid", ""),
+                                json_at(item, "spec/nodeName"));
+        }
+    }
+}
+
+/* Whether all that was posted runs somewhere. */
+static bool is_settled(struct run *run)
+{
+    struct picture picture;
+    bool is_there;
+
+    take_picture(run, &picture);
+    is_there = json_object_size(picture.pods[PROD]) == PODS_PER_NODE &&
+               json_object_size(picture.pods[RESEARCH]) == (MOVES + 1) * PODS_PER_NODE;
+    picture_clear(&picture);
+    return is_there;
+}
+
+/* Nodes that are there as they were before; fails when one of them is another. */
+static size_t count_untouched(const json_t *before, const json_t *after)
+{
+    const char *name;
+    const json_t *was, *is;
+    size_t count = 0;
+
+    json_object_foreach((json_t *)(uintptr_t)before, name, was)
+    {
+        is = json_object_get(after, name);
+        if (is && !json_equal(was, is)) {
+            owned(chars) char *was_chars = json_print(was);
+            owned(chars) char *is_chars = json_print(is);
+
+            fail_msg("%s was %s and is %s", name, was_chars, is_chars);
+        }
+        count += is != NULL;
     }
     return count;
 }
 
-/* Every node of the run as the real servers have it. */
-static void check_nodes(struct run *run, size_t at, int wanted)
+/* Only the pods of a node that left may be gone. */
+static void check_pods(const struct picture *before, const struct picture *after, size_t at)
 {
-    struct asker *asker = &run->askers[at];
-    size_t i;
-    json_t *node;
+    const char *uid;
+    const json_t *node;
 
-    ask_server(asker, HTTP_GET, NULL, NULL, "/api/v1/nodes?labelSelector=test.sluice.dev/run=%s",
-               run->name);
-    ask_expect(asker, 200);
-    assert_int_equal(json_array_size(json_at(asker->body, "items")), wanted);
-    json_array_foreach(json_at(asker->body, "items"), i, node)
+    json_object_foreach(before->pods[at], uid, node)
     {
-        owned(chars) char *chars = json_print(node);
-        const char *name = json_text_or(node, "metadata/name", "");
+        const char *name = json_string_value(node);
+
+        if (json_object_get(after->nodes[at], name) && !json_object_get(after->pods[at], uid))
+            fail_msg("a pod of %s, which stays, is gone", name);
+    }
+}
+
+/* Each node of the cluster has a machine in its pool, is open, and carries no mark of ours. */
+static void check_nodes(const struct run *run, const struct picture *after, size_t at)
+{
+    const char *name;
+    const json_t *said;
+
+    json_object_foreach(after->nodes[at], name, said)
+    {
+        owned(chars) char *chars = json_print(said);
         const struct machine *machine = NULL;
 
         for (size_t p = 0; p < run->simulator->pool_count && !machine; p++)
             machine = sim_machine_find(&run->simulator->pools[p], name);
         if (!machine || machine->pool->cluster->index != at)
             fail_msg("%s has no machine there", name);
-        assert_false(json_is_true(json_at(node, "spec/unschedulable")));
-        if (strstr(chars, "sluice.dev/leaving") || strstr(chars, "sluice.dev/starting") ||
-            strstr(chars, "sluice.dev/transfer\":\"1"))
-            fail_msg("%s carries a mark: %s", name, chars);
+        if (json_is_true(json_object_get(said, "closed")) || strstr(chars, "sluice.dev/leaving") ||
+            strstr(chars, "sluice.dev/starting") || strstr(chars, "sluice.dev/transfer"))
+            fail_msg("%s is not as a node that serves: %s", name, chars);
     }
 }
 
-static void check_end(struct run *run)
+/* The Jobs that a move stopped go on. */
+static void check_jobs(struct run *run)
 {
-    assert_int_equal(count_of(run, true, NULL), 1);
-    assert_int_equal(count_of(run, true, "done"), 1);
-    assert_int_equal(simulator_pool_running(run->simulator, "prod-a-east"), 3);
-    assert_int_equal(simulator_pool_running(run->simulator, "research-a-east"), 2);
-    assert_int_equal(run->simulator->machines_created, 1);
-    assert_int_equal(run->simulator->machines_deleted, 1);
-    check_nodes(run, 0, 3);
-    check_nodes(run, 1, 2);
+    owned(json) json_t *jobs = items_of(run, RESEARCH, "/apis/batch/v1/namespaces/", "/jobs");
+    size_t i;
+    json_t *job;
+
+    assert_int_equal(json_array_size(jobs), MOVES + 1);
+    json_array_foreach(jobs, i, job)
+    {
+        if (json_is_true(json_at(job, "spec/suspend")))
+            fail_msg("Job %s stands still for ever", json_text_or(job, "metadata/name", ""));
+    }
+}
+
+static void check_move(struct run *run, const struct picture *before)
+{
+    const struct simulator *simulator = run->simulator;
+    struct picture after;
+
+    assert_int_equal(simulator_pool_running(simulator, "prod-a-east"), 2 + run->moves);
+    assert_int_equal(simulator_pool_running(simulator, "research-a-east"), MOVES + 1 - run->moves);
+    assert_int_equal(simulator->machines_created, run->moves);
+    assert_int_equal(simulator->machines_deleted, run->moves);
+    take_picture(run, &after);
+    for (size_t at = 0; at < CLUSTERS; at++) {
+        int change = at == PROD ? 1 : -1;
+        size_t was = json_object_size(before->nodes[at]);
+
+        assert_int_equal(json_object_size(after.nodes[at]), (int)was + change);
+        assert_int_equal(count_untouched(before->nodes[at], after.nodes[at]),
+                         at == PROD ? was : was - 1);
+        check_pods(before, &after, at);
+        check_nodes(run, &after, at);
+    }
+    check_jobs(run);
+    picture_clear(&after);
+}
+
+/* How many transfers there are in that state; NULL: in any.  -1: nobody says. */
+static int count_of(struct run *run, const char *state, char step[24])
+{
+    owned(json)
+        json_t *answer = mortal_service_ask(run->service, HTTP_GET, "/v1/transfers?all=true", NULL);
+    size_t i;
+    json_t *row;
+    int count = 0;
+
+    json_array_foreach(json_object_get(answer, "transfers"), i, row)
+    {
+        count += !state || text_equal(json_text_or(row, "state", ""), state);
+        if (text_equal(json_text_or(row, "state", ""), "live"))
+            text_copy(step, 24, json_text_or(row, "step", ""));
+    }
+    return answer ? count : -1;
+}
+
+/* Until the move has ended.  Returns how often the service died; where, is in step. */
+static int follow_move(struct run *run, char step[24])
+{
+    int64_t end_ms = loop_now(run->loop) + MOVE_MS;
+    char now[24] = "";
+    int deaths = apply(run, 2 + run->moves);
+
+    text_copy(step, 24, deaths > 0 ? "apply" : "end");
+    while (count_of(run, "done", now) < run->moves) {
+        int machines = simulator_pool_running(run->simulator, "prod-a-east") +
+                       simulator_pool_running(run->simulator, "research-a-east");
+
+        assert_in_range(machines, MOVES + STATIC_NODES - 1, MOVES + STATIC_NODES);
+        if (loop_now(run->loop) >= end_ms)
+            fail_msg("the move does not end: %s/serve.log", run->folder);
+        if (go_on(run)) {
+            deaths++;
+            text_copy(step, 24, now[0] != '\0' ? now : "apply");
+        }
+    }
+    assert_int_equal(count_of(run, NULL, now), run->moves);
+    return deaths;
+}
+
+/* One move with a death at that commit (0: none); false: the move had no such commit. */
+static bool play(struct run *run, int64_t commit, enum mortal_moment moment)
+{
+    int64_t began_ms = loop_now(run->loop);
+    struct picture before;
+    char step[24];
+    int deaths;
+
+    take_picture(run, &before);
+    run->moves++;
+    mortal_service_order(run->service, commit, moment);
+    deaths = follow_move(run, step);
+    printf("%s: commit %" PRId64 " %s: %s, %d deaths, %" PRId64 " commits, %.1f s\n", run->name,
+           commit, moment == MORTAL_BEFORE ? "before" : "after", step, deaths,
+           mortal_service_commits(run->service),
+           (double)(loop_now(run->loop) - began_ms) / SECOND_MS);
+    fflush(stdout);
+    mortal_service_order(run->service, 0, MORTAL_BEFORE);
+    check_move(run, &before);
+    picture_clear(&before);
+    if (commit > 0 && deaths > 0)
+        assert_int_equal(deaths, 1);
+    return deaths == 1;
 }
 
 static void clean_up(struct run *run)
 {
     for (size_t i = 0; i < CLUSTERS; i++) {
-        const char *name;
-        void *value;
-
         ask_server(&run->askers[i], HTTP_DELETE, NULL, NULL, "/api/v1/namespaces/%s", run->name);
-        for (size_t at = 0; map_next(run->posted, &at, &name, &value);)
-            ask_server(&run->askers[i], HTTP_DELETE, NULL, NULL, "/api/v1/nodes/%s", name);
+        ask_server(&run->askers[i], HTTP_DELETE, NULL, NULL,
+                   "/api/v1/nodes?labelSelector=test.sluice.dev/run=%s", run->name);
     }
 }
 
 static struct run the_run;
-static long long the_seed;
+static long long first_point, each_point;
 
-static void one_node_moves_once(void **state)
+static void a_node_moves_once_whenever_the_service_dies(void **state)
 {
     struct run *run = &the_run;
-    int64_t began_ms, end_ms, kill_at = run->kill_at;
+    int64_t end_ms;
 
     (void)state;
-    run->kill_at = 0;
-    open_run(run, the_seed);
-    for (int i = 0; i < 5; i++)
+    open_run(run);
+    for (int i = 0; i < MOVES + STATIC_NODES; i++)
         register_nodes(run);
     post_work(run);
-    start_service(run);
+    mortal_service_start(run->service);
     apply(run, 2);
-    for (int i = 0; i < 30; i++)
-        go_on(run);
-    run->commits = 0;
-    run->kill_at = kill_at;
-    began_ms = loop_now(run->loop);
-    end_ms = began_ms + MOVE_MS;
-    apply(run, 3);
-    while (count_of(run, false, NULL) > 0 || count_of(run, true, NULL) == 0) {
-        if (loop_now(run->loop) >= end_ms) {
-            owned(json) json_t *transfers = service_transfers(run->service, true);
-            owned(chars) char *chars = json_print_pretty(transfers);
-
-            fail_msg("the move does not end: %s", chars);
-        }
-        go_on(run);
-    }
-    printf("%" PRId64 " commits, %d deaths, %.1f s\n", run->commits, run->deaths,
-           (double)(loop_now(run->loop) - began_ms) / SECOND_MS);
-    check_end(run);
+    for (end_ms = loop_now(run->loop) + SETTLE_MS; !is_settled(run); go_on(run))
+        assert_true(loop_now(run->loop) < end_ms);
+    assert_false(play(run, 0, MORTAL_BEFORE));
+    for (long long point = first_point; run->moves < MOVES; point += each_point)
+        if (!play(run, point / 2 + 1, point % 2 == 0 ? MORTAL_BEFORE : MORTAL_AFTER))
+            break;
     clean_up(run);
     close_run(run);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(one_node_moves_once) };
-    long long kill_at = 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_moves_once_whenever_the_service_dies),
+    };
 
     mem_setup();
     log_setup(getenv("SLUICE_LOG") ? LOG_DEBUG : LOG_SILENT, LOG_FORM_TEXT);
-    if (argc != 5 || !text_to_int(argv[3], 1, INT32_MAX, &the_seed) ||
-        !text_to_int(argv[4], 0, INT32_MAX, &kill_at)) {
-        fprintf(stderr, "usage: two_clusters PROD.kubeconfig RESEARCH.kubeconfig SEED KILL_AT\n");
+    if (argc != 6 || !text_to_int(argv[4], 0, INT32_MAX, &first_point) ||
+        !text_to_int(argv[5], 1, INT32_MAX, &each_point)) {
+        fprintf(stderr,
+                "usage: two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME FIRST EACH\n");
         return 64;
     }
-    the_run.kubeconfigs[0] = argv[1];
-    the_run.kubeconfigs[1] = argv[2];
-    the_run.kill_at = kill_at;
+    the_run.kubeconfigs[PROD] = argv[1];
+    the_run.kubeconfigs[RESEARCH] = argv[2];
+    the_run.name = argv[3];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

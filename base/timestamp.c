@@ -273,3 +273,26 @@ const char *duration_format(int64_t duration_ms, char out[DURATION_TEXT_SIZE])
                  units[largest - 1].name);
     return out;
 }
+
+bool wall_parse_http(const char *chars, struct wall_time *ret_wall)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    char month[4];
+    char end = '\0';
+    int day, year, hour, minute, second, used = 0;
+
+    if (sscanf(chars, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n%c", &day, month, &year,
+               &hour, &minute, &second, &used, &end) < 6 ||
+        used == 0 || end != '\0')
+        return false;
+
+    const char *at = strstr(months, month);
+
+    if (!at || strlen(month) != 3 || (at - months) % 3 != 0 || day < 1 || day > 31 || year < 1970 ||
+        hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+        return false;
+    ret_wall->ms = civil_day(year, (int)(at - months) / 3 + 1, day) * DAY_MS +
+                   hour * (int64_t)HOUR_MS + minute * (int64_t)MINUTE_MS +
+                   second * (int64_t)SECOND_MS;
+    return true;
+}

@@ -49,6 +49,9 @@ const char *wall_format(struct wall_time wall, char out[WALL_TEXT_SIZE]);
 int wall_parse(const char *chars, bool allow_naive, struct wall_time *ret_wall, struct error *err)
     __attribute__((warn_unused_result));
 
+/* A date as HTTP has it, "Sat, 21 Nov 2026 12:52:20 GMT"; false for anything else. */
+bool wall_parse_http(const char *chars, struct wall_time *ret_wall);
+
 /* "250ms", "20s", "5m", "1h30m", "2d"; a bare number is refused. */
 int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
     __attribute__((warn_unused_result));

@@ -5,21 +5,22 @@
  */
 #include "clusters/cluster.h"
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "clusters/cluster_session.h"
 #include "clusters/kube_config.h"
 #include "clusters/kube_watch.h"
+#include "clusters/served.h"
 
 #include <stdlib.h>
 
-enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS, DISCOVERY_TIMEOUT_MS = 15 * SECOND_MS };
+enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS };
 
 struct cluster {
     struct world *world;
     char *name;
     struct kube_session *session;
+    struct served *served;
     struct snapshot snapshot;
     struct kube_watch *nodes;
     struct kube_watch *pods;
@@ -35,6 +36,7 @@ struct cluster {
 static void on_changed(void *context)
 {
     struct cluster *cluster = context;
+    cluster->snapshot.ahead_ms = kube_ahead_ms(cluster->session);
     cluster->snapshot.budgets_are_known = cluster->budgets && kube_watch_is_known(cluster->budgets);
     cluster->snapshot.is_known = kube_watch_is_known(cluster->nodes) &&
                                  kube_watch_is_known(cluster->pods);
@@ -57,51 +59,30 @@ static struct kube_watch *watch_budgets(struct cluster *cluster, const struct ku
     return kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
 }
 
-static bool has_version(const json_t *group, const char *version)
-{
-    size_t at = 0;
-    const json_t *one = NULL;
-    json_array_foreach(json_object_get(group, "versions"), at, one)
-    {
-        if (text_equal(json_text_or(one, "groupVersion", ""), version))
-            return true;
-    }
-    return false;
-}
-
-static void on_discovered(void *context, const json_t *body, const struct error *err)
+static void on_policy(void *context, const char *version, const struct error *err)
 {
     struct cluster *cluster = context;
-    int64_t wait_ms = DISCOVERY_RETRY_MS;
-    const struct kube_kind *kind = has_version(body, "policy/v1")        ? &kube_budgets
-                                   : has_version(body, "policy/v1beta1") ? &kube_old_budgets
-                                                                         : NULL;
+    bool is_new = text_equal(version, "v1");
 
-    if (!kind) {
+    if (err) {
         if (cluster->discovery_failures++ == 0)
             log_warn("budgets_unknown", FIELD_TEXT("cluster", cluster->name),
-                     FIELD_TEXT("text", err ? err->text : "the server has no policy API"));
-        if (err && err->retry_after_ms > wait_ms)
-            wait_ms = err->retry_after_ms;
-        timer_set(cluster->discovery_timer, wait_ms);
+                     FIELD_TEXT("text", err->text));
+        timer_set(cluster->discovery_timer, err->retry_after_ms > DISCOVERY_RETRY_MS
+                                                ? err->retry_after_ms
+                                                : DISCOVERY_RETRY_MS);
         return;
     }
-    cluster->policy_version = kind == &kube_budgets ? "policy/v1" : "policy/v1beta1";
-    cluster->budgets = watch_budgets(cluster, kind);
+    cluster->policy_version = is_new ? "policy/v1" : "policy/v1beta1";
+    cluster->budgets = watch_budgets(cluster, is_new ? &kube_budgets : &kube_old_budgets);
     kube_watch_start(cluster->budgets);
 }
 
 static void discover(void *context)
 {
     struct cluster *cluster = context;
-    struct kube_call call = {
-        .verb = KUBE_READ,
-        .priority = HTTP_INVENTORY,
-        .target = "/apis/policy",
-        .timeout_ms = DISCOVERY_TIMEOUT_MS,
-    };
 
-    kube_send(cluster->session, &call, on_discovered, cluster);
+    served_ask(cluster->served, "policy", on_policy, cluster);
 }
 
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
@@ -120,6 +101,7 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
     cluster->world = world;
     cluster->name = mem_copy_chars(settings->name);
     cluster->session = kube_session_new(world, cluster->name, config);
+    cluster->served = served_new(cluster->session);
     snapshot_init(&cluster->snapshot);
     cluster->policy_version = "policy/v1";
     cluster->discovery_timer = timer_new(world->loop, discover, cluster);
@@ -143,6 +125,7 @@ void cluster_close(struct cluster *cluster)
     kube_watch_free(cluster->pods);
     kube_watch_free(cluster->budgets);
     timer_free(cluster->discovery_timer);
+    served_free(cluster->served);
     kube_session_free(cluster->session);
     timer_free(cluster->news_timer);
     snapshot_clear(&cluster->snapshot);
@@ -192,4 +175,9 @@ const char *cluster_trouble(const struct cluster *cluster)
 struct kube_session *cluster_session(const struct cluster *cluster)
 {
     return cluster->session;
+}
+
+struct served *cluster_served(const struct cluster *cluster)
+{
+    return cluster->served;
 }

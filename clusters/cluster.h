@@ -114,7 +114,8 @@ void cluster_read_attachments(struct cluster *cluster, const char *continue_toke
                               cluster_done_fn done, void *context);
 
 /* Any object or list by its path ("/apis/apps/v1/namespaces/a/deployments/b"), and a merge patch of
-   it, written under the name of FIELD_MANAGER. */
+   it, written under the name of FIELD_MANAGER.  Where sluice knows several versions of the path's
+   API group, the newest one that the server has, too, stands for the one that the path names. */
 void cluster_read_at(struct cluster *cluster, const char *path, cluster_done_fn done,
                      void *context);
 void cluster_patch_at(struct cluster *cluster, const char *path, const json_t *merge_patch,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Status code, reason, causes and message -> kind of error.  Budget and webhook holds are told
- * apart from an overloaded server by their text: see cluster_is_budget().
+ * Status code, reason, causes and message -> kind of error.  Holds by budgets, webhooks and
+ * policies are told apart from an overloaded server by their text: see cluster_is_budget().
  */
 #include "clusters/kube_error.h"
 
@@ -14,13 +14,15 @@
 
 static const char HELD_BY_BUDGET[] = "held by a disruption budget: ";
 static const char HELD_BY_WEBHOOK[] = "held by an admission webhook: ";
+static const char HELD_BY_POLICY[] = "held by an admission policy: ";
 
 enum { SLOW_RETRY_MS = 10000, BROKEN_BUDGET_RETRY_MS = 30000 };
 
 bool cluster_is_budget(const struct error *err)
 {
     return err->kind == ERROR_THROTTLED &&
-           (strstr(err->text, HELD_BY_BUDGET) || strstr(err->text, HELD_BY_WEBHOOK));
+           (strstr(err->text, HELD_BY_BUDGET) || strstr(err->text, HELD_BY_WEBHOOK) ||
+            strstr(err->text, HELD_BY_POLICY));
 }
 
 static bool is_status(const struct kube_answer *answer)
@@ -89,9 +91,14 @@ static bool says(const struct kube_answer *answer, const char *part)
     return strstr(message_of(answer), part) != NULL;
 }
 
-static bool is_webhook_denial(const struct kube_answer *answer)
+/* Somebody's rule against this eviction, whatever code it gives; NULL: none. */
+static const char *rule_against(const struct kube_answer *answer)
 {
-    return says(answer, "admission webhook") && says(answer, "denied");
+    if (!answer->is_eviction || !says(answer, "denied"))
+        return NULL;
+    return says(answer, "admission webhook")           ? HELD_BY_WEBHOOK
+           : says(answer, "ValidatingAdmissionPolicy") ? HELD_BY_POLICY
+                                                       : NULL;
 }
 
 static int too_many(const struct kube_answer *answer, struct error *err)
@@ -101,9 +108,6 @@ static int too_many(const struct kube_answer *answer, struct error *err)
         return throttled(answer, HELD_BY_BUDGET, json_text_or(cause, "message", message_of(answer)),
                          0, err);
     }
-    if (answer->is_eviction && is_webhook_denial(answer))
-        return throttled(answer, HELD_BY_WEBHOOK, message_of(answer), 0, err);
-
     return throttled(answer, "the server is busy: ", message_of(answer), SECOND_MS, err);
 }
 
@@ -114,8 +118,6 @@ static int forbidden(const struct kube_answer *answer, struct error *err)
     if (answer->is_eviction &&
         text_equal(json_text_or(answer->body, "details/kind", ""), "poddisruptionbudget"))
         return throttled(answer, HELD_BY_BUDGET, message_of(answer), BROKEN_BUDGET_RETRY_MS, err);
-    if (answer->is_eviction && is_webhook_denial(answer))
-        return throttled(answer, HELD_BY_WEBHOOK, message_of(answer), 0, err);
     return fail(ERROR_DENIED, answer, err);
 }
 
@@ -162,8 +164,6 @@ static int client_failed(int code, const struct kube_answer *answer, struct erro
     case 429:
         return too_many(answer, err);
     default:
-        if (answer->is_eviction && is_webhook_denial(answer))
-            return throttled(answer, HELD_BY_WEBHOOK, message_of(answer), 0, err);
         return fail(ERROR_INVALID, answer, err);
     }
 }
@@ -182,6 +182,8 @@ int kube_error_of_answer(const struct kube_answer *answer, struct error *err)
 
     if (answer->status >= 200 && answer->status < 300 && !is_failure)
         return json_is_object(answer->body) ? 0 : no_object(answer, err);
+    if (rule_against(answer) && !find_cause(answer, "DisruptionBudget"))
+        return throttled(answer, rule_against(answer), message_of(answer), 0, err);
     if (code >= 500 || code < 300) /* a failure that gives no failing code is the server's */
         return server_failed(answer, err);
     return client_failed(code, answer, err);

@@ -11,10 +11,12 @@
 #include "clusters/kube_error.h"
 #include "clusters/kube_token.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     ANSWER_LIMIT = 64 * 1024 * 1024,
+    AHEAD_LEAST_MS = 3 * SECOND_MS, /* less than that is the way of the answer, and Date's second */
 };
 
 struct kube_session {
@@ -23,6 +25,7 @@ struct kube_session {
     struct kube_config *config;
     struct kube_token *token;
     struct kube_exchange *first; /* all in flight */
+    int64_t ahead_ms;            /* the server's clock, of ours */
 };
 
 struct kube_exchange {
@@ -137,6 +140,23 @@ static void on_transport_failure(struct kube_exchange *exchange, const struct er
     finish_failed(exchange, &failure);
 }
 
+/* By the Date of the answer.  Small differences change nothing: the world must not depend on how
+   long an answer was on its way. */
+static void compare_clocks(struct kube_session *session, const struct http_answer *answer)
+{
+    const char *date = http_header_find(answer->headers, answer->header_count, "Date");
+    struct wall_time theirs;
+    int64_t ahead_ms;
+
+    if (!date || !wall_parse_http(date, &theirs))
+        return;
+    ahead_ms = theirs.ms + SECOND_MS / 2 - loop_wall(session->world->loop).ms;
+    if (llabs(ahead_ms) < AHEAD_LEAST_MS)
+        ahead_ms = 0;
+    if (ahead_ms == 0 || llabs(ahead_ms - session->ahead_ms) >= AHEAD_LEAST_MS)
+        session->ahead_ms = ahead_ms;
+}
+
 static void on_answer(void *context, const struct http_answer *answer, const struct error *err)
 {
     struct kube_exchange *exchange = context;
@@ -145,6 +165,7 @@ static void on_answer(void *context, const struct http_answer *answer, const str
         on_transport_failure(exchange, err);
         return;
     }
+    compare_clocks(exchange->session, answer);
     if (answer->status == 401 && ask_again(exchange))
         return;
     if (exchange->verb == KUBE_STREAM && answer->status == 200) {
@@ -295,4 +316,9 @@ struct world *kube_world(const struct kube_session *session)
 const char *kube_name(const struct kube_session *session)
 {
     return session->name;
+}
+
+int64_t kube_ahead_ms(const struct kube_session *session)
+{
+    return session->ahead_ms;
 }

@@ -59,3 +59,6 @@ void kube_cancel(struct kube_exchange *exchange);
 
 struct world *kube_world(const struct kube_session *session);
 const char *kube_name(const struct kube_session *session);
+
+/* By how much the server's clock is ahead of ours; 0 when they agree within seconds. */
+int64_t kube_ahead_ms(const struct kube_session *session);

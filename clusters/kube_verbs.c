@@ -24,7 +24,7 @@ static void send_change(struct cluster *cluster, const struct kube_call *call, c
 {
     struct kube_call whole = *call;
     whole.timeout_ms = CHANGE_TIMEOUT_MS;
-    kube_send(cluster_session(cluster), &whole, done, context);
+    served_send(cluster_served(cluster), &whole, done, context);
 }
 
 static void send_read(struct cluster *cluster, const char *target, int64_t timeout_ms,
@@ -36,7 +36,7 @@ static void send_read(struct cluster *cluster, const char *target, int64_t timeo
         .target = target,
         .timeout_ms = timeout_ms,
     };
-    kube_send(cluster_session(cluster), &call, done, context);
+    served_send(cluster_served(cluster), &call, done, context);
 }
 
 static const char *time_of(struct cluster *cluster, char out[WALL_TEXT_SIZE])

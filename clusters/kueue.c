@@ -13,7 +13,7 @@
 
 char *kueue_path(const char *cluster_queue)
 {
-    return url_format("/apis/kueue.x-k8s.io/v1beta1/clusterqueues/%s", cluster_queue);
+    return url_format("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/%s", cluster_queue);
 }
 
 /* spec.resourceGroups[].flavors[name].resources[name], or NULL. */

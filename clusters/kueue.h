@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What of Kueue's objects is read and written: a ClusterQueue's nominalQuota (kueue.x-k8s.io,
- * v1beta1, which all servers since 0.4 have).
+ * What of Kueue's objects is read and written: a ClusterQueue's nominalQuota.  It has the same form
+ * in v1beta1 (servers since 0.4) and in v1beta2 (since 0.15); served.h picks one.
  */
 #pragma once
 

@@ -23,7 +23,7 @@ static const struct kind {
     bool stops_with;
     bool deletes_pods;
 } kinds[] = {
-    { "kueue.x-k8s.io", "v1beta1", "Workload", "workloads", NULL, "active", false, true },
+    { "kueue.x-k8s.io", "v1beta2", "Workload", "workloads", NULL, "active", false, true },
     { "jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", NULL, "suspend", true, true },
     { "trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs", NULL, "suspend", true, true },
     { "kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", "runPolicy", "suspend", true, true },
@@ -219,7 +219,7 @@ char *owner_workloads_path(const char *path, const char *uid)
 {
     struct url_segments segments = url_split(path);
     owned(chars) char *selector = text_format("kueue.x-k8s.io/job-uid=%s", uid);
-    char *list = url_format("/apis/kueue.x-k8s.io/v1beta1/namespaces/%s/workloads"
+    char *list = url_format("/apis/kueue.x-k8s.io/v1beta2/namespaces/%s/workloads"
                             "?labelSelector=%s&limit=500",
                             segments.items[AT_NAMESPACE], selector);
 

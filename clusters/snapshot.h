@@ -101,7 +101,15 @@ struct snapshot {
     int64_t pods_seen_ms;
     int64_t budgets_seen_ms;
     bool budgets_are_known; /* without them pods are evicted as the server lets them */
+    int64_t ahead_ms;       /* the clock by which its times were written, of ours */
 };
+
+/* A time of one of its objects, by our clock. */
+static inline struct wall_time snapshot_wall(const struct snapshot *snapshot,
+                                             struct wall_time their)
+{
+    return (struct wall_time){ their.ms - snapshot->ahead_ms };
+}
 
 /* The pods bound to the node, borrowed until the next turn; NULL and 0 when there are none. */
 const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const char *node_name,

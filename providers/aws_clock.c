@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,29 +25,6 @@ static const struct {
     { "IncompleteSignatureException", 4 * MINUTE_MS },
 };
 
-bool aws_clock_parse_date(const char *chars, struct wall_time *ret_wall)
-{
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    char month[4];
-    char end = '\0';
-    int day, year, hour, minute, second, used = 0;
-
-    if (sscanf(chars, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n%c", &day, month, &year,
-               &hour, &minute, &second, &used, &end) < 6 ||
-        used == 0 || end != '\0')
-        return false;
-
-    const char *at = strstr(months, month);
-
-    if (!at || strlen(month) != 3 || (at - months) % 3 != 0 || day < 1 || day > 31 || year < 1970 ||
-        hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
-        return false;
-    ret_wall->ms = civil_day(year, (int)(at - months) / 3 + 1, day) * DAY_MS +
-                   hour * (int64_t)HOUR_MS + minute * (int64_t)MINUTE_MS +
-                   second * (int64_t)SECOND_MS;
-    return true;
-}
-
 bool aws_clock_correct(struct aws_clock *clock, struct wall_time ours,
                        const struct http_answer *answer)
 {
@@ -56,8 +32,7 @@ bool aws_clock_correct(struct aws_clock *clock, struct wall_time ours,
     const char *date = http_header_find(answer->headers, answer->header_count, "Date");
     struct wall_time theirs;
 
-    if (answer->status < 400 || answer->status >= 500 || !date ||
-        !aws_clock_parse_date(date, &theirs))
+    if (answer->status < 400 || answer->status >= 500 || !date || !wall_parse_http(date, &theirs))
         return false;
 
     int64_t ahead_ms = theirs.ms - ours.ms;

@@ -25,6 +25,3 @@ static inline struct wall_time aws_clock_now(const struct aws_clock *clock, stru
    clock is set by it, and the request may be signed again, once. */
 bool aws_clock_correct(struct aws_clock *clock, struct wall_time ours,
                        const struct http_answer *answer);
-
-/* "Sat, 21 Nov 2026 12:52:20 GMT"; false for anything else. */
-bool aws_clock_parse_date(const char *chars, struct wall_time *ret_wall);

@@ -9,6 +9,7 @@
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static void add(json_t *rows, const char *sentence)
 {
@@ -22,6 +23,24 @@ static void add_stale(const struct service *service, json_t *rows)
     for (size_t i = 0; i < service->config->reservation_count; i++)
         if (!survey_is_known(service, &service->config->reservations[i], &err))
             add(rows, err.text);
+}
+
+/* Times on the cluster's objects are read by its own clock; people and jobs are told ours. */
+static void add_clocks(const struct service *service, json_t *rows)
+{
+    for (size_t i = 0; i < service->config->cluster_count; i++) {
+        const struct config_cluster *cluster = &service->config->clusters[i];
+        int64_t ahead_ms = fleet_snapshot(service->fleet, cluster)->ahead_ms;
+        char duration[DURATION_TEXT_SIZE];
+        owned(chars) char *line = NULL;
+
+        if (ahead_ms == 0)
+            continue;
+        line = text_format("the clock of %s's API server is %s %s ours: set one of them right",
+                           cluster->name, duration_format(llabs(ahead_ms), duration),
+                           ahead_ms > 0 ? "ahead of" : "behind");
+        add(rows, line);
+    }
 }
 
 static void add_operators(const struct service *service, json_t *rows)
@@ -154,6 +173,7 @@ json_t *warnings_describe(const struct service *service)
     add_notices(service, rows);
     add_operators(service, rows);
     add_hosts(service, rows);
+    add_clocks(service, rows);
     add_gangs(service, rows);
     add_troubles(scaler_describe(service->scaler), "workload", rows);
     add_troubles(quotas_describe(service->quotas), "quota", rows);

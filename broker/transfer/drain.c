@@ -61,13 +61,23 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
     return effect_ask(runner, transfer, EFFECT_DELETE_POD, &target, seen_ms);
 }
 
+/* Whether the end of its grace has come. */
+static bool is_over(const struct runner *runner, const struct transfer *transfer,
+                    const struct pod *pod)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+
+    return pod->deletion.ms > 0 &&
+           snapshot_wall(snapshot, pod->deletion).ms <= runner_now(runner).ms;
+}
+
 /* Whether the pod is within the grace that our delete gave it. */
 static bool has_time(const struct runner *runner, const struct transfer *transfer,
                      const struct pod *pod)
 {
-    const struct effect *effect = pod->deletion.ms > runner_now(runner).ms
-                                      ? effect_find(transfer, EFFECT_DELETE_POD, pod->uid)
-                                      : NULL;
+    bool has_end = pod->deletion.ms > 0 && !is_over(runner, transfer, pod);
+    const struct effect *effect = has_end ? effect_find(transfer, EFFECT_DELETE_POD, pod->uid)
+                                          : NULL;
 
     return effect && effect->answered_ms > 0 && effect->outcome == ERROR_NONE;
 }
@@ -143,7 +153,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
         rest.count++;
         rest.first = pod;
         note_volumes(runner, transfer, pod);
-        if (pod->deletion.ms > 0 && pod->deletion.ms <= runner_now(runner).ms) {
+        if (is_over(runner, transfer, pod)) {
             rest.stuck = pod;
             rest.lost += is_silent(snapshot, transfer);
         }

@@ -58,7 +58,8 @@ static bool is_old(const struct readiness *readiness)
     const struct node *node = readiness->node;
 
     return text_equal(node->uid, readiness->old_uid) || node->is_leaving ||
-           (node->created.ms > 0 && node->created.ms + SKEW_MS < readiness->not_before.ms);
+           (node->created.ms > 0 && snapshot_wall(readiness->snapshot, node->created).ms + SKEW_MS <
+                                        readiness->not_before.ms);
 }
 
 static void describe_taints(const struct readiness *readiness, struct text *missing)

@@ -153,11 +153,44 @@ static void prints_the_two_largest_units(void **state)
     }
 }
 
+#define MIDNIGHT_MS 1794787200000 /* 2026-11-16T00:00:00Z, a Monday */
+
+static void a_date_is_read_or_not_at_all(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t s; /* since midnight; -1: no date */
+    } rows[] = {
+        { "Mon, 16 Nov 2026 00:00:00 GMT", 0 },
+        { "Mon, 16 Nov 2026 07:08:09 GMT", 7 * 3600 + 8 * 60 + 9 },
+        { "Tue, 01 Dec 2026 00:00:00 GMT", 15 * 86400 },
+        { "Mon, 16 Nov 2026 24:00:00 GMT", -1 },
+        { "Mon, 16 Nov 2026 00:60:00 GMT", -1 },
+        { "Mon, 16 ovD 2026 00:00:00 GMT", -1 },
+        { "Mon, 16 Nov 2026 00:00:00", -1 },
+        { "Mon, 16 Nov 2026 00:00:00 GMT+1", -1 },
+        { "Mon, 16 Nov 2026 00:00:00 EST", -1 },
+        { "Mon, -1 Nov 2026 00:00:00 GMT", -1 },
+        { "2026-11-16T00:00:00Z", -1 },
+        { "", -1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct wall_time wall = { -7 };
+        bool is_date = wall_parse_http(rows[i].text, &wall);
+
+        if (is_date != (rows[i].s >= 0) || (is_date && wall.ms != MIDNIGHT_MS + rows[i].s * 1000))
+            fail_msg("%s: %lld", rows[i].text, (long long)wall.ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dates_agree_with_the_c_library),
         cmocka_unit_test(reads_rfc_3339),
+        cmocka_unit_test(a_date_is_read_or_not_at_all),
         cmocka_unit_test(never_is_a_dash),
         cmocka_unit_test(reads_durations),
         cmocka_unit_test(prints_the_two_largest_units),

@@ -11,7 +11,7 @@
 
 static const char hpa_path[] = "/apis/autoscaling/v2/namespaces/serving/horizontalpodautoscalers/"
                                "web";
-static const char queue_path[] = "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/shared";
+static const char queue_path[] = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/shared";
 static const char quota[] = "quotas:\n  shared: {cluster: research-a, cluster_queue: shared,"
                             " flavor: ephemeral, fixed_gpus: 8}\n";
 
@@ -226,7 +226,7 @@ static void put_queue(struct rehearsal *rehearsal, int gpus)
     owned(json) json_t *queue = json_make(
         "{s:{}, s:{s:s, s:[{s:[s, s], s:[{s:s, s:[{s:s, s:i}]}, {s:s, s:[{s:s, s:s}, {s:s, s:i}]}]}"
         "]}}",
-        "metadata", "spec", "cohort", "all", "resourceGroups", "coveredResources", "cpu",
+        "metadata", "spec", "cohortName", "all", "resourceGroups", "coveredResources", "cpu",
         "nvidia.com/gpu", "flavors", "name", "static", "resources", "name", "nvidia.com/gpu",
         "nominalQuota", 8, "name", "ephemeral", "resources", "name", "cpu", "nominalQuota", "100",
         "name", "nvidia.com/gpu", "nominalQuota", gpus);
@@ -273,7 +273,7 @@ static void a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready(void *
     rehearsal_run(rehearsal, 5 * MINUTE_MS);
     assert_int_equal(quota_of(rehearsal), 8 + 9 * 8);
     queue = simulator_object(rehearsal->simulator, "research-a", queue_path);
-    assert_string_equal(json_text_or(queue, "spec/cohort", ""), "all");
+    assert_string_equal(json_text_or(queue, "spec/cohortName", ""), "all");
 
     apply(rehearsal, 10, 6);
     while (!is_drained(rehearsal))
@@ -288,6 +288,35 @@ static void a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready(void *
     }
     assert_int_equal(quota_of(rehearsal), 8 + 9 * 8);
     expect_rest(rehearsal, 6);
+}
+
+/* The newest version that both know: an older one would take away what only that can say. */
+static void a_quota_is_written_in_the_newest_version(void **state)
+{
+    static const struct {
+        const char *served;
+        bool keeps;
+    } rows[] = { { "both", true }, { "v1beta2", true }, { "v1beta1", false } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *world = text_format("kueue: %s\n", rows[i].served);
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, world, quota,
+                                                                            "");
+        owned(json) json_t *queue = NULL;
+
+        put_queue(rehearsal, 3);
+        queue = json_deep_copy(simulator_object(rehearsal->simulator, "research-a", queue_path));
+        json_object_set_new(json_object_get(queue, "spec"), "concurrentAdmissionPolicy",
+                            json_make("{s:s}", "mode", "Prefer"));
+        simulator_put_object(rehearsal->simulator, "research-a", queue_path, queue);
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+        assert_int_equal(quota_of(rehearsal), 8 + 9 * 8);
+        assert_int_equal(json_at(simulator_object(rehearsal->simulator, "research-a", queue_path),
+                                 "spec/concurrentAdmissionPolicy") != NULL,
+                         rows[i].keeps);
+    }
 }
 
 /* The patch took effect and its answer was lost: it is read, and not taken for somebody else's. */
@@ -366,6 +395,7 @@ int main(void)
         cmocka_unit_test(who_fights_ahead_of_a_window_wins_as_well),
         cmocka_unit_test(a_plan_that_changes_is_no_fight),
         cmocka_unit_test(a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready),
+        cmocka_unit_test(a_quota_is_written_in_the_newest_version),
         cmocka_unit_test(a_lost_answer_is_looked_for),
         cmocka_unit_test(a_quota_that_cannot_be_set_keeps_its_nodes),
         cmocka_unit_test(what_is_reserved_has_to_fit_the_static_nodes),

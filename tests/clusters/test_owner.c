@@ -42,9 +42,9 @@ static const struct {
     { LABELS("\"batch.kubernetes.io/job-name\":\"j\",\"jobset.sigs.k8s.io/jobset-name\":\"sft\""),
       "/apis/jobset.x-k8s.io/v1alpha2" IN_ML "jobsets/sft" },
     { NOTES("\"kueue.x-k8s.io/workload\":\"w\"") OWNER("Job", "j"),
-      "/apis/kueue.x-k8s.io/v1beta1" IN_ML "workloads/w" },
+      "/apis/kueue.x-k8s.io/v1beta2" IN_ML "workloads/w" },
     { LABELS("\"kueue.x-k8s.io/pod-group-name\":\"g\""),
-      "/apis/kueue.x-k8s.io/v1beta1" IN_ML "workloads/g" },
+      "/apis/kueue.x-k8s.io/v1beta2" IN_ML "workloads/g" },
     /* a queue's scheduler names a group of its own, but the job is what can be told */
     { NOTES("\"scheduling.k8s.io/group-name\":\"pg\"") OWNER("PyTorchJob", "bert"),
       "/apis/kubeflow.org/v1" IN_ML "pytorchjobs/bert" },
@@ -85,7 +85,7 @@ static void a_pod_names_its_outermost_owner(void **state)
     "\",\"controller\":true}]"
 #define JOB "/apis/batch/v1/namespaces/ml/jobs/j"
 #define TORCH "/apis/kubeflow.org/v1/namespaces/ml/pytorchjobs/j"
-#define WORKLOAD "/apis/kueue.x-k8s.io/v1beta1/namespaces/ml/workloads/w"
+#define WORKLOAD "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads/w"
 
 /* What is read: "can stopped part was above". */
 static const struct {
@@ -237,9 +237,9 @@ static void the_workload_of_an_owner_is_found_by_its_uid(void **state)
     owned(chars) char *path = owner_workloads_path(JOB, "u1");
 
     (void)state;
-    assert_string_equal(found, "/apis/kueue.x-k8s.io/v1beta1/namespaces/ml/workloads/w2");
+    assert_string_equal(found, "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads/w2");
     assert_null(none);
-    assert_string_equal(path, "/apis/kueue.x-k8s.io/v1beta1/namespaces/ml/workloads"
+    assert_string_equal(path, "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads"
                               "?labelSelector=kueue.x-k8s.io%2Fjob-uid%3Du1&limit=500");
 }
 

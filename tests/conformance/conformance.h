@@ -148,5 +148,5 @@ void unready_pods_go_by_policy(struct stage *stage);
 void a_namesake_is_not_evicted(struct stage *stage);
 void a_leaving_namespace_is_waited_for(struct stage *stage);
 void a_budget_lets_one_go(struct stage *stage);
-void a_webhook_out_of_reach_is_asked_again(struct stage *stage);
+void what_stands_before_an_eviction_is_told_apart(struct stage *stage);
 void evicting_twice_is_evicting_once(struct stage *stage);

@@ -283,7 +283,63 @@ static void post_webhook(struct stage *stage)
     stage_expect(stage, 201);
 }
 
-void a_webhook_out_of_reach_is_asked_again(struct stage *stage)
+#define ADMISSION "/apis/admissionregistration.k8s.io/v1/"
+
+static bool is_forbidden_dry(struct stage *stage, const void *context)
+{
+    evict_raw(stage, context, true);
+    return stage->status == 422;
+}
+
+/* A policy in the server itself that lets no pod of this namespace be evicted. */
+static void post_policy(struct stage *stage)
+{
+    const char *name = stage->namespace;
+
+    stage_ask(
+        stage, HTTP_POST, "application/json",
+        json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:{s:{s:{s:s}}, s:[{s:[s], s:[s], s:[s], s:[s]}]},"
+                  " s:[{s:s, s:s}]}}",
+                  "apiVersion", "admissionregistration.k8s.io/v1", "kind",
+                  "ValidatingAdmissionPolicy", "metadata", "name", name, "spec", "failurePolicy",
+                  "Fail", "matchConstraints", "namespaceSelector", "matchLabels",
+                  "kubernetes.io/metadata.name", name, "resourceRules", "apiGroups", "",
+                  "apiVersions", "v1", "operations", "CREATE", "resources", "pods/eviction",
+                  "validations", "expression", "false", "message", "ask the team first"),
+        ADMISSION "validatingadmissionpolicies");
+    stage_expect(stage, 201);
+    stage_ask(stage, HTTP_POST, "application/json",
+              json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:[s]}}", "apiVersion",
+                        "admissionregistration.k8s.io/v1", "kind",
+                        "ValidatingAdmissionPolicyBinding", "metadata", "name", name, "spec",
+                        "policyName", name, "validationActions", "Deny"),
+              ADMISSION "validatingadmissionpolicybindings");
+    stage_expect(stage, 201);
+}
+
+static void a_policy_that_forbids_is_a_hold(struct stage *stage)
+{
+    owned(chars) char *uid = stage_add_pod(
+        stage, &(struct pod_wish){ .name = "kept", .node = stage->nodes[0] });
+    struct error err;
+
+    post_policy(stage);
+    stage_await(stage, "the policy in force", is_forbidden_dry, "kept");
+    assert_string_equal(json_text_or(stage->body, "reason", ""), "Invalid");
+    err = stage_evict(stage, "kept", uid);
+    stage_ask(stage, HTTP_DELETE, NULL, NULL, ADMISSION "validatingadmissionpolicybindings/%s",
+              stage->namespace);
+    stage_expect(stage, 200);
+    stage_ask(stage, HTTP_DELETE, NULL, NULL, ADMISSION "validatingadmissionpolicies/%s",
+              stage->namespace);
+    stage_expect(stage, 200);
+    assert_int_equal(err.kind, ERROR_THROTTLED);
+    assert_true(cluster_is_budget(&err)); /* of this pod, and not an overloaded server */
+    assert_non_null(strstr(err.text, "ask the team first"));
+    assert_int_equal(stage_pod(stage, "kept")->deletion.ms, 0);
+}
+
+void what_stands_before_an_eviction_is_told_apart(struct stage *stage)
 {
     const char *node = stage_add_node(stage);
     owned(chars) char *uid = stage_add_pod(stage,
@@ -294,8 +350,7 @@ void a_webhook_out_of_reach_is_asked_again(struct stage *stage)
 
     struct error err = stage_evict(stage, "work", uid);
 
-    stage_ask(stage, HTTP_DELETE, NULL, NULL,
-              "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/%s",
+    stage_ask(stage, HTTP_DELETE, NULL, NULL, ADMISSION "validatingwebhookconfigurations/%s",
               stage->namespace);
     stage_expect(stage, 200);
     assert_int_equal(err.kind, ERROR_TRANSIENT);
@@ -304,6 +359,7 @@ void a_webhook_out_of_reach_is_asked_again(struct stage *stage)
     stage_await(stage, "the webhook's end", is_allowed_dry, "work");
     assert_int_equal(stage_evict(stage, "work", uid).kind, ERROR_NONE);
     stage_await_gone(stage, "work");
+    a_policy_that_forbids_is_a_hold(stage);
 }
 
 void evicting_twice_is_evicting_once(struct stage *stage)

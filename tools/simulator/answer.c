@@ -88,6 +88,23 @@ static void fault_after(struct sim_call *call)
         refuse(call, 500);
 }
 
+/* What an API server says of its clock. */
+static void add_date(const struct sim_call *call)
+{
+    static const char *const days[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
+    static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    struct sim_answer *answer = call->answer;
+    int64_t ms = loop_wall(call->sim->loop).ms + call->cluster->plan->ahead_ms;
+    int64_t second = ms % DAY_MS / SECOND_MS;
+    struct civil_date date = civil_date_of_day(ms / DAY_MS);
+
+    snprintf(answer->date, sizeof answer->date, "%s, %02d %s %04d %02d:%02d:%02d GMT",
+             days[civil_weekday(ms / DAY_MS)], date.day, months[date.month - 1], date.year,
+             (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60));
+    answer->headers[answer->header_count++] = (struct http_header){ "Date", answer->date };
+}
+
 static void report_live(struct sim_call *call)
 {
     sim_answer_json(call->answer, 200, simulator_report(call->sim));
@@ -113,6 +130,8 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
              text_equal(path.items[1], "report"))
         report_live(&call);
     fault_after(&call);
+    if (call.cluster)
+        add_date(&call);
     if (!answer->body)
         answer->body = text_new(1);
     url_segments_free(&path);

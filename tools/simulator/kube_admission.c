@@ -1,15 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands before a creation: a namespace that ends, and webhooks.  A webhook of the simulator
- * is always out of reach; its configuration says over which namespace's evictions it watches.
+ * What stands before a creation: a namespace that ends, webhooks, and policies.  A webhook of the
+ * simulator is always out of reach, and a policy that is bound always says no; their configuration
+ * says over which namespace's evictions they watch.
  */
 #include "tools/simulator/model.h"
 
-struct webhook {
+struct rule {
     char name[SIM_NAME_SIZE];      /* of the first webhook in the configuration */
     char namespace[SIM_NAME_SIZE]; /* "": all */
     char url[128];
+    bool is_policy;
+    bool is_bound; /* the policy is in force */
+    char message[128];
 };
 
 static void refuse_terminating(struct sim_call *call, const char *namespace, const char *name)
@@ -39,20 +43,39 @@ bool sim_namespace_admits(struct sim_call *call, const char *namespace, const ch
     return false;
 }
 
-bool sim_webhooks_admit(struct sim_call *call, const char *namespace)
+static void deny(struct sim_call *call, const struct rule *policy, const char *pod)
+{
+    owned(chars) char *cause = text_format(
+        "ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", policy->name,
+        policy->name, policy->message);
+    owned(chars) char *message = text_format("pods \"%s\" is forbidden: %s", pod, cause);
+
+    sim_answer_json(call->answer, 422,
+                    json_make("{s:s, s:s, s:{}, s:s, s:s, s:s, s:{s:s, s:s, s:[{s:s}]}, s:i}",
+                              "kind", "Status", "apiVersion", "v1", "metadata", "status", "Failure",
+                              "message", message, "reason", "Invalid", "details", "name", pod,
+                              "kind", "pods", "causes", "message", cause, "code", 422));
+}
+
+bool sim_rules_admit(struct sim_call *call, const char *namespace, const char *pod)
 {
     void *value;
 
-    for (size_t i = 0; map_next(call->cluster->webhooks, &i, NULL, &value);) {
-        const struct webhook *webhook = value;
+    for (size_t i = 0; map_next(call->cluster->rules, &i, NULL, &value);) {
+        const struct rule *rule = value;
         owned(chars) char *message = NULL;
 
-        if (webhook->namespace[0] && !text_equal(webhook->namespace, namespace))
+        if ((rule->namespace[0] && !text_equal(rule->namespace, namespace)) ||
+            (rule->is_policy && !rule->is_bound))
             continue;
+        if (rule->is_policy) {
+            deny(call, rule, pod);
+            return false;
+        }
         message = text_format(
             "Internal error occurred: failed calling webhook \"%s\": failed to call webhook: Post "
             "\"%s?timeout=10s\": dial tcp 127.0.0.1:1: connect: connection refused",
-            webhook->name, webhook->url);
+            rule->name, rule->url);
         sim_answer_json(call->answer, 500,
                         json_make("{s:s, s:s, s:{}, s:s, s:s, s:s, s:{s:[{s:s}]}, s:i}", "kind",
                                   "Status", "apiVersion", "v1", "metadata", "status", "Failure",
@@ -64,13 +87,13 @@ bool sim_webhooks_admit(struct sim_call *call, const char *namespace)
     return true;
 }
 
-static void post(struct sim_call *call)
+static void post_webhook(struct sim_call *call)
 {
     owned(json) json_t *body = sim_kube_body(call);
     const json_t *first = json_array_get(json_at(body, "webhooks"), 0);
     const json_t *labels = json_at(first, "namespaceSelector/matchLabels");
     const char *name = json_text_or(body, "metadata/name", "");
-    struct webhook *webhook;
+    struct rule *rule;
 
     if (!body)
         return;
@@ -80,39 +103,100 @@ static void post(struct sim_call *call)
                         "a webhook needs an https URL and no side effects");
         return;
     }
-    webhook = mem_new(sizeof *webhook);
-    text_copy(webhook->name, sizeof webhook->name, json_text_or(first, "name", ""));
-    text_copy(webhook->url, sizeof webhook->url, json_text_or(first, "clientConfig/url", ""));
-    text_copy(webhook->namespace, sizeof webhook->namespace,
+    rule = mem_new(sizeof *rule);
+    text_copy(rule->name, sizeof rule->name, json_text_or(first, "name", ""));
+    text_copy(rule->url, sizeof rule->url, json_text_or(first, "clientConfig/url", ""));
+    text_copy(rule->namespace, sizeof rule->namespace,
               json_string_value(json_object_get(labels, "kubernetes.io/metadata.name")) ?: "");
-    map_set(call->cluster->webhooks, name, webhook);
+    map_set(call->cluster->rules, name, rule);
     sim_answer_json(call->answer, 201, json_incref(body));
 }
 
-bool sim_kube_webhooks(struct sim_call *call, size_t at)
+static void post_policy(struct sim_call *call)
 {
+    owned(json) json_t *body = sim_kube_body(call);
+    const json_t *labels = json_at(body, "spec/matchConstraints/namespaceSelector/matchLabels");
+    const json_t *validation = json_array_get(json_at(body, "spec/validations"), 0);
+    const char *name = json_text_or(body, "metadata/name", "");
+    struct rule *policy;
+
+    if (!body)
+        return;
+    if (!name[0] || !text_equal(json_text_or(validation, "expression", ""), "false")) {
+        sim_kube_status(call->answer, 422, "Invalid", "the only expression here is false");
+        return;
+    }
+    policy = mem_new(sizeof *policy);
+    policy->is_policy = true;
+    text_copy(policy->name, sizeof policy->name, name);
+    text_copy(policy->message, sizeof policy->message, json_text_or(validation, "message", ""));
+    text_copy(policy->namespace, sizeof policy->namespace,
+              json_string_value(json_object_get(labels, "kubernetes.io/metadata.name")) ?: "");
+    map_set(call->cluster->rules, name, policy);
+    sim_answer_json(call->answer, 201, json_incref(body));
+}
+
+/* A binding has the name of its policy. */
+static void post_binding(struct sim_call *call)
+{
+    owned(json) json_t *body = sim_kube_body(call);
+    const char *name = json_text_or(body, "spec/policyName", "");
+    struct rule *policy = map_get(call->cluster->rules, name);
+
+    if (!body)
+        return;
+    if (!policy || !text_equal(json_text_or(body, "metadata/name", ""), name)) {
+        sim_kube_status(call->answer, 422, "Invalid", "a binding has the name of its policy");
+        return;
+    }
+    policy->is_bound = true;
+    sim_answer_json(call->answer, 201, json_incref(body));
+}
+
+static void delete_rule(struct sim_call *call, const char *resource, const char *name)
+{
+    struct rule *rule = map_get(call->cluster->rules, name);
+    owned(chars) char *what = text_format("%s.admissionregistration.k8s.io", resource);
+
+    if (!rule) {
+        sim_kube_not_found(call, what, name);
+        return;
+    }
+    if (text_equal(resource, "validatingadmissionpolicybindings"))
+        rule->is_bound = false;
+    else
+        map_remove(call->cluster->rules, name);
+    sim_answer_json(call->answer, 200,
+                    json_make("{s:s, s:s, s:{}, s:s}", "kind", "Status", "apiVersion", "v1",
+                              "metadata", "status", "Success"));
+}
+
+bool sim_kube_rules(struct sim_call *call, size_t at)
+{
+    static const struct {
+        const char *resource;
+        void (*post)(struct sim_call *call);
+    } kinds[] = {
+        { "validatingwebhookconfigurations", post_webhook },
+        { "validatingadmissionpolicies", post_policy },
+        { "validatingadmissionpolicybindings", post_binding },
+    };
     char **items = call->path->items + at;
     size_t count = call->path->count - at;
 
     if (count < 4 || count > 5 || !text_equal(items[0], "apis") ||
-        !text_equal(items[1], "admissionregistration.k8s.io") || !text_equal(items[2], "v1") ||
-        !text_equal(items[3], "validatingwebhookconfigurations"))
+        !text_equal(items[1], "admissionregistration.k8s.io") || !text_equal(items[2], "v1"))
         return false;
-    if (count == 4 && call->request->method == HTTP_POST) {
-        post(call);
-    } else if (count == 5 && call->request->method == HTTP_DELETE) {
-        struct webhook *webhook = map_take(call->cluster->webhooks, items[4]);
-
-        if (!webhook)
-            sim_kube_not_found(call, "validatingwebhookconfigurations.admissionregistration.k8s.io",
-                               items[4]);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (!text_equal(items[3], kinds[i].resource))
+            continue;
+        if (count == 4 && call->request->method == HTTP_POST)
+            kinds[i].post(call);
+        else if (count == 5 && call->request->method == HTTP_DELETE)
+            delete_rule(call, items[3], items[4]);
         else
-            sim_answer_json(call->answer, 200,
-                            json_make("{s:s, s:s, s:{}, s:s}", "kind", "Status", "apiVersion", "v1",
-                                      "metadata", "status", "Success"));
-        mem_free(webhook);
-    } else {
-        return false;
+            return false;
+        return true;
     }
-    return true;
+    return false;
 }

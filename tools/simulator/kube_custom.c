@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Objects that are kept as they are: custom resources (Kueue, KEDA, LeaderWorkerSet) and
- * autoscalers, which nobody here acts on.  They are put there by who plays the world; a client may
- * read, list and merge-patch them.  Deployments are read in the same form.  Who set what is in
- * managedFields, as far as it was patched.
+ * Objects that are kept as they are (Kueue's in its newer version): custom resources (Kueue, KEDA,
+ * LeaderWorkerSet) and autoscalers, which nobody here acts on.  They are put there by who plays the
+ * world; a client may read, list and merge-patch them.  Deployments are read in the same form.  Who
+ * set what is in managedFields, as far as it was patched.
  */
 #include "base/url.h"
 #include "tools/simulator/kube_gangs.h"
+#include "tools/simulator/kube_kueue.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>
@@ -41,17 +42,19 @@ void sim_custom_put(struct simulator *sim, struct kube_cluster *cluster, const c
                     const json_t *object)
 {
     json_t *own = json_deep_copy(object);
+    owned(chars) char *kept = mem_copy_chars(path);
     char uid[SIM_UID_SIZE];
 
+    sim_kueue_keep(kept, own);
     if (!json_object_get(own, "metadata"))
         json_object_set_new(own, "metadata", json_object());
     sim_uuid(sim, uid);
     json_object_set_new(json_object_get(own, "metadata"), "uid", json_string(uid));
     json_object_set_new(json_object_get(own, "metadata"), "name",
-                        json_string(strrchr(path, '/') + 1));
-    set_namespace(path, json_object_get(own, "metadata"));
+                        json_string(strrchr(kept, '/') + 1));
+    set_namespace(kept, json_object_get(own, "metadata"));
     set_version(cluster, own);
-    map_set(cluster->objects, path, own);
+    map_set(cluster->objects, kept, own);
     sim_gangs_soon(sim, cluster);
 }
 
@@ -104,8 +107,18 @@ json_t *sim_managed_fields(const struct simulator *sim, const char *manager, int
                      sim_time(sim, at_ms, time), "fieldsV1", fields_of(patch));
 }
 
-static void patch_object(struct sim_call *call, json_t *object)
+static void answer_object(struct sim_call *call, const json_t *object, const char *path)
 {
+    json_t *shown = json_deep_copy(object);
+
+    sim_kueue_show(path, shown);
+    sim_answer_json(call->answer, 200, shown);
+}
+
+/* The path is what was asked for: a patch in an older version is one of what that version knows. */
+static void patch_object(struct sim_call *call, json_t *object, const char *path)
+{
+    owned(chars) char *kept = mem_copy_chars(path);
     owned(json) json_t *body = NULL;
     owned(chars) char *manager = url_query(call->request->target, "fieldManager");
     const char *version;
@@ -126,18 +139,20 @@ static void patch_object(struct sim_call *call, json_t *object)
                             json_text_or(object, "metadata/uid", ""),
                             json_text_or(body, "metadata/uid", NULL)))
         return;
+    sim_kueue_show(path, object);
     merge(object, body);
+    sim_kueue_keep(kept, object);
     set_version(call->cluster, object);
     json_object_set_new(json_object_get(object, "metadata"), "managedFields",
                         sim_managed_fields(call->sim, manager ? manager : "unknown",
                                            loop_now(call->sim->loop), body));
     sim_trace(call->sim, "patch %s", json_text_or(object, "metadata/name", ""));
-    sim_answer_json(call->answer, 200, json_deep_copy(object));
+    answer_object(call, object, path);
     sim_gangs_soon(call->sim, call->cluster);
 }
 
-/* All objects right below the path. */
-static json_t *list_below(const struct kube_cluster *cluster, const char *path)
+/* All objects right below the path, as they are shown where `asked` was. */
+static json_t *list_below(const struct kube_cluster *cluster, const char *path, const char *asked)
 {
     json_t *items = json_array();
     const char *key;
@@ -145,8 +160,13 @@ static json_t *list_below(const struct kube_cluster *cluster, const char *path)
     size_t length = strlen(path);
 
     for (size_t i = 0; map_next(cluster->objects, &i, &key, &value);)
-        if (strncmp(key, path, length) == 0 && key[length] == '/' && !strchr(key + length + 1, '/'))
-            json_array_append(items, value);
+        if (strncmp(key, path, length) == 0 && key[length] == '/' &&
+            !strchr(key + length + 1, '/')) {
+            json_t *shown = json_deep_copy(value);
+
+            sim_kueue_show(asked, shown);
+            json_array_append_new(items, shown);
+        }
     return items;
 }
 
@@ -169,13 +189,17 @@ static void join(char out[PATH_SIZE], char **items, size_t count)
 bool sim_kube_custom(struct sim_call *call, size_t at)
 {
     size_t count = call->path->count - at;
-    char path[PATH_SIZE];
+    char asked[PATH_SIZE], path[PATH_SIZE];
     json_t *object;
     json_t *items;
 
     if (count < 4 || !text_equal(call->path->items[at], "apis"))
         return false;
-    join(path, call->path->items + at, count);
+    join(asked, call->path->items + at, count);
+    if (!sim_kueue_serves(call->sim, asked))
+        return false;
+    memcpy(path, asked, sizeof path);
+    sim_kueue_keep(path, NULL);
     object = map_get(call->cluster->objects, path);
     if (object) {
         call->verb = call->request->method == HTTP_PATCH ? "patch_object" : "get_object";
@@ -183,16 +207,16 @@ bool sim_kube_custom(struct sim_call *call, size_t at)
             return true;
     }
     if (object && call->request->method == HTTP_GET) {
-        sim_answer_json(call->answer, 200, json_deep_copy(object));
+        answer_object(call, object, asked);
         return true;
     }
     if (object && call->request->method == HTTP_PATCH) {
-        patch_object(call, object);
+        patch_object(call, object, asked);
         return true;
     }
     if (call->request->method != HTTP_GET)
         return false;
-    items = list_below(call->cluster, path);
+    items = list_below(call->cluster, path, asked);
     if (json_array_size(items) == 0 &&
         !text_equal(call->path->items[at + count - 1], "horizontalpodautoscalers")) {
         json_decref(items);
@@ -219,7 +243,10 @@ void simulator_put_object(struct simulator *simulator, const char *cluster, cons
 
 const json_t *simulator_object(struct simulator *simulator, const char *cluster, const char *path)
 {
-    return map_get(cluster_named(simulator, cluster)->objects, path);
+    owned(chars) char *kept = mem_copy_chars(path);
+
+    sim_kueue_keep(kept, NULL);
+    return map_get(cluster_named(simulator, cluster)->objects, kept);
 }
 
 void simulator_set_replicas(struct simulator *simulator, const char *cluster, const char *namespace,

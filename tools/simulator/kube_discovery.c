@@ -4,6 +4,7 @@
  * What a server says of itself, so that kubectl finds its way: the version, the groups, and the
  * resources that there are.
  */
+#include "tools/simulator/kube_kueue.h"
 #include "tools/simulator/model.h"
 
 static json_t *resource(const char *name, const char *kind, bool is_namespaced, json_t *verbs)
@@ -74,6 +75,8 @@ bool sim_kube_discover(struct sim_call *call, size_t at)
         body = core_resources();
     else if (count == 2 && text_equal(items[0], "apis") && text_equal(items[1], "policy"))
         body = policy_group();
+    else if (count == 2 && text_equal(items[0], "apis") && text_equal(items[1], "kueue.x-k8s.io"))
+        body = sim_kueue_group(call);
     else if (count == 3 && text_equal(items[0], "apis") && text_equal(items[1], "policy"))
         body = resource_list(
             "policy/v1", json_make("[o]", resource("poddisruptionbudgets", "PodDisruptionBudget",

@@ -56,6 +56,13 @@ static json_t *resources_of(const struct kube_node *node)
     return resources;
 }
 
+/* By the clock of the cluster's API server. */
+static const char *time_in(const struct simulator *sim, const struct kube_cluster *cluster,
+                           int64_t loop_ms, char out[WALL_TEXT_SIZE])
+{
+    return sim_time(sim, loop_ms + cluster->plan->ahead_ms, out);
+}
+
 struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node *node)
 {
     static const char *const status[] = { "False", "True", "Unknown" };
@@ -71,10 +78,10 @@ struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node
     if (json_array_size(node->taints))
         json_object_set_new(spec, "taints", json_deep_copy(node->taints));
 
-    json_t *metadata = json_make("{s:s, s:s, s:o, s:s, s:O}", "name", node->name, "uid", node->uid,
-                                 "resourceVersion", version_text(node->version),
-                                 "creationTimestamp", sim_time(sim, node->created_ms, created),
-                                 "labels", node->labels);
+    json_t *metadata = json_make(
+        "{s:s, s:s, s:o, s:s, s:O}", "name", node->name, "uid", node->uid, "resourceVersion",
+        version_text(node->version), "creationTimestamp",
+        time_in(sim, node->cluster, node->created_ms, created), "labels", node->labels);
 
     if (json_object_size(node->annotations))
         json_object_set(metadata, "annotations", node->annotations);
@@ -82,14 +89,14 @@ struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node
         json_object_set(metadata, "finalizers", node->finalizers);
     if (node->deletion_ms)
         json_object_set_new(metadata, "deletionTimestamp",
-                            json_string(sim_time(sim, node->deletion_ms, changed)));
+                            json_string(time_in(sim, node->cluster, node->deletion_ms, changed)));
 
     json_t *conditions = json_make(
         "[o, o]",
         condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
-                  sim_time(sim, node->created_ms, created)),
+                  time_in(sim, node->cluster, node->created_ms, created)),
         condition("Ready", status[node->readiness], reason[node->readiness],
-                  sim_time(sim, node->ready_changed_ms, changed)));
+                  time_in(sim, node->cluster, node->ready_changed_ms, changed)));
 
     if (node->conditions)
         json_array_extend(conditions, node->conditions);
@@ -108,7 +115,7 @@ static void add_deletion(const struct simulator *sim, const struct kube_pod *pod
     if (!pod->deletion_ms)
         return;
     json_object_set_new(metadata, "deletionTimestamp",
-                        json_string(sim_time(sim, pod->deletion_ms, chars)));
+                        json_string(time_in(sim, pod->cluster, pod->deletion_ms, chars)));
     json_object_set_new(metadata, "deletionGracePeriodSeconds",
                         json_integer(pod->deletion_grace_s));
 }
@@ -142,7 +149,7 @@ static json_t *pod_metadata(const struct simulator *sim, const struct kube_pod *
     json_t *metadata = json_make("{s:s, s:s, s:s, s:o, s:s}", "name", pod->name, "namespace",
                                  pod->namespace, "uid", pod->uid, "resourceVersion",
                                  version_text(pod->version), "creationTimestamp",
-                                 sim_time(sim, pod->created_ms, chars));
+                                 time_in(sim, pod->cluster, pod->created_ms, chars));
 
     if (pod->written)
         return written_metadata(sim, pod, metadata);
@@ -216,7 +223,7 @@ static json_t *pod_status(const struct simulator *sim, const struct kube_pod *po
     json_t *foreign;
     json_t *conditions = json_array();
 
-    sim_time(sim, pod->started_ms ? pod->started_ms : pod->created_ms, since);
+    time_in(sim, pod->cluster, pod->started_ms ? pod->started_ms : pod->created_ms, since);
     json_array_append_new(conditions,
                           condition("PodScheduled", pod->node_name[0] ? "True" : "False",
                                     pod->node_name[0] ? "Scheduled" : "Unschedulable", since));

@@ -161,7 +161,7 @@ void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod)
     const char *uid = json_text_or(body, "deleteOptions/preconditions/uid", NULL);
 
     if (!sim_namespace_admits(call, pod->namespace, pod->name) ||
-        !sim_webhooks_admit(call, pod->namespace))
+        !sim_rules_admit(call, pod->namespace, pod->name))
         return;
     if (!uid_matches(call, pod, uid))
         return;

@@ -114,7 +114,7 @@ static void make_places(struct simulator *sim)
         sim->clusters[i].pods = map_new(NULL);
         sim->clusters[i].attachments = map_new(mem_free);
         sim->clusters[i].namespaces = map_new(NULL);
-        sim->clusters[i].webhooks = map_new(free_number);
+        sim->clusters[i].rules = map_new(free_number);
         sim->clusters[i].objects = map_new(sim_free_json);
     }
     sim->reservation_count = scenario->reservations.count;
@@ -219,7 +219,7 @@ static void clear_cluster(struct kube_cluster *cluster)
     for (size_t i = 0; map_next(cluster->namespaces, &i, NULL, &value);)
         sim_actor_end(&((struct kube_namespace *)value)->actor);
     map_free(cluster->namespaces);
-    map_free(cluster->webhooks);
+    map_free(cluster->rules);
     map_free(cluster->objects);
     for (size_t i = 0; i < cluster->deployments.count; i++) {
         array_clear(&cluster->deployments.items[i]->pods);

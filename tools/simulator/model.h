@@ -74,7 +74,7 @@ struct kube_cluster {
     ARRAY(struct kube_budget *) budgets;
     struct map *attachments; /* name -> node name: what the attach controller has not undone */
     struct map *namespaces;  /* name -> struct kube_namespace, of those that somebody posted */
-    struct map *webhooks;    /* name of the configuration -> it */
+    struct map *rules;       /* of webhooks and policies: name of the configuration -> it */
     struct map *objects;     /* path -> JSON of what is only kept */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
@@ -389,6 +389,7 @@ struct sim_answer {
     const char *content_type;
     struct http_header headers[2];
     size_t header_count;
+    char date[32]; /* what the header Date points to */
     struct watch_query watch;
     bool is_lost; /* the effect took place, the answer gets lost */
     bool is_refused;
@@ -448,8 +449,8 @@ void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node);
 
 /* kube_admission.c: false: answered */
 bool sim_namespace_admits(struct sim_call *call, const char *namespace, const char *pod);
-bool sim_webhooks_admit(struct sim_call *call, const char *namespace);
-bool sim_kube_webhooks(struct sim_call *call, size_t at); /* false: another path */
+bool sim_rules_admit(struct sim_call *call, const char *namespace, const char *pod);
+bool sim_kube_rules(struct sim_call *call, size_t at); /* false: another path */
 
 /* kube_budgets.c */
 void sim_budgets_new(struct simulator *sim, struct kube_cluster *cluster);
@@ -464,8 +465,7 @@ void sim_kube_list_attachments(struct sim_call *call);
 /* kube_discovery.c */
 bool sim_kube_discover(struct sim_call *call, size_t at); /* false: another path */
 
-/* kube_list.c */
-/* namespace NULL: all; a watch of one namespace is not known. */
+/* kube_list.c; namespace NULL: all; a watch of one namespace is not known. */
 void sim_kube_list(struct sim_call *call, enum object_kind kind, const char *namespace);
 
 /* kube_watch.c */

@@ -108,16 +108,34 @@ static int range_of(const struct yaml_node *mapping, const char *key, struct ran
                 *(ret) = index_;                                                                   \
     } while (0)
 
+/* "90s" ahead, "-90s" behind. */
+static int clock_of(const struct yaml_node *clocks, const char *cluster, int64_t *ret_ahead_ms,
+                    struct error *err)
+{
+    const char *chars;
+    struct error why = { 0 };
+
+    if (text_of(clocks, cluster, "0s", &chars, err) < 0)
+        return -1;
+    if (duration_parse(chars + (chars[0] == '-'), ret_ahead_ms, &why) < 0)
+        return yaml_error(err, yaml_get(clocks, cluster), "%s", why.text);
+    if (chars[0] == '-')
+        *ret_ahead_ms = -*ret_ahead_ms;
+    return 0;
+}
+
 static int read_clusters(struct scenario *scenario, struct error *err)
 {
     const struct yaml_node *map = yaml_get(yaml_root(scenario->config), "clusters");
+    const struct yaml_node *clocks = yaml_get(yaml_root(scenario->world), "clocks");
 
     for (size_t i = 0; map && i < map->count; i++) {
         struct scenario_cluster *cluster = array_add(&scenario->clusters);
         const char *role;
 
         cluster->name = map->children[i].key;
-        if (text_of(&map->children[i], "role", NULL, &role, err) < 0)
+        if (text_of(&map->children[i], "role", NULL, &role, err) < 0 ||
+            (clocks && clock_of(clocks, cluster->name, &cluster->ahead_ms, err) < 0))
             return -1;
         cluster->is_production = text_equal(role, "production");
     }
@@ -345,10 +363,25 @@ static int read_rest(struct scenario *scenario, const char *world_path, struct e
                : 0;
 }
 
+static int read_kueue(struct scenario *scenario, struct error *err)
+{
+    const struct yaml_node *world = yaml_root(scenario->world);
+    const char *served;
+
+    if (text_of(world, "kueue", "both", &served, err) < 0)
+        return -1;
+    scenario->has_old_kueue = !text_equal(served, "v1beta2");
+    scenario->has_new_kueue = !text_equal(served, "v1beta1");
+    if (scenario->has_old_kueue && scenario->has_new_kueue && !text_equal(served, "both"))
+        return yaml_error(err, yaml_get(world, "kueue"), "v1beta1, v1beta2 or both");
+    return 0;
+}
+
 static int check_keys(const struct yaml_node *world, struct error *err)
 {
-    static const char *const known[] = { "seed",   "pools",  "replicas",  "latency", "jobs",
-                                         "demand", "faults", "stockouts", "budgets" };
+    static const char *const known[] = { "seed",    "pools",  "replicas", "latency",
+                                         "jobs",    "demand", "faults",   "stockouts",
+                                         "budgets", "kueue",  "clocks" };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;
@@ -377,7 +410,8 @@ struct scenario *scenario_read(const char *config_path, const char *world_path, 
         read_reservations(scenario, err) < 0 || read_pools(scenario, err) < 0 ||
         read_queues(scenario, err) < 0 || read_workloads(scenario, err) < 0 ||
         read_latency(scenario, err) < 0 || read_trouble(scenario, err) < 0 ||
-        read_budgets(scenario, err) < 0 || read_rest(scenario, world_path, err) < 0)
+        read_budgets(scenario, err) < 0 || read_kueue(scenario, err) < 0 ||
+        read_rest(scenario, world_path, err) < 0)
         return NULL;
     return steal(&scenario);
 }

@@ -43,6 +43,7 @@ enum fault sim_fault_of_name(const char *name); /* FAULT_COUNT: no such fault */
 struct scenario_cluster {
     const char *name;
     bool is_production;
+    int64_t ahead_ms; /* its API server's clock, of everybody else's */
 };
 
 struct scenario_reservation {
@@ -108,6 +109,8 @@ struct scenario {
     struct scenario_latency latency;
     int job_backlog;
     struct range job_duration;
+    bool has_old_kueue; /* v1beta1 is served */
+    bool has_new_kueue; /* v1beta2 */
     double faults[FAULT_COUNT];
     ARRAY(struct scenario_cluster) clusters;
     ARRAY(struct scenario_reservation) reservations;

@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A transfer is withdrawn at each of its steps in turn.  Up to the point of no return the node is
+ * exactly as it was before, in all that anybody can see of it; from there on it arrives.
+ */
+#include "broker/service/service_parts.h"
+#include "tests/cli/small_world.h"
+#include "tools/simulator/model.h"
+
+enum { SLICE_MS = 5 };
+
+/* What others see of a node: all that a person, a controller or we may have written. */
+static json_t *face_of(const struct kube_node *node)
+{
+    return json_make("{s:O, s:O, s:O, s:b}", "labels", node->labels, "annotations",
+                     node->annotations, "taints", node->taints, "unschedulable",
+                     (int)node->is_unschedulable);
+}
+
+/* Of all nodes of research, by name, with a person's marks on each. */
+static json_t *faces_of(struct rehearsal *rehearsal)
+{
+    const struct kube_cluster *cluster = sim_cluster(rehearsal->simulator, "research-a");
+    json_t *faces = json_object();
+    const char *name;
+    void *node;
+
+    for (size_t i = 0; map_next(cluster->nodes, &i, &name, &node);)
+        json_object_set_new(faces, name, face_of(node));
+    return faces;
+}
+
+static void mark_nodes(struct rehearsal *rehearsal)
+{
+    const struct kube_cluster *cluster = sim_cluster(rehearsal->simulator, "research-a");
+    void *value;
+
+    for (size_t i = 0; map_next(cluster->nodes, &i, NULL, &value);) {
+        struct kube_node *node = value;
+
+        json_object_set_new(node->annotations, "example.com/owner", json_string("vision"));
+        json_array_append_new(node->taints,
+                              json_make("{s:s, s:s, s:s}", "key", "example.com/slow", "value",
+                                        "disk", "effect", "PreferNoSchedule"));
+        sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+    }
+}
+
+/* The first transfer, when it is at the step; NULL: it went by it. */
+static struct transfer *run_to(struct rehearsal *rehearsal, enum transfer_step step)
+{
+    const struct runner *runner = rehearsal->service->runner;
+
+    for (int64_t ms = 0; ms < 3 * HOUR_MS; ms += SLICE_MS) {
+        struct transfer *transfer = runner->transfers.count > 0 ? runner->transfers.items[0] : NULL;
+
+        if (transfer && transfer->state == TRANSFER_LIVE && transfer->step == (int)step)
+            return transfer;
+        if (transfer && (transfer->step > (int)step || transfer->state != TRANSFER_LIVE))
+            return NULL;
+        rehearsal_run(rehearsal, SLICE_MS);
+    }
+    fail_msg("no transfer begins");
+    return NULL;
+}
+
+/* Only pods that do not stop need force. */
+static const char deaf[] = "faults: { stuck_pod: 1 }\n";
+
+static void play(enum transfer_step step)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12,
+                                                                   step == STEP_FORCE ? deaf : "");
+    owned(json) json_t *before = NULL;
+    owned(json) json_t *after = NULL;
+    bool comes_back = step_can_undo(step);
+    struct transfer *transfer;
+
+    mark_nodes(rehearsal);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    before = faces_of(rehearsal);
+    apply(rehearsal, 7, 6);
+    transfer = run_to(rehearsal, step);
+    if (!transfer)
+        fail_msg("step %s was not seen", transfer_steps[step].name);
+    apply(rehearsal, 6, 6); /* or it would begin anew */
+    runner_withdraw(rehearsal->service->runner, transfer, "test");
+    rehearsal_run(rehearsal, HOUR_MS);
+
+    if (transfer->state != (comes_back ? TRANSFER_UNDONE : TRANSFER_DONE))
+        fail_msg("withdrawn at %s: %s", transfer_steps[step].name,
+                 transfer_state_name(transfer->state));
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    if (comes_back) {
+        after = faces_of(rehearsal);
+        if (!json_equal(before, after)) {
+            owned(chars) char *was = json_print_pretty(before);
+            owned(chars) char *is = json_print_pretty(after);
+
+            fail_msg("withdrawn at %s: %s\nwas %s", transfer_steps[step].name, is, was);
+        }
+    }
+    expect_rest(rehearsal, 6); /* what arrived goes back as the plan wants */
+}
+
+/* The last one waits for nothing: it is done in the turn in which it begins. */
+static void each_step_has_its_way_back_or_none(void **state)
+{
+    (void)state;
+    for (int step = 0; step < STEP_HAND_OVER; step++)
+        play((enum transfer_step)step);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_step_has_its_way_back_or_none),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -185,6 +185,21 @@ bool node_has_taint(const struct node *node, const char *key)
     return false;
 }
 
+const char *node_rival(const struct node *node)
+{
+    static const char *const taints[] = {
+        "ToBeDeletedByClusterAutoscaler",
+        "DeletionCandidateOfClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "node.kubernetes.io/out-of-service",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(taints); i++)
+        if (node_has_taint(node, taints[i]))
+            return taints[i];
+    return NULL;
+}
+
 /* The whole list as it shall be: the others as the server wrote them, ours last. */
 static json_t *changed_taints(const struct node *node, const struct node_change *change)
 {

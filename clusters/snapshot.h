@@ -148,6 +148,10 @@ const char *pod_label(const struct pod *pod, const char *key);
 const char *pod_annotation(const struct pod *pod, const char *key);
 bool node_has_taint(const struct node *node, const char *key);
 
+/* The taint by which another controller says that it takes the node away, or that it is dead; NULL:
+   none. */
+const char *node_rival(const struct node *node);
+
 /* A change of one node, as one merge patch: its resourceVersion is in it, so the server refuses it
    when the node changed since (spec.taints is a list without merge key: the patch replaces it). */
 struct node_change {

@@ -118,19 +118,9 @@ static void sink_gangs(const struct service *service, const struct config_cluste
 
 static bool is_movable(const struct service *service, const struct node *node)
 {
-    static const char *const foreign[] = {
-        "ToBeDeletedByClusterAutoscaler",
-        "DeletionCandidateOfClusterAutoscaler",
-        "karpenter.sh/disrupted",
-        "node.kubernetes.io/out-of-service",
-    };
-
-    for (size_t i = 0; i < COUNT_OF(foreign); i++)
-        if (node_has_taint(node, foreign[i]))
-            return false;
     /* A cordon that is not ours is a person's word. */
-    return fleet_is_ephemeral(service->config, node) && !node->is_unschedulable &&
-           !node->is_leaving && node->uid[0] != '\0';
+    return fleet_is_ephemeral(service->config, node) && !node_rival(node) &&
+           !node->is_unschedulable && !node->is_leaving && node->uid[0] != '\0';
 }
 
 static void survey_pool(const struct service *service, struct plan_pool *pool)

@@ -131,6 +131,11 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
                           runner->config->ephemeral_label);
         return STEP_UNDO;
     }
+    if (node_rival(*ret_node)) {
+        transfer_wait_for(transfer, "node %s is another controller's: taint %s", transfer->node,
+                          node_rival(*ret_node));
+        return STEP_UNDO;
+    }
     return STEP_DONE;
 }
 

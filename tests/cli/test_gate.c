@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * An overloaded API server is left alone for as long as it asks, and it alone.
+ * An overloaded API server is left alone for as long as it asks, and it alone.  Who is told no by a
+ * rule asks again now and then.
  */
 #include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
@@ -102,11 +103,42 @@ static void one_refusal_holds_all_of_a_drain(void **state)
     expect_rest(rehearsal, 10);
 }
 
+/* A rule forbids all evictions: people can read which one, it is not asked in a storm, and each
+   pod's own deadline holds. */
+static void a_rule_that_forbids_costs_the_deadline(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 3, "");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *transfers = NULL;
+    owned(json) json_t *report = NULL;
+    owned(chars) char *words = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    for (int i = 0; i < 1000; i++)
+        simulator_fault_next(rehearsal->simulator, "denied", "evict_pod");
+    answer = reclaim(rehearsal, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    transfers = service_transfers(rehearsal->service, false);
+    words = json_print(transfers);
+    if (!strstr(words, "held by an admission webhook: ") || !strstr(words, "ask the team first"))
+        fail_msg("%s", words);
+    rehearsal_run(rehearsal, HOUR_MS);
+    report = simulator_report(rehearsal->simulator);
+    assert_int_equal(json_int_or(report, "effects/evictions", -1), 0);
+    assert_true(json_int_or(report, "effects/pod_deletes", 0) >= 3);
+    assert_in_range(evictions_asked(rehearsal), 3, 30 * 6);
+    expect_rest(rehearsal, 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_overloaded_server_is_left_alone_and_no_other),
         cmocka_unit_test(one_refusal_holds_all_of_a_drain),
+        cmocka_unit_test(a_rule_that_forbids_costs_the_deadline),
     };
 
     mem_setup();

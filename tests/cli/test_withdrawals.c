@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A transfer is withdrawn at each of its steps in turn.  Up to the point of no return the node is
- * exactly as it was before, in all that anybody can see of it; from there on it arrives.
+ * exactly as it was before, in all that anybody can see of it; from there on it arrives.  A node
+ * that another controller claims meanwhile is left to it.
  */
 #include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
@@ -113,10 +114,43 @@ static void each_step_has_its_way_back_or_none(void **state)
         play((enum transfer_step)step);
 }
 
+static void a_node_that_a_rival_claims_is_left_to_it(void **state)
+{
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD };
+    static const char rival[] = "ToBeDeletedByClusterAutoscaler";
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+        struct transfer *transfer;
+        struct kube_node *node;
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 7, 6);
+        transfer = run_to(rehearsal, steps[i]);
+        assert_non_null(transfer);
+        node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, transfer->node);
+        json_array_append_new(node->taints,
+                              json_make("{s:s, s:s}", "key", rival, "effect", "NoSchedule"));
+        sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        assert_int_equal(transfer->state, TRANSFER_UNDONE);
+        assert_false(node->is_unschedulable);
+        assert_int_equal(json_array_size(node->taints), 1);
+        assert_string_equal(json_text_or(json_array_get(node->taints, 0), "key", ""), rival);
+        assert_null(json_object_get(node->annotations, SLUICE_NOTE_TRANSFER));
+        rehearsal_run(rehearsal, 90 * MINUTE_MS); /* the window has begun: another node came */
+        expect_rest(rehearsal, 7);
+        assert_non_null(map_get(node->cluster->nodes, node->name));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_has_its_way_back_or_none),
+        cmocka_unit_test(a_node_that_a_rival_claims_is_left_to_it),
     };
 
     mem_setup();

@@ -116,6 +116,7 @@ struct conformance_case {
     case_fn play;          /* NULL: not of this program */
     int where;             /* of play */
     const char *elsewhere; /* "tests/cli/test_x.c name_of_the_test"; NULL: nowhere else */
+    const char *on_real;   /* likewise: what plays it on real servers; NULL: nothing but play */
     const char *note;      /* what was found, why not; NULL: nothing to say */
 };
 extern const struct conformance_case conformance_cases[];
@@ -132,7 +133,7 @@ void a_foreign_finalizer_of_a_node_stays(struct stage *stage);
 
 /* pods.c */
 void a_late_pod_is_listed(struct stage *stage);
-void pods_have_classes(struct stage *stage);
+void an_ownerless_daemon_holds_nothing(struct stage *stage);
 void a_daemon_comes_back(struct stage *stage);
 void grace_only_shortens(struct stage *stage);
 void a_deaf_pod_needs_grace_zero(struct stage *stage);

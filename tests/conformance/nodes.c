@@ -247,7 +247,7 @@ static bool shows_rival(struct stage *stage, const void *context)
 {
     const struct node *node = stage_node(stage, context);
 
-    return node && node_has_taint(node, "ToBeDeletedByClusterAutoscaler");
+    return node && text_equal(node_rival(node), "ToBeDeletedByClusterAutoscaler");
 }
 
 void a_foreign_taint_is_seen(struct stage *stage)

@@ -84,7 +84,7 @@ static bool is_finished(struct stage *stage, const void *context)
     return pod && pod_class_of(pod) == POD_CLASS_FINISHED;
 }
 
-void pods_have_classes(struct stage *stage)
+static void pods_have_classes(struct stage *stage)
 {
     const char *node = stage_add_node(stage);
     owned(chars) char *mirror = stage_add_pod(
@@ -107,6 +107,33 @@ void pods_have_classes(struct stage *stage)
     stage_expect(stage, 200);
     stage_await(stage, "the pod, finished", is_finished, "over");
     assert_false(pod_must_leave(stage_pod(stage, "over")));
+}
+
+static bool is_left_alone(struct stage *stage, const void *context)
+{
+    const struct pod *pod = stage_pod(stage, context);
+
+    /* a real garbage collector has it soon; the simulator has none */
+    return stage->choice.kubeconfig ? stage_is_gone(stage, context)
+                                    : pod && pod_class_of(pod) == POD_CLASS_DAEMON;
+}
+
+void an_ownerless_daemon_holds_nothing(struct stage *stage)
+{
+    const char *node = stage_add_node(stage);
+
+    stage_ask(
+        stage, HTTP_POST, "application/json",
+        json_make("{s:s, s:s, s:{s:s, s:[{s:s, s:s, s:s, s:s, s:b}]}, s:{s:s, s:[{s:s, s:s}]}}",
+                  "apiVersion", "v1", "kind", "Pod", "metadata", "name", "orphan",
+                  "ownerReferences", "apiVersion", "apps/v1", "kind", "DaemonSet", "name", "gone",
+                  "uid", "00000000-0000-4000-8000-000000000000", "controller", 1, "spec",
+                  "nodeName", node, "containers", "name", "main", "image",
+                  "registry.example/main:1"),
+        "/api/v1/namespaces/%s/pods", stage->namespace);
+    stage_expect(stage, 201);
+    stage_await(stage, "the orphan, left alone", is_left_alone, "orphan");
+    pods_have_classes(stage);
 }
 
 struct daemon {

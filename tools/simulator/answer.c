@@ -55,6 +55,14 @@ static void refuse(struct sim_call *call, int code)
         answer->headers[answer->header_count++] = (struct http_header){ "Retry-After", "1" };
 }
 
+static void forbid(struct sim_call *call, const char *why)
+{
+    if (call->cluster)
+        sim_kube_status(call->answer, 403, "Forbidden", "%s", why);
+    else
+        sim_gcp_error(call->answer, 403, "forbidden", "%s", why);
+}
+
 bool sim_call_fault(struct sim_call *call)
 {
     struct simulator *sim = call->sim;
@@ -71,6 +79,15 @@ bool sim_call_fault(struct sim_call *call)
     }
     if (sim_fault_now(sim, FAULT_HTTP_500, call->verb)) {
         refuse(call, 500);
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_HTTP_403, call->verb)) {
+        forbid(call, "User \"sluice\" cannot do that");
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_DENIED, call->verb)) {
+        forbid(call,
+               "admission webhook \"guard.example.com\" denied the request: ask the team first");
         return true;
     }
     return false;

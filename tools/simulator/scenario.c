@@ -11,9 +11,9 @@
 #include "base/timestamp.h"
 
 static const char *const fault_names[FAULT_COUNT] = {
-    "lost_answer", "http_429",    "http_500",  "http_500_after", "stockout",
-    "slow_boot",   "never_joins", "no_gpus",   "one_gpu_less",   "gpus_flap",
-    "same_host",   "stuck_pod",   "watch_gap", "empty_list",     "refused",
+    "lost_answer", "http_429",   "http_500",     "http_500_after", "stockout",  "slow_boot",
+    "never_joins", "no_gpus",    "one_gpu_less", "gpus_flap",      "same_host", "stuck_pod",
+    "watch_gap",   "empty_list", "refused",      "http_403",       "denied",
 };
 
 const char *sim_fault_name(enum fault fault)

@@ -34,6 +34,8 @@ enum fault {
     FAULT_WATCH_GAP,      /* 410 to a watch */
     FAULT_EMPTY_LIST,     /* 200 and no items: the lie that must free nothing */
     FAULT_REFUSED,        /* never left: no connection */
+    FAULT_HTTP_403,       /* there is no permission for it */
+    FAULT_DENIED,         /* a webhook says no */
     FAULT_COUNT,
 };
 

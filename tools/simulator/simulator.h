@@ -55,10 +55,11 @@ uint64_t simulator_trace_hash(const struct simulator *simulator);
 
 /* The next request of that verb (NULL: any) meets the fault; for faults of the world (stockout,
    slow_boot, never_joins, no_gpus, one_gpu_less, gpus_flap, same_host, stuck_pod) the next machine
-   or pod does.  Faults are those of world.yaml and empty_list, refused.  Verbs: token, get_group,
-   list_instances, delete_instances, create_instances, get_operation, get_instance, list_nodes,
-   watch_nodes, get_node, patch_node, delete_node, list_pods, watch_pods, get_pod, mark_pod,
-   evict_pod, delete_pod, get_scale, write_scale, get_deployment.  An unknown name aborts. */
+   or pod does.  Faults are those of world.yaml and empty_list, refused, http_403, denied.  Verbs:
+   token, get_group, list_instances, delete_instances, create_instances, get_operation,
+   get_instance, list_nodes, watch_nodes, get_node, patch_node, delete_node, list_pods, watch_pods,
+   get_pod, mark_pod, evict_pod, delete_pod, get_scale, write_scale, get_deployment.  An unknown
+   name aborts. */
 void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
 
 /* How the referee asks whether the broker's journal holds a committed intent for an effect.

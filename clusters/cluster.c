@@ -152,6 +152,11 @@ const char *cluster_policy_version(const struct cluster *cluster)
     return cluster->policy_version;
 }
 
+bool cluster_knows_dry_runs(const struct cluster *cluster)
+{
+    return cluster->budgets && text_equal(cluster->policy_version, "policy/v1");
+}
+
 const char *cluster_name(const struct cluster *cluster)
 {
     return cluster->name;

@@ -66,9 +66,30 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
 void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
                        const char *uid, cluster_done_fn done, void *context);
 
-/* The same as a question: the server answers as it would, and evicts nothing. */
-void cluster_try_eviction(struct cluster *cluster, const char *namespace, const char *name,
-                          const char *uid, cluster_done_fn done, void *context);
+/* The same as a question: the server answers as it would, and evicts nothing.  ERROR_INVALID, with
+   nothing sent, unless the server surely knows what a dry run is. */
+int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster_done_fn done,
+                         void *context, struct error *err) __attribute__((warn_unused_result));
+
+/* What an answer to an eviction means for who plans one. */
+enum trial {
+    TRIAL_LEAVES,        /* it would be evicted now */
+    TRIAL_BUDGET,        /* a disruption budget lets it not go now */
+    TRIAL_TWO_BUDGETS,   /* more than one selects it: no eviction ever passes */
+    TRIAL_DENIED,        /* an admission webhook or policy says no */
+    TRIAL_UNREACHED,     /* an admission webhook does not answer */
+    TRIAL_NOT_PERMITTED, /* we may not evict it */
+    TRIAL_GONE,          /* it is not there any more */
+    TRIAL_UNKNOWN,       /* the server did not say */
+};
+enum trial cluster_trial_of(const struct error *err); /* NULL: success */
+
+/* Who has a say before an object is created: "validatingwebhookconfigurations",
+   "mutatingwebhookconfigurations" or "validatingadmissionpolicies" (ERROR_INVALID: the server knows
+   none); and whether any of a list is asked about evictions. */
+void cluster_read_admission(struct cluster *cluster, const char *resource, cluster_done_fn done,
+                            void *context);
+bool cluster_admission_sees_evictions(const json_t *list);
 
 /* Adds condition DisruptionTarget to the pod's status, as eviction would have. */
 void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,

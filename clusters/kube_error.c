@@ -15,6 +15,8 @@
 static const char HELD_BY_BUDGET[] = "held by a disruption budget: ";
 static const char HELD_BY_WEBHOOK[] = "held by an admission webhook: ";
 static const char HELD_BY_POLICY[] = "held by an admission policy: ";
+static const char TWO_BUDGETS[] = "more than one PodDisruptionBudget";
+static const char WEBHOOK_FAILED[] = "failed calling webhook";
 
 enum { SLOW_RETRY_MS = 10000, BROKEN_BUDGET_RETRY_MS = 30000 };
 
@@ -23,6 +25,24 @@ bool cluster_is_budget(const struct error *err)
     return err->kind == ERROR_THROTTLED &&
            (strstr(err->text, HELD_BY_BUDGET) || strstr(err->text, HELD_BY_WEBHOOK) ||
             strstr(err->text, HELD_BY_POLICY));
+}
+
+static enum trial trial_refused(const struct error *err)
+{
+    if (err->kind == ERROR_DENIED)
+        return strstr(err->text, TWO_BUDGETS) ? TRIAL_TWO_BUDGETS : TRIAL_NOT_PERMITTED;
+    if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT)
+        return TRIAL_GONE;
+    if (strstr(err->text, HELD_BY_BUDGET))
+        return TRIAL_BUDGET;
+    if (strstr(err->text, HELD_BY_WEBHOOK) || strstr(err->text, HELD_BY_POLICY))
+        return TRIAL_DENIED;
+    return strstr(err->text, WEBHOOK_FAILED) ? TRIAL_UNREACHED : TRIAL_UNKNOWN;
+}
+
+enum trial cluster_trial_of(const struct error *err)
+{
+    return err ? trial_refused(err) : TRIAL_LEAVES;
 }
 
 static bool is_status(const struct kube_answer *answer)
@@ -124,14 +144,14 @@ static int forbidden(const struct kube_answer *answer, struct error *err)
 /* 5xx.  What surely happened before the change is told apart; else it may have happened. */
 static int server_failed(const struct kube_answer *answer, struct error *err)
 {
-    if (answer->is_eviction && says(answer, "more than one PodDisruptionBudget"))
+    if (answer->is_eviction && says(answer, TWO_BUDGETS))
         return fail(ERROR_DENIED, answer, err);
     if (answer->is_eviction && says(answer, "PodDisruptionBudget") && says(answer, "conflicts"))
         return throttled(answer, HELD_BY_BUDGET, message_of(answer), SLOW_RETRY_MS, err);
     /* The server is behind the version that was asked for: restored from a backup, or another. */
     if (find_cause(answer, "ResourceVersionTooLarge") || says(answer, "Too large resource version"))
         return fail(ERROR_CONFLICT, answer, err);
-    if (says(answer, "failed calling webhook") || !answer->is_mutation)
+    if (says(answer, WEBHOOK_FAILED) || !answer->is_mutation)
         return fail(ERROR_TRANSIENT, answer, err);
     return fail(ERROR_UNKNOWN_OUTCOME, answer, err);
 }

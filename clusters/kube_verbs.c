@@ -88,10 +88,25 @@ void cluster_evict_pod(struct cluster *cluster, const char *namespace, const cha
     send_eviction(cluster, namespace, name, uid, "", done, context);
 }
 
-void cluster_try_eviction(struct cluster *cluster, const char *namespace, const char *name,
-                          const char *uid, cluster_done_fn done, void *context)
+int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster_done_fn done,
+                         void *context, struct error *err)
 {
-    send_eviction(cluster, namespace, name, uid, "?dryRun=All", done, context);
+    if (!cluster_knows_dry_runs(cluster))
+        return error_set(
+            err, ERROR_INVALID,
+            "cluster %s has no policy/v1 (Kubernetes 1.21): an older server may take a "
+            "dry run for an eviction",
+            cluster_name(cluster));
+    send_eviction(cluster, pod->namespace, pod->name, pod->uid, "?dryRun=All", done, context);
+    return 0;
+}
+
+void cluster_read_admission(struct cluster *cluster, const char *resource, cluster_done_fn done,
+                            void *context)
+{
+    owned(chars) char *target = url_format("/apis/admissionregistration.k8s.io/v1/%s", resource);
+
+    send_read(cluster, target, READ_TIMEOUT_MS, done, context);
 }
 
 void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,

@@ -49,20 +49,21 @@ static const struct route {
     const char *path; /* ":id" stands for one segment */
     route_fn answer;
     enum role role;
+    bool is_tried; /* what changes nothing yet is completed by what the API servers say */
 } routes[] = {
-    { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER },
-    { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER },
-    { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER },
-    { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER },
-    { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER },
-    { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER },
-    { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER },
-    { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER },
-    { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR },
-    { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR },
-    { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR },
-    { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR },
-    { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR },
+    { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER,   false },
+    { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER,   false },
+    { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER,   false },
+    { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER,   false },
+    { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER,   false },
+    { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER,  false },
+    { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER,   false },
+    { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER,   true },
+    { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR, false },
+    { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR, true },
+    { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR, false },
+    { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR, false },
+    { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR, false },
 };
 /* clang-format on */
 
@@ -278,12 +279,21 @@ static json_t *run_route(const struct route *route, struct ask *ask, struct http
     return route->answer(ask, err);
 }
 
+static void answer_well(void *context, json_t *answer)
+{
+    struct http_call *call = context;
+    owned(chars) char *text = json_print(answer);
+
+    http_call_answer(call, 200, NULL, NULL, 0, text, strlen(text));
+    json_decref(answer);
+}
+
 void api_handle(void *context, struct http_call *call)
 {
     struct ask ask = { .service = context, .target = http_call_target(call) };
     struct url_segments segments = url_split(ask.target);
     const struct route *route = find_route(call, &segments, &ask.id);
-    owned(json) json_t *answer = NULL;
+    json_t *answer = NULL;
     struct error err = { 0 };
 
     if (!route)
@@ -293,11 +303,10 @@ void api_handle(void *context, struct http_call *call)
         answer = run_route(route, &ask, call, &err);
     url_segments_free(&segments);
 
-    if (answer) {
-        owned(chars) char *text = json_print(answer);
-
-        http_call_answer(call, 200, NULL, NULL, 0, text, strlen(text));
-    } else {
+    if (!answer)
         answer_error(call, &err);
-    }
+    else if (route->is_tried && json_bool_or(answer, "is_dry_run", true))
+        service_try(context, answer, answer_well, call);
+    else
+        answer_well(call, answer);
 }

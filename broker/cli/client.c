@@ -160,11 +160,16 @@ json_t *client_schedules(const char *folder, struct error *err)
     return steal(&schedules);
 }
 
+bool client_will_ask(const struct command_call *call)
+{
+    return !call_flag(call, "yes") && isatty(STDIN_FILENO);
+}
+
 bool client_confirm(const struct command_call *call, const char *what, const char *word)
 {
     char line[256] = "";
 
-    if (call_flag(call, "yes") || !isatty(STDIN_FILENO))
+    if (!client_will_ask(call))
         return true;
     fprintf(stderr, "%s\nType %s to go on: ", what, word);
     if (!fgets(line, sizeof line, stdin))

@@ -33,7 +33,10 @@ void client_print_json(const json_t *json);
 /* {window: text} of the schedule files in a folder; every *.yaml in it is one. */
 json_t *client_schedules(const char *folder, struct error *err) __attribute__((warn_unused_result));
 
-/* Asks for `word` on a terminal; true without one, or with --yes. */
+/* Whether somebody is there to be asked: on a terminal, without --yes. */
+bool client_will_ask(const struct command_call *call);
+
+/* Asks for `word` then; true when nobody is there. */
 bool client_confirm(const struct command_call *call, const char *what, const char *word);
 
 /* Does nothing for a while. */

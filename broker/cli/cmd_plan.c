@@ -11,6 +11,7 @@
 #include "broker/cli/board.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/leavers.h"
 #include "broker/cli/table.h"
 
 #include <inttypes.h>
@@ -31,12 +32,16 @@ const char plan_examples[] = "sluice plan\n"
 const char plan_text[] =
     "JSON: at, window, fingerprint, reach_s (how far ahead growth looks), lead_p95_s,\n"
     "pools: [{pool, cluster, reservation, zone, nodes, incoming_nodes, now_nodes, wanted_nodes,\n"
-    "due}], transfers: [{node, from, to, lost_gpu_hours, due, is_emergency}],\n"
-    "workloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
+    "due}], transfers: [{node, from, to, lost_gpu_hours, due, is_emergency, "
+    "blockers}],\n" LEAVERS_JSON
+    ",\nworkloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
     "holds: {freezes, reclaims}, withdrawn_transfers, bill: {lost_gpu_hours, nodes, idle_nodes,\n"
     "gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams: [{team, lost_gpu_hours}],\n"
     "blocks_broken, is_exact, alternatives: {random_gpu_hours, oldest_first_gpu_hours,\n"
-    "node_greedy_gpu_hours, next_best_gpu_hours}}.  Nothing is changed.\n"
+    "node_greedy_gpu_hours, next_best_gpu_hours}}, dry_runs: {asked, unanswered}.  Nothing is\n"
+    "changed: where the numbers alone cannot tell whether a pod would be evicted (several "
+    "budgets,\n"
+    "unready pods, admission webhooks) its API server is asked by a dry run, a few for each node.\n"
     "The bill is what research loses: whole gangs since their last checkpoint, and what other\n"
     "ways of choosing the nodes would have lost.\n";
 
@@ -87,17 +92,10 @@ static int print_changes(const json_t *plan, struct text *out)
     char before[32];
     char after[32];
     const json_t *row;
-    int changes = 0;
+    int changes = (int)json_array_size(json_object_get(plan, "transfers"));
     size_t i;
 
-    json_array_foreach(json_object_get(plan, "transfers"), i, row)
-    {
-        text_add(out, "  > node %s  %s -> %s  loses %.1f GPU-h%s\n", json_text_or(row, "node", "-"),
-                 json_text_or(row, "from", "-"), json_text_or(row, "to", "-"),
-                 json_number_value(json_object_get(row, "lost_gpu_hours")),
-                 json_bool_or(row, "is_emergency", false) ? "  (reclaim)" : "");
-        changes++;
-    }
+    leavers_print(plan, out);
     json_array_foreach(json_object_get(plan, "workloads"), i, row)
     {
         if (json_equal(json_object_get(row, "replicas"), json_object_get(row, "wanted_replicas")))

@@ -9,9 +9,12 @@
 #include "broker/cli/bill.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/leavers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+enum { ANSWER_LIMIT = 16 << 20 };
 
 const struct command_option reclaim_options[] = {
     { "to", 0, "CLUSTER", "the production cluster that needs nodes", false },
@@ -31,8 +34,9 @@ const char reclaim_text[] =
     "The nodes come from the research pools that share a reservation with the cluster, without\n"
     "notice: idle ones first, then those whose gangs lose the least work.  Exit code 5 when fewer\n"
     "than wanted can be had, 3 when none.  JSON: cluster, wanted_nodes, accepted_nodes, pools:\n"
-    "[{pool, nodes}], until, lost_gpu_hours, bill (as in `sluice plan`), lead_p50_s, lead_p95_s,\n"
-    "is_dry_run.\n";
+    "[{pool, nodes}], until, lost_gpu_hours, bill and transfers (as in `sluice plan`: with what\n"
+    "holds the pods of each node), lead_p50_s, lead_p95_s, is_dry_run; of a dry run also "
+    "dry_runs.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {
@@ -71,7 +75,7 @@ static char *describe(const json_t *answer)
 {
     char p50[DURATION_TEXT_SIZE];
     char p95[DURATION_TEXT_SIZE];
-    owned(text) struct text *out = text_new(1 << 15);
+    owned(text) struct text *out = text_new(ANSWER_LIMIT);
     const json_t *row;
     size_t i;
 
@@ -88,6 +92,8 @@ static char *describe(const json_t *answer)
              duration_format(json_int_or(answer, "lead_p95_s", 0) * SECOND_MS, p95),
              json_text_or(answer, "until", "-"));
     bill_print(json_object_get(answer, "bill"), out);
+    if (json_bool_or(answer, "is_dry_run", false))
+        leavers_print(answer, out);
     return text_take(steal(&out));
 }
 
@@ -122,15 +128,16 @@ int cmd_reclaim(struct command_call *call)
     nodes = wanted_nodes(call, config, &err);
     if (nodes == 0)
         return call_usage_error(call, "%s", err.text);
-    answer = ask(config, call, nodes, true, &err);
-    if (answer && !call_flag(call, "dry-run")) {
-        owned(chars) char *offer = describe(answer);
+    if (!call_flag(call, "dry-run") && client_will_ask(call)) {
+        owned(json) json_t *offer = ask(config, call, nodes, true, &err);
+        owned(chars) char *offered = offer ? describe(offer) : NULL;
 
-        if (!client_confirm(call, offer, call_text(call, "to")))
+        if (!offer)
+            return client_fail(call, &err);
+        if (!client_confirm(call, offered, call_text(call, "to")))
             return EXIT_INTERRUPTED;
-        json_decref(answer);
-        answer = ask(config, call, nodes, false, &err);
     }
+    answer = ask(config, call, nodes, call_flag(call, "dry-run"), &err);
     if (!answer)
         return client_fail(call, &err);
     text = describe(answer);

@@ -9,6 +9,7 @@
 #include "broker/cli/board.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/leavers.h"
 
 #include <stdio.h>
 
@@ -23,12 +24,9 @@ const char transfers_text[] =
     "JSON: at, transfers: [{transfer, move, node, from, to, state (live, done, undone, returned),\n"
     "step, since, waits_for, departure, due, expected (p95), expected_p50, is_emergency,\n"
     "is_undoing, is_returning, needs_operator, attempt, instance, new_instance, new_node,\n"
-    "reason, announced (when its node was seen to tell its departure), held (who asked for a "
-    "later\n"
-    "one, and why), created, lead_s (of ended ones), blockers (until the machine goes): [{pod, "
-    "kind,\n"
-    "verdict (never: no eviction will do it, it is forced at its own deadline; slow; note), "
-    "text}]}].\n"
+    "reason, announced (when its node was seen to tell its departure), held (who asked for a\n"
+    "later one, and why), created, lead_s (of ended ones), blockers (until the machine "
+    "goes)}].\n" LEAVERS_JSON ".\n"
     "A ! behind the name marks a reclaim.\n";
 
 int cmd_transfers(struct command_call *call)

@@ -184,13 +184,14 @@ static int64_t level_of(const struct portion *portion)
     return (pool->level > supply ? pool->level : supply) + portion->nodes;
 }
 
-/* The bill of what would be taken at once if the portions were accepted. */
-static json_t *price(const struct survey *survey, const struct portions *portions)
+/* What would be taken at once if the portions were accepted: {bill, transfers}. */
+static json_t *price(const struct service *service, const struct survey *survey,
+                     const struct portions *portions)
 {
     struct plan_input input = survey->input;
     size_t count = input.config->pool_count;
     owned(plan) struct plan *plan = NULL;
-    json_t *bill;
+    json_t *offer;
 
     input.pools = mem_new_array(count, sizeof *input.pools);
     memcpy(input.pools, survey->pools, count * sizeof *input.pools);
@@ -199,9 +200,10 @@ static json_t *price(const struct survey *survey, const struct portions *portion
             input.pools[portions->items[i].pool - survey->pools].level = level_of(
                 &portions->items[i]);
     plan = plan_make(&input);
-    bill = bill_describe(&input, plan, BILL_EMERGENCIES);
+    offer = json_make("{so so}", "bill", bill_describe(&input, plan, BILL_EMERGENCIES), "transfers",
+                      moves_describe(service, plan, BILL_EMERGENCIES));
     mem_free(input.pools);
-    return bill;
+    return offer;
 }
 
 static int store_portion(struct service *service, const struct portion *portion,
@@ -240,7 +242,7 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     struct error stale = { 0 };
     owned(portions) struct portions portions = portions_of(service, survey, cluster, &stale);
     int64_t found = spread(&portions, nodes);
-    owned(json) json_t *bill = NULL;
+    owned(json) json_t *offer = NULL;
 
     survey_weigh(service, survey);
     if (found == 0 && stale.kind != ERROR_NONE) {
@@ -252,7 +254,7 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                   "no movable research node shares a reservation with a pool of %s", cluster->name);
         return NULL;
     }
-    bill = price(survey, &portions);
+    offer = price(service, survey, &portions);
     for (size_t i = 0; i < portions.count; i++) {
         const struct portion *portion = &portions.items[i];
 
@@ -266,10 +268,11 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                               json_make("{ss sI}", "pool", portion->pool->config->name, "nodes",
                                         (json_int_t)portion->nodes));
     }
-    return json_make("{ss sI sI sO so sO sO sI sI sb}", "cluster", cluster->name, "wanted_nodes",
+    return json_make("{ss sI sI sO so sO sO sO sI sI sb}", "cluster", cluster->name, "wanted_nodes",
                      (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json,
                      "until", json_wall(until), "lost_gpu_hours",
-                     json_object_get(bill, "lost_gpu_hours"), "bill", bill, "lead_p50_s",
+                     json_at(offer, "bill/lost_gpu_hours"), "bill", json_object_get(offer, "bill"),
+                     "transfers", json_object_get(offer, "transfers"), "lead_p50_s",
                      (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS), "lead_p95_s",
                      (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS), "is_dry_run",
                      (int)json_bool_or(request, "is_dry_run", false));

@@ -64,6 +64,7 @@ static int load(struct service *service, struct error *err)
     service->scaler = scaler_new(service);
     service->quotas = quotas_new(service);
     service->notices = notices_new(service);
+    service->trials = trials_new(service);
     service->runner->may_drain = may_drain;
     service->runner->may_drain_context = service;
     if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
@@ -103,6 +104,7 @@ void service_close(struct service *service)
     scaler_free(service->scaler);
     quotas_free(service->quotas);
     notices_free(service->notices);
+    trials_free(service->trials);
     runner_close(service->runner);
     guard_clear(&service->guard);
     reclaims_clear(service);
@@ -221,22 +223,6 @@ static json_t *describe_pools(const struct service *service, const struct survey
     return rows;
 }
 
-static json_t *describe_transfers(const struct plan *plan)
-{
-    json_t *rows = json_array();
-
-    for (size_t i = 0; i < plan->transfers.count; i++) {
-        const struct plan_transfer *transfer = &plan->transfers.items[i];
-
-        json_array_append_new(
-            rows, json_make("{ss ss ss sf so sb}", "node", transfer->node->facts.name, "from",
-                            transfer->source->name, "to", transfer->target->name, "lost_gpu_hours",
-                            (double)transfer->lost_gpu_s / 3600.0, "due", json_wall(transfer->due),
-                            "is_emergency", (int)transfer->is_emergency));
-    }
-    return rows;
-}
-
 static json_t *describe_lacks(const struct plan *plan)
 {
     json_t *rows = json_array();
@@ -296,13 +282,13 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
     survey_weigh(service, survey);
     plan = plan_make(&survey->input);
     fingerprint(survey, plan, print);
-    return json_make("{ss ss so ss so so so so so so si sI sI}", "kind", "plan", "fingerprint",
-                     print, "at", json_wall(now), "window",
-                     window_at(service->config->windows, now)->name, "pools",
-                     describe_pools(service, survey, book), "transfers", describe_transfers(plan),
-                     "workloads", describe_workloads(service, book), "lacks", describe_lacks(plan),
-                     "bill", bill_describe(&survey->input, plan, BILL_ALL), "holds",
-                     holds_describe(service), "withdrawn_transfers", (int)plan->withdrawn.count,
-                     "reach_s", (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS),
-                     "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
+    return json_make(
+        "{ss ss so ss so so so so so so si sI sI}", "kind", "plan", "fingerprint", print, "at",
+        json_wall(now), "window", window_at(service->config->windows, now)->name, "pools",
+        describe_pools(service, survey, book), "transfers", moves_describe(service, plan, BILL_ALL),
+        "workloads", describe_workloads(service, book), "lacks", describe_lacks(plan), "bill",
+        bill_describe(&survey->input, plan, BILL_ALL), "holds", holds_describe(service),
+        "withdrawn_transfers", (int)plan->withdrawn.count, "reach_s",
+        (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
+        (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
 }

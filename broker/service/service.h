@@ -54,10 +54,16 @@ json_t *service_events(struct service *service, int64_t count, struct error *err
     __attribute__((warn_unused_result));
 
 /* schedules: {window: text of the schedule file} for every window, or NULL for those in force.
-   What would follow: targets per pool and workload, the transfers that would begin now, and a
-   fingerprint of what the answer rests on. */
+   What would follow: targets per pool and workload, the transfers that would begin now with what
+   holds their nodes' pods, and a fingerprint of what the answer rests on. */
 json_t *service_plan(struct service *service, const json_t *schedules, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Asks the API servers, by dry runs of evictions, for what is not certain of the blockers of an
+   answer's `transfers`, and calls done with the answer, which it takes, within a few seconds (maybe
+   at once); `dry_runs` in it says how many were asked.  Nothing is changed. */
+typedef void (*service_tried_fn)(void *context, json_t *answer); /* the answer is done's */
+void service_try(struct service *service, json_t *answer, service_tried_fn done, void *context);
 
 /* Puts schedules in force.  fingerprint: as service_plan() gave it, refused (ERROR_CONFLICT) when
    the world moved since; NULL: not checked. */

@@ -11,6 +11,7 @@
 #include "broker/service/losses.h"
 #include "broker/service/notices.h"
 #include "broker/service/service.h"
+#include "broker/service/trials.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
 
@@ -37,6 +38,7 @@ struct service {
     struct scaler *scaler;
     struct notices *notices;
     struct quotas *quotas;
+    struct trials *trials;
     struct map *book;          /* window -> struct schedule, in force */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */
     ARRAY(struct reclaim) reclaims;
@@ -111,6 +113,10 @@ int64_t reclaims_level(const struct service *service, const struct config_pool *
    teams: [{team, lost_gpu_hours}], blocks_broken, is_exact, alternatives: {random_gpu_hours, ...}}.
  */
 json_t *bill_describe(const struct plan_input *input, const struct plan *plan, enum bill_part part)
+    __attribute__((returns_nonnull, warn_unused_result));
+/* moves.c: the transfers that the plan begins, and what holds their nodes: [{node, from, to,
+   lost_gpu_hours, due, is_emergency, blockers}]. */
+json_t *moves_describe(const struct service *service, const struct plan *plan, enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
 int bills_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 /* Writes down what the teams lose by transfers that begin; a journal that fails breaks the

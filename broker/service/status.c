@@ -32,8 +32,8 @@ static json_t *describe_blockers(const struct service *service, const struct tra
 
     if (transfer->cordoned.ms > 0)
         left_ms -= now.ms - transfer->cordoned.ms;
-    return blockers_of_node(fleet_snapshot(service->fleet, transfer->source->cluster),
-                            transfer->node, left_ms, now);
+    return blockers_of_lone_node(fleet_snapshot(service->fleet, transfer->source->cluster),
+                                 transfer->node, left_ms, now);
 }
 
 /* The time of the notice is also the time to mend what no eviction will get past. */

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What will keep a node's pods from leaving, said before the first of them is asked.  Pure: it
- * compares what the snapshot shows with the time that there is.
+ * What will keep a node's pods from leaving, said before the first of them is asked, and for how
+ * long.  Pure: it compares what the snapshot shows with the time that there is, and takes in what
+ * a server answered to a dry run where the numbers alone cannot tell.
  *
  * "slow" ends by itself, sooner or later than the deadline; "never" says that no eviction will do
  * it and the pod goes by a forced delete at its own deadline; "note" delays nothing, but somebody
@@ -11,12 +12,39 @@
 #pragma once
 
 #include "base/timestamp.h"
-#include "clusters/snapshot.h"
+#include "clusters/cluster.h"
 
 #include <jansson.h>
 
-/* An array of {pod, kind, verdict, text}, the worst first; deadline_ms: how long a drain may take.
- */
-json_t *blockers_of_node(const struct snapshot *snapshot, const char *node_name,
-                         int64_t deadline_ms, struct wall_time now)
+/* Nodes that leave one cluster together: their pods share what the budgets let go. */
+struct leaving;
+struct leaving *leaving_new(const struct snapshot *snapshot, int64_t deadline_ms,
+                            struct wall_time now)
+    __attribute__((returns_nonnull, warn_unused_result)); /* deadline_ms: of the drain */
+void leaving_free(struct leaving *leaving);
+void leaving_add(struct leaving *leaving, const char *node_name);
+
+/* An array of {pod, class, owner, kind, verdict, text, expected_s, advice, server}, the worst
+   first. expected_s is null where nobody knows; server, what a dry run was answered, is null
+   before. */
+json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* The same for a node that leaves alone. */
+json_t *blockers_of_lone_node(const struct snapshot *snapshot, const char *node_name,
+                              int64_t deadline_ms, struct wall_time now)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Whether the numbers cannot tell what an eviction of the pod would be answered: several budgets,
+   none that is known, or an unready pod under one. */
+bool blockers_are_unsure(const struct snapshot *snapshot, const struct pod *pod);
+
+/* Takes in the answer to a dry run (NULL: the pod would go): it counts more than what was
+   computed. */
+void blockers_hear(json_t *blockers, const struct pod *pod, int64_t deadline_ms,
+                   const struct error *err);
+
+static inline void owned_leaving(struct leaving **leaving)
+{
+    leaving_free(*leaving);
+}

@@ -153,7 +153,7 @@ static void each_blocker_is_said_in_its_words(void **state)
             add_budget(&snapshot, cases[i].budget);
         if (cases[i].second)
             add_budget(&snapshot, cases[i].second);
-        owned(json) json_t *blockers = blockers_of_node(&snapshot, "n", 300000, now);
+        owned(json) json_t *blockers = blockers_of_lone_node(&snapshot, "n", 300000, now);
         json_array_foreach(blockers, at, blocker)
         {
             assert_string_equal(json_text_or(blocker, "pod", ""), "ml/p");
@@ -178,11 +178,109 @@ static void more_pods_than_may_go_at_once_take_turns(void **state)
             "{\"app\":\"a\"}" OWNED "},\"spec\":{\"nodeName\":\"n\"}," RUNS "}");
     add_budget(&snapshot, BUDGET("b", MINE, COUNTED "\"disruptionsAllowed\":1"));
     owned(json)
-        json_t *blockers = blockers_of_node(&snapshot, "n", 300000, (struct wall_time){ 0 });
+        json_t *blockers = blockers_of_lone_node(&snapshot, "n", 300000, (struct wall_time){ 0 });
     assert_int_equal(json_array_size(blockers), 2);
-    assert_string_equal(json_text_or(json_array_get(blockers, 1), "text", ""),
-                        "budget b lets 1 go at a time, and 2 are here");
+    assert_string_equal(
+        json_text_or(json_array_get(blockers, 1), "text", ""),
+        "budget b lets 1 go at a time, and 2 leave: 2 rounds of up to 30s, 1m in all");
     snapshot_clear(&snapshot);
+}
+
+/* The pods of two nodes share one budget: 3 pods of 30 s, one at a time, against 1 minute. */
+static void nodes_that_leave_together_share_the_budget(void **state)
+{
+    struct snapshot snapshot;
+    const json_t *blocker;
+
+    (void)state;
+    snapshot_init(&snapshot);
+    add_pod(&snapshot, POD("", ""));
+    add_pod(&snapshot,
+            "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"q\",\"uid\":\"V\",\"labels\":"
+            "{\"app\":\"a\"}" OWNED "},\"spec\":{\"nodeName\":\"m\"}," RUNS "}");
+    add_pod(&snapshot,
+            "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"r\",\"uid\":\"W\",\"labels\":"
+            "{\"app\":\"a\"}" OWNED "},\"spec\":{\"nodeName\":\"m\"}," RUNS "}");
+    add_budget(&snapshot, BUDGET("b", MINE, COUNTED "\"disruptionsAllowed\":1"));
+    owned(leaving) struct leaving *leaving = leaving_new(&snapshot, 60000, (struct wall_time){ 0 });
+    leaving_add(leaving, "n");
+    leaving_add(leaving, "m");
+    owned(json) json_t *blockers = blockers_of_node(leaving, "n");
+    blocker = json_array_get(blockers, 0);
+    assert_int_equal(json_array_size(blockers), 1);
+    assert_int_equal(json_int_or(blocker, "expected_s", 0), 90);
+    assert_string_equal(json_text_or(blocker, "class", ""), "ReplicaSet");
+    assert_string_equal(json_text_or(blocker, "text", ""),
+                        "budget b lets 1 go at a time, and 3 leave: 3 rounds of up to 30s, 1m30s "
+                        "in all; the drain has 1m, and deletes the rest at their own deadlines");
+    snapshot_clear(&snapshot);
+}
+
+#define WALL "cluster c: POST /api/v1/namespaces/ml/pods/p/eviction: "
+
+/* What was computed, what the server says to a dry run, and what is said then. */
+static const struct {
+    const char *budget;  /* NULL: none */
+    struct error answer; /* ERROR_NONE: it would go */
+    const char *said;    /* "KIND, VERDICT: TEXT <SERVER>" of each */
+} heard[] = {
+    { BUDGET("b", MINE, "\"observedGeneration\":0"), { ERROR_NONE, 0, "" }, "" },
+    { BUDGET("b", MINE, "\"observedGeneration\":0"),
+      { ERROR_THROTTLED, 0, WALL "held by a disruption budget: b needs 4" },
+      "uncounted, slow: budget b was changed and its controller has not counted yet <held by a "
+      "disruption budget: b needs 4>|" },
+    { NULL,
+      { ERROR_THROTTLED, 0, WALL "held by a disruption budget: b needs 4" },
+      "budget, slow: held by a disruption budget: b needs 4 <held by a disruption budget: b needs "
+      "4>|" },
+    { NULL,
+      { ERROR_THROTTLED, 0, WALL "held by an admission webhook: it migrates" },
+      "admission, slow: held by an admission webhook: it migrates <held by an admission webhook: "
+      "it "
+      "migrates>|" },
+    { NULL,
+      { ERROR_TRANSIENT, 0, WALL "500 InternalError: failed calling webhook v" },
+      "webhook down, slow: 500 InternalError: failed calling webhook v <500 InternalError: failed "
+      "calling webhook v>|" },
+    { NULL,
+      { ERROR_DENIED, 0, WALL "403 Forbidden: cannot create" },
+      "forbidden, never: 403 Forbidden: cannot create <403 Forbidden: cannot create>|" },
+    { BUDGET("b", MINE, "\"observedGeneration\":0"),
+      { ERROR_INVALID, 0, "cluster c has no policy/v1 (Kubernetes 1.21)" },
+      "uncounted, slow: budget b was changed and its controller has not counted yet <cluster c has "
+      "no policy/v1 (Kubernetes 1.21)>|" },
+    { NULL, { ERROR_NOT_FOUND, 0, WALL "404 NotFound: gone" }, "" },
+    { NULL, { ERROR_TRANSIENT, 0, WALL "connection lost" }, "" },
+};
+
+static void a_servers_word_counts_more(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(heard); i++) {
+        owned(text) struct text *said = text_new(4096);
+        struct wall_time now = { 0 };
+        struct snapshot snapshot;
+        const json_t *blocker;
+        size_t at;
+
+        snapshot_init(&snapshot);
+        snapshot.budgets_are_known = true;
+        add_pod(&snapshot, POD("", ""));
+        if (heard[i].budget)
+            add_budget(&snapshot, heard[i].budget);
+        owned(json) json_t *blockers = blockers_of_lone_node(&snapshot, "n", 300000, now);
+        assert_int_equal(blockers_are_unsure(&snapshot, map_get(snapshot.pods, "U")),
+                         heard[i].budget != NULL);
+        blockers_hear(blockers, map_get(snapshot.pods, "U"), 300000,
+                      heard[i].answer.kind == ERROR_NONE ? NULL : &heard[i].answer);
+        json_array_foreach(blockers, at, blocker)
+            text_add(said, "%s, %s: %s <%s>|", json_text_or(blocker, "kind", ""),
+                     json_text_or(blocker, "verdict", ""), json_text_or(blocker, "text", ""),
+                     json_text_or(blocker, "server", ""));
+        if (!text_equal(said->chars, heard[i].said))
+            fail_msg("%zu said %s\nnot  %s", i, said->chars, heard[i].said);
+        snapshot_clear(&snapshot);
+    }
 }
 
 int main(void)
@@ -190,6 +288,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_blocker_is_said_in_its_words),
         cmocka_unit_test(more_pods_than_may_go_at_once_take_turns),
+        cmocka_unit_test(nodes_that_leave_together_share_the_budget),
+        cmocka_unit_test(a_servers_word_counts_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

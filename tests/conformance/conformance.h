@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The conformance suite: one table of cases, T1 to T60, and a stage on which a case plays.  The
+ * The conformance suite: one table of cases, T1 to T61, and a stage on which a case plays.  The
  * stage is either the simulator's Kubernetes in virtual time or a real API server; a case does not
  * know which.  It changes the world with raw requests, as other clients do, and looks at what the
  * product's own verbs make of it.
@@ -151,3 +151,4 @@ void a_leaving_namespace_is_waited_for(struct stage *stage);
 void a_budget_lets_one_go(struct stage *stage);
 void what_stands_before_an_eviction_is_told_apart(struct stage *stage);
 void evicting_twice_is_evicting_once(struct stage *stage);
+void a_dry_run_tells_and_does_nothing(struct stage *stage);

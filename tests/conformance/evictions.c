@@ -379,3 +379,83 @@ void evicting_twice_is_evicting_once(struct stage *stage)
     stage_await_healthy(stage, "one", 1);
     assert_int_equal(stage_evict(stage, "other", other).kind, ERROR_THROTTLED);
 }
+
+static bool knows_budgets(struct stage *stage, const void *context)
+{
+    (void)context;
+    return cluster_snapshot(stage->cluster)->budgets_are_known;
+}
+
+static enum trial try_pod(struct stage *stage, const char *name)
+{
+    struct heard heard = { 0 };
+    struct error err = { 0 };
+
+    if (cluster_try_eviction(stage->cluster, stage_pod(stage, name), hear, &heard, &err) < 0)
+        fail_msg("%s: %s", name, err.text);
+    await_heard(stage, &heard);
+    err = heard.err;
+    heard_clear(&heard);
+    return cluster_trial_of(err.kind == ERROR_NONE ? NULL : &err);
+}
+
+/* The server's own word: not told to stop, and not marked. */
+static void expect_untouched(struct stage *stage, const char *name)
+{
+    stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace, name);
+    stage_expect(stage, 200);
+    assert_null(json_at(stage->body, "metadata/deletionTimestamp"));
+    assert_false(is_marked(stage, name));
+}
+
+static void expect_webhooks_that_see(struct stage *stage)
+{
+    struct heard heard = { 0 };
+
+    cluster_read_admission(stage->cluster, "validatingwebhookconfigurations", hear, &heard);
+    await_heard(stage, &heard);
+    assert_int_equal(heard.err.kind, ERROR_NONE);
+    assert_true(cluster_admission_sees_evictions(heard.body));
+    heard_clear(&heard);
+}
+
+void a_dry_run_tells_and_does_nothing(struct stage *stage)
+{
+    static const struct {
+        const char *name;
+        const char *app;
+        enum trial trial;
+    } pods[] = {
+        { "free", "none", TRIAL_LEAVES },
+        { "blocked", "chat", TRIAL_BUDGET },
+        { "doubled", "video", TRIAL_TWO_BUDGETS },
+    };
+    const char *node = stage_add_node(stage);
+
+    cluster_watch_budgets(stage->cluster);
+    stage_await(stage, "the budgets", knows_budgets, NULL);
+    for (size_t i = 0; i < COUNT_OF(pods); i++) {
+        struct pod_wish wish = { .name = pods[i].name, .node = node, .app = pods[i].app };
+
+        mem_free(stage_add_pod(stage, &wish));
+    }
+    stage_add_budget(stage, "keep", "chat", 1, false);
+    stage_add_budget(stage, "one", "video", 0, false);
+    stage_add_budget(stage, "other", "video", 0, false);
+    stage_await_healthy(stage, "keep", 1);
+    stage_await_healthy(stage, "one", 1);
+    stage_await_healthy(stage, "other", 1);
+    for (size_t i = 0; i < COUNT_OF(pods); i++)
+        assert_int_equal(try_pod(stage, pods[i].name), pods[i].trial);
+
+    post_webhook(stage);
+    stage_await(stage, "the webhook in force", is_denied_dry, "free");
+    expect_webhooks_that_see(stage);
+    assert_int_equal(try_pod(stage, "free"), TRIAL_UNREACHED);
+    stage_ask(stage, HTTP_DELETE, NULL, NULL,
+              "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/%s",
+              stage->namespace);
+    stage_expect(stage, 200);
+    for (size_t i = 0; i < COUNT_OF(pods); i++)
+        expect_untouched(stage, pods[i].name);
+}

@@ -185,6 +185,9 @@ const struct conformance_case conformance_cases[] = {
       NULL, "By the Date of its answers; real servers here have our clock" },
     { "T60", "why a transfer waits", NULL, 0,
       "tests/cli/test_moves.c a_held_transfer_says_what_holds_it", NULL, NULL },
+    { "T61", "a dry run of an eviction: each refusal is told apart, and nothing is evicted",
+      a_dry_run_tells_and_does_nothing, ON_BOTH,
+      "tests/cli/test_trials.c two_budgets_are_asked_about_a_few_for_each_node", NULL, NULL },
 };
 
 const size_t conformance_case_count = sizeof conformance_cases / sizeof conformance_cases[0];

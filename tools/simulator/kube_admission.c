@@ -1,13 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands before a creation: a namespace that ends, webhooks, and policies.  A webhook of the
- * simulator is always out of reach, and a policy that is bound always says no; their configuration
- * says over which namespace's evictions they watch.
+ * What stands before a creation: a namespace that ends, webhooks, and policies.  A policy that is
+ * bound always says no, and so does a webhook whose URL begins with https://denies.simulator/?,
+ * with what follows as its reason; the others are out of reach.  Their configuration says over
+ * which namespace's evictions they watch.
  */
 #include "tools/simulator/model.h"
 
+static const char DENIES[] = "https://denies.simulator/?";
+
 struct rule {
+    json_t *object;                /* as it was posted */
     char name[SIM_NAME_SIZE];      /* of the first webhook in the configuration */
     char namespace[SIM_NAME_SIZE]; /* "": all */
     char url[128];
@@ -15,6 +19,14 @@ struct rule {
     bool is_bound; /* the policy is in force */
     char message[128];
 };
+
+void sim_rule_free(void *value)
+{
+    struct rule *rule = value;
+
+    json_decref(rule->object);
+    mem_free(rule);
+}
 
 static void refuse_terminating(struct sim_call *call, const char *namespace, const char *name)
 {
@@ -57,13 +69,34 @@ static void deny(struct sim_call *call, const struct rule *policy, const char *p
                               "kind", "pods", "causes", "message", cause, "code", 422));
 }
 
+static void ask_webhook(struct sim_call *call, const struct rule *webhook)
+{
+    owned(chars) char *message = NULL;
+
+    if (text_starts_with(webhook->url, DENIES)) {
+        sim_kube_status(call->answer, 403, "Forbidden",
+                        "admission webhook \"%s\" denied the request: %s", webhook->name,
+                        webhook->url + strlen(DENIES));
+        return;
+    }
+    message = text_format(
+        "Internal error occurred: failed calling webhook \"%s\": failed to call webhook: Post "
+        "\"%s?timeout=10s\": dial tcp 127.0.0.1:1: connect: connection refused",
+        webhook->name, webhook->url);
+    sim_answer_json(call->answer, 500,
+                    json_make("{s:s, s:s, s:{}, s:s, s:s, s:s, s:{s:[{s:s}]}, s:i}", "kind",
+                              "Status", "apiVersion", "v1", "metadata", "status", "Failure",
+                              "message", message, "reason", "InternalError", "details", "causes",
+                              "message", message + strlen("Internal error occurred: "), "code",
+                              500));
+}
+
 bool sim_rules_admit(struct sim_call *call, const char *namespace, const char *pod)
 {
     void *value;
 
     for (size_t i = 0; map_next(call->cluster->rules, &i, NULL, &value);) {
         const struct rule *rule = value;
-        owned(chars) char *message = NULL;
 
         if ((rule->namespace[0] && !text_equal(rule->namespace, namespace)) ||
             (rule->is_policy && !rule->is_bound))
@@ -72,16 +105,7 @@ bool sim_rules_admit(struct sim_call *call, const char *namespace, const char *p
             deny(call, rule, pod);
             return false;
         }
-        message = text_format(
-            "Internal error occurred: failed calling webhook \"%s\": failed to call webhook: Post "
-            "\"%s?timeout=10s\": dial tcp 127.0.0.1:1: connect: connection refused",
-            rule->name, rule->url);
-        sim_answer_json(call->answer, 500,
-                        json_make("{s:s, s:s, s:{}, s:s, s:s, s:s, s:{s:[{s:s}]}, s:i}", "kind",
-                                  "Status", "apiVersion", "v1", "metadata", "status", "Failure",
-                                  "message", message, "reason", "InternalError", "details",
-                                  "causes", "message",
-                                  message + strlen("Internal error occurred: "), "code", 500));
+        ask_webhook(call, rule);
         return false;
     }
     return true;
@@ -104,6 +128,7 @@ static void post_webhook(struct sim_call *call)
         return;
     }
     rule = mem_new(sizeof *rule);
+    rule->object = json_incref(body);
     text_copy(rule->name, sizeof rule->name, json_text_or(first, "name", ""));
     text_copy(rule->url, sizeof rule->url, json_text_or(first, "clientConfig/url", ""));
     text_copy(rule->namespace, sizeof rule->namespace,
@@ -127,6 +152,7 @@ static void post_policy(struct sim_call *call)
         return;
     }
     policy = mem_new(sizeof *policy);
+    policy->object = json_incref(body);
     policy->is_policy = true;
     text_copy(policy->name, sizeof policy->name, name);
     text_copy(policy->message, sizeof policy->message, json_text_or(validation, "message", ""));
@@ -171,6 +197,26 @@ static void delete_rule(struct sim_call *call, const char *resource, const char 
                               "metadata", "status", "Success"));
 }
 
+/* Those of a resource; of mutating webhooks and of bindings none is kept. */
+static void list_rules(struct sim_call *call, const char *resource)
+{
+    bool are_policies = text_equal(resource, "validatingadmissionpolicies");
+    bool are_webhooks = text_equal(resource, "validatingwebhookconfigurations");
+    json_t *items = json_array();
+    void *value;
+
+    for (size_t i = 0; map_next(call->cluster->rules, &i, NULL, &value);) {
+        const struct rule *rule = value;
+
+        if (rule->is_policy ? are_policies : are_webhooks)
+            json_array_append(items, rule->object);
+    }
+    sim_answer_json(call->answer, 200,
+                    json_make("{s:s, s:s, s:{s:s}, s:o}", "kind", "List", "apiVersion",
+                              "admissionregistration.k8s.io/v1", "metadata", "resourceVersion", "1",
+                              "items", items));
+}
+
 bool sim_kube_rules(struct sim_call *call, size_t at)
 {
     static const struct {
@@ -180,6 +226,7 @@ bool sim_kube_rules(struct sim_call *call, size_t at)
         { "validatingwebhookconfigurations", post_webhook },
         { "validatingadmissionpolicies", post_policy },
         { "validatingadmissionpolicybindings", post_binding },
+        { "mutatingwebhookconfigurations", NULL },
     };
     char **items = call->path->items + at;
     size_t count = call->path->count - at;
@@ -190,7 +237,9 @@ bool sim_kube_rules(struct sim_call *call, size_t at)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (!text_equal(items[3], kinds[i].resource))
             continue;
-        if (count == 4 && call->request->method == HTTP_POST)
+        if (count == 4 && call->request->method == HTTP_GET)
+            list_rules(call, items[3]);
+        else if (count == 4 && call->request->method == HTTP_POST && kinds[i].post)
             kinds[i].post(call);
         else if (count == 5 && call->request->method == HTTP_DELETE)
             delete_rule(call, items[3], items[4]);

@@ -138,17 +138,33 @@ static void mark_disrupted(struct sim_call *call, struct kube_pod *pod)
     merge_condition(pod, condition);
 }
 
+/* Whether nothing may be changed, by the query or the body; both must say the same, and "All" is
+   all that there is. */
+static bool read_dry_run(struct sim_call *call, const json_t *body, bool *ret_is_dry)
+{
+    owned(chars) char *query = url_query(call->request->target, "dryRun");
+    const json_t *list = json_at(body, "deleteOptions/dryRun");
+    const char *inner = json_string_value(json_array_get(list, 0));
+
+    *ret_is_dry = query || inner;
+    if ((query && !text_equal(query, "All")) || (inner && !text_equal(inner, "All")) ||
+        (query && list && !inner) || (list && json_array_size(list) != 1))
+        return bad(call, "Non-matching dry-run options in request and content");
+    return true;
+}
+
 void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod)
 {
     static const char *const known[] = { "apiVersion", "kind", "metadata", "deleteOptions" };
     struct simulator *sim = call->sim;
-    owned(chars) char *dry_run = url_query(call->request->target, "dryRun");
     owned(json) json_t *body = NULL;
+    bool is_dry_run;
 
     if (!sim_kube_query_is_known(call, (const char *const[]){ "dryRun" }, 1) ||
         (body = sim_kube_body(call)) == NULL ||
         !members_are_known(call, body, known, COUNT_OF(known)) ||
-        !options_are_right(call, json_at(body, "deleteOptions")))
+        !options_are_right(call, json_at(body, "deleteOptions")) ||
+        !read_dry_run(call, body, &is_dry_run))
         return;
     if (!text_equal(json_text_or(body, "apiVersion", ""), "policy/v1") ||
         !text_equal(json_text_or(body, "kind", ""), "Eviction") ||
@@ -165,14 +181,14 @@ void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod)
         return;
     if (!uid_matches(call, pod, uid))
         return;
-    if (!dry_run)
+    if (!is_dry_run)
         referee_touch_pod(sim, "evict_pod", pod, uid != NULL);
     if (!sim_budgets_allow(call, pod))
         return;
     sim_answer_json(call->answer, 201,
                     json_make("{s:s, s:s, s:{}, s:s}", "kind", "Status", "apiVersion", "v1",
                               "metadata", "status", "Success"));
-    if (dry_run)
+    if (is_dry_run)
         return;
     sim->evictions++;
     mark_disrupted(call, pod);

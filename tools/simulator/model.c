@@ -114,7 +114,7 @@ static void make_places(struct simulator *sim)
         sim->clusters[i].pods = map_new(NULL);
         sim->clusters[i].attachments = map_new(mem_free);
         sim->clusters[i].namespaces = map_new(NULL);
-        sim->clusters[i].rules = map_new(free_number);
+        sim->clusters[i].rules = map_new(sim_rule_free);
         sim->clusters[i].objects = map_new(sim_free_json);
     }
     sim->reservation_count = scenario->reservations.count;

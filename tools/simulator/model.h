@@ -450,8 +450,8 @@ void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node);
 /* kube_admission.c: false: answered */
 bool sim_namespace_admits(struct sim_call *call, const char *namespace, const char *pod);
 bool sim_rules_admit(struct sim_call *call, const char *namespace, const char *pod);
+void sim_rule_free(void *rule);
 bool sim_kube_rules(struct sim_call *call, size_t at); /* false: another path */
-
 /* kube_budgets.c */
 void sim_budgets_new(struct simulator *sim, struct kube_cluster *cluster);
 bool sim_kube_budgets(struct sim_call *call, size_t at);                   /* false: another path */

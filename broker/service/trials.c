@@ -1,0 +1,327 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See trials.h.  An inquiry is one plan that somebody waits for; a question is one exchange: which
+ * webhooks and policies a cluster has, and then a dry run for a pod.
+ */
+#include "broker/service/trials.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+#include "broker/transfer/blockers.h"
+
+enum { AT_ONCE = 4, PER_NODE = 3, PATIENCE_MS = 5 * SECOND_MS };
+
+/* Whether a cluster's webhooks and policies have a say in evictions. */
+struct view {
+    int reads_to_come;
+    bool sees_evictions; /* or we were not told */
+};
+
+struct inquiry {
+    struct trials *trials;
+    json_t *answer; /* the plan, whose blockers are completed */
+    service_tried_fn done;
+    void *context;
+    struct timer *timer;
+    struct view *views; /* as config->clusters */
+    size_t open;        /* questions */
+    int asked;          /* evictions */
+    int unanswered;
+};
+
+struct question {
+    struct trials *trials;
+    struct inquiry *inquiry; /* NULL: nobody waits for it any more */
+    const struct config_cluster *cluster;
+    const char *admission; /* the resource that is read; NULL: an eviction is tried */
+    char *uid;             /* of the pod; NULL with admission */
+    json_t *blockers;      /* of the pod's node, in the inquiry's answer */
+    bool is_sent;
+};
+
+struct trials {
+    struct service *service;
+    ARRAY(struct inquiry *) inquiries;
+    ARRAY(struct question *) line; /* sent or not; in the order of asking */
+    int in_flight;
+};
+
+static void pump(struct trials *trials);
+
+struct trials *trials_new(struct service *service)
+{
+    struct trials *trials = mem_new(sizeof *trials);
+
+    trials->service = service;
+    return trials;
+}
+
+static void question_free(struct question *question)
+{
+    mem_free(question->uid);
+    mem_free(question);
+}
+
+static void inquiry_free(struct inquiry *inquiry)
+{
+    json_decref(inquiry->answer);
+    timer_free(inquiry->timer);
+    mem_free(inquiry->views);
+    mem_free(inquiry);
+}
+
+void trials_free(struct trials *trials)
+{
+    if (!trials)
+        return;
+    for (size_t i = 0; i < trials->line.count; i++)
+        question_free(trials->line.items[i]);
+    array_clear(&trials->line);
+    for (size_t i = 0; i < trials->inquiries.count; i++)
+        inquiry_free(trials->inquiries.items[i]);
+    array_clear(&trials->inquiries);
+    mem_free(trials);
+}
+
+/* Gives the answer as it is now; what was not asked yet is not asked, and what is on its way says
+   nothing to anybody. */
+static void finish(struct trials *trials, struct inquiry *inquiry)
+{
+    json_t *answer = steal(&inquiry->answer);
+
+    for (size_t i = trials->line.count; i-- > 0;) {
+        struct question *question = trials->line.items[i];
+
+        if (question->inquiry != inquiry)
+            continue;
+        inquiry->unanswered += question->uid != NULL;
+        question->inquiry = NULL;
+        if (!question->is_sent) {
+            array_remove(&trials->line, i);
+            question_free(question);
+        }
+    }
+    for (size_t i = 0; i < trials->inquiries.count; i++)
+        if (trials->inquiries.items[i] == inquiry) {
+            array_remove(&trials->inquiries, i);
+            break;
+        }
+    json_object_set_new(
+        answer, "dry_runs",
+        json_make("{si si}", "asked", inquiry->asked, "unanswered", inquiry->unanswered));
+    inquiry->done(inquiry->context, answer);
+    inquiry_free(inquiry);
+}
+
+static struct question *ask(struct trials *trials, struct inquiry *inquiry,
+                            const struct config_cluster *cluster)
+{
+    struct question *question = mem_new(sizeof *question);
+
+    question->trials = trials;
+    question->inquiry = inquiry;
+    question->cluster = cluster;
+    inquiry->open++;
+    *array_add(&trials->line) = question;
+    return question;
+}
+
+static bool is_same_owner(const struct pod *left, const struct pod *right)
+{
+    return left->gang.kind == right->gang.kind && text_equal(left->gang.key, right->gang.key) &&
+           text_equal(left->owner_name, right->owner_name);
+}
+
+/* The pods of the node that are worth a question, at most PER_NODE: first those of which the
+   numbers cannot tell, then one of each owner for the webhooks. */
+static size_t choose(const struct snapshot *snapshot, const char *node, bool sees_evictions,
+                     const struct pod *chosen[PER_NODE])
+{
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
+    size_t found = 0;
+
+    for (int pass = 0; pass < (sees_evictions ? 2 : 1); pass++) {
+        for (size_t i = 0; i < count && found < PER_NODE; i++) {
+            const struct pod *pod = pods[i];
+            bool is_wanted = (pass == 1) != blockers_are_unsure(snapshot, pod);
+
+            for (size_t k = 0; pass == 1 && k < found; k++)
+                is_wanted = is_wanted && !is_same_owner(pod, chosen[k]);
+            /* What is left alone, or leaves already, is not evicted anyway. */
+            if (is_wanted && pod_must_leave(pod) && pod->deletion.ms == 0 && !pod_is_protected(pod))
+                chosen[found++] = pod;
+        }
+    }
+    return found;
+}
+
+static const struct config_cluster *cluster_of(const struct trials *trials, const json_t *transfer)
+{
+    return config_pool(trials->service->config, json_text_or(transfer, "from", ""))->cluster;
+}
+
+/* Who has a say in the cluster is known: now its nodes. */
+static void ask_for_pods(struct trials *trials, struct inquiry *inquiry,
+                         const struct config_cluster *cluster, bool sees_evictions)
+{
+    const struct snapshot *snapshot = fleet_snapshot(trials->service->fleet, cluster);
+    size_t i;
+    json_t *transfer;
+
+    json_array_foreach(json_object_get(inquiry->answer, "transfers"), i, transfer)
+    {
+        const struct pod *chosen[PER_NODE];
+        size_t count = 0;
+
+        if (cluster_of(trials, transfer) == cluster)
+            count = choose(snapshot, json_text_or(transfer, "node", ""), sees_evictions, chosen);
+        for (size_t k = 0; k < count; k++) {
+            struct question *question = ask(trials, inquiry, cluster);
+
+            question->uid = mem_copy_chars(chosen[k]->uid);
+            question->blockers = json_object_get(transfer, "blockers");
+        }
+    }
+}
+
+static void hear_admission(struct question *question, const json_t *body, const struct error *err)
+{
+    const struct config *config = question->trials->service->config;
+    struct view *view = &question->inquiry->views[question->cluster - config->clusters];
+
+    /* A server that has no such resource has none; one that does not tell may have. */
+    view->sees_evictions = view->sees_evictions || (err && err->kind != ERROR_INVALID) ||
+                           (body && cluster_admission_sees_evictions(body));
+    if (--view->reads_to_come == 0)
+        ask_for_pods(question->trials, question->inquiry, question->cluster, view->sees_evictions);
+}
+
+static const struct pod *pod_of(const struct question *question)
+{
+    return map_get(fleet_snapshot(question->trials->service->fleet, question->cluster)->pods,
+                   question->uid);
+}
+
+static void hear_trial(struct question *question, const struct error *err)
+{
+    const struct pod *pod = pod_of(question);
+    int64_t deadline_ms = question->trials->service->config->drain.deadline_ms;
+
+    question->inquiry->unanswered += err && cluster_trial_of(err) == TRIAL_UNKNOWN;
+    if (pod)
+        blockers_hear(question->blockers, pod, deadline_ms, err);
+}
+
+/* The question was answered, by its cluster or by ourselves. */
+static void settle(struct question *question, const json_t *body, const struct error *err)
+{
+    struct trials *trials = question->trials;
+    struct inquiry *inquiry = question->inquiry;
+
+    if (inquiry && question->admission)
+        hear_admission(question, body, err);
+    else if (inquiry)
+        hear_trial(question, err);
+    for (size_t i = 0; i < trials->line.count; i++)
+        if (trials->line.items[i] == question) {
+            array_remove(&trials->line, i);
+            break;
+        }
+    question_free(question);
+    if (inquiry && --inquiry->open == 0)
+        finish(trials, inquiry);
+}
+
+static void answered(void *context, const json_t *body, const struct error *err)
+{
+    struct question *question = context;
+    struct trials *trials = question->trials;
+
+    trials->in_flight--;
+    settle(question, body, err);
+    pump(trials);
+}
+
+static void send_question(struct question *question)
+{
+    struct trials *trials = question->trials;
+    struct cluster *cluster = fleet_cluster(trials->service->fleet, question->cluster);
+    struct error err = { 0 };
+    const struct pod *pod;
+
+    question->is_sent = true;
+    trials->in_flight++;
+    if (question->admission) {
+        cluster_read_admission(cluster, question->admission, answered, question);
+        return;
+    }
+    pod = pod_of(question);
+    if (pod && cluster_try_eviction(cluster, pod, answered, question, &err) == 0) {
+        question->inquiry->asked++;
+        return;
+    }
+    trials->in_flight--;
+    settle(question, NULL, pod ? &err : NULL);
+}
+
+static void pump(struct trials *trials)
+{
+    for (size_t i = 0; i < trials->line.count && trials->in_flight < AT_ONCE;) {
+        if (trials->line.items[i]->is_sent) {
+            i++;
+            continue;
+        }
+        send_question(trials->line.items[i]);
+        i = 0; /* the line may have changed */
+    }
+}
+
+static void on_late(void *context)
+{
+    struct inquiry *inquiry = context;
+
+    finish(inquiry->trials, inquiry);
+}
+
+static void ask_for_admission(struct trials *trials, struct inquiry *inquiry,
+                              const struct config_cluster *cluster)
+{
+    static const char *const resources[] = { "validatingwebhookconfigurations",
+                                             "mutatingwebhookconfigurations",
+                                             "validatingadmissionpolicies" };
+    struct view *view = &inquiry->views[cluster - trials->service->config->clusters];
+
+    if (view->reads_to_come > 0)
+        return;
+    view->reads_to_come = COUNT_OF(resources);
+    for (size_t i = 0; i < COUNT_OF(resources); i++)
+        ask(trials, inquiry, cluster)->admission = resources[i];
+}
+
+void service_try(struct service *service, json_t *answer, service_tried_fn done, void *context)
+{
+    struct trials *trials = service->trials;
+    struct inquiry *inquiry = mem_new(sizeof *inquiry);
+    size_t i;
+    json_t *transfer;
+
+    *inquiry = (struct inquiry){
+        .trials = trials,
+        .answer = answer,
+        .done = done,
+        .context = context,
+        .timer = timer_new(service->world->loop, on_late, inquiry),
+        .views = mem_new_array(service->config->cluster_count, sizeof *inquiry->views),
+        .open = 1, /* until all is asked */
+    };
+    *array_add(&trials->inquiries) = inquiry;
+    timer_set(inquiry->timer, PATIENCE_MS);
+    json_array_foreach(json_object_get(answer, "transfers"), i, transfer)
+        ask_for_admission(trials, inquiry, cluster_of(trials, transfer));
+    pump(trials);
+    if (--inquiry->open == 0)
+        finish(trials, inquiry);
+}

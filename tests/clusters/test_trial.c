@@ -1,0 +1,126 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the answers to a dry run of an eviction mean, and when a webhook may have a say in one.
+ */
+#include "base/json.h"
+#include "clusters/cluster.h"
+#include "clusters/kube_error.h"
+#include "tests/support/unit.h"
+
+#include <string.h>
+
+static json_t *parse(const char *chars)
+{
+    struct error err = { 0 };
+    json_t *json = json_parse(chars, strlen(chars), "case", &err);
+
+    if (!json)
+        fail_msg("%s: %s", chars, err.text);
+    return json;
+}
+
+#define STATUS(code, reason, rest)                                                                 \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":" code ",\"reason\":\"" reason           \
+    "\",\"message\":\"" rest "}"
+
+static const struct {
+    int status;
+    const char *body;
+    enum trial means;
+} answers[] = {
+    { 201, "{\"kind\":\"Status\",\"status\":\"Success\"}", TRIAL_LEAVES },
+    { 429,
+      STATUS("429", "TooManyRequests",
+             "Cannot evict\",\"details\":{\"causes\":[{\"reason\":\"DisruptionBudget\","
+             "\"message\":\"The disruption budget b needs 2\"}]}"),
+      TRIAL_BUDGET },
+    { 429, STATUS("429", "TooManyRequests", "too many requests\""), TRIAL_UNKNOWN },
+    { 429, STATUS("429", "", "admission webhook \\\"v\\\" denied the request: migrating\""),
+      TRIAL_DENIED },
+    { 403, STATUS("403", "Forbidden", "admission webhook \\\"v\\\" denied the request: no\""),
+      TRIAL_DENIED },
+    { 400, STATUS("400", "", "admission webhook \\\"v\\\" denied the request: no\""),
+      TRIAL_DENIED },
+    { 400, STATUS("400", "BadRequest", "admission webhook \\\"v\\\" does not support dry run\""),
+      TRIAL_UNKNOWN },
+    { 500, STATUS("500", "InternalError", "failed calling webhook \\\"v\\\"\""), TRIAL_UNREACHED },
+    { 500, STATUS("500", "", "This pod has more than one PodDisruptionBudget, which\""),
+      TRIAL_TWO_BUDGETS },
+    { 201, STATUS("500", "", "This pod has more than one PodDisruptionBudget, which\""),
+      TRIAL_TWO_BUDGETS },
+    { 403, STATUS("403", "Forbidden", "User \\\"s\\\" cannot create resource\""),
+      TRIAL_NOT_PERMITTED },
+    { 403,
+      STATUS("403", "Forbidden",
+             "is being terminated\",\"details\":{\"causes\":[{\"reason\":"
+             "\"NamespaceTerminating\"}]}"),
+      TRIAL_UNKNOWN },
+    { 404, STATUS("404", "NotFound", "pods \\\"p\\\" not found\""), TRIAL_GONE },
+    { 409, STATUS("409", "Conflict", "the UID in the precondition (U) does not match\""),
+      TRIAL_GONE },
+    { 504, "gateway timeout", TRIAL_UNKNOWN },
+};
+
+static void each_answer_has_its_meaning(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        owned(json) json_t *body = answers[i].body[0] == '{' ? parse(answers[i].body) : NULL;
+        struct kube_answer answer = {
+            .status = answers[i].status,
+            .body = body,
+            .text = answers[i].body,
+            .is_mutation = true,
+            .is_eviction = true,
+        };
+        struct error err = { 0 };
+        bool is_good = kube_error_of_answer(&answer, &err) == 0;
+
+        if (cluster_trial_of(is_good ? NULL : &err) != answers[i].means)
+            fail_msg("%s: %s: %d", answers[i].body, err.text,
+                     (int)cluster_trial_of(is_good ? NULL : &err));
+    }
+}
+
+#define RULE(groups, operations, resources)                                                        \
+    "{\"items\":[{\"webhooks\":[{\"rules\":[]},{\"rules\":[{\"apiGroups\":[\"x\"]},"               \
+    "{\"apiGroups\":[" groups "],\"operations\":[" operations "],\"resources\":[" resources        \
+    "]}]}]}]}"
+
+static void a_webhook_sees_evictions_by_its_rules(void **state)
+{
+    static const struct {
+        const char *list;
+        bool sees;
+    } cases[] = {
+        { "{\"items\":[]}", false },
+        { RULE("\"\"", "\"CREATE\"", "\"pods/eviction\""), true },
+        { RULE("\"*\"", "\"*\"", "\"*/*\""), true },
+        { RULE("\"\"", "\"UPDATE\",\"CREATE\"", "\"nodes\",\"pods/*\""), true },
+        { RULE("\"\"", "\"CREATE\"", "\"*\""), false }, /* no subresource */
+        { RULE("\"\"", "\"CREATE\"", "\"pods\""), false },
+        { RULE("\"\"", "\"UPDATE\"", "\"pods/eviction\""), false },
+        { RULE("\"apps\"", "\"CREATE\"", "\"*/*\""), false },
+        { "{\"items\":[{\"spec\":{\"matchConstraints\":{\"resourceRules\":[{\"apiGroups\":[\"\"],"
+          "\"operations\":[\"CREATE\"],\"resources\":[\"pods/eviction\"]}]}}}]}",
+          true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(json) json_t *list = parse(cases[i].list);
+
+        if (cluster_admission_sees_evictions(list) != cases[i].sees)
+            fail_msg("%s", cases[i].list);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_answer_has_its_meaning),
+        cmocka_unit_test(a_webhook_sees_evictions_by_its_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

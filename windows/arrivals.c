@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum {
-    CHUNK_ARRIVALS = 1 << 15,
+    CHUNK_ARRIVALS = 1 << 12,
+    SERVICES_A_DRAW = 4,
     KEPT_ARRIVALS = 3 << 20, /* of one repetition: 24 MB */
     STEP_ARRIVALS_MAX = 50 * 1000 * 1000,
     BUCKETS_MAX = 1 << 16,
@@ -29,8 +30,10 @@ struct arrivals {
     struct arrivals_setup setup;
     uint64_t step_ticks;
     ARRAY(struct arrivals_chunk) chunks;
-    size_t *first_chunk;   /* one a segment */
-    struct before *before; /* one a segment */
+    size_t *first_chunk;     /* one a segment */
+    struct before *before;   /* one a segment */
+    struct random *services; /* one a chunk: arrivals_services() */
+    size_t *services_known;  /* one a segment: so many of its first chunks */
     size_t segment_count;
     int64_t total[DEMAND_CLASSES];
     bool is_kept;
@@ -51,6 +54,15 @@ size_t arrivals_of_step(const struct arrivals *arrivals, size_t step, enum deman
     random_seed(ret_random, random_mix(setup->seed, "arrivals",
                                        (uint64_t)demand_time(setup->series, step).ms, class));
     return (size_t)whole + (random_unit(ret_random) < count - whole);
+}
+
+/* The same, without a random number where none has to decide. */
+static size_t count_of_step(const struct arrivals *arrivals, size_t step, enum demand_class class)
+{
+    double count = demand_at(arrivals->setup.series, class, step) * arrivals->setup.scale;
+    struct random random;
+
+    return count == floor(count) ? (size_t)count : arrivals_of_step(arrivals, step, class, &random);
 }
 
 uint64_t arrivals_service_seed(const struct arrivals_setup *setup, size_t step)
@@ -77,33 +89,62 @@ static struct arrivals_chunk *chunk_for(struct arrivals *arrivals, size_t segmen
     return chunk;
 }
 
+static int count_step(struct arrivals *arrivals, struct arrivals_chunk *chunk, size_t step,
+                      double *ret_count, struct error *err)
+{
+    *ret_count = 0;
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        size_t count = count_of_step(arrivals, step, (enum demand_class) class);
+
+        if (count > STEP_ARRIVALS_MAX)
+            return error_set(err, ERROR_INVALID,
+                             "queue %s: %zu arrivals in one step; at most %d are possible",
+                             arrivals->setup.series->queue, count, STEP_ARRIVALS_MAX);
+        chunk->count[class] += count;
+        arrivals->total[class] += (int64_t)count;
+        *ret_count += (double)count;
+    }
+    chunk->steps++;
+    return 0;
+}
+
+/* The load that a step leaves behind is what is left of the one it found, and its own arrivals. */
+static int plan_segment(struct arrivals *arrivals, size_t at, struct error *err)
+{
+    const struct segment *segment = &arrivals->setup.segments->list.items[at];
+    double mean_s = arrivals->setup.service->mean_s;
+    double step_s = (double)arrivals->setup.series->step_ms / SECOND_MS;
+    double keeps = exp(-step_s / mean_s);
+    double load = 0;
+    size_t before = 0;
+
+    for (size_t step = segment->first; step < segment->first + segment->count; step++) {
+        struct arrivals_chunk *chunk = chunk_for(arrivals, at, step);
+        double count;
+
+        if (chunk->steps == 0)
+            chunk->before = before;
+        if (count_step(arrivals, chunk, step, &count, err) < 0)
+            return -1;
+        before += (size_t)count;
+        chunk->is_first = chunk->first == segment->first;
+        chunk->is_last = step + 1 == segment->first + segment->count;
+        chunk->end = (step + 1 - segment->first) * arrivals->step_ticks;
+        if (step == segment->first)
+            load = count / step_s * mean_s;
+        chunk->load = fmax(chunk->load, load);
+        load = load * keeps + count / step_s * mean_s * (1 - keeps);
+        chunk->load = fmax(chunk->load, load);
+    }
+    return 0;
+}
+
 static int plan_chunks(struct arrivals *arrivals, struct error *err)
 {
-    const struct segment_list *segments = arrivals->setup.segments;
-    struct random random;
-
-    for (size_t i = 0; i < segments->list.count; i++) {
-        const struct segment *segment = &segments->list.items[i];
-
-        for (size_t step = segment->first; step < segment->first + segment->count; step++) {
-            struct arrivals_chunk *chunk = chunk_for(arrivals, i, step);
-
-            for (int class = 0; class < DEMAND_CLASSES; class ++) {
-                size_t count = arrivals_of_step(arrivals, step, (enum demand_class) class, &random);
-
-                if (count > STEP_ARRIVALS_MAX)
-                    return error_set(err, ERROR_INVALID,
-                                     "queue %s: %zu arrivals in one step; at most %d are possible",
-                                     arrivals->setup.series->queue, count, STEP_ARRIVALS_MAX);
-                chunk->count[class] += count;
-                arrivals->total[class] += (int64_t)count;
-            }
-            chunk->steps++;
-            chunk->end = (step + 1 - segment->first) * arrivals->step_ticks;
-            chunk->is_first = chunk->first == segment->first;
-            chunk->is_last = step + 1 == segment->first + segment->count;
-        }
-    }
+    for (size_t i = 0; i < arrivals->segment_count; i++)
+        if (plan_segment(arrivals, i, err) < 0)
+            return -1;
+    arrivals->services = mem_new_array(arrivals->chunks.count, sizeof *arrivals->services);
     return 0;
 }
 
@@ -116,6 +157,8 @@ struct arrivals *arrivals_new(const struct arrivals_setup *setup, struct error *
     arrivals->segment_count = setup->segments->list.count;
     arrivals->before = mem_new_array(arrivals->segment_count, sizeof *arrivals->before);
     arrivals->first_chunk = mem_new_array(arrivals->segment_count, sizeof *arrivals->first_chunk);
+    arrivals->services_known = mem_new_array(arrivals->segment_count,
+                                             sizeof *arrivals->services_known);
     arrivals->buckets = mem_new_array(BUCKETS_MAX + 1, sizeof *arrivals->buckets);
     arrivals->held = SIZE_MAX;
     if (plan_chunks(arrivals, err) < 0)
@@ -149,6 +192,8 @@ void arrivals_free(struct arrivals *arrivals)
         mem_free(arrivals->before[i].left);
     mem_free(arrivals->before);
     mem_free(arrivals->first_chunk);
+    mem_free(arrivals->services);
+    mem_free(arrivals->services_known);
     mem_free(arrivals->buckets);
     mem_free(arrivals->scratch);
     mem_free(arrivals);
@@ -172,6 +217,38 @@ size_t arrivals_chunks(const struct arrivals *arrivals)
 size_t arrivals_first_chunk(const struct arrivals *arrivals, size_t segment)
 {
     return arrivals->first_chunk[segment];
+}
+
+const struct arrivals_chunk *arrivals_outline(const struct arrivals *arrivals, size_t at)
+{
+    return &arrivals->chunks.items[at];
+}
+
+/* Walks on from the last chunk for which it is known. */
+void arrivals_services(struct arrivals *arrivals, size_t at, struct random *ret_random,
+                       unsigned *ret_drawn)
+{
+    const struct arrivals_chunk *chunks = arrivals->chunks.items;
+    size_t first = arrivals->first_chunk[chunks[at].segment];
+    size_t *known = &arrivals->services_known[chunks[at].segment];
+
+    for (; first + *known <= at; (*known)++) {
+        size_t next = first + *known;
+        size_t draws = chunks[next].before / SERVICES_A_DRAW;
+        struct random random;
+
+        if (*known == 0) {
+            random_seed(&random, arrivals_service_seed(&arrivals->setup, chunks[next].first));
+        } else {
+            random = arrivals->services[next - 1];
+            draws -= chunks[next - 1].before / SERVICES_A_DRAW;
+        }
+        for (size_t i = 0; i < draws; i++)
+            (void)random_next(&random);
+        arrivals->services[next] = random;
+    }
+    *ret_random = arrivals->services[at];
+    *ret_drawn = (unsigned)(chunks[at].before % SERVICES_A_DRAW);
 }
 
 static void insertion_sort(uint64_t *values, size_t count)

@@ -31,7 +31,9 @@ struct arrivals_chunk {
     size_t steps;
     bool is_first; /* of its segment */
     bool is_last;
-    uint64_t end; /* ticks: arrivals before this are in this chunk or an earlier one */
+    uint64_t end;  /* ticks: arrivals before this are in this chunk or an earlier one */
+    size_t before; /* arrivals of the segment before it */
+    double load;   /* the highest in it: servers busy on average, if nobody had to wait */
     uint64_t *at[DEMAND_CLASSES]; /* sorted; NULL until asked for */
     size_t count[DEMAND_CLASSES];
 };
@@ -54,6 +56,11 @@ size_t arrivals_of_step(const struct arrivals *arrivals, size_t step, enum deman
 /* The seed of the services of a segment that begins with this step. */
 uint64_t arrivals_service_seed(const struct arrivals_setup *setup, size_t step);
 
+/* Four services of 16 bits are drawn from a random number: where the first of a chunk is when all
+   before it in its segment have started. */
+void arrivals_services(struct arrivals *arrivals, size_t at, struct random *ret_random,
+                       unsigned *ret_drawn);
+
 size_t arrivals_chunks(const struct arrivals *arrivals);
 
 /* Of a segment. */
@@ -64,6 +71,9 @@ void arrivals_drop(struct arrivals *arrivals);
 
 /* Valid until the next call. */
 const struct arrivals_chunk *arrivals_chunk(struct arrivals *arrivals, size_t at);
+
+/* The same without the moments, which it does not draw. */
+const struct arrivals_chunk *arrivals_outline(const struct arrivals *arrivals, size_t at);
 
 /* What is still being served when a segment begins, if everything before it was served at once:
    ticks left, the longest first.  Where the steps before are unknown, the segment's first step

@@ -8,11 +8,13 @@
 #include "windows/replay.h"
 
 #include "base/random.h"
+#include "windows/calm.h"
+#include "windows/replay_waits.h"
 #include "windows/servers.h"
 
 #include <math.h>
 
-enum { REPORT_MAX = 1 << 28, DRAWS = 4 };
+enum { REPORT_MAX = 1 << 28, DRAWS = 4, SIDES = 2 };
 
 /* Who has arrived and not started, with UINT64_MAX behind the last. */
 struct line {
@@ -31,16 +33,8 @@ struct run {
     unsigned draws;
     uint64_t target;
     int64_t violations[DEMAND_CLASSES];
-    uint64_t *waits[DEMAND_CLASSES]; /* NULL when nobody wants them */
-    size_t started[DEMAND_CLASSES];
+    struct waits waits;
 };
-
-int64_t replay_allowed(int64_t count, double percentile)
-{
-    int64_t parts = 100 * 1000 - (int64_t)floor(percentile * 1000 + 0.5);
-
-    return count * parts / (100 * 1000);
-}
 
 /* Drops who has started and appends the chunk's arrivals. */
 static void line_append(struct line *line, const uint64_t *arrived, size_t count)
@@ -63,12 +57,12 @@ static void line_append(struct line *line, const uint64_t *arrived, size_t count
 
 /* Every start before `horizon`; all arrivals before it must be in the lines. */
 static inline __attribute__((always_inline)) void run_starts(struct run *run, uint64_t horizon,
-                                                             bool keeps)
+                                                             bool keeps, unsigned bits)
 {
     const uint64_t *high = run->lines[DEMAND_HIGH].arrived + run->lines[DEMAND_HIGH].first;
     const uint64_t *low = run->lines[DEMAND_LOW].arrived + run->lines[DEMAND_LOW].first;
     const uint64_t *service = run->service->ticks;
-    struct servers servers = run->servers;
+    struct servers servers = { run->servers.keys, run->servers.count, (size_t)1 << bits, bits };
     struct random random = run->random;
     uint64_t first = servers_first(&servers);
     uint64_t target = run->target;
@@ -93,7 +87,7 @@ static inline __attribute__((always_inline)) void run_starts(struct run *run, ui
         violations[DEMAND_LOW] += is_late & (int64_t)is_low;
         violations[DEMAND_HIGH] += is_late & ~(int64_t)is_low;
         if (keeps)
-            run->waits[is_low][run->started[is_low]++] = wait;
+            run->waits.items[is_low][run->waits.count[is_low]++] = wait;
         if (draws == 0) {
             word = random_next(&random);
             draws = DRAWS;
@@ -111,17 +105,65 @@ static inline __attribute__((always_inline)) void run_starts(struct run *run, ui
         run->violations[class] += violations[class];
 }
 
+static inline __attribute__((always_inline)) void run_kept(struct run *run, uint64_t horizon,
+                                                           unsigned bits)
+{
+    if (run->waits.items[DEMAND_HIGH])
+        run_starts(run, horizon, true, bits);
+    else
+        run_starts(run, horizon, false, bits);
+}
+
+/* The loop is made once for each usual height of the tree: a match is then a comparison, a load and
+   a store, and nothing is left to count or to shift by. */
 static void run_until(struct run *run, uint64_t horizon)
 {
-    if (run->waits[DEMAND_HIGH])
-        run_starts(run, horizon, true);
-    else
-        run_starts(run, horizon, false);
+#define HEIGHT(bits)                                                                               \
+    case bits:                                                                                     \
+        run_kept(run, horizon, bits);                                                              \
+        break
+
+    switch (run->servers.bits) {
+        HEIGHT(0);
+        HEIGHT(1);
+        HEIGHT(2);
+        HEIGHT(3);
+        HEIGHT(4);
+        HEIGHT(5);
+        HEIGHT(6);
+        HEIGHT(7);
+        HEIGHT(8);
+        HEIGHT(9);
+        HEIGHT(10);
+    default:
+        run_kept(run, horizon, run->servers.bits);
+    }
+#undef HEIGHT
+}
+
+static bool anyone_waits(const struct run *run)
+{
+    return run->lines[DEMAND_HIGH].first < run->lines[DEMAND_HIGH].end ||
+           run->lines[DEMAND_LOW].first < run->lines[DEMAND_LOW].end;
+}
+
+/* After chunks that were left out: with all servers free; until it matters, those are busy again
+   that would be. */
+static void run_resume(struct run *run, struct arrivals *arrivals, size_t at)
+{
+    unsigned drawn;
+
+    servers_reset(&run->servers, NULL, 0);
+    arrivals_services(arrivals, at, &run->random, &drawn);
+    run->draws = drawn > 0 ? DRAWS - drawn : 0;
+    if (drawn > 0)
+        run->word = random_next(&run->random) >> 16 * drawn;
 }
 
 static void run_begin(struct run *run, struct arrivals *arrivals,
-                      const struct arrivals_setup *setup, const struct arrivals_chunk *chunk)
+                      const struct arrivals_chunk *chunk)
 {
+    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
     size_t busy;
     const uint64_t *left = arrivals_before(arrivals, chunk->segment, &busy);
 
@@ -152,27 +194,48 @@ static int64_t overdue(const struct run *run, enum demand_class class, uint64_t 
     return (int64_t)(low - line->first);
 }
 
+/* To the end of the chunk, or with the last until all have started. */
+static void run_chunk(struct run *run, const struct arrivals_chunk *chunk)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        line_append(&run->lines[class], chunk->at[class], chunk->count[class]);
+    run_until(run, chunk->is_last ? UINT64_MAX : chunk->end);
+}
+
+/* Whether a class has, or will have, more violations than allowed. */
+static bool is_lost(const struct run *run, const struct arrivals_chunk *chunk,
+                    const int64_t *allowed)
+{
+    for (int class = 0; allowed && class < DEMAND_CLASSES; class ++)
+        if (run->violations[class] + overdue(run, (enum demand_class) class, chunk->end) >
+            allowed[class])
+            return true;
+    return false;
+}
+
 /* Runs one segment, or until a class has more violations than allowed (NULL: no such end). */
 static bool run_segment(struct run *run, struct arrivals *arrivals, size_t segment,
-                        const int64_t *allowed)
+                        const struct calm *calm, const int64_t *allowed)
 {
-    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
     const struct arrivals_chunk *chunk;
+    bool rests = false;
     size_t at = arrivals_first_chunk(arrivals, segment);
 
     do {
-        chunk = arrivals_chunk(arrivals, at++);
+        bool rested = rests;
+
+        rests = calm && !anyone_waits(run) && calm_at(calm, arrivals, at, (int)run->servers.count);
+        chunk = rests ? arrivals_outline(arrivals, at) : arrivals_chunk(arrivals, at);
+        at++;
+        if (rests)
+            continue;
         if (chunk->is_first)
-            run_begin(run, arrivals, setup, chunk);
-        for (int class = 0; class < DEMAND_CLASSES; class ++)
-            line_append(&run->lines[class], chunk->at[class], chunk->count[class]);
-        run_until(run, chunk->end);
-        for (int class = 0; allowed && class < DEMAND_CLASSES; class ++)
-            if (run->violations[class] + overdue(run, (enum demand_class) class, chunk->end) >
-                allowed[class])
-                return false;
-        if (chunk->is_last)
-            run_until(run, UINT64_MAX);
+            run_begin(run, arrivals, chunk);
+        else if (rested)
+            run_resume(run, arrivals, at - 1);
+        run_chunk(run, chunk);
+        if (is_lost(run, chunk, allowed))
+            return false;
     } while (!chunk->is_last);
     return true;
 }
@@ -189,7 +252,7 @@ static void run_ready(struct run *run, const struct arrivals *arrivals, int serv
 static bool run_all(struct run *run, struct arrivals *arrivals, const int64_t *allowed)
 {
     for (size_t i = 0; i < arrivals_setup_of(arrivals)->segments->list.count; i++)
-        if (!run_segment(run, arrivals, i, allowed))
+        if (!run_segment(run, arrivals, i, NULL, allowed))
             return false;
     return true;
 }
@@ -197,10 +260,9 @@ static bool run_all(struct run *run, struct arrivals *arrivals, const int64_t *a
 static void run_clear(struct run *run)
 {
     servers_clear(&run->servers);
-    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
         mem_free(run->lines[class].arrived);
-        mem_free(run->waits[class]);
-    }
+    waits_clear(&run->waits);
 }
 
 /* Whether a key can hold the time at which the last request would end. */
@@ -259,14 +321,14 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
 }
 
 bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  size_t segment, int64_t violations[DEMAND_CLASSES])
+                  const struct calm *calm, size_t segment, int64_t violations[DEMAND_CLASSES])
 {
     struct trial trial = { 0 };
     bool is_within = trial_init(&trial, arrivals, servers, target);
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         trial.run.violations[class] = violations[class];
-    is_within = is_within && run_segment(&trial.run, arrivals, segment, trial.allowed) &&
+    is_within = is_within && run_segment(&trial.run, arrivals, segment, calm, trial.allowed) &&
                 trial_passes(&trial);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         violations[class] = trial.run.violations[class];
@@ -274,141 +336,95 @@ bool replay_count(struct arrivals *arrivals, int servers, const struct replay_ta
     return is_within;
 }
 
-/* Hoare's selection: afterwards values[rank] is in its sorted place. */
-static uint64_t select_rank(uint64_t *values, int64_t count, int64_t rank)
+/* The answer, with one server fewer and one more beside it. */
+struct around {
+    struct trial middle;
+    struct trial sides[SIDES];
+    bool rests[SIDES];
+};
+
+/* Goes on from where another is; of more servers than it has, those are left out that are free
+   first. */
+static void run_follow(struct run *run, const struct run *other)
 {
-    int64_t low = 0;
-    int64_t high = count - 1;
+    servers_follow(&run->servers, &other->servers);
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        const struct line *line = &other->lines[class];
 
-    while (low < high) {
-        uint64_t pivot = values[low + (high - low) / 2];
-        int64_t i = low;
-        int64_t j = high;
-
-        while (i <= j) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i > j)
-                break;
-
-            uint64_t value = values[i];
-
-            values[i++] = values[j];
-            values[j--] = value;
-        }
-        if (rank > j && rank < i)
-            break;
-        if (rank <= j)
-            high = j;
-        else
-            low = i;
+        line_append(&run->lines[class], line->arrived + line->first, line->end - line->first);
     }
-    return values[rank];
+    run->random = other->random;
+    run->word = other->word;
+    run->draws = other->draws;
 }
 
-uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile)
+/* A side follows the middle one into what is not calm, and rests when it has brought all its
+   requests to an end of it. */
+static void side_chunk(struct around *around, int side, struct arrivals *arrivals, size_t at,
+                       const struct calm *calm)
 {
-    if (count == 0)
-        return 0;
+    struct run *run = &around->sides[side].run;
+    const struct arrivals_chunk *chunk = arrivals_outline(arrivals, at);
+    bool rested = around->rests[side];
 
-    int64_t rank = (int64_t)count - replay_allowed((int64_t)count, percentile);
-
-    return select_rank(waits, (int64_t)count, rank > 0 ? rank - 1 : 0);
+    around->rests[side] = !anyone_waits(run) &&
+                          calm_at(calm, arrivals, at, (int)run->servers.count);
+    if (around->rests[side])
+        return;
+    if (chunk->is_first)
+        run_begin(run, arrivals, chunk);
+    else if (rested)
+        run_follow(run, &around->middle.run);
+    run_chunk(run, arrivals_chunk(arrivals, at));
 }
 
-static double seconds_at(uint64_t *waits, size_t count, double percentile)
+static void around_segment(struct around *around, struct arrivals *arrivals, size_t segment,
+                           const struct calm *calm)
 {
-    return (double)replay_quantile(waits, count, percentile) / TICKS_PER_SECOND;
+    const struct arrivals_chunk *chunk;
+    size_t at = arrivals_first_chunk(arrivals, segment);
+
+    do {
+        for (int side = 0; side < SIDES; side++)
+            if (around->sides[side].run.servers.count > 0)
+                side_chunk(around, side, arrivals, at, calm);
+        chunk = arrivals_chunk(arrivals, at++);
+        if (chunk->is_first)
+            run_begin(&around->middle.run, arrivals, chunk);
+        run_chunk(&around->middle.run, chunk);
+    } while (!chunk->is_last);
 }
 
-static struct replay_class class_result(struct run *run, enum demand_class class, double percentile)
+/* Where there are two classes only the low one proves it (replay.h). */
+static bool fewer_fails(const struct around *around, const struct arrivals *arrivals)
 {
-    uint64_t *waits = run->waits[class];
-    size_t count = run->started[class];
-    struct replay_class result = { .count = (int64_t)count, .violations = run->violations[class] };
-    double sum = 0;
-    uint64_t longest = 0;
+    const struct trial *fewer = &around->sides[0];
+    int class = arrivals_total(arrivals, DEMAND_LOW) > 0 ? DEMAND_LOW : DEMAND_HIGH;
 
-    for (size_t i = 0; i < count; i++) {
-        sum += (double)waits[i];
-        longest = waits[i] > longest ? waits[i] : longest;
-    }
-    result.mean_s = count == 0 ? 0 : sum / TICKS_PER_SECOND / (double)count;
-    result.max_s = (double)longest / TICKS_PER_SECOND;
-    result.p50_s = seconds_at(waits, count, 50);
-    result.p90_s = seconds_at(waits, count, 90);
-    result.p98_s = seconds_at(waits, count, 98);
-    result.p99_s = seconds_at(waits, count, 99);
-    result.quantile_s = seconds_at(waits, count, percentile);
-    return result;
+    return fewer->run.violations[class] > fewer->allowed[class];
 }
 
-static size_t day_arrivals(const struct arrivals *arrivals, const struct segment_list *day,
-                           enum demand_class class)
+void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                   const struct calm *calm, struct replay_around *ret)
 {
-    struct random random;
-    size_t count = 0;
+    struct around around = { 0 };
+    struct run *middle = &around.middle.run;
 
-    for (size_t i = 0; i < day->list.count; i++)
-        for (size_t at = 0; at < day->list.items[i].count; at++)
-            count += arrivals_of_step(arrivals, day->list.items[i].first + at, class, &random);
-    return count;
-}
-
-/* Within a class the waits lie in the order of arrival, and so day by day.  They are reordered
-   within each day first, and within all then. */
-static struct replay_waits quantiles_of(struct run *run, const struct arrivals *arrivals,
-                                        double percentile)
-{
-    const struct segment_list *segments = arrivals_setup_of(arrivals)->segments;
-    struct replay_waits result = { .day_s = -1 };
-    size_t begin[DEMAND_CLASSES] = { 0 };
-
-    for (size_t i = 0; i < segments_day_count(segments); i++) {
-        owned(segments) struct segment_list day = { 0 };
-
-        segments_of_day(segments, i, &day);
-        for (int class = 0; class < DEMAND_CLASSES; class ++) {
-            size_t count = day_arrivals(arrivals, &day, (enum demand_class) class);
-            double wait_s = seconds_at(run->waits[class] + begin[class], count, percentile);
-
-            begin[class] += count;
-            result.day_wait_s[class] = fmax(result.day_wait_s[class], wait_s);
-            if (day.list.count > 0 && wait_s > result.day_s) {
-                result.day_s = wait_s;
-                result.day = segments->days.count > 0 ? segments->days.items[i]
-                                                      : day.list.items[0].first;
-            }
-        }
-    }
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        result.wait_s[class] = seconds_at(run->waits[class], run->started[class], percentile);
-    return result;
-}
-
-static void keep_waits(struct run *run, const struct arrivals *arrivals)
-{
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        run->waits[class] = mem_new_array(
-            (size_t)arrivals_total(arrivals, (enum demand_class) class) + 1, sizeof(uint64_t));
-}
-
-bool replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  struct replay_waits *ret_waits)
-{
-    struct trial trial = { 0 };
-
-    keep_waits(&trial.run, arrivals);
-
-    bool passes = trial_init(&trial, arrivals, servers, target) &&
-                  run_all(&trial.run, arrivals, trial.allowed) && trial_passes(&trial);
-
-    if (passes)
-        *ret_waits = quantiles_of(&trial.run, arrivals, target->percentile);
-    run_clear(&trial.run);
-    return passes;
+    *ret = (struct replay_around){ 0 };
+    if (!trial_init(&around.middle, arrivals, servers, target))
+        return;
+    (void)trial_init(&around.sides[0], arrivals, servers - 1, target);
+    (void)trial_init(&around.sides[1], arrivals, servers + 1, target);
+    waits_init(&middle->waits, arrivals);
+    for (size_t i = 0; i < arrivals_setup_of(arrivals)->segments->list.count; i++)
+        around_segment(&around, arrivals, i, calm);
+    ret->passes = trial_passes(&around.middle);
+    ret->fewer_fails = fewer_fails(&around, arrivals);
+    ret->more_passes = trial_passes(&around.sides[1]);
+    ret->waits = waits_quantiles(&middle->waits, arrivals, target->percentile);
+    run_clear(middle);
+    for (int side = 0; side < SIDES; side++)
+        run_clear(&around.sides[side].run);
 }
 
 int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
@@ -424,13 +440,15 @@ int replay_report(struct arrivals *arrivals, int servers, const struct replay_ta
         return error_set(err, ERROR_INVALID,
                          "queue %s: %d servers would need centuries for these requests", queue,
                          servers);
-    keep_waits(&run, arrivals);
+    waits_init(&run.waits, arrivals);
     run_ready(&run, arrivals, servers);
     (void)run_all(&run, arrivals, NULL);
-    ret_result->waits = quantiles_of(&run, arrivals, target->percentile);
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        ret_result->classes[class] = class_result(&run, (enum demand_class) class,
-                                                  target->percentile);
+    ret_result->waits = waits_quantiles(&run.waits, arrivals, target->percentile);
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        ret_result->classes[class] = waits_class(&run.waits, (enum demand_class) class,
+                                                 target->percentile);
+        ret_result->classes[class].violations = run.violations[class];
+    }
     run_clear(&run);
     return 0;
 }

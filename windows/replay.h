@@ -57,15 +57,25 @@ uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile);
 bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
                    double *ret_used);
 
-/* Adds the violations of one segment, or of its beginning when these go beyond what is allowed on
-   the whole; false when they do. */
-bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  size_t segment, int64_t violations[DEMAND_CLASSES]);
+struct calm;
 
-/* The verdict on the whole and, where it is met, the waits at the percentile.  Costs eight bytes a
-   request. */
-bool replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  struct replay_waits *ret_waits);
+/* Adds the violations of one segment, or of its beginning when these go beyond what is allowed on
+   the whole; false when they do.  What `calm` (may be NULL) says is left out. */
+bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  const struct calm *calm, size_t segment, int64_t violations[DEMAND_CLASSES]);
+
+struct replay_around {
+    bool passes;
+    bool fewer_fails; /* with one server fewer */
+    bool more_passes; /* with one more */
+    struct replay_waits waits;
+};
+
+/* A number of servers in full, and its neighbours where it is not calm, each beginning there as
+   the number itself is then.  One fewer would begin no better off: it fails at least as much (the
+   low class; of the high one alone that is not certain, and not said). */
+void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                   const struct calm *calm, struct replay_around *ret);
 
 /* All figures, at the cost of eight bytes a request.  ERROR_INVALID for more than 2^28 requests,
    and when the backlog would outlast 64-bit time. */

@@ -15,6 +15,8 @@
 
 enum { KEPT_BYTES = 64 << 20, SURVEY = 8, FIRST_BELOW = 32 };
 
+static const double nearly = 0.75;
+
 struct lane { /* a seed, of what has to meet the target by itself */
     const struct search_setup *setup;
     int seed;
@@ -79,6 +81,15 @@ static void set_limits(struct lane *lane)
     }
 }
 
+static double used_of(const struct lane *lane, const int64_t violations[DEMAND_CLASSES])
+{
+    double used = 0;
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        used = fmax(used, (double)violations[class] / (double)(lane->allowed[class] + 1));
+    return used;
+}
+
 /* Runs the wheel as far as `times` the limit; true when it got to the end within it. */
 static bool lane_run(struct lanes *lanes, struct lane *lane, int servers, int times,
                      int64_t violations[DEMAND_CLASSES])
@@ -89,10 +100,7 @@ static bool lane_run(struct lanes *lanes, struct lane *lane, int servers, int ti
         limits.violations[class] *= times;
     (void)wheel_run(lane_wheel(lanes, lane), servers, &limits, violations);
     lane->used_at = servers;
-    lane->used = 0;
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        lane->used = fmax(lane->used,
-                          (double)violations[class] / (double)(lane->allowed[class] + 1));
+    lane->used = used_of(lane, violations);
     return violations[DEMAND_HIGH] <= lane->lost.violations[DEMAND_HIGH] &&
            violations[DEMAND_LOW] <= lane->lost.violations[DEMAND_LOW];
 }
@@ -110,7 +118,8 @@ static bool lane_passes_exactly(struct lanes *lanes, struct lane *lane, int serv
         size_t segment = wheel_worst(wheel, i, here);
         bool is_sure = true;
 
-        if (!replay_count(lane->arrivals, servers, &lane->setup->target, segment, known))
+        if (!replay_count(lane->arrivals, servers, &lane->setup->target,
+                          rest ? &lanes->times->calm : NULL, segment, known))
             return false;
         for (int class = 0; rest && class < DEMAND_CLASSES; class ++) {
             int64_t allowed = lane->allowed[class];
@@ -229,67 +238,72 @@ static int answer_of_all(struct lanes *lanes, int servers, int *ret_failing, str
     return servers;
 }
 
-static int worst_lane(struct lanes *lanes, int servers)
-{
-    int worst = -1;
-
-    for (int i = 0; i < lanes->count; i++) {
-        struct lane *lane = &lanes->items[i];
-        int64_t violations[DEMAND_CLASSES];
-
-        /* who passed with fewer was not asked again; who searched asked about others since */
-        if (lane->used_at > servers || (lane->used_at < servers && lane->used >= 1))
-            (void)lane_run(lanes, lane, servers, 1, violations);
-        if (lane->used_at == servers && (worst < 0 || lane->used > lanes->items[worst].used))
-            worst = i;
-    }
-    return worst;
-}
-
-/* With one server more: exactly, where the wheel saw anyone wait too long without it. */
-static bool next_passes(struct lanes *lanes, struct lane *lane, int servers)
+/* Exactly; more than 1 where the answer fails. */
+static double used_exactly(struct lanes *lanes, struct lane *lane, int servers)
 {
     int64_t known[DEMAND_CLASSES] = { 0 };
-    int64_t here[DEMAND_CLASSES];
 
-    (void)lane_run(lanes, lane, servers, 1, here);
-    for (size_t i = 0; i < lane->setup->segments->list.count; i++) {
-        size_t segment = wheel_worst(lane->wheel, i, here);
-
-        if (here[DEMAND_HIGH] + here[DEMAND_LOW] == 0)
+    for (size_t i = 0; i < lane->setup->segments->list.count; i++)
+        if (!replay_count(lane->arrivals, servers, &lane->setup->target, &lanes->times->calm, i,
+                          known))
             break;
-        if (!replay_count(lane->arrivals, servers + 1, &lane->setup->target, segment, known))
-            return false;
-    }
-    return true;
+    if (lanes->days->count > 1)
+        arrivals_drop(lane->arrivals);
+    return used_of(lane, known);
 }
 
-/* Exactly, under the worst seed; where all days are one, that tells the waits. */
-static bool answer_passes(struct lanes *lanes, struct lane *worst, int servers,
-                          struct replay_waits *waits)
+static int most_used(const struct lanes *lanes)
 {
-    if (worst->setup->segments == lanes->days->whole.segments)
-        return replay_waits(worst->arrivals, servers, &worst->setup->target, waits);
-    return replay_passes(worst->arrivals, servers, &worst->setup->target, NULL);
+    int most = 0;
+
+    for (int i = 1; i < lanes->count; i++)
+        most = lanes->items[i].used > lanes->items[most].used ? i : most;
+    return most;
+}
+
+/* Who has most violations with the answer, the first of equals.  Where by the wheel others come
+   near to who has most, all of these are counted. */
+static int worst_lane(struct lanes *lanes, int servers)
+{
+    int near = 0;
+
+    for (int i = 0; i < lanes->count; i++) {
+        int64_t violations[DEMAND_CLASSES];
+
+        if (lanes->items[i].used_at != servers)
+            (void)lane_run(lanes, &lanes->items[i], servers, 1, violations);
+    }
+
+    double least = nearly * lanes->items[most_used(lanes)].used;
+
+    for (int i = 0; i < lanes->count; i++)
+        near += lanes->items[i].used >= least;
+    for (int i = 0; near > 1 && i < lanes->count; i++) {
+        struct lane *lane = &lanes->items[i];
+
+        lane->used = lane->used < least ? 0 : used_exactly(lanes, lane, servers);
+    }
+    return most_used(lanes);
 }
 
 /* The answer by the exact replay, under the worst seed: it passes, one more passes (which only two
-   classes can doubt), one less fails, under that seed or the one that raised the answer. */
+   classes can doubt), one less fails, under that seed or the one that raised the answer.  Where all
+   days are one, that tells the waits. */
 static bool is_confirmed(struct lanes *lanes, int servers, int worst, int *failing,
                          struct replay_waits *waits)
 {
     struct lane *lane = &lanes->items[worst];
+    struct replay_around around;
 
-    if (!answer_passes(lanes, lane, servers, waits))
+    replay_around(lane->arrivals, servers, &lane->setup->target, &lanes->times->calm, &around);
+    if (!around.passes || !(lane->is_single || around.more_passes))
         return false;
-    if (!lane->is_single && !next_passes(lanes, lane, servers))
-        return false;
-    if (servers == 1) {
-        *failing = -1;
+    if (lane->setup->segments == lanes->days->whole.segments)
+        *waits = around.waits;
+    if (servers == 1 || around.fewer_fails) {
+        *failing = servers == 1 ? -1 : worst;
         return true;
     }
-    if (worst == *failing || !lane_passes(lanes, lane, servers - 1, 1))
-        *failing = worst;
     return !lane_passes_exactly(lanes, &lanes->items[*failing], servers - 1, NULL);
 }
 
@@ -307,7 +321,7 @@ static int search_lanes(struct lanes *lanes, struct search_result *ret_result,
 
     int worst = worst_lane(lanes, answer);
 
-    if (worst < 0 || !is_confirmed(lanes, answer, worst, &failing, &waits))
+    if (lanes->items[worst].used > 1 || !is_confirmed(lanes, answer, worst, &failing, &waits))
         return 0;
     ret_result->servers = answer;
     ret_result->worst_seed = lanes->items[worst].seed;

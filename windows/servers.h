@@ -33,6 +33,17 @@ static inline void servers_clear(struct servers *servers)
     mem_free(servers->keys);
 }
 
+/* All matches, from the leaves up. */
+static inline void servers_play(struct servers *servers)
+{
+    for (size_t i = servers->leaves - 1; i > 0; i--) {
+        uint64_t left = servers->keys[2 * i];
+        uint64_t right = servers->keys[2 * i + 1];
+
+        servers->keys[i] = left < right ? left : right;
+    }
+}
+
 /* The first `busy` servers become free at these times, the others are free. */
 static inline void servers_reset(struct servers *servers, const uint64_t *free_at, size_t busy)
 {
@@ -42,12 +53,7 @@ static inline void servers_reset(struct servers *servers, const uint64_t *free_a
         servers->keys[servers->leaves + i] = i < servers->count ? time << servers->bits | i
                                                                 : UINT64_MAX;
     }
-    for (size_t i = servers->leaves - 1; i > 0; i--) {
-        uint64_t left = servers->keys[2 * i];
-        uint64_t right = servers->keys[2 * i + 1];
-
-        servers->keys[i] = left < right ? left : right;
-    }
+    servers_play(servers);
 }
 
 /* The key at the root: who is free first, and when.  Whoever occupies servers in a row keeps it at
@@ -62,20 +68,45 @@ static inline uint64_t servers_free_at(const struct servers *servers, uint64_t f
     return first >> servers->bits;
 }
 
-/* The server `first` is busy until `until`.  Returns the new first. */
+/* As the others are; where these are one more, without the one that is free first. */
+static inline void servers_follow(struct servers *servers, const struct servers *others)
+{
+    size_t first = servers_first(others) & (others->leaves - 1);
+    size_t at = 0;
+
+    for (size_t i = 0; i < servers->leaves; i++)
+        servers->keys[servers->leaves + i] = i < servers->count ? i : UINT64_MAX;
+    for (size_t i = 0; i < others->count; i++)
+        if (i != first || servers->count >= others->count) {
+            servers->keys[servers->leaves + at] =
+                servers_free_at(others, others->keys[others->leaves + i]) << servers->bits | at;
+            at++;
+        }
+    servers_play(servers);
+}
+
+/* The server `first` is busy until `until`.  Returns the new first.  The earlier of two keys is
+   known two steps after they are: so that the next start need not wait for all levels one by one,
+   the upper ones find the earliest of the other halves while the lower ones find theirs. */
 static inline uint64_t servers_occupy(struct servers *servers, uint64_t first, uint64_t until)
 {
     size_t number = first & (servers->leaves - 1);
     size_t at = servers->leaves + number;
     uint64_t key = until << servers->bits | number;
+    uint64_t rest = UINT64_MAX;
+    uint64_t low = key;
 
     servers->keys[at] = key;
-    while (at > 1) {
+    for (unsigned level = 0; level < servers->bits; level++) {
         uint64_t other = servers->keys[at ^ 1];
 
+        if (level < servers->bits / 2)
+            low = low < other ? low : other;
+        else
+            rest = rest < other ? rest : other;
         key = key < other ? key : other;
         at >>= 1;
         servers->keys[at] = key;
     }
-    return key;
+    return low < rest ? low : rest;
 }

@@ -143,6 +143,7 @@ struct service_time *service_time_shaped(const struct service_shape *shape)
         ticks = ticks < 0 ? 0 : ticks;
         given += ticks;
         service->ticks[i] = (uint64_t)ticks;
+        service->longest = ticks > (double)service->longest ? service->ticks[i] : service->longest;
     }
     mem_free(times);
     return service;

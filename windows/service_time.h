@@ -16,6 +16,7 @@ enum { SERVICE_TIMES = 1 << 16, TICKS_PER_SECOND = 1000 * 1000, TICKS_PER_MS = 1
 
 struct service_time {
     uint64_t ticks[SERVICE_TIMES];
+    uint64_t longest; /* of these */
     double mean_s;
     double cv;
 };

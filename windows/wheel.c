@@ -10,28 +10,13 @@
 #include "base/random.h"
 
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 enum {
-    LIMIT_TICKS_MIN = 16, /* of a target */
-    SERVICE_TICKS_MIN = 6,
-    RING_MAX = 1 << 15,
-    TICK_ARRIVALS_MAX = 1 << 14, /* the mean; the count of a tick has 16 bits */
-    BLOCK_TICKS = 256,           /* between two looks at the limits */
-    SERVICES = 512,              /* drawn at a time */
-    STARTS = 4,                  /* in one go */
+    BLOCK_TICKS = 256, /* between two looks at the limits */
+    SERVICES = 512,    /* drawn at a time */
+    STARTS = 4,        /* in one go */
     FRACTION_BITS = 16,
-};
-
-/* Below this a tick costs more than the arrivals in it. */
-static const double arrivals_per_tick_min = 0.7;
-
-struct wheel_times {
-    double tick;  /* in ticks of the exact replay */
-    size_t limit; /* a wait of more than so many is too long */
-    size_t ring;  /* a power of two, above the longest service */
-    uint16_t service[SERVICE_TIMES];
 };
 
 /* How many arrived. */
@@ -39,11 +24,23 @@ struct tick {
     uint16_t count[DEMAND_CLASSES];
 };
 
+static inline uint32_t arrivals_in(struct tick tick)
+{
+    return (uint32_t)tick.count[DEMAND_HIGH] + tick.count[DEMAND_LOW];
+}
+
+struct part {        /* a chunk of arrivals */
+    size_t begin;    /* the tick in which it begins */
+    uint32_t head;   /* its own arrivals in that tick */
+    bool is_counted; /* its arrivals are in the ticks */
+};
+
 struct stretch {        /* a segment */
     struct tick *ticks; /* `limit` empty ones before the first; NULL until it is run */
     size_t count;
-    size_t first; /* step of the series */
-    size_t steps;
+    size_t chunk; /* the first */
+    struct part *parts;
+    size_t part_count;
     int quiet_at; /* the fewest servers with which nobody was seen to wait too long */
     int64_t violations[DEMAND_CLASSES]; /* when it was last run */
 };
@@ -56,81 +53,6 @@ struct wheel {
     size_t *order; /* in which they are run: the worst first */
     uint32_t *ring;
 };
-
-/* What rounding takes from one entry the next gives back, as when exact times are cut to ticks. */
-static bool fill_services(struct wheel_times *times, const struct service_time *service)
-{
-    double due = 0;
-    double given = 0;
-    double longest = 0;
-
-    for (int i = 0; i < SERVICE_TIMES; i++) {
-        due += (double)service->ticks[i] / times->tick;
-
-        double ticks = floor(due - given + 0.5);
-
-        ticks = ticks < 0 ? 0 : ticks;
-        given += ticks;
-        longest = fmax(longest, ticks);
-        if (ticks >= RING_MAX)
-            return false;
-        times->service[i] = (uint16_t)ticks;
-    }
-    for (times->ring = BLOCK_TICKS; (double)times->ring < longest + 2; times->ring *= 2)
-        ;
-    return true;
-}
-
-/* Arrivals of the known steps, on average and in the busiest one. */
-static void step_rates(struct arrivals *arrivals, double *ret_mean, double *ret_most)
-{
-    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
-    double steps = 0;
-
-    *ret_most = 0;
-    for (size_t i = 0; i < setup->segments->list.count; i++) {
-        const struct segment *segment = &setup->segments->list.items[i];
-
-        for (size_t step = segment->first; step < segment->first + segment->count; step++)
-            *ret_most = fmax(*ret_most, demand_at(setup->series, DEMAND_HIGH, step) +
-                                            (double)demand_at(setup->series, DEMAND_LOW, step));
-        steps += (double)segment->count;
-    }
-    *ret_most *= setup->scale;
-    *ret_mean = ((double)arrivals_total(arrivals, DEMAND_HIGH) +
-                 (double)arrivals_total(arrivals, DEMAND_LOW)) /
-                steps;
-}
-
-struct wheel_times *wheel_times_new(struct arrivals *arrivals, const struct replay_target *target)
-{
-    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
-    double target_ticks = (double)target->wait_ms * TICKS_PER_MS;
-    double step_ticks = (double)setup->series->step_ms * TICKS_PER_MS;
-    double most_ticks = fmin(target_ticks / LIMIT_TICKS_MIN,
-                             setup->service->mean_s * TICKS_PER_SECOND / SERVICE_TICKS_MIN);
-    double mean;
-    double most;
-
-    step_rates(arrivals, &mean, &most);
-    if (target->wait_ms == 0 || most == 0)
-        return NULL;
-    most_ticks = fmin(most_ticks, TICK_ARRIVALS_MAX * step_ticks / most);
-    if (mean * most_ticks / step_ticks < arrivals_per_tick_min ||
-        most_ticks * RING_MAX < step_ticks)
-        return NULL;
-
-    owned(wheel_times) struct wheel_times *times = mem_new(sizeof *times);
-
-    times->limit = (size_t)ceil(target_ticks / most_ticks);
-    times->tick = target_ticks / ((double)times->limit + 0.5);
-    return fill_services(times, setup->service) ? steal(&times) : NULL;
-}
-
-void wheel_times_free(struct wheel_times *times)
-{
-    mem_free(times);
-}
 
 /* Ticks of a step, with FRACTION_BITS of its fraction. */
 static uint64_t fixed_step(const struct wheel *wheel)
@@ -156,38 +78,65 @@ static void count_step(const struct wheel *wheel, size_t step, enum demand_class
     }
 }
 
-static void count_stretch(const struct wheel *wheel, struct stretch *stretch)
+static void count_part(const struct wheel *wheel, struct stretch *stretch, size_t at)
 {
+    struct part *part = &stretch->parts[at];
+    const struct arrivals_chunk *first = arrivals_outline(wheel->arrivals, stretch->chunk);
+    const struct arrivals_chunk *chunk = arrivals_outline(wheel->arrivals, stretch->chunk + at);
     size_t limit = wheel->times->limit;
     uint64_t fixed = fixed_step(wheel);
 
-    stretch->ticks = mem_new_array(stretch->count + limit, sizeof *stretch->ticks);
-    for (size_t i = 0; i < stretch->steps; i++)
+    if (part->is_counted)
+        return;
+    part->is_counted = true;
+    if (!stretch->ticks)
+        stretch->ticks = mem_new_array(stretch->count + limit, sizeof *stretch->ticks);
+
+    struct tick *begin = &stretch->ticks[limit + part->begin];
+    uint32_t others = arrivals_in(*begin);
+
+    for (size_t i = chunk->first; i < chunk->first + chunk->steps; i++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
-            count_step(wheel, stretch->first + i, (enum demand_class) class, i * fixed,
+            count_step(wheel, i, (enum demand_class) class, (i - first->first) * fixed,
                        stretch->ticks + limit);
+    part->head = arrivals_in(*begin) - others;
+}
+
+static void init_stretch(const struct wheel *wheel, size_t segment, struct stretch *stretch)
+{
+    uint64_t fixed = fixed_step(wheel);
+    size_t steps = arrivals_setup_of(wheel->arrivals)->segments->list.items[segment].count;
+    size_t first = arrivals_first_chunk(wheel->arrivals, segment);
+    size_t begin = 0;
+    size_t at = first;
+
+    while (!arrivals_outline(wheel->arrivals, at)->is_last)
+        at++;
+    *stretch = (struct stretch){
+        .count = (size_t)((steps * fixed) >> FRACTION_BITS) + 1,
+        .chunk = first,
+        .parts = mem_new_array(at + 1 - first, sizeof *stretch->parts),
+        .part_count = at + 1 - first,
+        .quiet_at = INT_MAX,
+    };
+    for (size_t i = 0; i < stretch->part_count; i++) {
+        stretch->parts[i].begin = (size_t)((begin * fixed) >> FRACTION_BITS);
+        begin += arrivals_outline(wheel->arrivals, first + i)->steps;
+    }
 }
 
 struct wheel *wheel_new(struct arrivals *arrivals, const struct wheel_times *times)
 {
-    const struct segment_list *segments = arrivals_setup_of(arrivals)->segments;
     struct wheel *wheel = mem_new(sizeof *wheel);
 
     wheel->arrivals = arrivals;
     wheel->times = times;
-    wheel->stretch_count = segments->list.count;
+    wheel->stretch_count = arrivals_setup_of(arrivals)->segments->list.count;
     wheel->stretches = mem_new_array(wheel->stretch_count, sizeof *wheel->stretches);
     wheel->ring = mem_new_array(times->ring, sizeof *wheel->ring);
     wheel->order = mem_new_array(wheel->stretch_count, sizeof *wheel->order);
     for (size_t i = 0; i < wheel->stretch_count; i++) {
-        const struct segment *segment = &segments->list.items[i];
-
-        wheel->stretches[i] = (struct stretch){
-            .first = segment->first,
-            .steps = segment->count,
-            .count = (size_t)((segment->count * fixed_step(wheel)) >> FRACTION_BITS) + 1,
-            .quiet_at = INT_MAX,
-        };
+        init_stretch(wheel, i, &wheel->stretches[i]);
         wheel->order[i] = i;
     }
     return wheel;
@@ -197,8 +146,10 @@ void wheel_free(struct wheel *wheel)
 {
     if (!wheel)
         return;
-    for (size_t i = 0; i < wheel->stretch_count; i++)
+    for (size_t i = 0; i < wheel->stretch_count; i++) {
         mem_free(wheel->stretches[i].ticks);
+        mem_free(wheel->stretches[i].parts);
+    }
     mem_free(wheel->stretches);
     mem_free(wheel->order);
     mem_free(wheel->ring);
@@ -305,57 +256,122 @@ static inline struct turn one_tick(struct turn turn, uint32_t *ring, size_t mask
     return turn;
 }
 
+static uint32_t arrivals_waiting(const struct turn *turn)
+{
+    return turn->waiting[DEMAND_HIGH] + turn->waiting[DEMAND_LOW];
+}
+
 static bool within(const struct turn *turn, const struct wheel_limits *limits)
 {
     return turn->violations[DEMAND_HIGH] <= limits->violations[DEMAND_HIGH] &&
            turn->violations[DEMAND_LOW] <= limits->violations[DEMAND_LOW];
 }
 
-/* Adds to the violations.  False when a limit was passed. */
-static bool run_stretch(struct wheel *wheel, const struct stretch *stretch, struct supply *supply,
-                        struct turn *ret_turn, const struct wheel_limits *limits)
+/* Until tick `end`, or until a limit was passed. */
+static struct turn run_ticks(const struct wheel *wheel, const struct stretch *stretch,
+                             struct supply *supply, struct turn turn, size_t end,
+                             const struct wheel_limits *limits)
 {
-    struct turn turn = *ret_turn;
     size_t limit = wheel->times->limit;
     size_t mask = wheel->times->ring - 1;
     uint32_t *ring = wheel->ring;
 
-    while (turn.now < stretch->count && within(&turn, limits)) {
-        size_t end = turn.now + BLOCK_TICKS < stretch->count ? turn.now + BLOCK_TICKS
-                                                             : stretch->count;
+    while (turn.now < end && within(&turn, limits)) {
+        size_t stop = turn.now + BLOCK_TICKS < end ? turn.now + BLOCK_TICKS : end;
 
-        while (turn.now < end)
+        while (turn.now < stop)
             turn = one_tick(turn, ring, mask, supply, stretch->ticks[turn.now + limit],
                             stretch->ticks[turn.now]);
     }
-    while (turn.waiting[DEMAND_HIGH] + turn.waiting[DEMAND_LOW] > 0 && within(&turn, limits)) {
-        struct tick past = { { 0 } };
-
-        if (turn.now < stretch->count + limit)
-            past = stretch->ticks[turn.now];
-        turn = one_tick(turn, ring, mask, supply, (struct tick){ { 0 } }, past);
-    }
-    *ret_turn = turn;
-    return within(&turn, limits);
+    return turn;
 }
 
-static void begin_stretch(struct wheel *wheel, size_t at, int servers, struct supply *supply,
+/* Nobody comes any more, and all who wait start. */
+static struct turn drain(const struct wheel *wheel, const struct stretch *stretch,
+                         struct supply *supply, struct turn turn, const struct wheel_limits *limits)
+{
+    while (arrivals_waiting(&turn) > 0 && within(&turn, limits)) {
+        struct tick past = { { 0 } };
+
+        if (turn.now < stretch->count + wheel->times->limit)
+            past = stretch->ticks[turn.now];
+        turn = one_tick(turn, wheel->ring, wheel->times->ring - 1, supply, (struct tick){ { 0 } },
+                        past);
+    }
+    return turn;
+}
+
+/* As the window before it left the servers. */
+static void begin_stretch(const struct wheel *wheel, size_t at, int servers, struct supply *supply,
                           struct turn *turn)
 {
-    const struct arrivals_setup *setup = arrivals_setup_of(wheel->arrivals);
     size_t busy;
     const uint64_t *left = arrivals_before(wheel->arrivals, at, &busy);
+    unsigned drawn;
 
     busy = busy < (size_t)servers ? busy : (size_t)servers;
     memset(wheel->ring, 0, wheel->times->ring * sizeof *wheel->ring);
     for (size_t i = 0; i < busy; i++)
         wheel->ring[(size_t)((double)left[i] / wheel->times->tick)]++;
-    random_seed(&supply->random, arrivals_service_seed(setup, wheel->stretches[at].first));
+    arrivals_services(wheel->arrivals, wheel->stretches[at].chunk, &supply->random, &drawn);
     turn->used = SERVICES + STARTS;
     turn->now = 0;
     turn->free = (uint32_t)((size_t)servers - busy);
-    memset(turn->waiting, 0, sizeof turn->waiting);
     memset(turn->recent, 0, sizeof turn->recent);
+}
+
+/* After a stretch that was left out: the part begins a tick late, with all servers free; until it
+   matters, those are busy again that would be. */
+static void resume(const struct wheel *wheel, const struct stretch *stretch, size_t at, int servers,
+                   struct supply *supply, struct turn *turn)
+{
+    const struct part *part = &stretch->parts[at];
+    size_t limit = wheel->times->limit;
+    unsigned drawn;
+
+    memset(wheel->ring, 0, wheel->times->ring * sizeof *wheel->ring);
+    arrivals_services(wheel->arrivals, stretch->chunk + at, &supply->random, &drawn);
+    drawn += part->head;
+    for (; drawn >= STARTS; drawn -= STARTS)
+        (void)random_next(&supply->random);
+    turn->used = draw(supply, SERVICES + STARTS) + drawn;
+    turn->now = part->begin + 1;
+    turn->free = (uint32_t)servers;
+    memset(turn->recent, 0, sizeof turn->recent);
+    for (size_t i = turn->now; i < turn->now + limit; i++)
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            turn->recent[class] += stretch->ticks[i].count[class];
+}
+
+/* Adds to the violations.  False when a limit was passed. */
+static bool run_stretch(struct wheel *wheel, size_t at, int servers, struct supply *supply,
+                        struct turn *ret_turn, const struct wheel_limits *limits)
+{
+    struct stretch *stretch = &wheel->stretches[wheel->order[at]];
+    struct turn turn = *ret_turn;
+    bool rests = false;
+
+    memset(turn.waiting, 0, sizeof turn.waiting);
+    for (size_t i = 0; i < stretch->part_count && within(&turn, limits); i++) {
+        bool rested = rests;
+
+        rests = arrivals_waiting(&turn) == 0 &&
+                calm_at(&wheel->times->calm, wheel->arrivals, stretch->chunk + i, servers);
+        if (rests)
+            continue;
+        count_part(wheel, stretch, i);
+        if (i == 0)
+            begin_stretch(wheel, wheel->order[at], servers, supply, &turn);
+        else if (rested)
+            resume(wheel, stretch, i, servers, supply, &turn);
+        turn = run_ticks(wheel, stretch, supply, turn,
+                         i + 1 < stretch->part_count ? stretch->parts[i + 1].begin : stretch->count,
+                         limits);
+    }
+    if (!rests)
+        turn = drain(wheel, stretch, supply, turn, limits);
+    *ret_turn = turn;
+    return within(&turn, limits);
 }
 
 static int64_t stretch_violations(const struct wheel *wheel, size_t at)
@@ -394,10 +410,7 @@ bool wheel_run(struct wheel *wheel, int servers, const struct wheel_limits *limi
 
         if (servers >= stretch->quiet_at)
             continue;
-        if (!stretch->ticks)
-            count_stretch(wheel, stretch);
-        begin_stretch(wheel, wheel->order[i], servers, &supply, &turn);
-        within_limits = run_stretch(wheel, stretch, &supply, &turn, limits);
+        within_limits = run_stretch(wheel, i, servers, &supply, &turn, limits);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             stretch->violations[class] = turn.violations[class] - before[class];
         if (stretch_violations(wheel, wheel->order[i]) == 0)

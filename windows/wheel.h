@@ -12,15 +12,7 @@
  */
 #pragma once
 
-#include "windows/replay.h"
-
-/* What the repetitions of a queue in a window share: the tick, and the service times in ticks. */
-struct wheel_times;
-
-/* NULL where the exact replay is the better choice: ticks fine enough would be more than arrivals,
-   or the longest service is too many of them. */
-struct wheel_times *wheel_times_new(struct arrivals *arrivals, const struct replay_target *target);
-void wheel_times_free(struct wheel_times *times);
+#include "windows/wheel_times.h"
 
 /* The arrivals of one repetition, counted by ticks.  Borrows both. */
 struct wheel;
@@ -51,9 +43,4 @@ size_t wheel_size(const struct wheel *wheel); /* bytes, once all segments have r
 static inline void owned_wheel(struct wheel **wheel)
 {
     wheel_free(*wheel);
-}
-
-static inline void owned_wheel_times(struct wheel_times **times)
-{
-    wheel_times_free(*times);
 }

@@ -78,8 +78,8 @@ const char allocate_text[] =
     "percentile), wait_target_s, percentile, slo, worst_day_at and worst_day_wait_s (the day "
     "whose\n"
     "own wait at the percentile is longest; null without a replay), worst_seed (most late "
-    "requests,\n"
-    "as counted in ticks where many arrive), seed_failing_with_one_less,\n"
+    "requests),\n"
+    "seed_failing_with_one_less,\n"
     "replicas_lost and replicas_degraded (with the worst node or zone, and how many have to stay;\n"
     "null when nothing has to be survived)}], workloads: [{workload, cluster, replicas}],\n"
     "nodes: [{machine, region, cluster, counts}]}].\n";

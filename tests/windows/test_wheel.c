@@ -99,6 +99,19 @@ static int exhaustive(const struct random_cell *cell, const struct trials *trial
     return servers;
 }
 
+/* The seed under which most of what is allowed is used, the first of equals. */
+static int worst_of(const struct random_cell *cell, const struct trials *trials, int servers)
+{
+    double used[COUNT_OF(trials->items)];
+    int worst = 0;
+
+    for (int i = 0; i < (int)COUNT_OF(used); i++) {
+        assert_true(replay_passes(trials->items[i], servers, &cell->setup.target, &used[i]));
+        worst = used[i] > used[worst] ? i : worst;
+    }
+    return worst;
+}
+
 /* WHEEL_CELLS=500 is the long form. */
 static void the_search_finds_what_trying_every_number_exactly_finds(void **state)
 {
@@ -129,6 +142,7 @@ static void the_search_finds_what_trying_every_number_exactly_finds(void **state
         if (result.servers < answer)
             fail_msg("cell %d: %d servers, %d are needed", turn, result.servers, answer);
         assert_true(result.servers <= answer + 1);
+        assert_int_equal(result.worst_seed, worst_of(&cell, &trials, result.servers));
         if (result.failing_seed >= 0)
             assert_false(replay_passes(trials.items[result.failing_seed], result.servers - 1,
                                        &cell.setup.target, NULL));

@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a number of servers is so much more than the load that, by the closed form, not one of ten
+ * thousand of the requests that may wait longer than the target comes then: a search leaves such
+ * stretches out, and what follows one begins so early that what was served then has ended.  For
+ * looking, never for confirming: replay_passes() and its like leave nothing out.
+ */
+#pragma once
+
+#include "windows/replay.h"
+
+struct calm {
+    double spare;  /* servers over the load */
+    uint64_t lead; /* ticks from which a replay has to begin before what it is for */
+};
+
+void calm_init(struct calm *calm, const struct service_time *service,
+               const struct replay_target *target);
+
+/* Whether a replay with nobody waiting may leave this chunk out. */
+bool calm_at(const struct calm *calm, const struct arrivals *arrivals, size_t chunk, int servers);

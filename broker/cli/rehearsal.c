@@ -108,7 +108,7 @@ static const struct {
     const char *verb;
     const char *kinds[5];
 } promises[] = {
-    { "patch_node", { "announce", "cordon", "restore", "welcome" } },
+    { "patch_node", { "announce", "cordon", "restore", "welcome", "fence" } },
     { "delete_node", { "clear_node" } },
     { "evict_pod", { "evict" } },
     { "mark_pod", { "mark" } },

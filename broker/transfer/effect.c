@@ -28,9 +28,10 @@ static const char *const kind_names[EFFECT_KIND_COUNT] = {
     [EFFECT_ANNOUNCE] = "announce",     [EFFECT_CORDON] = "cordon",
     [EFFECT_EVICT] = "evict",           [EFFECT_MARK] = "mark",
     [EFFECT_DELETE_POD] = "delete_pod", [EFFECT_REMOVE] = "remove",
-    [EFFECT_CLEAR_POD] = "clear_pod",   [EFFECT_CLEAR_NODE] = "clear_node",
-    [EFFECT_CREATE] = "create",         [EFFECT_DISCARD] = "discard",
-    [EFFECT_WELCOME] = "welcome",       [EFFECT_RESTORE] = "restore",
+    [EFFECT_CLEAR_POD] = "clear_pod",   [EFFECT_FENCE] = "fence",
+    [EFFECT_CLEAR_NODE] = "clear_node", [EFFECT_CREATE] = "create",
+    [EFFECT_DISCARD] = "discard",       [EFFECT_WELCOME] = "welcome",
+    [EFFECT_RESTORE] = "restore",
 };
 
 const char *effect_kind_name(enum effect_kind kind)

@@ -30,6 +30,7 @@ enum effect_kind {
     EFFECT_DELETE_POD, /* past its own deadline, with what grace is left */
     EFFECT_REMOVE,     /* the cloud deletes the machine and shrinks the pool */
     EFFECT_CLEAR_POD,  /* grace 0, the machine is gone */
+    EFFECT_FENCE,      /* the node is told to be out of service: its volumes are let go */
     EFFECT_CLEAR_NODE,
     EFFECT_CREATE,  /* the cloud grows the pool by our machine */
     EFFECT_DISCARD, /* the cloud deletes a machine of ours that never served */
@@ -99,6 +100,7 @@ void effect_free(void *effect);
     "sluice.dev/leaving"                            /* PreferNoSchedule when announced, NoSchedule \
                                                        when cordoned; the value is the transfer */
 #define SLUICE_TAINT_STARTING "sluice.dev/starting" /* NoSchedule: not handed over yet */
+#define NODE_TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 #define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
 #define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
 #define SLUICE_NOTE_REASON "sluice.dev/departure-reason"

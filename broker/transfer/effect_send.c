@@ -82,6 +82,12 @@ static void send_node(struct effect *effect, const struct effect_target *target)
         change.labels = movable;
         send_node_patch(goal, target, &change, effect);
         break;
+    case EFFECT_FENCE:
+        change.taint_key = NODE_TAINT_OUT_OF_SERVICE;
+        change.taint_value = "nodeshutdown";
+        change.taint_effect = "NoExecute";
+        send_node_patch(source, target, &change, effect);
+        break;
     case EFFECT_CLEAR_NODE:
         cluster_delete_node(source, transfer->node, transfer->node_uid, cluster_answered, effect);
         break;
@@ -129,6 +135,7 @@ static void send_pod(struct effect *effect, const struct effect_target *target)
     case EFFECT_CORDON:
     case EFFECT_RESTORE:
     case EFFECT_WELCOME:
+    case EFFECT_FENCE:
     case EFFECT_CLEAR_NODE:
     case EFFECT_REMOVE:
     case EFFECT_CREATE:
@@ -172,6 +179,7 @@ static const struct {
     [EFFECT_DELETE_POD] = { send_pod, STEP_DRAIN, STEP_FORCE, true },
     [EFFECT_REMOVE] = { send_cloud, STEP_RELEASE, STEP_RELEASE, true },
     [EFFECT_CLEAR_POD] = { send_pod, STEP_CLEAR, STEP_CLEAR, false },
+    [EFFECT_FENCE] = { send_node, STEP_CLEAR, STEP_CLEAR, false },
     [EFFECT_CLEAR_NODE] = { send_node, STEP_CLEAR, STEP_CLEAR, false },
     [EFFECT_CREATE] = { send_cloud, STEP_ACQUIRE, STEP_ACQUIRE, false },
     [EFFECT_DISCARD] = { send_cloud, STEP_ACQUIRE, STEP_ACQUIRE, false },

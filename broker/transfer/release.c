@@ -8,6 +8,8 @@
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
+enum { FENCE_MS = 90 * SECOND_MS };
+
 /* The last look before the point of no return. */
 static enum verdict check_node(struct runner *runner, struct transfer *transfer)
 {
@@ -86,6 +88,31 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
+/* Whether the volumes of the machine that is gone are let go, or were waited for long enough.  The
+   controller that detaches them gives a kubelet six minutes to unmount first; the taint says that
+   this one never will.  Of a Node that still counts as Ready nobody would believe it. */
+static bool is_fenced(struct runner *runner, struct transfer *transfer,
+                      const struct snapshot *snapshot, const struct node *node)
+{
+    struct effect_target target = { .object = transfer->node_uid, .node = node };
+    int count = 0;
+
+    if (!transfer->has_volumes || node->is_leaving ||
+        loop_now(runner->world->loop) - transfer->step_began_ms >= FENCE_MS)
+        return true;
+    transfer_wait_for(transfer, "a list of the attached volumes");
+    if (!look_at_volumes(runner, transfer, transfer->step_began_ms, &count))
+        return false;
+    if (count == 0)
+        return true;
+    transfer_wait_for(transfer, "%d volume%s of the machine that is gone to be detached%s", count,
+                      count == 1 ? "" : "s",
+                      node->is_ready ? ", once its node is seen to be down" : "");
+    if (!node->is_ready && !node_has_taint(node, NODE_TAINT_OUT_OF_SERVICE))
+        effect_ask(runner, transfer, EFFECT_FENCE, &target, snapshot->nodes_seen_ms);
+    return false;
+}
+
 /* Removes the pods that are still bound; returns how many are left that can be removed. */
 static int clear_pods(struct runner *runner, struct transfer *transfer,
                       const struct snapshot *snapshot)
@@ -130,7 +157,7 @@ enum verdict step_clear(struct runner *runner, struct transfer *transfer)
     /* Without its Node the garbage collector of the cluster takes the pods; we need not wait. */
     if (!node)
         return STEP_DONE;
-    if (clear_pods(runner, transfer, snapshot) > 0)
+    if (clear_pods(runner, transfer, snapshot) > 0 || !is_fenced(runner, transfer, snapshot, node))
         return STEP_WAIT;
     transfer_wait_for(transfer, "node object %s to be deleted%s", transfer->node,
                       node->is_leaving ? " (it has a finalizer)" : "");

@@ -313,89 +313,6 @@ static void a_silent_node_is_not_waited_for(void **state)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
-/* Every pod on a node that is about to be drained claims a volume, or the daemon's alone.  One of a
-   job and one of the daemon are attached to the node. */
-static struct transfer *drain_with_volumes(struct rehearsal *rehearsal, bool is_daemons)
-{
-    struct transfer *transfer;
-    struct kube_cluster *cluster;
-    struct kube_node *node;
-    int claims = 0;
-
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    run_until(rehearsal, 100, 2 * HOUR_MS, is_held);
-    transfer = first_live(rehearsal);
-    cluster = sim_cluster(rehearsal->simulator, transfer->source->cluster->name);
-    node = map_get(cluster->nodes, transfer->node);
-    for (size_t i = 0; i < node->pods.count; i++) {
-        struct kube_pod *pod = node->pods.items[i];
-
-        pod->has_claim = !is_daemons || !pod->job;
-        claims += pod->has_claim;
-        sim_pod_changed(rehearsal->simulator, pod, CHANGE_MODIFIED);
-    }
-    assert_true(claims > 0);
-    if (!is_daemons)
-        map_set(cluster->attachments, "pv-1", mem_copy_chars(transfer->node));
-    map_set(cluster->attachments, "pv-daemon", mem_copy_chars(transfer->node));
-    map_set(cluster->attachments, "pv-elsewhere", mem_copy_chars("another-node"));
-    run_until(rehearsal, 10, 20 * MINUTE_MS, is_draining);
-    return transfer;
-}
-
-static int64_t attachment_lists(struct rehearsal *rehearsal)
-{
-    owned(json) json_t *report = simulator_report(rehearsal->simulator);
-
-    return json_int_or(json_object_get(report, "requests"), "list_attachments", 0);
-}
-
-static void volumes_are_waited_for_until_they_are_detached(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
-    struct transfer *transfer = drain_with_volumes(rehearsal, false);
-    struct kube_cluster *cluster = sim_cluster(rehearsal->simulator,
-                                               transfer->source->cluster->name);
-
-    (void)state;
-    rehearsal_run(rehearsal, 90 * SECOND_MS);
-    assert_int_equal(transfer->step, STEP_DRAIN);
-    assert_non_null(strstr(transfer->waiting, "1 volume to be detached"));
-    map_remove(cluster->attachments, "pv-1");
-    rehearsal_run(rehearsal, 20 * SECOND_MS);
-    assert_true(transfer->step >= STEP_FORCE);
-    rehearsal_run(rehearsal, HOUR_MS);
-    assert_int_equal(transfer->state, TRANSFER_DONE);
-    assert_int_equal(rehearsal_violations(rehearsal), 0);
-}
-
-static void a_volume_that_stays_attached_stops_nothing(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
-    struct transfer *transfer = drain_with_volumes(rehearsal, false);
-
-    (void)state;
-    rehearsal_run(rehearsal, 150 * SECOND_MS);
-    assert_int_equal(transfer->step, STEP_DRAIN);
-    rehearsal_run(rehearsal, HOUR_MS);
-    assert_int_equal(transfer->state, TRANSFER_DONE);
-}
-
-static void volumes_that_stay_or_are_not_there_cost_nothing(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
-    struct transfer *transfer = drain_with_volumes(rehearsal, true);
-
-    (void)state;
-    rehearsal_run(rehearsal, 90 * SECOND_MS);
-    assert_true(transfer->step > STEP_DRAIN);
-    assert_int_equal(attachment_lists(rehearsal), 0);
-}
-
 static bool remove_is_refused(struct rehearsal *rehearsal)
 {
     const struct transfer *transfer = first_live(rehearsal);
@@ -655,9 +572,6 @@ int main(void)
         cmocka_unit_test(a_pool_that_is_configured_no_more_stops_only_live_transfers),
         cmocka_unit_test(the_way_back_leaves_what_others_had_said),
         cmocka_unit_test(a_silent_node_is_not_waited_for),
-        cmocka_unit_test(volumes_are_waited_for_until_they_are_detached),
-        cmocka_unit_test(a_volume_that_stays_attached_stops_nothing),
-        cmocka_unit_test(volumes_that_stay_or_are_not_there_cost_nothing),
         cmocka_unit_test(a_node_made_static_after_a_refused_removal_stays),
         cmocka_unit_test(a_machine_that_serves_is_not_discarded),
         cmocka_unit_test(refusals_everywhere_make_no_storm),

@@ -5,11 +5,7 @@
  * exactly as it was before, in all that anybody can see of it; from there on it arrives.  A node
  * that another controller claims meanwhile is left to it.
  */
-#include "broker/service/service_parts.h"
-#include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
-
-enum { SLICE_MS = 5 };
+#include "tests/cli/stepwise.h"
 
 /* What others see of a node: all that a person, a controller or we may have written. */
 static json_t *face_of(const struct kube_node *node)
@@ -46,24 +42,6 @@ static void mark_nodes(struct rehearsal *rehearsal)
                                         "disk", "effect", "PreferNoSchedule"));
         sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
     }
-}
-
-/* The first transfer, when it is at the step; NULL: it went by it. */
-static struct transfer *run_to(struct rehearsal *rehearsal, enum transfer_step step)
-{
-    const struct runner *runner = rehearsal->service->runner;
-
-    for (int64_t ms = 0; ms < 3 * HOUR_MS; ms += SLICE_MS) {
-        struct transfer *transfer = runner->transfers.count > 0 ? runner->transfers.items[0] : NULL;
-
-        if (transfer && transfer->state == TRANSFER_LIVE && transfer->step == (int)step)
-            return transfer;
-        if (transfer && (transfer->step > (int)step || transfer->state != TRANSFER_LIVE))
-            return NULL;
-        rehearsal_run(rehearsal, SLICE_MS);
-    }
-    fail_msg("no transfer begins");
-    return NULL;
 }
 
 /* Only pods that do not stop need force. */

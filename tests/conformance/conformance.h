@@ -139,6 +139,8 @@ void grace_only_shortens(struct stage *stage);
 void a_deaf_pod_needs_grace_zero(struct stage *stage);
 void a_foreign_finalizer_stays(struct stage *stage);
 void pages_hold_every_pod(struct stage *stage);
+void attachments_are_listed(struct stage *stage);
+void an_out_of_service_node_is_let_go(struct stage *stage);
 
 /* evictions.c */
 void an_eviction_is_marked(struct stage *stage);

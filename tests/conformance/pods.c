@@ -276,3 +276,86 @@ void pages_hold_every_pod(struct stage *stage)
     heard_clear(&first);
     heard_clear(&rest);
 }
+
+/* How many attachments the product's own list has of the node. */
+static int attached_to(struct stage *stage, const char *node)
+{
+    struct heard heard = { 0 };
+    int count = 0;
+    size_t i;
+    json_t *item;
+
+    cluster_read_attachments(stage->cluster, NULL, hear, &heard);
+    await_heard(stage, &heard);
+    if (heard.err.kind)
+        fail_msg("%s", heard.err.text);
+    json_array_foreach(json_at(heard.body, "items"), i, item)
+    {
+        count += text_equal(json_text_or(item, "spec/nodeName", ""), node);
+    }
+    heard_clear(&heard);
+    return count;
+}
+
+void attachments_are_listed(struct stage *stage)
+{
+    static const char path[] = "/apis/storage.k8s.io/v1/volumeattachments";
+    const char *node = stage_add_node(stage);
+
+    assert_int_equal(attached_to(stage, node), 0);
+    stage_ask(stage, HTTP_POST, "application/json",
+              json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:s, s:{s:s}}}", "apiVersion",
+                        "storage.k8s.io/v1", "kind", "VolumeAttachment", "metadata", "name",
+                        stage->namespace, "spec", "attacher", "csi.example.com", "nodeName", node,
+                        "source", "persistentVolumeName", "data"),
+              "%s", path);
+    stage_expect(stage, 201);
+    assert_int_equal(attached_to(stage, node), 1);
+    stage_ask(stage, HTTP_DELETE, NULL, NULL, "%s/%s", path, stage->namespace);
+    stage_expect(stage, 200);
+    assert_int_equal(attached_to(stage, node), 0);
+}
+
+static bool is_down(struct stage *stage, const void *context)
+{
+    const struct node *node = stage_node(stage, context);
+
+    return node && !node->is_ready;
+}
+
+/* A pod that never stops, on a node that is down: who is told that the node is out of service
+   removes it, and nobody used grace 0. */
+void an_out_of_service_node_is_let_go(struct stage *stage)
+{
+    const char *name = stage_add_node(stage);
+    struct pod_wish wish = { .name = "deaf", .node = name, .is_stuck = true, .grace_s = 1 };
+    owned(chars) char *uid = stage_add_pod(stage, &wish);
+    struct node_change change = {
+        .taint_key = "node.kubernetes.io/out-of-service",
+        .taint_value = "nodeshutdown",
+        .taint_effect = "NoExecute",
+    };
+    owned(json) json_t *patch = NULL;
+    struct heard heard = { 0 };
+
+    assert_int_equal(stage_delete(stage, "deaf", uid, 1).kind, ERROR_NONE);
+    stage_ask(
+        stage, HTTP_PATCH, "application/merge-patch+json",
+        json_make("{s:{s:{s:s}}}", "metadata", "annotations", "test.sluice.dev/boots", "false"),
+        "/api/v1/nodes/%s", name);
+    stage_expect(stage, 200);
+    stage_ask(stage, HTTP_PATCH, "application/strategic-merge-patch+json",
+              json_make("{s:{s:[{s:s, s:s, s:s}]}}", "status", "conditions", "type", "Ready",
+                        "status", "False", "reason", "KubeletNotReady"),
+              "/api/v1/nodes/%s/status", name);
+    stage_expect(stage, 200);
+    stage_await(stage, "the node, down", is_down, name);
+    stage_run(stage, 2 * SECOND_MS);
+    assert_false(stage_is_gone(stage, "deaf"));
+    patch = node_change_patch(stage_node(stage, name), &change);
+    cluster_patch_node(stage->cluster, name, patch, hear, &heard);
+    await_heard(stage, &heard);
+    assert_int_equal(heard.err.kind, ERROR_NONE);
+    heard_clear(&heard);
+    stage_await_gone(stage, "deaf");
+}

@@ -91,16 +91,20 @@ const struct conformance_case conformance_cases[] = {
       "`ForcedDelete` on the pod says what it was granted: tests/cli/test_notice.c" },
     { "T27", "a dead kubelet: the machine goes, the rest is cleared behind the fence", NULL, 0,
       "tests/cli/test_hazards.c a_silent_node_is_not_waited_for", NULL, NULL },
-    { "T28", "the out-of-service taint", NULL, 0,
-      "tests/cli/test_hazards.c a_silent_node_is_not_waited_for", NULL,
-      "sluice does not use it: it deletes the machine and then clears the pods itself" },
+    { "T28",
+      "the out-of-service taint: only when the machine is gone and its node is down, and only for "
+      "volumes that are still attached",
+      an_out_of_service_node_is_let_go, ON_BOTH,
+      "tests/cli/test_volumes.c a_dead_machine_lets_its_volumes_go", NULL,
+      "sluice clears pods itself; the taint saves the six minutes that a volume is kept for a "
+      "kubelet. The real pod collector obeys it; a real volume was not detached" },
     /* volumes */
-    { "T29", "a VolumeAttachment is waited for", NULL, 0,
-      "tests/cli/test_hazards.c volumes_are_waited_for_until_they_are_detached", NULL, NULL },
+    { "T29", "a VolumeAttachment is waited for", attachments_are_listed, ON_BOTH,
+      "tests/cli/test_volumes.c volumes_are_waited_for_until_they_are_detached", NULL, NULL },
     { "T30", "one that stays is flagged and passed", NULL, 0,
-      "tests/cli/test_hazards.c a_volume_that_stays_attached_stops_nothing", NULL, NULL },
+      "tests/cli/test_volumes.c a_volume_that_stays_attached_stops_nothing", NULL, NULL },
     { "T31", "one of a DaemonSet's pod is ignored", NULL, 0,
-      "tests/cli/test_hazards.c volumes_that_stay_or_are_not_there_cost_nothing", NULL, NULL },
+      "tests/cli/test_volumes.c volumes_that_stay_or_are_not_there_cost_nothing", NULL, NULL },
     /* node and machine */
     { "T32", "machine deleted, seen gone, then the Node", NULL, 0,
       "tests/simulator/test_referee.c test_each_broken_promise_is_reported",

@@ -229,7 +229,7 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     size_t count = call->path->count - at;
 
     if (!is_authorized(call) || sim_kube_discover(call, at) || sim_kube_create(call, at) ||
-        sim_kube_budgets(call, at) || sim_kube_rules(call, at))
+        sim_kube_budgets(call, at) || sim_kube_rules(call, at) || sim_kube_attachments(call, at))
         return;
     if (count == 3 && PATH_IS(call, at, "api", "v1", "nodes") && call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_NODE, NULL);
@@ -239,9 +239,6 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     else if (count == 4 && PATH_IS(call, at, "apis", "policy", "v1", "poddisruptionbudgets") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_BUDGET, NULL);
-    else if (count == 4 && PATH_IS(call, at, "apis", "storage.k8s.io", "v1", "volumeattachments") &&
-             call->request->method == HTTP_GET)
-        sim_kube_list_attachments(call);
     else if (count == 5 && PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_POD, items[at + 3]);

@@ -23,6 +23,7 @@
 #define SIM_STARTING "sluice.dev/starting"
 #define SIM_NOT_READY "node.kubernetes.io/not-ready"
 #define SIM_UNREACHABLE "node.kubernetes.io/unreachable"
+#define SIM_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 #define SIM_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
 
 enum { SIM_NAME_SIZE = 64, SIM_UID_SIZE = 40, SIM_HISTORY = 20000, SIM_PAGE_MAX = 500 };
@@ -459,11 +460,10 @@ bool sim_budgets_allow(struct sim_call *call, const struct kube_pod *pod); /* fa
 void sim_budgets_review(struct simulator *sim, struct kube_pod *pod); /* after any change of it */
 void sim_budgets_clear(struct kube_cluster *cluster);
 
-/* kube_volumes.c */
-void sim_kube_list_attachments(struct sim_call *call);
-
-/* kube_discovery.c */
-bool sim_kube_discover(struct sim_call *call, size_t at); /* false: another path */
+/* kube_volumes.c, kube_discovery.c; false: another path */
+bool sim_kube_attachments(struct sim_call *call, size_t at);
+void sim_volumes_let_go(struct kube_cluster *cluster, const char *node);
+bool sim_kube_discover(struct sim_call *call, size_t at);
 
 /* kube_list.c; namespace NULL: all; a watch of one namespace is not known. */
 void sim_kube_list(struct sim_call *call, enum object_kind kind, const char *namespace);

@@ -68,6 +68,21 @@ static bool taints_are_right(const struct kube_node *node)
            sim_node_has_taint(node, SIM_UNREACHABLE) == (node->readiness == NODE_UNREACHABLE);
 }
 
+/* Of a node that is Ready the taint is not believed. */
+static bool is_out_of_service(const struct kube_node *node)
+{
+    return node->readiness != NODE_READY && sim_node_has_taint(node, SIM_OUT_OF_SERVICE);
+}
+
+/* Its volumes are detached at once, and pods that were to leave it are removed. */
+static void let_go(struct simulator *sim, struct kube_node *node)
+{
+    sim_volumes_let_go(node->cluster, node->name);
+    for (size_t i = node->pods.count; i-- > 0;)
+        if (node->pods.items[i]->deletion_ms)
+            sim_pod_remove(sim, node->pods.items[i]);
+}
+
 void sim_node_review(struct simulator *sim, struct kube_node *node)
 {
     size_t i;
@@ -95,7 +110,7 @@ void sim_node_review(struct simulator *sim, struct kube_node *node)
     }
     if (node->is_unschedulable != (node->cordoned_ms >= 0))
         node->cordoned_ms = node->is_unschedulable ? sim_since_start(sim) : -1;
-    if (!taints_are_right(node))
+    if (!taints_are_right(node) || is_out_of_service(node))
         sim_after(sim, CONTROLLER_MS, review_later, &node->actor, 0);
 }
 
@@ -108,6 +123,8 @@ static void review_later(struct simulator *sim, struct actor *actor, uint64_t st
     (void)stamp;
     changed |= taint_should(node, SIM_NOT_READY, node->readiness == NODE_NOT_READY);
     changed |= taint_should(node, SIM_UNREACHABLE, node->readiness == NODE_UNREACHABLE);
+    if (is_out_of_service(node))
+        let_go(sim, node);
     if (!changed)
         return;
     sim_node_changed(sim, node, CHANGE_MODIFIED);

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The small world, played until its first transfer is at a step.
+ */
+#pragma once
+
+#include "broker/service/service_parts.h"
+#include "tests/cli/small_world.h"
+#include "tools/simulator/model.h"
+
+enum { STEPWISE_MS = 5 };
+
+/* The first transfer, when it is at the step; NULL: it went by it. */
+static inline struct transfer *run_to(struct rehearsal *rehearsal, enum transfer_step step)
+{
+    const struct runner *runner = rehearsal->service->runner;
+
+    for (int64_t ms = 0; ms < 3 * HOUR_MS; ms += STEPWISE_MS) {
+        struct transfer *transfer = runner->transfers.count > 0 ? runner->transfers.items[0] : NULL;
+
+        if (transfer && transfer->state == TRANSFER_LIVE && transfer->step == (int)step)
+            return transfer;
+        if (transfer && (transfer->step > (int)step || transfer->state != TRANSFER_LIVE))
+            return NULL;
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    }
+    fail_msg("no transfer begins");
+    return NULL;
+}

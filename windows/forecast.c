@@ -18,7 +18,6 @@ static const double naive_share = 0.95; /* of the profile's loss, at which last 
 
 enum {
     WEEK_DAYS = 7,
-    SOLVE_STEPS = 40,
     METHOD_SCORES = 25, /* before a method may be preferred */
 };
 
@@ -191,12 +190,15 @@ static void list_entries(struct rolling *rolling)
 }
 
 /* Plan after plan: learn from what is over, then predict all days until the next one. */
-static void roll(struct rolling *rolling, int64_t end)
+static void roll(struct rolling *rolling)
 {
+    const struct forecast_setup *setup = rolling->setup;
+    int64_t end = occurrences_day(setup->set, (struct wall_time){ setup->end.ms - 1 }) + 1;
+
     list_entries(rolling);
     for (size_t i = 0; i < rolling->entries.count; i++) {
         struct entry *entry = &rolling->entries.items[i];
-        int64_t origin = origin_of(rolling->setup, entry->item->day, end);
+        int64_t origin = origin_of(setup, entry->item->day, end);
 
         if (i == 0 || origin != rolling->origin)
             learn_until(rolling, i, origin);
@@ -227,46 +229,65 @@ static void look_ahead(const struct rolling *rolling, struct forecast_cell *cell
                        cell->point * exp(conformal_lower(&rolling->conformal[cell->method])));
 }
 
-/* By how much the last seven days' arrivals are to be multiplied, so that they need `upper`. */
 static void solve_scale(const struct forecast_setup *setup, struct forecast_cell *cell,
                         size_t window)
 {
     struct wall_time from = segments_days_before(setup->set->zone, setup->end, WEEK_DAYS);
     struct segment_list segments = { 0 };
-    double low = log(0.05);
-    double high = log(20);
 
-    cell->scale = 1;
     segments_of_window(setup->series, setup->set, window, from, setup->end, &segments);
     cell->last = segments.list.count > 0 ? occurrences_need(setup, &segments, setup->scale) : 0;
-    for (int i = 0; i < SOLVE_STEPS && cell->last > 0 && cell->upper > 0; i++) {
-        double middle = (low + high) / 2;
-
-        if (occurrences_need(setup, &segments, setup->scale * exp(middle)) < cell->upper)
-            low = middle;
-        else
-            high = middle;
-        cell->scale = exp(high);
-    }
+    cell->scale = occurrences_scale_for(setup, &segments, cell->upper);
     segments_clear(&segments);
 }
 
-struct forecast *forecast_new(const struct forecast_setup *setup)
+static void rolling_init(struct rolling *rolling, const struct forecast_setup *setup,
+                         struct forecast *forecast)
 {
-    struct forecast *forecast = mem_new(sizeof *forecast);
-    struct rolling rolling = {
+    *rolling = (struct rolling){
         .setup = setup,
         .forecast = forecast,
         .misses = setup->misses > 0 ? setup->misses : FORECAST_MISSES,
     };
-    struct wall_time last = { setup->end.ms - 1 };
+    for (int method = 0; method < FORECAST_METHODS; method++)
+        conformal_init(&rolling->conformal[method], rolling->misses);
+    for (size_t i = 0; i < forecast->count; i++)
+        forecast->cells[i].score = (struct forecast_score){ 0 };
+}
+
+static void rolling_clear(struct rolling *rolling)
+{
+    for (int method = 0; method < FORECAST_METHODS; method++)
+        conformal_clear(&rolling->conformal[method]);
+    array_clear(&rolling->entries);
+}
+
+struct forecast *forecast_past(const struct forecast_setup *setup)
+{
+    struct forecast *forecast = mem_new(sizeof *forecast);
 
     forecast->count = setup->set->weekly_count;
     forecast->cells = mem_new_array(forecast->count, sizeof *forecast->cells);
-    for (int method = 0; method < FORECAST_METHODS; method++)
-        conformal_init(&rolling.conformal[method], rolling.misses);
     occurrences_find(setup, forecast);
-    roll(&rolling, occurrences_day(setup->set, last) + 1);
+    return forecast;
+}
+
+void forecast_predict_past(struct forecast *forecast, const struct forecast_setup *setup)
+{
+    struct rolling rolling;
+
+    rolling_init(&rolling, setup, forecast);
+    roll(&rolling);
+    rolling_clear(&rolling);
+}
+
+struct forecast *forecast_new(const struct forecast_setup *setup)
+{
+    struct forecast *forecast = forecast_past(setup);
+    struct rolling rolling;
+
+    rolling_init(&rolling, setup, forecast);
+    roll(&rolling);
     for (size_t window = 0; window < forecast->count; window++) {
         struct forecast_cell *cell = &forecast->cells[window];
 
@@ -276,9 +297,7 @@ struct forecast *forecast_new(const struct forecast_setup *setup)
         solve_scale(setup, cell, window);
         cell->stale = stale_find(setup, cell, window);
     }
-    for (int method = 0; method < FORECAST_METHODS; method++)
-        conformal_clear(&rolling.conformal[method]);
-    array_clear(&rolling.entries);
+    rolling_clear(&rolling);
     return forecast;
 }
 

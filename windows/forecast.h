@@ -102,6 +102,12 @@ struct forecast *forecast_new(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 void forecast_free(struct forecast *forecast);
 
+/* The past days alone, with what each needed: what takes time, and is the same for all horizons and
+   shares of misses.  forecast_predict_past() then says what was foretold of them. */
+struct forecast *forecast_past(const struct forecast_setup *setup)
+    __attribute__((returns_nonnull, warn_unused_result));
+void forecast_predict_past(struct forecast *forecast, const struct forecast_setup *setup);
+
 void forecast_score_add(struct forecast_score *sum, const struct forecast_score *more);
 
 const char *forecast_method_name(enum forecast_method method);

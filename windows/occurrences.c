@@ -11,6 +11,12 @@
 #include <math.h>
 
 static const double known_share = 0.9;
+static const double scale_min = 0.05;
+static const double scale_max = 20;
+static const double grown = 1.1;        /* over what a straight line says */
+static const double scale_error = 1e-7; /* relative */
+
+enum { SOLVE_STEPS = 40 };
 
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale)
@@ -32,6 +38,53 @@ double occurrences_need(const struct forecast_setup *setup, const struct segment
     if (!(passes > 0) || !(fails > passes) || fails < 1 - p)
         return servers;
     return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
+}
+
+/* Regula falsi, in which an end that stays counts for half each time (Illinois): needs are nearly
+   straight in the scale. */
+static double solve(const struct forecast_setup *setup, const struct segment_list *segments,
+                    double need, double low, double below, double high, double above)
+{
+    int side = 0;
+
+    for (int i = 0; i < SOLVE_STEPS && above > 0 && high - low > scale_error * high; i++) {
+        double middle = low + (high - low) * below / (below + above);
+        double over = occurrences_need(setup, segments, middle * setup->scale) - need;
+
+        if (over < 0) {
+            low = middle;
+            below = -over;
+            above /= side < 0 ? 2 : 1;
+            side = -1;
+        } else {
+            high = middle;
+            above = over;
+            below /= side > 0 ? 2 : 1;
+            side = 1;
+        }
+    }
+    return high;
+}
+
+double occurrences_scale_for(const struct forecast_setup *setup,
+                             const struct segment_list *segments, double need)
+{
+    double low = 0;
+    double below = need;
+    double high = 1;
+    double has = occurrences_need(setup, segments, high * setup->scale);
+
+    if (!(need > 0) || !(has > 0))
+        return 1;
+    while (has < need && high < scale_max) {
+        low = high;
+        below = need - has;
+        high = fmin(scale_max, high * need / has * grown);
+        has = occurrences_need(setup, segments, high * setup->scale);
+    }
+    if (has < need)
+        return high;
+    return fmax(scale_min, solve(setup, segments, need, low, below, high, has - need));
 }
 
 int64_t occurrences_day(const struct window_set *set, struct wall_time wall)

@@ -18,5 +18,10 @@ void occurrences_find(const struct forecast_setup *setup, struct forecast *forec
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale);
 
+/* By how much these segments' arrivals are to be multiplied, so that they need `need`: 0.05 to 20;
+   1 where that cannot be said. */
+double occurrences_scale_for(const struct forecast_setup *setup,
+                             const struct segment_list *segments, double need);
+
 /* The local day of that moment, as civil_day() counts. */
 int64_t occurrences_day(const struct window_set *set, struct wall_time wall);

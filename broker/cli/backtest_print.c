@@ -118,6 +118,28 @@ static void add_limit(struct table *table, const struct backtest *backtest)
         table_cell(table, "-");
 }
 
+/* Nobody chose a level while looking at these weeks. */
+static void print_held(const struct backtest *backtest, struct text *out)
+{
+    static const char *const titles[] = { "HELD_OUT", ">LEVEL", ">MET_%", ">RECOVERED_%", NULL };
+    owned(table) struct table *table = table_new(titles);
+    size_t chosen_on = backtest->held_week - backtest->first_week;
+
+    for (size_t i = 0; i < backtest->count; i++) {
+        const struct backtest_row *row = &backtest->rows[i];
+
+        if (row->policy->is_oracle)
+            continue;
+        table_cell(table, "%s", row->policy->name);
+        table_cell(table, "%g", row->held.level);
+        table_cell(table, "%.1f", 100 * row->held.measure.attainment);
+        table_cell(table, "%.1f", 100 * row->held.measure.recovered);
+    }
+    text_add(out, "\nLevels that were the best of the first %zu weeks judged, on the last %zu:\n",
+             chosen_on, backtest->judged.weeks - backtest->held_week);
+    table_print(table, out);
+}
+
 struct lines {
     struct text *out;
 };
@@ -144,6 +166,8 @@ void backtest_print(const struct backtest_inputs *inputs, const struct backtest 
         add_row(table, inputs, backtest, i);
     add_limit(table, backtest);
     table_print(table, out);
+    if (backtest->held_week > 0)
+        print_held(backtest, out);
     text_add(out, "\n");
     backtest_basis(inputs, backtest, print_line, &lines);
 }
@@ -230,6 +254,14 @@ static json_t *measure_json(const struct measure *measure)
                      measure->evicted_h, "shortage_h", measure->shortage_h);
 }
 
+/* null: a single week is judged. */
+static json_t *held_json(const struct backtest *backtest, const struct backtest_row *row)
+{
+    return backtest->held_week > 0 ? json_make("{s:f, s:o}", "level", row->held.level, "measure",
+                                               measure_json(&row->held.measure))
+                                   : json_null();
+}
+
 static json_t *row_json(const struct backtest_inputs *inputs, const struct backtest *backtest,
                         size_t at)
 {
@@ -244,12 +276,13 @@ static json_t *row_json(const struct backtest_inputs *inputs, const struct backt
                                                 "measure", measure_json(&row->points[i].measure)));
     for (size_t week = backtest->first_week; week < backtest->judged.weeks; week++)
         json_array_append_new(levels, json_real(row->levels[week]));
-    return json_make("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:f, s:o}", "policy",
+    return json_make("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "policy",
                      row->policy->name, "meaning", row->policy->meaning, "parameter",
                      row->policy->parameter, "is_oracle", (int)row->policy->is_oracle, "rank",
                      rank > 0 ? json_integer(rank) : json_null(), "levels", levels, "measure",
                      measure_json(&row->tuned), "recovered_at_equal",
-                     best ? json_real(best->measure.recovered) : json_null(), "money_per_week",
+                     best ? json_real(best->measure.recovered) : json_null(), "held_out",
+                     held_json(backtest, row), "money_per_week",
                      money(inputs, backtest, &row->tuned), "frontier", points);
 }
 

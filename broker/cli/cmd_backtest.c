@@ -69,6 +69,7 @@ const char backtest_text[] =
     "WORST_X the worst wait at the percentile in targets, SHORT_H the GPU-hours by which the load "
     "of\n"
     "five minutes was above the servers. BOUND is what nobody can pass who meets every target.\n"
+    "HELD_OUT: the best level of the first half of the weeks judged, on the second half.\n"
     "\n"
     "JSON: judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
     "price_per_gpu_hour, bound: {node_h_at_least, research_h_at_most, recovered_at_most, "
@@ -78,7 +79,9 @@ const char backtest_text[] =
     "oracle,\n"
     "or below the attainment), levels (one a week), measure: {research_h, recovered, attainment,\n"
     "stretches, stretches_met, late_share, worst, moves_per_week, production_h, transit_h,\n"
-    "evicted_h, shortage_h}, recovered_at_equal, money_per_week, frontier: [{level, measure}]}].\n";
+    "evicted_h, shortage_h}, recovered_at_equal, held_out: {level, measure}, money_per_week, "
+    "frontier: [{level,\n"
+    "measure}]}].\n";
 
 static int write_text(const char *path, const struct text *text, struct error *err)
 {

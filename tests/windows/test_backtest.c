@@ -7,9 +7,11 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
+#include "windows/backtest/allotment.h"
 #include "windows/backtest/backtest.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WEEKS = 3, WEEK_STEPS = 7 * 48, STEPS = WEEKS * WEEK_STEPS };
@@ -243,30 +245,99 @@ static void the_number_of_threads_changes_nothing(void **state)
     world_clear(&world);
 }
 
+struct lesson {
+    struct course course;
+    struct field field;
+};
+
+/* All that policies go by. */
+static void lesson_init(struct lesson *lesson, const struct world *world)
+{
+    struct error err = { 0 };
+    struct course *course = &lesson->course;
+    struct field *field = &lesson->field;
+
+    *lesson = (struct lesson){
+        .field = { .up_ms = 30 * MINUTE_MS, .seed = 1, .seeds = 1, .misses = 0.1 }
+    };
+    assert_int_equal(course_init(course, world->set, world->series.start, world->setup.end, &err),
+                     0);
+    field_init(field, &world->queue, course);
+    for (int kind = 0; kind < OUTLOOKS; kind++) {
+        outlook_foretell(&field->outlooks[kind], field);
+        allotment_make(field, 1, (enum outlook_kind)kind);
+    }
+    for (size_t i = 0; i < course->spans.count; i++)
+        assert_int_equal(field_find_need(field, i, &err), 0);
+    for (size_t week = 1; week < course->weeks; week++) {
+        assert_int_equal(field_find_last_week(field, week, &err), 0);
+        for (int kind = 0; kind < OUTLOOKS; kind++)
+            assert_int_equal(outlook_search(&field->outlooks[kind], field, week, &err), 0);
+    }
+}
+
+static void lesson_clear(struct lesson *lesson)
+{
+    field_clear(&lesson->field);
+    course_clear(&lesson->course);
+}
+
 /* The last week's plan of one policy. */
 static int *plan_last_week(const struct world *world, const struct policy *policy)
 {
     struct error err = { 0 };
-    struct course course;
-    struct field field = { .up_ms = 30 * MINUTE_MS, .seed = 1, .seeds = 1 };
+    struct lesson lesson;
 
-    assert_int_equal(course_init(&course, world->set, world->series.start, world->setup.end, &err),
-                     0);
-    field_init(&field, &world->queue, &course);
-    for (size_t i = 0; i < course.spans.count; i++)
-        assert_int_equal(field_find_need(&field, i, &err), 0);
-    for (size_t week = 1; week < course.weeks; week++)
-        assert_int_equal(field_find_last_week(&field, week, &err), 0);
+    lesson_init(&lesson, world);
 
-    int *servers = mem_new_array(course.slots, sizeof *servers);
+    size_t slots = lesson.course.slots;
+    int *servers = mem_new_array(slots, sizeof *servers);
     int *last = mem_new_array(COURSE_WEEK_SLOTS, sizeof *last);
 
-    assert_int_equal(policy->plan(&field, policy->levels[policy->chosen], servers, &err), 0);
-    memcpy(last, servers + course.slots - COURSE_WEEK_SLOTS, COURSE_WEEK_SLOTS * sizeof *last);
+    assert_int_equal(policy->plan(&lesson.field, policy->levels[policy->chosen], servers, &err), 0);
+    memcpy(last, servers + slots - COURSE_WEEK_SLOTS, COURSE_WEEK_SLOTS * sizeof *last);
     mem_free(servers);
-    field_clear(&field);
-    course_clear(&course);
+    lesson_clear(&lesson);
     return last;
+}
+
+/* Numbers that were not searched, against a search for them. */
+static void other_levels_are_near_what_a_search_says(void **state)
+{
+    static const double misses[] = { 0.3, 0.05, 0.01 };
+    struct error err = { 0 };
+    struct world world;
+    struct lesson lesson;
+
+    (void)state;
+    world_init(&world);
+    lesson_init(&lesson, &world);
+    for (int kind = 0; kind < OUTLOOKS; kind++)
+        for (size_t i = 0; i < COUNT_OF(misses); i++) {
+            struct outlook searched = lesson.field.outlooks[kind];
+            size_t level = outlook_level(misses[i]);
+            double off = 0;
+            double sum = 0;
+
+            searched.chosen = level;
+            searched.numbers = mem_new_array(lesson.course.spans.count, sizeof(int));
+            assert_int_equal(outlook_search(&searched, &lesson.field, 2, &err), 0);
+            for (size_t span = 0; span < lesson.course.spans.count; span++) {
+                int near = outlook_number(&lesson.field.outlooks[kind], &lesson.field, level, span);
+                int exact = searched.numbers[span];
+
+                if (lesson.course.spans.items[span].week != 2)
+                    continue;
+                if (abs(near - exact) > 1 + exact / 8)
+                    fail_msg("level %g, span %zu: %d, and not %d", misses[i], span, near, exact);
+                off += near - exact;
+                sum += exact;
+            }
+            assert_true(fabs(off) < 0.05 * sum);
+            mem_free(searched.numbers);
+        }
+    lesson_clear(&lesson);
+    world_clear(&world);
 }
 
 /* A scaler has seen five minutes when it acts, a nightly plan all days but the one it plans. */
@@ -308,6 +379,7 @@ int main(void)
         cmocka_unit_test(who_meets_everything_stays_within_the_limit),
         cmocka_unit_test(more_safety_breaks_no_promise),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
+        cmocka_unit_test(other_levels_are_near_what_a_search_says),
         cmocka_unit_test(no_policy_sees_what_it_plans),
     };
 

@@ -65,7 +65,7 @@ static void no_plan_that_passes_costs_less(void **state)
         int servers_per_node = 1 + (int)random_below(&random, 2);
         size_t slots = 1 + random_below(&random, 6);
         size_t first = trial % 2 == 0 ? 0 : random_below(&random, slots);
-        struct moves_cost cost = { 1, 1.0 / 12, 0, 0 };
+        struct moves_cost cost = { .nodes_max = 1, .slot_h = 1.0 / 12 };
         struct ward ward;
 
         while (pow(servers_per_node * (cost.nodes_max + 1) + 1, (double)slots) < PLANS_MAX &&
@@ -111,7 +111,7 @@ static void work_beyond_the_plan_is_not_asked_for(void **state)
 {
     (void)state;
     for (size_t row = 0; row < COUNT_OF(unpaid); row++) {
-        struct moves_cost cost = { 2, 1.0 / 12, 0, 0 };
+        struct moves_cost cost = { .nodes_max = 2, .slot_h = 1.0 / 12 };
         size_t slots = unpaid[row].slots;
         struct random random;
         struct ward ward;
@@ -161,7 +161,7 @@ static void the_oracle_is_near_the_bound(void **state)
     struct random random;
     struct ward ward = { 0 };
     struct judge_span spans[9];
-    struct moves_cost cost = { 60, 1.0 / 12, 0, 0 };
+    struct moves_cost cost = { .nodes_max = 60, .slot_h = 1.0 / 12 };
     double hours = 0;
 
     (void)state;

@@ -17,8 +17,10 @@ enum { SMALL_SLOTS = 6, SMALL_NODES = 4, LONG_SLOTS = 200, LONG_NODES = 40 };
 
 static struct moves_cost random_cost(struct random *random, int nodes_max)
 {
-    return (struct moves_cost){ nodes_max, 1.0 / 12, random_between(random, 0, 0.3),
-                                random_between(random, 0, 0.3) };
+    return (struct moves_cost){ .nodes_max = nodes_max,
+                                .slot_h = 1.0 / 12,
+                                .up_h = random_between(random, 0, 0.3),
+                                .down_h = random_between(random, 0, 0.3) };
 }
 
 /* The least over all plans; `groups` may be NULL. */
@@ -139,7 +141,7 @@ static void long_weeks_cost_what_the_plain_recursion_says(void **state)
 
 static void a_short_gap_is_not_worth_a_release(void **state)
 {
-    struct moves_cost cost = { 10, 1.0 / 12, 0.5, 0.25 };
+    struct moves_cost cost = { .nodes_max = 10, .slot_h = 1.0 / 12, .up_h = 0.5, .down_h = 0.25 };
     int need[20];
     int nodes[20];
 
@@ -158,7 +160,7 @@ static void a_short_gap_is_not_worth_a_release(void **state)
 
 static void more_than_there_is_costs_without_end(void **state)
 {
-    struct moves_cost cost = { 3, 1, 1, 1 };
+    struct moves_cost cost = { .nodes_max = 3, .slot_h = 1, .up_h = 1, .down_h = 1 };
     int need[] = { 1, 4, 1 };
     int groups[] = { 0, 1, 0 };
     int nodes[] = { -1, -1, -1 };
@@ -169,6 +171,52 @@ static void more_than_there_is_costs_without_end(void **state)
     assert_int_equal(nodes[0], -1);
 }
 
+/* Nodes in groups: whatever the moves cost or bring, no path of single nodes is cheaper. */
+static void groups_of_nodes_cost_no_more_than_any_path(void **state)
+{
+    static const int levels[] = { 0, 1, 3, 4 };
+    struct random random;
+    double grouped = 0;
+    double single = 0;
+
+    (void)state;
+    random_seed(&random, 9);
+    for (int trial = 0; trial < 300; trial++) {
+        struct moves_cost cost = random_cost(&random, 4);
+        size_t slots = 1 + random_below(&random, LONG_SLOTS);
+        double *stages = mem_new_array(slots * 5, sizeof *stages);
+        double *least = mem_new_array(slots * 4, sizeof *least);
+
+        if (trial % 3 == 0)
+            cost.up_h *= -0.1;
+        if (trial % 3 == 1)
+            cost.down_h *= -0.1;
+        for (size_t slot = 0; slot < slots; slot++)
+            for (int level = 0, n = 0; level < 4; level++)
+                for (least[slot * 4 + (size_t)level] = INFINITY; n <= levels[level]; n++) {
+                    double *stage = &stages[slot * 5 + (size_t)n];
+                    double *group = &least[slot * 4 + (size_t)level];
+
+                    *stage = random_between(&random, 0, 1);
+                    *group = fmin(*group, *stage);
+                }
+
+        double exact = moves_staged(stages, slots, &cost, NULL);
+
+        cost.levels = levels;
+        cost.nodes_max = 3;
+
+        double bound = moves_staged(least, slots, &cost, NULL);
+
+        assert_true(bound <= exact + 1e-9);
+        grouped += bound;
+        single += exact;
+        mem_free(stages);
+        mem_free(least);
+    }
+    assert_true(grouped > 0.5 * single);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +224,7 @@ int main(void)
         cmocka_unit_test(long_weeks_cost_what_the_plain_recursion_says),
         cmocka_unit_test(a_short_gap_is_not_worth_a_release),
         cmocka_unit_test(more_than_there_is_costs_without_end),
+        cmocka_unit_test(groups_of_nodes_cost_no_more_than_any_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,31 +1,26 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * In four rounds, each shared out among the threads: what single windows need; the plans of all
- * policies, levels and queues; their verdicts; and, once levels are chosen, the verdicts on those.
+ * In rounds, each shared out among the threads: what is foretold of each queue; what single windows
+ * need; the plans of all policies, levels and queues; their verdicts; and, once levels are chosen,
+ * the verdicts on those.
  */
 #include "windows/backtest/backtest.h"
 
+#include "windows/backtest/allotment.h"
 #include "windows/backtest/limit.h"
 #include "windows/backtest/parallel.h"
+#include "windows/backtest/run.h"
 
 #include <math.h>
 
 static const double spare = 1.2; /* of a fleet whose size is not given, over its peak */
 
-/* One policy at one level, or with the chosen ones. */
-struct run {
-    const struct policy *policy;
-    double level;
-    int **servers;               /* one a queue, per slot */
-    struct judge_score **scores; /* one a queue, per judged span */
-    int *nodes;
-};
-
 struct work {
     const struct backtest_setup *setup;
     struct backtest *backtest;
-    struct field *fields;       /* one a queue */
+    struct field *fields; /* one a queue */
+    struct run_frame frame;
     struct judge_span *spans;   /* of the judged course */
     struct segment_list *whole; /* one a queue: what is known of the planned weeks */
     struct run *runs;           /* [row * POLICY_LEVELS + level] */
@@ -35,33 +30,6 @@ struct work {
     size_t round_count;
     double *limits; /* one a queue */
 };
-
-static void run_init(const struct work *work, struct run *run, const struct policy *policy,
-                     double level)
-{
-    const struct backtest *backtest = work->backtest;
-
-    run->policy = policy;
-    run->level = level;
-    run->nodes = mem_new_array(backtest->planned.slots, sizeof *run->nodes);
-    run->servers = mem_new_array(work->setup->queue_count, sizeof *run->servers);
-    run->scores = mem_new_array(work->setup->queue_count, sizeof *run->scores);
-    for (size_t i = 0; i < work->setup->queue_count; i++) {
-        run->servers[i] = mem_new_array(backtest->planned.slots, sizeof **run->servers);
-        run->scores[i] = mem_new_array(backtest->judged.spans.count, sizeof **run->scores);
-    }
-}
-
-static void run_clear(const struct work *work, struct run *run)
-{
-    for (size_t i = 0; run->policy && i < work->setup->queue_count; i++) {
-        mem_free(run->servers[i]);
-        mem_free(run->scores[i]);
-    }
-    mem_free(run->servers);
-    mem_free(run->scores);
-    mem_free(run->nodes);
-}
 
 static struct run *run_at(const struct work *work, size_t row, size_t level)
 {
@@ -81,9 +49,9 @@ static void add_runs(struct work *work)
         const struct policy *policy = &policies[row];
 
         for (size_t i = 0; i < policy->level_count; i++)
-            run_init(work, run_at(work, row, i), policy, policy->levels[i]);
+            run_init(run_at(work, row, i), &work->frame, policy, policy->levels[i]);
         if (policy->is_tuned)
-            run_init(work, &work->tuned[row], policy, 0);
+            run_init(&work->tuned[row], &work->frame, policy, 0);
         work->chosen[row] = policy->is_tuned
                                 ? &work->tuned[row]
                                 : run_at(work, row,
@@ -103,6 +71,7 @@ static void work_init(struct work *work, const struct backtest_setup *setup,
         work->fields[i].up_ms = setup->fleet.up_ms;
         work->fields[i].seed = setup->seed;
         work->fields[i].seeds = setup->seeds;
+        work->fields[i].misses = 1 - setup->attainment;
         field_init(&work->fields[i], &setup->queues[i], course);
         segments_of_series(setup->queues[i].series, course_week(course, 1), course->end,
                            &work->whole[i]);
@@ -115,6 +84,7 @@ static void work_init(struct work *work, const struct backtest_setup *setup,
         work->fields[i].judged = work->spans;
         work->fields[i].judged_count = backtest->judged.spans.count;
     }
+    work->frame = (struct run_frame){ course, &backtest->judged, work->fields, setup->queue_count };
     add_runs(work);
 }
 
@@ -126,8 +96,8 @@ static void work_clear(struct work *work)
     }
     for (size_t row = 0; row < policies_count(); row++) {
         for (size_t i = 0; i < POLICY_LEVELS; i++)
-            run_clear(work, run_at(work, row, i));
-        run_clear(work, &work->tuned[row]);
+            run_clear(run_at(work, row, i), &work->frame);
+        run_clear(&work->tuned[row], &work->frame);
     }
     mem_free(work->fields);
     mem_free(work->whole);
@@ -139,15 +109,30 @@ static void work_clear(struct work *work)
     mem_free(work->limits);
 }
 
-static int find_need(void *context, size_t at, struct error *err)
+static int foretell(void *context, size_t at, struct error *err)
+{
+    struct work *work = context;
+    struct field *field = &work->fields[at / OUTLOOKS];
+
+    (void)err;
+    outlook_foretell(&field->outlooks[at % OUTLOOKS], field);
+    return 0;
+}
+
+/* What is known of a week, then of a span. */
+static int find(void *context, size_t at, struct error *err)
 {
     struct work *work = context;
     struct field *field = &work->fields[at % work->setup->queue_count];
     size_t item = at / work->setup->queue_count;
-    size_t spans = field->course->spans.count;
+    size_t weeks = field->course->weeks - 1;
+    size_t week = item % weeks + 1;
 
-    return item < spans ? field_find_need(field, item, err)
-                        : field_find_last_week(field, item - spans + 1, err);
+    if (item < weeks)
+        return field_find_last_week(field, week, err);
+    if (item < (1 + OUTLOOKS) * weeks)
+        return outlook_search(&field->outlooks[item / weeks - 1], field, week, err);
+    return field_find_need(field, item - (1 + OUTLOOKS) * weeks, err);
 }
 
 static int plan_queue(void *context, size_t at, struct error *err)
@@ -196,14 +181,9 @@ static int run_round(struct work *work, int (*run)(void *context, size_t at, str
                         work, err);
 }
 
-/* GPUs of all queues in a slot. */
-static int gpus_at(const struct work *work, const struct run *run, size_t slot)
+static int larger(int a, int b)
 {
-    int sum = 0;
-
-    for (size_t i = 0; i < work->setup->queue_count; i++)
-        sum += run->servers[i][slot] * work->setup->queues[i].gpus;
-    return sum;
+    return a > b ? a : b;
 }
 
 /* Over what the weeks judged will bring, too: a fleet is not what is tested. */
@@ -215,46 +195,15 @@ static void size_fleet(struct work *work)
     for (size_t row = 0; row < policies_count(); row++)
         for (size_t i = 0; i < work->backtest->planned.slots; i++)
             if (row == POLICY_STATIC || policies[row].is_oracle)
-                most = gpus_at(work, work->chosen[row], i) > most
-                           ? gpus_at(work, work->chosen[row], i)
-                           : most;
+                most = larger(most, run_gpus(work->chosen[row], &work->frame, i));
     if (fleet->nodes == 0)
         fleet->nodes = (int)ceil(spare * most / fleet->gpus_per_node);
 }
 
-/* Where all want more than there is, each gets its part; then nodes are counted. */
-static void fit_fleet(const struct work *work, struct run *run)
-{
-    const struct fleet *fleet = &work->backtest->fleet;
-    size_t slots = work->backtest->planned.slots;
-    int *gpus = mem_new_array(slots, sizeof *gpus);
-
-    for (size_t slot = 0; slot < slots; slot++) {
-        double share = (double)fleet->nodes * fleet->gpus_per_node / gpus_at(work, run, slot);
-
-        for (size_t i = 0; share < 1 && i < work->setup->queue_count; i++)
-            run->servers[i][slot] = (int)(run->servers[i][slot] * share);
-        gpus[slot] = gpus_at(work, run, slot);
-    }
-    measure_nodes(fleet, gpus, slots, run->policy->is_planned, run->nodes);
-    mem_free(gpus);
-}
-
 static struct measure measure_weeks(const struct work *work, const struct run *run, size_t from,
-                                    size_t to, struct measure_tally *tally)
+                                    size_t to)
 {
-    const struct backtest *backtest = work->backtest;
-    size_t first = (from - 1) * COURSE_WEEK_SLOTS;
-    size_t end = (to - 1) * COURSE_WEEK_SLOTS;
-    struct measure measure = { 0 };
-
-    measure_capacity(&backtest->fleet, run->nodes, first, end, &measure);
-    for (size_t i = 0; i < work->setup->queue_count; i++) {
-        measure_promises(&backtest->judged, run->scores[i], from, to,
-                         &work->setup->queues[i].target, &measure, tally);
-        measure_shortage(&work->fields[i], run->servers[i], first, end, &measure);
-    }
-    return measure;
+    return run_measure(run, &work->frame, &work->backtest->fleet, from, to, NULL);
 }
 
 /* As if the next stretch were missed: the share that is missed on new weeks is then kept on average
@@ -274,8 +223,7 @@ static size_t choose_level(const struct work *work, size_t row, size_t week)
     if (week <= 1)
         return policies_level(policy, work->setup->attainment);
     for (size_t i = 0; i < policy->level_count; i++) {
-        struct measure_tally tally = { 0 };
-        struct measure measure = measure_weeks(work, run_at(work, row, i), 1, week, &tally);
+        struct measure measure = measure_weeks(work, run_at(work, row, i), 1, week);
 
         if (is_enough(&measure, work->setup->attainment) && measure.research_h > most) {
             most = measure.research_h;
@@ -300,24 +248,35 @@ static void tune(struct work *work, size_t row)
             memcpy(run->servers[i] + first, run_at(work, row, level)->servers[i] + first,
                    COURSE_WEEK_SLOTS * sizeof **run->servers);
     }
-    fit_fleet(work, run);
+    run_fit(run, &work->frame, &backtest->fleet);
+}
+
+/* All that policies go by. */
+static int find_all(struct work *work, struct error *err)
+{
+    const struct course *course = &work->backtest->planned;
+    size_t queues = work->setup->queue_count;
+    size_t items = course->spans.count + (1 + OUTLOOKS) * (course->weeks - 1);
+
+    if (parallel_run(work->setup->threads, OUTLOOKS * queues, foretell, work, err) < 0)
+        return -1;
+    for (int kind = 0; kind < OUTLOOKS; kind++)
+        allotment_make(work->fields, queues, (enum outlook_kind)kind);
+    return parallel_run(work->setup->threads, items * queues, find, work, err);
 }
 
 static int run_all(struct work *work, struct error *err)
 {
     size_t rows = policies_count();
-    const struct course *course = &work->backtest->planned;
-    size_t items = (course->spans.count + course->weeks - 1) * work->setup->queue_count;
 
     for (size_t row = 0; row < rows; row++)
         for (size_t i = 0; i < policies[row].level_count; i++)
             work->round[work->round_count++] = run_at(work, row, i);
-    if (parallel_run(work->setup->threads, items, find_need, work, err) < 0 ||
-        run_round(work, plan_queue, err) < 0)
+    if (find_all(work, err) < 0 || run_round(work, plan_queue, err) < 0)
         return -1;
     size_fleet(work);
     for (size_t i = 0; i < work->round_count; i++)
-        fit_fleet(work, work->round[i]);
+        run_fit(work->round[i], &work->frame, &work->backtest->fleet);
     if (parallel_run(work->setup->threads, (work->round_count + 1) * work->setup->queue_count,
                      limit_or_judge, work, err) < 0)
         return -1;
@@ -350,22 +309,73 @@ static void set_limit(struct work *work)
                         (weeks * fleet->nodes * ((double)WEEK_MS / HOUR_MS) - limit->node_h);
 }
 
+/* What static-peak and the oracle leave to research. */
+struct span_of_hours {
+    double from;
+    double to;
+};
+
+static double share_of(struct span_of_hours hours, double research_h)
+{
+    return hours.to > hours.from ? (research_h - hours.from) / (hours.to - hours.from) : 0;
+}
+
 static void set_recovered(struct backtest *backtest)
 {
-    double from = backtest->rows[POLICY_STATIC].tuned.research_h;
-    double to = backtest->rows[policies_oracle()].tuned.research_h;
+    struct span_of_hours hours = { backtest->rows[POLICY_STATIC].tuned.research_h,
+                                   backtest->rows[policies_oracle()].tuned.research_h };
 
-    if (to > from)
-        backtest->limit.recovered = (backtest->limit.research_h - from) / (to - from);
+    backtest->limit.recovered = share_of(hours, backtest->limit.research_h);
     for (size_t row = 0; row < backtest->count; row++) {
         struct backtest_row *item = &backtest->rows[row];
 
-        for (size_t i = 0; i < item->policy->level_count; i++) {
-            struct measure *measure = &item->points[i].measure;
+        for (size_t i = 0; i < item->policy->level_count; i++)
+            item->points[i].measure.recovered = share_of(hours, item->points[i].measure.research_h);
+        item->tuned.recovered = share_of(hours, item->tuned.research_h);
+    }
+}
 
-            measure->recovered = to > from ? (measure->research_h - from) / (to - from) : 0;
+/* The level that leaves most to research of those that reach the attainment in these weeks; failing
+   that, the one that meets most. */
+static size_t best_level(const struct work *work, size_t row, size_t from, size_t to)
+{
+    struct measure best = { .attainment = -1 };
+    size_t level = 0;
+
+    for (size_t i = 0; i < policies[row].level_count; i++) {
+        struct measure measure = measure_weeks(work, run_at(work, row, i), from, to);
+        double wanted = work->setup->attainment;
+        bool is_better = measure.attainment >= wanted && best.attainment >= wanted
+                             ? measure.research_h > best.research_h
+                             : measure.attainment > best.attainment;
+
+        if (is_better) {
+            best = measure;
+            level = i;
         }
-        item->tuned.recovered = to > from ? (item->tuned.research_h - from) / (to - from) : 0;
+    }
+    return level;
+}
+
+/* Levels from the first half of the weeks judged, verdicts from the second. */
+static void hold_out(struct work *work)
+{
+    struct backtest *backtest = work->backtest;
+    size_t end = backtest->planned.weeks;
+    size_t half = (backtest->first_week + end + 1) / 2;
+    struct span_of_hours hours = {
+        measure_weeks(work, work->chosen[POLICY_STATIC], half, end).research_h,
+        measure_weeks(work, work->chosen[policies_oracle()], half, end).research_h,
+    };
+
+    backtest->held_week = half;
+    for (size_t row = 0; row < backtest->count; row++) {
+        struct backtest_point *held = &backtest->rows[row].held;
+        size_t level = best_level(work, row, backtest->first_week, half);
+
+        held->level = policies[row].levels[level];
+        held->measure = measure_weeks(work, run_at(work, row, level), half, end);
+        held->measure.recovered = share_of(hours, held->measure.research_h);
     }
 }
 
@@ -375,19 +385,18 @@ static void take_results(struct work *work)
     size_t from = backtest->first_week;
     size_t to = backtest->planned.weeks;
 
+    if (to - from >= 2)
+        hold_out(work);
     for (size_t row = 0; row < backtest->count; row++) {
         struct backtest_row *item = &backtest->rows[row];
-        struct measure_tally tally = { 0 };
 
         for (size_t i = 0; i < item->policy->level_count; i++) {
-            struct measure_tally none = { 0 };
-
             item->points[i].level = item->policy->levels[i];
-            item->points[i].measure = measure_weeks(work, run_at(work, row, i), from, to, &none);
+            item->points[i].measure = measure_weeks(work, run_at(work, row, i), from, to);
         }
-        item->tuned = measure_weeks(work, work->chosen[row], from, to, &tally);
+        item->tuned = run_measure(work->chosen[row], &work->frame, &backtest->fleet, from, to,
+                                  &backtest->requests);
         item->nodes = steal(&work->chosen[row]->nodes);
-        backtest->requests = tally.requests;
     }
     set_limit(work);
     set_recovered(backtest);

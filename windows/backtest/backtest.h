@@ -39,8 +39,9 @@ struct backtest_row {
     const struct policy *policy;
     struct backtest_point points[POLICY_LEVELS]; /* one a level, over the weeks judged */
     struct measure tuned;
-    double *levels; /* one a week of the course: the level that was chosen for it */
-    int *nodes;     /* one a slot, with the chosen levels */
+    struct backtest_point held; /* of the weeks from held_week on */
+    double *levels;             /* one a week of the course: the level that was chosen for it */
+    int *nodes;                 /* one a slot, with the chosen levels */
 };
 
 /* Who meets every target, whoever it is, leaves no more than this (limit.h). */
@@ -55,6 +56,8 @@ struct backtest {
     struct course judged; /* slots are the same for both */
     struct course planned;
     size_t first_week;
+    size_t held_week; /* from here on the levels are judged that were the best before it; 0: a
+                         single week is judged */
     struct fleet fleet;
     struct backtest_row *rows;
     size_t count;

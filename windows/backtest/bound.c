@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { ROUNDS = 120 };
+enum { ROUNDS = 120, SINGLE_LEVELS = 64, LEVEL_PARTS = 20 };
 
 static const double slot_hours = (double)JUDGE_SLOT_MS / (3600.0 * SECOND_MS);
 static const double ticks_per_hour = 3600.0 * TICKS_PER_SECOND;
@@ -22,7 +22,8 @@ struct bound {
     int servers_per_node;
     size_t first; /* the slot that is paid for first: rows begin with it */
     size_t slots; /* that are paid for */
-    size_t width; /* numbers of nodes that are looked at, from 0: search_prices() says why so few */
+    int *levels;  /* numbers of nodes that are looked at, from 0 (moves.h), */
+    size_t width; /* and how many: search_prices() says why so few */
     enum demand_class class;
     size_t *span_of_slot; /* one a row; span_count: none that counts */
     double *late;         /* rows of width; infinite where a span cannot bear it */
@@ -143,11 +144,11 @@ static void find_span_of_slots(struct bound *bound)
     }
 }
 
-/* How many are late in a slot with this many nodes, or infinite. */
-static double late_with(struct bound *bound, size_t slot, size_t nodes)
+/* How many are late in a slot with the most nodes of a level, or infinite. */
+static double late_with(struct bound *bound, size_t slot, size_t level)
 {
     size_t span = bound->span_of_slot[slot - bound->first];
-    int change = (int)nodes * bound->servers_per_node - rerun_servers(bound->rerun)[slot];
+    int change = bound->levels[level] * bound->servers_per_node - rerun_servers(bound->rerun)[slot];
 
     if (span == bound->setup->span_count || change >= 0)
         return 0;
@@ -174,9 +175,14 @@ static void count_late(struct bound *bound, size_t slot)
         else
             enough = middle;
     }
-    for (size_t nodes = fails; nodes-- > 0;)
-        row[nodes] = nodes + 1 < fails && isinf(row[nodes + 1]) ? INFINITY
-                                                                : late_with(bound, slot, nodes);
+    for (size_t level = fails; level-- > 0;)
+        row[level] = level + 1 < fails && isinf(row[level + 1]) ? INFINITY
+                                                                : late_with(bound, slot, level);
+}
+
+static double fewest_of(const struct bound *bound, size_t level)
+{
+    return level > 0 ? bound->levels[level - 1] + 1 : 0;
 }
 
 /* The dual at these prices; leaves in `used` and ret_short_h what the path has, for the next. */
@@ -188,12 +194,13 @@ static double dual(struct bound *bound, double *ret_short_h)
     double value = bound->work_price * bound->work_h;
 
     cost.nodes_max = (int)bound->width - 1;
+    cost.levels = bound->levels;
     cost.down_h -= bound->work_price * fall_h;
     for (size_t slot = 0; slot < bound->slots; slot++)
         for (size_t n = 0; n < bound->width; n++) {
             size_t at = slot * bound->width + n;
 
-            bound->stages[at] = (double)n * (cost.slot_h - bound->work_price * server_h);
+            bound->stages[at] = fewest_of(bound, n) * (cost.slot_h - bound->work_price * server_h);
             if (bound->late[at] > 0)
                 bound->stages[at] += isinf(bound->late[at])
                                          ? INFINITY
@@ -207,12 +214,14 @@ static double dual(struct bound *bound, double *ret_short_h)
         value -= bound->prices[span] * (double)rerun_allowed(bound->rerun, bound->class, span);
     }
     for (size_t slot = 0; slot < bound->slots && value < INFINITY; slot++) {
-        int falls = slot > 0 ? bound->nodes[slot - 1] - bound->nodes[slot] : 0;
-        double late = bound->late[slot * bound->width + (size_t)bound->nodes[slot]];
+        size_t level = (size_t)bound->nodes[slot];
+        double nodes = fewest_of(bound, level);
+        double falls = slot > 0 ? bound->levels[bound->nodes[slot - 1]] - nodes : 0;
+        double late = bound->late[slot * bound->width + level];
 
         if (late > 0)
             bound->used[bound->span_of_slot[slot]] += late;
-        *ret_short_h -= bound->nodes[slot] * server_h + (falls > 0 ? falls * fall_h : 0);
+        *ret_short_h -= nodes * server_h + (falls > 0 ? falls * fall_h : 0);
     }
     return value;
 }
@@ -259,7 +268,7 @@ static double search_prices(struct bound *bound)
 }
 
 /* With so many nodes nobody waits. */
-static size_t nodes_used(const struct bound *bound, const int *servers)
+static int nodes_used(const struct bound *bound, const int *servers)
 {
     int most = 1;
 
@@ -268,7 +277,23 @@ static size_t nodes_used(const struct bound *bound, const int *servers)
 
     int nodes = (most + bound->servers_per_node - 1) / bound->servers_per_node;
 
-    return (size_t)(nodes < bound->cost->nodes_max ? nodes : bound->cost->nodes_max);
+    return nodes < bound->cost->nodes_max ? nodes : bound->cost->nodes_max;
+}
+
+/* Each number where moves cost something; otherwise many are looked at by the twentieth. */
+static void choose_levels(struct bound *bound, int most)
+{
+    int level = 0;
+
+    bound->levels = mem_new_array((size_t)most + 1, sizeof *bound->levels);
+    while (level < most) {
+        bool is_single = level < SINGLE_LEVELS || bound->cost->up_h > 0;
+
+        level += is_single ? 1 : level / LEVEL_PARTS;
+        level = level < most ? level : most;
+        bound->levels[++bound->width] = level;
+    }
+    bound->width++;
 }
 
 static void bound_init(struct bound *bound)
@@ -290,7 +315,7 @@ static void bound_init(struct bound *bound)
         add_work(bound, stretch);
         low += stretch->count[DEMAND_LOW];
     }
-    bound->width = nodes_used(bound, servers) + 1;
+    choose_levels(bound, nodes_used(bound, servers));
     bound->late = mem_new_array(2 * slots * bound->width, sizeof *bound->late);
     bound->stages = bound->late + slots * bound->width;
     bound->work_h = fmax(0, bound->work_h - slot_hours); /* the last slot's server, if it has 0 */
@@ -317,6 +342,7 @@ double bound_node_hours(const struct stretch_setup *setup, size_t first, int ser
     mem_free(bound.span_of_slot);
     mem_free(bound.late);
     mem_free(bound.nodes);
+    mem_free(bound.levels);
     mem_free(bound.prices);
     return hours;
 }

@@ -24,7 +24,8 @@
  *
  * The bound is the Lagrangian dual of: the least cost of n under 3 (a price for each span) and 4 (a
  * price).  It holds for all prices; good ones are found by subgradients, and the best one counts.
- * For given prices the least cost is a path (moves_staged()), exactly.
+ * For given prices the least cost is a path (moves_staged()), exactly; where moves cost nothing,
+ * many nodes are looked at in groups, which cost what their fewest do and serve as their most.
  */
 #pragma once
 

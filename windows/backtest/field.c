@@ -5,11 +5,7 @@
  */
 #include "windows/backtest/field.h"
 
-#include "windows/estimate.h"
-
-#include <math.h>
-
-enum { LAST_WEEK_SEEDS = 8, PAST_WEEKS = 8, SOLVE_STEPS = 30 };
+enum { LAST_WEEK_SEEDS = 8, PAST_WEEKS = 8 };
 
 void field_init(struct field *field, const struct backtest_queue *queue,
                 const struct course *course)
@@ -21,6 +17,8 @@ void field_init(struct field *field, const struct backtest_queue *queue,
     field->needs = mem_new_array(course->spans.count, sizeof *field->needs);
     field->last_week = mem_new_array(course->weeks * course->set->weekly_count,
                                      sizeof *field->last_week);
+    for (int kind = 0; kind < OUTLOOKS; kind++)
+        outlook_init(&field->outlooks[kind], field, (enum outlook_kind)kind);
 }
 
 void field_clear(struct field *field)
@@ -28,6 +26,8 @@ void field_clear(struct field *field)
     service_time_free(field->service);
     mem_free(field->needs);
     mem_free(field->last_week);
+    for (int kind = 0; kind < OUTLOOKS; kind++)
+        outlook_clear(&field->outlooks[kind]);
 }
 
 struct search_setup field_truth(const struct field *field, const struct segment_list *segments)
@@ -39,6 +39,17 @@ struct search_setup field_truth(const struct field *field, const struct segment_
                                   .target = field->queue->target,
                                   .seed = field->seed,
                                   .seeds = 1 };
+}
+
+struct forecast_setup field_forecast_setup(const struct field *field)
+{
+    return (struct forecast_setup){ .series = field->queue->series,
+                                    .set = field->course->set,
+                                    .service_s = field->queue->service_s,
+                                    .service_cv = field->queue->service_cv,
+                                    .scale = field->queue->scale,
+                                    .target = field->queue->target,
+                                    .end = field->course->end };
 }
 
 int field_find_need(struct field *field, size_t span, struct error *err)
@@ -134,46 +145,4 @@ int field_search(const struct field *field, const struct segment_list *segments,
         return -1;
     *ret_servers = result.servers > 1 ? result.servers : 1;
     return 0;
-}
-
-/* Between the last number that fails and the first that passes, by the logarithm of the share that
-   waits too long. */
-static double closed_need(const struct field *field, const struct segment_list *segments,
-                          double scale)
-{
-    struct arrivals_setup setup = { field->queue->series, segments, field->service,
-                                    field->queue->scale * scale, 0 };
-    double p = field->queue->target.percentile / 100;
-    double t_s = (double)field->queue->target.wait_ms / SECOND_MS;
-    struct estimate estimate;
-
-    estimate_init(&estimate, &setup);
-    if (!(estimate.load_max > 0))
-        return 0;
-
-    int servers = estimate_servers(&estimate, p, t_s);
-    double passes = estimate_tail(&estimate, servers, t_s);
-    double fails = servers > 1 ? estimate_tail(&estimate, servers - 1, t_s) : 1;
-
-    if (!(passes > 0) || !(fails > passes) || fails < 1 - p)
-        return servers;
-    return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
-}
-
-double field_scale_for(const struct field *field, const struct segment_list *segments, double need)
-{
-    double low = log(0.05);
-    double high = log(20);
-
-    if (!(need > 0) || !(closed_need(field, segments, 1) > 0))
-        return 1;
-    for (int i = 0; i < SOLVE_STEPS; i++) {
-        double middle = (low + high) / 2;
-
-        if (closed_need(field, segments, exp(middle)) < need)
-            low = middle;
-        else
-            high = middle;
-    }
-    return exp(high);
 }

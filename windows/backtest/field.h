@@ -7,6 +7,8 @@
 #pragma once
 
 #include "windows/backtest/course.h"
+#include "windows/backtest/outlook.h"
+#include "windows/forecast.h"
 #include "windows/search.h"
 
 struct backtest_queue {
@@ -29,16 +31,22 @@ struct field {
     int64_t up_ms;  /* until more servers are there */
     uint64_t seed;  /* of what happens; plans draw their own numbers */
     int seeds;      /* repetitions of a search on past arrivals */
+    double misses;  /* the share of days that a plan may miss */
     int *needs;     /* one a span: the fewest servers for what arrived in it, alone */
     int *last_week; /* [week * windows + window]: the search on the week before, under 8 seeds */
+    struct outlook outlooks[OUTLOOKS];
 };
 
+/* The settings, from `judged` to `misses`, are there already. */
 void field_init(struct field *field, const struct backtest_queue *queue,
                 const struct course *course);
 void field_clear(struct field *field);
 
 /* What the search of `needs` and the judge share: the arrivals as they happened. */
 struct search_setup field_truth(const struct field *field, const struct segment_list *segments);
+
+/* A forecast until the end of the course. */
+struct forecast_setup field_forecast_setup(const struct field *field);
 
 /* Sets one of `needs`, one week of `last_week`. */
 int field_find_need(struct field *field, size_t span, struct error *err)
@@ -66,7 +74,3 @@ struct field_how {
 int field_search(const struct field *field, const struct segment_list *segments, double scale,
                  const struct field_how *how, int *ret_servers, struct error *err)
     __attribute__((warn_unused_result));
-
-/* The factor by which these segments' arrivals need `need` servers in closed form (with a fraction,
-   as windows/forecast.h has it). */
-double field_scale_for(const struct field *field, const struct segment_list *segments, double need);

@@ -17,31 +17,56 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The most or the fewest nodes that a number stands for. */
+static double end_of(const struct moves_cost *cost, int n, bool is_most)
+{
+    if (!cost->levels || n == 0)
+        return n;
+    return is_most ? cost->levels[n] : cost->levels[n - 1] + 1;
+}
+
+/* Whoever stays with a number may yet move among the nodes that it stands for, if that gains. */
+static double stay_of(const struct moves_cost *cost, int n)
+{
+    double span = end_of(cost, n, true) - end_of(cost, n, false);
+
+    return span * fmin(0, fmin(cost->up_h, cost->down_h));
+}
+
 /* One slot further: least[n] becomes the least cost of a path that ends with n nodes here. */
 static void step(double *least, double *before, int32_t *came_from, const struct moves_cost *cost)
 {
     int max = cost->nodes_max;
+    bool rises_cost = cost->up_h >= 0;
+    bool falls_cost = cost->down_h >= 0;
     double best = INFINITY;
     int from = 0;
 
     memcpy(before, least, (size_t)(max + 1) * sizeof *before);
     for (int n = 0; n <= max; n++) {
-        if (before[n] - cost->up_h * n < best) {
-            best = before[n] - cost->up_h * n;
+        double risen = best + cost->up_h * end_of(cost, n, !rises_cost);
+        double here = before[n] - cost->up_h * end_of(cost, n, rises_cost);
+        double stayed = before[n] + stay_of(cost, n);
+
+        least[n] = risen < stayed ? risen : stayed;
+        came_from[n] = risen < stayed ? from : n;
+        if (here < best) {
+            best = here;
             from = n;
         }
-        least[n] = best + cost->up_h * n;
-        came_from[n] = from;
     }
     best = INFINITY;
     for (int n = max; n >= 0; n--) {
-        if (before[n] + cost->down_h * n < best) {
-            best = before[n] + cost->down_h * n;
-            from = n;
-        }
-        if (best - cost->down_h * n < least[n]) {
-            least[n] = best - cost->down_h * n;
+        double fallen = best - cost->down_h * end_of(cost, n, falls_cost);
+        double here = before[n] + cost->down_h * end_of(cost, n, !falls_cost);
+
+        if (fallen < least[n]) {
+            least[n] = fallen;
             came_from[n] = from;
+        }
+        if (here < best) {
+            best = here;
+            from = n;
         }
     }
 }

@@ -16,8 +16,9 @@
 struct moves_cost {
     int nodes_max;
     double slot_h;
-    double up_h;   /* lost by each node that comes: its lead time */
-    double down_h; /* lost by each node that goes: its lead time and the work it evicts */
+    double up_h;       /* lost by each node that comes: its lead time */
+    double down_h;     /* lost by each node that goes: its lead time and the work it evicts */
+    const int *levels; /* moves_staged() only; NULL: each number stands for itself */
 };
 
 /* Infinite, with ret_nodes untouched, where a need is greater than nodes_max.  ret_nodes (may be
@@ -29,7 +30,10 @@ double moves_windowed(const int *need, const int *group_of_slot, size_t slots, i
                       const struct moves_cost *cost, int *ret_nodes);
 
 /* The same where n nodes in slot t cost stages[t * (nodes_max + 1) + n] instead of n slot_h; an
-   infinite one forbids it.  The costs of moves may be negative here. */
+   infinite one forbids it.  The costs of moves may be negative here.
+
+   With levels (rising, the first one 0) number n stands for levels[n - 1] + 1 to levels[n] nodes,
+   and a move costs what is least for any of them: a lower bound on the paths of all nodes. */
 double moves_staged(const double *stages, size_t slots, const struct moves_cost *cost,
                     int *ret_nodes);
 

@@ -6,15 +6,13 @@
 #include "windows/backtest/policies.h"
 
 #include "windows/backtest/oracle.h"
-#include "windows/forecast.h"
 
 #include <math.h>
 
 enum {
     IN_STABLE_SLOTS = 3, /* what a scaler waits before it shrinks: 15 min */
-    WEEK_DAYS = 7,
-    REPAIRS = 25,      /* of an oracle's windows, */
-    RAISE_PARTS = 100, /* by a hundredth each time */
+    REPAIRS = 25,        /* of an oracle's windows, */
+    RAISE_PARTS = 100,   /* by a hundredth each time */
 };
 
 static const double tolerance = 0.1; /* of a scaler: smaller changes are left */
@@ -49,12 +47,12 @@ const struct policy policies[] = {
     { "deckard", "what each window needed last week, the worst of 8 seeds",
       "factor", { 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 2, 3 }, 9, 1,
       .is_planned = true, .plan = plan_deckard },
-    { "sluice", "a week's windows for the bound of the forecast, exactly searched",
-      "misses", { 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01 }, 8, 4,
+    { "sluice", "a week's windows for bounds of the forecast that share out the misses, searched",
+      "misses", OUTLOOK_LEVELS, OUTLOOK_LEVEL_COUNT, 7,
       .is_share = true, .is_planned = true, .plan = plan_weekly },
     { "sluice-daily", "the same for each next day alone, planned every night",
-      "misses", { 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01 }, 8, 4,
-      .is_share = true, .is_planned = true, .plan = plan_daily },
+      "misses", OUTLOOK_LEVELS, OUTLOOK_LEVEL_COUNT, 9,
+      .is_share = true, .outlook = OUTLOOK_NIGHTLY, .is_planned = true, .plan = plan_daily },
     { "windowed-oracle", "what each window will need",
       NULL, { 1 }, 1, 0,
       .is_oracle = true, .is_planned = true, .plan = plan_oracle_windows },
@@ -72,13 +70,7 @@ size_t policies_count(void)
 
 size_t policies_level(const struct policy *policy, double attainment)
 {
-    size_t level = 0;
-
-    if (!policy->is_share)
-        return policy->chosen;
-    while (level + 1 < policy->level_count && policy->levels[level] > 1 - attainment + 1e-9)
-        level++;
-    return level;
+    return policy->is_share ? outlook_chosen(policy->outlook, 1 - attainment) : policy->chosen;
 }
 
 size_t policies_oracle(void)
@@ -238,103 +230,30 @@ static int plan_deckard(const struct field *field, double level, int *servers, s
     return 0;
 }
 
-static struct forecast *forecast_until(const struct field *field, double misses,
-                                       struct wall_time end, int horizon_days)
+static void plan_outlook(const struct field *field, const struct outlook *outlook, double misses,
+                         int *servers)
 {
-    struct forecast_setup setup = { .series = field->queue->series,
-                                    .set = field->course->set,
-                                    .service_s = field->queue->service_s,
-                                    .service_cv = field->queue->service_cv,
-                                    .scale = field->queue->scale,
-                                    .misses = misses,
-                                    .target = field->queue->target,
-                                    .end = end,
-                                    .horizon_days = horizon_days };
+    const struct course *course = field->course;
+    size_t level = outlook_level(misses);
 
-    return forecast_new(&setup);
-}
-
-/* As `sluice allocate --forecast` plans a week. */
-static int plan_week(const struct field *field, double misses, size_t week, int *numbers,
-                     struct error *err)
-{
-    struct wall_time origin = course_week(field->course, week);
-    owned(forecast) struct forecast *forecast = forecast_until(field, misses, origin, WEEK_DAYS);
-
-    for (size_t window = 0; window < forecast->count; window++) {
-        owned(segments) struct segment_list segments = { 0 };
-
-        field_past(field, window, origin, &segments);
-        if (field_search(field, &segments, forecast->cells[window].scale,
-                         &(struct field_how){ field->seeds, true }, &numbers[window], err) < 0)
-            return -1;
-    }
-    return 0;
+    for (size_t i = 0; i < course->spans.count; i++)
+        if (course->spans.items[i].week > 0)
+            fill(course, &course->spans.items[i], outlook_number(outlook, field, level, i),
+                 servers);
+    fill_begin(course, servers);
 }
 
 static int plan_weekly(const struct field *field, double level, int *servers, struct error *err)
 {
-    const struct course *course = field->course;
-    int *numbers = mem_new_array(course->set->weekly_count, sizeof *numbers);
-    int result = 0;
-
-    for (size_t week = 1; week < course->weeks && result == 0; week++) {
-        result = plan_week(field, level, week, numbers, err);
-        if (result == 0)
-            fill_week(course, week, numbers, servers);
-    }
-    mem_free(numbers);
-    fill_begin(course, servers);
-    return result;
-}
-
-/* The bound of a window's day as it stood when the day began. */
-static double bound_of(const struct forecast *forecast, const struct course_span *span)
-{
-    const struct forecast_cell *cell = &forecast->cells[span->window];
-
-    for (size_t i = cell->past.count; i-- > 0;)
-        if (cell->past.items[i].day == span->day)
-            return cell->past.items[i].bounds[cell->past.items[i].method];
+    (void)err;
+    plan_outlook(field, &field->outlooks[OUTLOOK_WEEKLY], level, servers);
     return 0;
 }
 
-/* The same window of the same day a week earlier, or else of the days before `midnight`. */
-static void segments_alike(const struct field *field, const struct course_span *span,
-                           struct segment_list *out)
-{
-    segments_of_series(field->queue->series, (struct wall_time){ span->time.begin.ms - WEEK_MS },
-                       (struct wall_time){ span->time.end.ms - WEEK_MS }, out);
-    if (out->list.count == 0)
-        field_past(field, span->window, span->midnight, out);
-}
-
-static int plan_span(const struct field *field, const struct forecast *forecast,
-                     const struct course_span *span, int *servers, struct error *err)
-{
-    owned(segments) struct segment_list segments = { 0 };
-    double bound = bound_of(forecast, span);
-    int number;
-
-    segments_alike(field, span, &segments);
-    if (field_search(field, &segments, field_scale_for(field, &segments, bound),
-                     &(struct field_how){ field->seeds, false }, &number, err) < 0)
-        return -1;
-    fill(field->course, span, number, servers);
-    return 0;
-}
-
-/* With a horizon of a day a forecast predicts each past day from what was before it. */
 static int plan_daily(const struct field *field, double level, int *servers, struct error *err)
 {
-    const struct course *course = field->course;
-    owned(forecast) struct forecast *forecast = forecast_until(field, level, course->end, 1);
-
-    for (size_t i = 0; i < course->spans.count; i++)
-        if (course->spans.items[i].week > 0 &&
-            plan_span(field, forecast, &course->spans.items[i], servers, err) < 0)
-            return -1;
-    fill_begin(course, servers);
+    (void)err;
+    plan_outlook(field, &field->outlooks[OUTLOOK_NIGHTLY], level, servers);
     return 0;
 }
 

@@ -17,9 +17,10 @@ struct policy {
     const char *parameter; /* what the levels are; NULL: there is none */
     double levels[POLICY_LEVELS];
     size_t level_count;
-    size_t chosen;   /* the level that stands while nothing else is chosen */
-    bool is_tuned;   /* the level is chosen by how it did on past weeks */
-    bool is_share;   /* the level is a share of misses: the greatest that the attainment allows */
+    size_t chosen; /* the level that stands while nothing else is chosen */
+    bool is_tuned; /* the level is chosen by how it did on past weeks */
+    bool is_share; /* the level is a share of misses: what the attainment allows, of */
+    enum outlook_kind outlook;
     bool is_oracle;  /* looks at the weeks that it plans */
     bool is_planned; /* its course is known ahead, so nodes stay over short gaps */
     int (*plan)(const struct field *field, double level, int *servers, struct error *err);

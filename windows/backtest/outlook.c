@@ -1,0 +1,162 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A forecast until the end of the course has predicted each past day from what was before its plan,
+ * so one is enough for all weeks, and what its days needed is the same for all shares.
+ */
+#include "windows/backtest/outlook.h"
+
+#include "windows/backtest/field.h"
+#include "windows/occurrences.h"
+#include "windows/shares.h"
+
+#include <math.h>
+
+/* Of the misses that are allowed.  What looks cheapest was rather taken for too safe; the neediest
+   day of a week makes up for that, a single day does not. */
+static const double given_out[OUTLOOKS] = { 1, 0.6 };
+
+enum { WEEK_DAYS = 7 };
+
+static const double levels[OUTLOOK_LEVEL_COUNT] = OUTLOOK_LEVELS;
+
+void outlook_init(struct outlook *outlook, const struct field *field, enum outlook_kind kind)
+{
+    size_t spans = field->course->spans.count;
+
+    *outlook = (struct outlook){
+        .kind = kind,
+        .chosen = outlook_chosen(kind, field->misses),
+        .bounds = mem_new_array(SHARES * spans, sizeof *outlook->bounds),
+        .wanted = mem_new_array(OUTLOOK_LEVEL_COUNT * spans, sizeof *outlook->wanted),
+        .numbers = mem_new_array(spans, sizeof *outlook->numbers),
+    };
+}
+
+void outlook_clear(struct outlook *outlook)
+{
+    mem_free(outlook->bounds);
+    mem_free(outlook->wanted);
+    mem_free(outlook->numbers);
+}
+
+size_t outlook_level(double misses)
+{
+    size_t level = 0;
+
+    while (level + 1 < OUTLOOK_LEVEL_COUNT && levels[level] > misses + 1e-9)
+        level++;
+    return level;
+}
+
+size_t outlook_chosen(enum outlook_kind kind, double misses)
+{
+    return outlook_level(given_out[kind] * misses);
+}
+
+static double wanted_at(const struct outlook *outlook, const struct field *field, size_t level,
+                        size_t span)
+{
+    return outlook->wanted[level * field->course->spans.count + span];
+}
+
+/* The bound of a window's day as it stood when its plan was made. */
+static double bound_of(const struct forecast *forecast, const struct course_span *span)
+{
+    const struct forecast_cell *cell = &forecast->cells[span->window];
+
+    for (size_t i = cell->past.count; i-- > 0;)
+        if (cell->past.items[i].day == span->day)
+            return cell->past.items[i].bounds[cell->past.items[i].method];
+    return 0;
+}
+
+/* A safer bound may be the smaller one where it rests on another basis. */
+void outlook_foretell(struct outlook *outlook, const struct field *field)
+{
+    const struct course *course = field->course;
+    struct forecast_setup setup = field_forecast_setup(field);
+    owned(forecast) struct forecast *forecast = forecast_past(&setup);
+
+    setup.horizon_days = outlook->kind == OUTLOOK_WEEKLY ? WEEK_DAYS : 1;
+    for (size_t share = 0; share < SHARES; share++) {
+        setup.misses = shares_grid[share];
+        forecast_predict_past(forecast, &setup);
+        for (size_t i = 0; i < course->spans.count; i++) {
+            double *bound = &outlook->bounds[i * SHARES + share];
+
+            *bound = bound_of(forecast, &course->spans.items[i]);
+            if (share > 0)
+                *bound = fmax(*bound, bound[-1]);
+        }
+    }
+}
+
+static int search_for(const struct field *field, const struct segment_list *segments, double bound,
+                      bool is_each_day, int *ret_number, struct error *err)
+{
+    const struct field_how how = { field->seeds, is_each_day };
+    struct forecast_setup setup = field_forecast_setup(field);
+
+    return field_search(field, segments, occurrences_scale_for(&setup, segments, bound), &how,
+                        ret_number, err);
+}
+
+/* As `sluice allocate --forecast` plans a week. */
+static int search_week(struct outlook *outlook, const struct field *field, size_t week, size_t span,
+                       struct error *err)
+{
+    const struct course_span *spans = field->course->spans.items;
+    owned(segments) struct segment_list segments = { 0 };
+
+    for (size_t before = span; before-- > 0 && spans[before].week == week;)
+        if (spans[before].window == spans[span].window) {
+            outlook->numbers[span] = outlook->numbers[before];
+            return 0;
+        }
+    field_past(field, spans[span].window, course_week(field->course, week), &segments);
+    return search_for(field, &segments, wanted_at(outlook, field, outlook->chosen, span), true,
+                      &outlook->numbers[span], err);
+}
+
+/* From the same window of the same day a week earlier, or else of the days before. */
+static int search_day(struct outlook *outlook, const struct field *field, size_t at,
+                      struct error *err)
+{
+    const struct course_span *span = &field->course->spans.items[at];
+    owned(segments) struct segment_list segments = { 0 };
+
+    segments_of_series(field->queue->series, (struct wall_time){ span->time.begin.ms - WEEK_MS },
+                       (struct wall_time){ span->time.end.ms - WEEK_MS }, &segments);
+    if (segments.list.count == 0)
+        field_past(field, span->window, span->midnight, &segments);
+    return search_for(field, &segments, wanted_at(outlook, field, outlook->chosen, at), false,
+                      &outlook->numbers[at], err);
+}
+
+int outlook_search(struct outlook *outlook, const struct field *field, size_t week,
+                   struct error *err)
+{
+    const struct course *course = field->course;
+
+    for (size_t i = 0; i < course->spans.count; i++) {
+        if (course->spans.items[i].week != week)
+            continue;
+        if ((outlook->kind == OUTLOOK_WEEKLY ? search_week(outlook, field, week, i, err)
+                                             : search_day(outlook, field, i, err)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A number stands for all needs over the one below it: the middle of them is scaled. */
+int outlook_number(const struct outlook *outlook, const struct field *field, size_t level,
+                   size_t span)
+{
+    double asked = wanted_at(outlook, field, outlook->chosen, span);
+    int number = outlook->numbers[span];
+
+    if (!(asked > 0))
+        return number;
+    return (int)ceil((number - 0.5) * wanted_at(outlook, field, level, span) / asked);
+}

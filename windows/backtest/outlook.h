@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What `sluice` foretells of one queue and plans from it, week after week or night after night:
+ * part of what is known of a queue (field.h).
+ *
+ * A plan is searched exactly for the level that is asked for.  For the others, which only draw the
+ * frontier, that number is multiplied by what the closed form asks for more or less.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+struct field;
+
+/* Shares of misses that a whole plan may have, from the boldest to the safest. */
+#define OUTLOOK_LEVELS                                                                             \
+    {                                                                                              \
+        0.3, 0.2, 0.15, 0.1, 0.085, 0.07, 0.06, 0.05, 0.04, 0.03, 0.02, 0.01                       \
+    }
+enum { OUTLOOK_LEVEL_COUNT = 12 };
+
+enum outlook_kind {
+    OUTLOOK_WEEKLY,  /* one number for all days of a window in a week */
+    OUTLOOK_NIGHTLY, /* one for each */
+    OUTLOOKS
+};
+
+struct outlook {
+    enum outlook_kind kind;
+    size_t chosen;  /* the level that is asked for */
+    double *bounds; /* [span * SHARES + share], in closed form (windows/shares.h); 0: unknown */
+    double *wanted; /* [level * spans + span]: those of them that are planned for */
+    int *numbers;   /* [span]: exactly, at the chosen level */
+};
+
+void outlook_init(struct outlook *outlook, const struct field *field, enum outlook_kind kind);
+void outlook_clear(struct outlook *outlook);
+
+/* The greatest level that is no more than this; the last one where all are. */
+size_t outlook_level(double misses);
+
+/* The level of plans that may miss so many days. */
+size_t outlook_chosen(enum outlook_kind kind, double misses);
+
+/* Sets all bounds. */
+void outlook_foretell(struct outlook *outlook, const struct field *field);
+
+/* Sets one week's numbers, once it is known what is wanted (allotment.h). */
+int outlook_search(struct outlook *outlook, const struct field *field, size_t week,
+                   struct error *err) __attribute__((warn_unused_result));
+
+/* Servers of a span. */
+int outlook_number(const struct outlook *outlook, const struct field *field, size_t level,
+                   size_t span);

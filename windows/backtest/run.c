@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See run.h.
+ */
+#include "windows/backtest/run.h"
+
+void run_init(struct run *run, const struct run_frame *frame, const struct policy *policy,
+              double level)
+{
+    run->policy = policy;
+    run->level = level;
+    run->nodes = mem_new_array(frame->planned->slots, sizeof *run->nodes);
+    run->servers = mem_new_array(frame->queue_count, sizeof *run->servers);
+    run->scores = mem_new_array(frame->queue_count, sizeof *run->scores);
+    for (size_t i = 0; i < frame->queue_count; i++) {
+        run->servers[i] = mem_new_array(frame->planned->slots, sizeof **run->servers);
+        run->scores[i] = mem_new_array(frame->judged->spans.count, sizeof **run->scores);
+    }
+}
+
+void run_clear(struct run *run, const struct run_frame *frame)
+{
+    for (size_t i = 0; run->policy && i < frame->queue_count; i++) {
+        mem_free(run->servers[i]);
+        mem_free(run->scores[i]);
+    }
+    mem_free(run->servers);
+    mem_free(run->scores);
+    mem_free(run->nodes);
+}
+
+int run_gpus(const struct run *run, const struct run_frame *frame, size_t slot)
+{
+    int sum = 0;
+
+    for (size_t i = 0; i < frame->queue_count; i++)
+        sum += run->servers[i][slot] * frame->fields[i].queue->gpus;
+    return sum;
+}
+
+void run_fit(struct run *run, const struct run_frame *frame, const struct fleet *fleet)
+{
+    size_t slots = frame->planned->slots;
+    int *gpus = mem_new_array(slots, sizeof *gpus);
+
+    for (size_t slot = 0; slot < slots; slot++) {
+        double share = (double)fleet->nodes * fleet->gpus_per_node / run_gpus(run, frame, slot);
+
+        for (size_t i = 0; share < 1 && i < frame->queue_count; i++)
+            run->servers[i][slot] = (int)(run->servers[i][slot] * share);
+        gpus[slot] = run_gpus(run, frame, slot);
+    }
+    measure_nodes(fleet, gpus, slots, run->policy->is_planned, run->nodes);
+    mem_free(gpus);
+}
+
+struct measure run_measure(const struct run *run, const struct run_frame *frame,
+                           const struct fleet *fleet, size_t from, size_t to, int64_t *ret_requests)
+{
+    size_t first = (from - 1) * COURSE_WEEK_SLOTS;
+    size_t end = (to - 1) * COURSE_WEEK_SLOTS;
+    struct measure measure = { 0 };
+    struct measure_tally tally = { 0 };
+
+    measure_capacity(fleet, run->nodes, first, end, &measure);
+    for (size_t i = 0; i < frame->queue_count; i++) {
+        const struct field *field = &frame->fields[i];
+
+        measure_promises(frame->judged, run->scores[i], from, to, &field->queue->target, &measure,
+                         &tally);
+        measure_shortage(field, run->servers[i], first, end, &measure);
+    }
+    if (ret_requests)
+        *ret_requests = tally.requests;
+    return measure;
+}

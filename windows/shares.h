@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How the misses that an attainment allows are shared out among queues and windows.  A bound that
+ * the same share of days may miss everywhere costs most where days differ most and windows are
+ * long; there a miss saves more than elsewhere.  So each cell (a window of a queue) gets the share
+ * at which one more miss would save as much as in any other: the least capacity for all cells
+ * together, with as many misses to be expected as are allowed.
+ */
+#pragma once
+
+#include <stddef.h>
+
+enum { SHARES = 18 };
+
+extern const double shares_grid[SHARES]; /* of days that miss a bound, from the boldest on */
+
+struct shares_cell {
+    double cost;           /* of a server, in any unit that all cells have in common */
+    double days;           /* on which the target can be missed */
+    double bounds[SHARES]; /* servers that so many days miss; they do not fall */
+    double misses[SHARES]; /* days that are expected to miss them */
+};
+
+/* What share of the days goes beyond this many servers, when these are their bounds. */
+double shares_beyond(const double bounds[SHARES], double servers);
+
+/* One of the grid for each cell, so that no more than `misses` of all days are expected to miss;
+   the safest for all where that cannot be. */
+void shares_choose(const struct shares_cell *cells, size_t count, double misses,
+                   size_t *ret_shares);

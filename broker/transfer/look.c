@@ -12,10 +12,18 @@
 
 enum { LOOK_VALID_MS = 10 * SECOND_MS, LOOK_RETRY_MS = 5 * SECOND_MS };
 
+/* A list that is counted as its pages come. */
+struct census {
+    void (*ask)(struct cluster *cluster, const char *node, const char *next, cluster_done_fn done,
+                void *context);
+    bool (*counts)(const json_t *item, const char *node);
+};
+
 /* One kind of read: asked for, and what came back. */
 struct reading {
     struct runner *runner;
     struct transfer *transfer;
+    const struct census *census; /* pods, volumes */
     bool is_under_way;
     bool is_good; /* the last one was answered in full */
     int64_t asked_ms;
@@ -82,88 +90,86 @@ static void finish(struct reading *reading, bool is_good)
     runner_wake(reading->runner);
 }
 
-static void pods_answered(void *context, const json_t *body, const struct error *err)
+/* What cannot be read may be work: it counts. */
+static bool is_in_the_way(const json_t *item, const char *node)
+{
+    struct error broken = { 0 };
+    struct pod *pod = pod_decode(item, &broken);
+    bool counts = !pod || pod_must_leave(pod);
+
+    (void)node;
+    pod_free(pod);
+    return counts;
+}
+
+static void ask_for_volumes(struct cluster *cluster, const char *node, const char *next,
+                            cluster_done_fn done, void *context)
+{
+    (void)node; /* the server cannot choose by node */
+    cluster_read_attachments(cluster, next, done, context);
+}
+
+static bool is_attached(const json_t *item, const char *node)
+{
+    return text_equal(json_text_or(item, "spec/nodeName", ""), node);
+}
+
+static const struct census pods = { cluster_read_pods, is_in_the_way };
+static const struct census volumes = { ask_for_volumes, is_attached };
+
+static void page_answered(void *context, const json_t *body, const struct error *err);
+
+static void ask_for_page(struct reading *reading, const char *next)
+{
+    const struct transfer *transfer = reading->transfer;
+
+    reading->census->ask(fleet_cluster(reading->runner->fleet, transfer->source->cluster),
+                         transfer->node, next, page_answered, reading);
+}
+
+static void page_answered(void *context, const json_t *body, const struct error *err)
 {
     struct reading *reading = context;
     const json_t *items = json_object_get(body, "items");
     const char *next = json_text_or(body, "metadata/continue", "");
-    const struct transfer *transfer = reading->transfer;
     const json_t *item;
     size_t i;
 
     if (err || !json_is_array(items))
         return finish(reading, false);
     json_array_foreach(items, i, item)
-    {
-        struct error broken = { 0 };
-        struct pod *pod = pod_decode(item, &broken);
+        reading->count += reading->census->counts(item, reading->transfer->node);
+    if (next[0] != '\0')
+        ask_for_page(reading, next);
+    else
+        finish(reading, true);
+}
 
-        /* What cannot be read may be work: it counts. */
-        if (!pod || pod_must_leave(pod))
-            reading->count++;
-        pod_free(pod);
+static bool count(struct reading *reading, const struct census *census, int64_t since_ms,
+                  int *ret_count)
+{
+    if (is_valid(reading, since_ms)) {
+        *ret_count = reading->count;
+        return true;
     }
-    if (next[0] != '\0') {
-        cluster_read_pods(fleet_cluster(reading->runner->fleet, transfer->source->cluster),
-                          transfer->node, next, pods_answered, reading);
-        return;
+    if (may_ask(reading)) {
+        reading->census = census;
+        reading->count = 0;
+        ask_for_page(reading, NULL);
     }
-    finish(reading, true);
+    return false;
 }
 
 bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                   int *ret_count)
 {
-    struct reading *reading = &look_of(runner, transfer)->pods;
-
-    if (is_valid(reading, since_ms)) {
-        *ret_count = reading->count;
-        return true;
-    }
-    if (may_ask(reading)) {
-        reading->count = 0;
-        cluster_read_pods(fleet_cluster(runner->fleet, transfer->source->cluster), transfer->node,
-                          NULL, pods_answered, reading);
-    }
-    return false;
-}
-
-static void volumes_answered(void *context, const json_t *body, const struct error *err)
-{
-    struct reading *reading = context;
-    const json_t *items = json_object_get(body, "items");
-    const char *next = json_text_or(body, "metadata/continue", "");
-    const struct transfer *transfer = reading->transfer;
-    const json_t *item;
-    size_t i;
-
-    if (err || !json_is_array(items))
-        return finish(reading, false);
-    json_array_foreach(items, i, item)
-        reading->count += text_equal(json_text_or(item, "spec/nodeName", ""), transfer->node);
-    if (next[0] != '\0') {
-        cluster_read_attachments(fleet_cluster(reading->runner->fleet, transfer->source->cluster),
-                                 next, volumes_answered, reading);
-        return;
-    }
-    finish(reading, true);
+    return count(&look_of(runner, transfer)->pods, &pods, since_ms, ret_count);
 }
 
 bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                      int *ret_count)
 {
-    struct reading *reading = &look_of(runner, transfer)->volumes;
-
-    if (is_valid(reading, since_ms)) {
-        *ret_count = reading->count;
-        return true;
-    }
-    if (may_ask(reading)) {
-        reading->count = 0;
-        cluster_read_attachments(fleet_cluster(runner->fleet, transfer->source->cluster), NULL,
-                                 volumes_answered, reading);
-    }
-    return false;
+    return count(&look_of(runner, transfer)->volumes, &volumes, since_ms, ret_count);
 }
 
 static void node_answered(void *context, const json_t *body, const struct error *err)

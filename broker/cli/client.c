@@ -129,6 +129,15 @@ void client_print_json(const json_t *json)
     fputs(text, stdout);
 }
 
+void client_show(const struct command_call *call, const json_t *json,
+                 void (*print)(const json_t *json))
+{
+    if (client_wants_json(call))
+        client_print_json(json);
+    else
+        print(json);
+}
+
 json_t *client_schedules(const char *folder, struct error *err)
 {
     struct file_list list;

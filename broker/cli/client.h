@@ -30,6 +30,10 @@ bool client_wants_json(const struct command_call *call);
 /* Pretty JSON on standard output. */
 void client_print_json(const json_t *json);
 
+/* In the form that --output asks for; print makes the table. */
+void client_show(const struct command_call *call, const json_t *json,
+                 void (*print)(const json_t *json));
+
 /* {window: text} of the schedule files in a folder; every *.yaml in it is one. */
 json_t *client_schedules(const char *folder, struct error *err) __attribute__((warn_unused_result));
 

@@ -183,10 +183,7 @@ static int run(struct demo *demo, struct command_call *call, int64_t seed, struc
     if (demo_play_run(&play, err) < 0)
         return -1;
     report = demo_report_make(&play);
-    if (client_wants_json(call))
-        client_print_json(report);
-    else
-        demo_report_print(report);
+    client_show(call, report, demo_report_print);
     return demo_report_is_good(report) ? EXIT_DONE : EXIT_DIFFERENT;
 }
 

@@ -429,11 +429,7 @@ static int run(struct explain_command *command, struct command_call *call)
 
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
-    if (client_wants_json(call)) {
-        client_print_json(root);
-    } else {
-        print_table(root);
-    }
+    client_show(call, root, print_table);
     return EXIT_DONE;
 }
 

@@ -67,9 +67,6 @@ int cmd_hold(struct command_call *call)
     answer = client_ask(config, HTTP_POST, "/v1/hold", request, &err);
     if (!answer)
         return client_fail(call, &err);
-    if (client_wants_json(call))
-        client_print_json(answer);
-    else
-        print_hold(answer);
+    client_show(call, answer, print_hold);
     return EXIT_DONE;
 }

@@ -311,11 +311,7 @@ static int run(struct whatif_command *command, struct command_call *call)
 
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
-    if (client_wants_json(call)) {
-        client_print_json(root);
-    } else {
-        print_table(root);
-    }
+    client_show(call, root, print_table);
     if (json_bool_or(root, "is_feasible", false))
         return EXIT_DONE;
     error_set(&err, ERROR_NO_CAPACITY, "%s", json_text_or(root, "miss", ""));

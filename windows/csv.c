@@ -122,3 +122,34 @@ int csv_next(struct csv *csv, struct error *err)
                          csv->columns);
     return 1;
 }
+
+static int lines_between(const char *at, const char *end)
+{
+    int lines = 0;
+
+    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+        lines++;
+        at++;
+    }
+    return lines;
+}
+
+size_t csv_split(const struct csv *csv, size_t count, struct csv *ret_parts)
+{
+    size_t share = (size_t)(csv->end - csv->at) / count;
+    struct csv rest = *csv;
+    size_t parts = 0;
+
+    while (rest.at < csv->end) {
+        char *stop = parts + 1 < count && share < (size_t)(csv->end - rest.at)
+                         ? memchr(rest.at + share, '\n', (size_t)(csv->end - rest.at) - share)
+                         : NULL;
+
+        rest.end = stop ? stop + 1 : csv->end;
+        ret_parts[parts++] = rest;
+        if (stop)
+            rest.line += lines_between(rest.at, rest.end);
+        rest.at = rest.end;
+    }
+    return parts;
+}

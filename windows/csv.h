@@ -31,6 +31,9 @@ int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, stru
 /* 1: a row is in csv->fields; 0: the end; -1: an error with file and line.  Skips blank lines. */
 int csv_next(struct csv *csv, struct error *err) __attribute__((warn_unused_result));
 
+/* Parts what follows into at most `count` readers, at line ends; returns how many. */
+size_t csv_split(const struct csv *csv, size_t count, struct csv *ret_parts);
+
 /* "FILE:LINE: sentence", ERROR_INVALID, -1. */
 int csv_error(const struct csv *csv, int line, struct error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -288,7 +288,7 @@ struct demand *demand_parse(char *bytes, size_t size, const char *source,
     owned(demand) struct demand *demand = mem_new(sizeof *demand);
     owned(demand_rows) struct demand_rows rows = { 0 };
 
-    if (demand_rows_read(&rows, bytes, size, source, err) < 0)
+    if (demand_rows_read(&rows, bytes, size, source, 0, err) < 0)
         return NULL;
     sort_rows(&rows);
     if (make_series(demand, &rows, options->missing_zero, err) < 0)

@@ -28,8 +28,9 @@ struct demand_rows {
     const char *source;
 };
 
+/* In parts of so many bytes at least, one thread each; 0: as pays off. */
 int demand_rows_read(struct demand_rows *rows, char *bytes, size_t size, const char *source,
-                     struct error *err) __attribute__((warn_unused_result));
+                     size_t part_bytes, struct error *err) __attribute__((warn_unused_result));
 void demand_rows_clear(struct demand_rows *rows);
 
 /* Marks what the gaps file at `path` lists; `source` is the demand file's name.  In demand_gaps.c.

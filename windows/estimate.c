@@ -75,7 +75,9 @@ struct curve {
 };
 
 /* Erlang's C for all loads at once: without a division in the recursion, and side by side.  Its
-   inverse grows without bound where hardly anyone waits, and ends as an infinity there. */
+   inverse grows without bound where hardly anyone waits, and ends as an infinity there.  Loads
+   ascend; nine deviations below the least of them the recursion may begin with what it would settle
+   at, since from there to the load an error shrinks by more than 1e17. */
 static void curve_waiting(struct curve *curve, int servers)
 {
     enum { LANES = 8 };
@@ -84,12 +86,13 @@ static void curve_waiting(struct curve *curve, int servers)
         double inverse[LANES];
         double step[LANES];
         int count = curve->count - first < LANES ? curve->count - first : LANES;
+        int begin = (int)fmax(0, curve->load[first] - 9 * sqrt(curve->load[first]) - 10);
 
         for (int i = 0; i < LANES; i++) {
-            inverse[i] = 1;
             step[i] = 1 / curve->load[first + (i < count ? i : 0)];
+            inverse[i] = 1 / (1 - begin * step[i]);
         }
-        for (int n = 1; n <= servers; n++)
+        for (int n = begin + 1; n <= servers; n++)
             for (int i = 0; i < LANES; i++)
                 inverse[i] = 1 + inverse[i] * (n * step[i]);
         for (int i = 0; i < count; i++) {
@@ -101,6 +104,15 @@ static void curve_waiting(struct curve *curve, int servers)
     }
 }
 
+/* At such a load not one of 1e17 waits: Bernstein's bound of a Poisson number's tail.  Most bins
+   are like that, and take no part in what follows. */
+static bool nobody_waits(double load, int servers)
+{
+    double spare = servers - load;
+
+    return spare * spare > 80 * (load + spare / 3);
+}
+
 static void curve_init(struct curve *curve, const struct estimate *estimate, int servers)
 {
     double slower = 2 / (1 + estimate->cv * estimate->cv);
@@ -110,7 +122,7 @@ static void curve_init(struct curve *curve, const struct estimate *estimate, int
     for (int i = 0; i < ESTIMATE_BINS; i++) {
         double load = bin_load(estimate, i);
 
-        if (estimate->share[i] <= 0)
+        if (estimate->share[i] <= 0 || (load < servers && nobody_waits(load, servers)))
             continue;
         if (load >= servers) {
             curve->unstable += estimate->share[i];

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
+#include "windows/demand_rows.h"
 #include "windows/segment.h"
 
 #include <stdio.h>
@@ -264,6 +265,118 @@ static void a_mistake_is_answered_with_file_and_line(void **state)
     }
 }
 
+/* The rows, or the mistake, as text. */
+static struct text *rows_text(const char *file, size_t part_bytes)
+{
+    owned(chars) char *copy = mem_copy_chars(file);
+    owned(demand_rows) struct demand_rows rows = { 0 };
+    struct text *out = text_new(1 << 20);
+    struct error err = { 0 };
+
+    if (demand_rows_read(&rows, copy, strlen(copy), "f.csv", part_bytes, &err) < 0) {
+        text_add(out, "%s", err.text);
+        return out;
+    }
+    text_add(out, "from %lld to %lld\n", (long long)rows.first_ms, (long long)rows.last_ms);
+    for (size_t i = 0; i < rows.rows.count; i++) {
+        const struct demand_row *row = &rows.rows.items[i];
+
+        text_add(out, "%d: %lld %s %d %d\n", row->line, (long long)row->ms,
+                 rows.queues.items[row->queue], row->count, (int)row->class);
+    }
+    return out;
+}
+
+/* Rows of all kinds, by time: those that look like the one before, and those that do not. */
+static struct text *busy_file(const char *end, const char *mistake, int mistake_row)
+{
+    struct text *csv = text_new(1 << 20);
+
+    text_add(csv, "t,queue,count,priority%s", end);
+    for (int i = 0; i < 240; i++) {
+        char time[WALL_TEXT_SIZE];
+        int queue = i % 8;
+
+        wall_format((struct wall_time){ 1794916800000 + i / 8 * MINUTE_MS }, time);
+        if (i == mistake_row)
+            text_add(csv, "%s%s", mistake, end);
+        if (i % 31 == 30)
+            text_add(csv, "%s", end);
+        if (i % 17 == 16)
+            text_add(csv, "\"%s\",\"q,%d\",%d.0,low%s", time, queue, i, end);
+        else if (i % 13 == 12)
+            text_add(csv, "%.19s+00:00,\"q%d\",%d,high%s", time, queue, i, end);
+        else
+            text_add(csv, "%s,q%d,%d,%s%s", time, queue, i * i * i, i % 2 ? "low" : "high", end);
+    }
+    return csv;
+}
+
+static void parts_of_any_size_read_like_the_whole(void **state)
+{
+    static const char *const ends[] = { "\n", "\r\n" };
+    static const char *const bad_rows[] = {
+        NULL,
+        "2026-11-17T12:02:00Z,q1,-1,high",
+        "2026-11-17T12:02:00Z,q1,1234567890123,high",
+        "2026-11-17T12:02:00Z,q1,,high",
+        "2026-11-17T12:02:00Z,,1,high",
+        "2026-11-17T12:02:00Z,q1,1,highest",
+        "2026-11-17T12:02:00Z,q1,1",
+        "2026-11-17T12:02:00Z,q1,1,low,",
+        "2026-11-17T12:62:00Z,q1,1,low",
+        "2026-11-17T12:02:00Zulu,q1,1,low",
+        "2026-11-17T12:02:00Z,\"q1,1,low",
+        "2026-11-17T12:02:00Z,q1,1,low\r\r",
+    };
+
+    (void)state;
+    for (size_t end = 0; end < COUNT_OF(ends); end++)
+        for (size_t i = 0; i < COUNT_OF(bad_rows); i++)
+            for (int row = 3; row < 240; row += 47) {
+                owned(text) struct text *file = busy_file(ends[end], bad_rows[i],
+                                                          bad_rows[i] ? row : -1);
+                owned(text) struct text *whole = rows_text(file->chars, 1 << 20);
+
+                assert_int_equal(text_starts_with(whole->chars, "f.csv:"), bad_rows[i] != NULL);
+                for (size_t size = 1; size < 9000; size += size / 3 + 1) {
+                    owned(text) struct text *parts = rows_text(file->chars, size);
+
+                    assert_string_equal(parts->chars, whole->chars);
+                }
+            }
+}
+
+static void of_several_mistakes_the_first_is_told(void **state)
+{
+    owned(text) struct text *file = busy_file("\n", "2026-11-17T12:02:00Z,q1,x,high", 70);
+
+    (void)state;
+    text_add(file, "2026-11-17T12:02:00Z,q1,y,high\n2026-11-17T12:02:00Z,q1,1,hi");
+    for (size_t size = 1; size < 9000; size += size / 3 + 1) {
+        owned(text) struct text *found = rows_text(file->chars, size);
+
+        assert_string_equal(found->chars, "f.csv:74: count: expected a whole number, found \"x\"");
+    }
+}
+
+/* The row that names one queue too many, in whatever part. */
+static void too_many_queues_are_told_with_their_line(void **state)
+{
+    owned(text) struct text *file = text_new(1 << 20);
+
+    (void)state;
+    text_add(file, "t,queue,count\n");
+    for (int i = 0; i < DEMAND_QUEUES_MAX; i++)
+        text_add(file, "2026-11-17T12:00:00Z,q%d,1\n2026-11-17T12:01:00Z,q%d,1\n", i, i);
+    text_add(file, "2026-11-17T12:00:00Z,q9,1\n2026-11-17T12:00:00Z,one,1\n");
+    for (size_t size = 1000; size < 1 << 20; size *= 9) {
+        owned(text) struct text *found = rows_text(file->chars, size);
+
+        assert_string_equal(found->chars, "f.csv:20003: more than 10000 queues");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +388,9 @@ int main(void)
         cmocka_unit_test(the_sum_over_windows_is_the_input),
         cmocka_unit_test(a_gzip_file_reads_like_the_plain_one),
         cmocka_unit_test(a_mistake_is_answered_with_file_and_line),
+        cmocka_unit_test(parts_of_any_size_read_like_the_whole),
+        cmocka_unit_test(of_several_mistakes_the_first_is_told),
+        cmocka_unit_test(too_many_queues_are_told_with_their_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

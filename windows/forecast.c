@@ -46,8 +46,10 @@ void forecast_free(struct forecast *forecast)
 {
     if (!forecast)
         return;
-    for (size_t i = 0; i < forecast->count; i++)
+    for (size_t i = 0; i < forecast->count; i++) {
         array_clear(&forecast->cells[i].past);
+        array_clear(&forecast->cells[i].ahead);
+    }
     mem_free(forecast->cells);
     mem_free(forecast);
 }
@@ -214,15 +216,25 @@ static void look_ahead(const struct rolling *rolling, struct forecast_cell *cell
     int64_t sure = setup->end.ms + horizon_of(setup) * DAY_MS;
     struct wall_time at = setup->end;
 
-    while (at.ms < setup->end.ms + WEEK_MS && (at.ms < sure || !(cell->point > 0))) {
+    cell->point = cell->hours = 0;
+    cell->ahead.count = 0;
+    while (at.ms < setup->end.ms + WEEK_MS && (at.ms < sure || cell->ahead.count == 0)) {
         struct wall_time change = window_beneath_next_change(setup->set, at);
         int weekday = window_week_minute(setup->set, at) / (24 * 60);
+        int64_t next_ms = change.ms == 0 || change.ms > at.ms + DAY_MS ? at.ms + DAY_MS : change.ms;
+        double point = window_beneath(setup->set, at) == &setup->set->items[window]
+                           ? predict(rolling, cell, cell->method, weekday,
+                                     occurrences_day(setup->set, at))
+                           : 0;
 
-        if (window_beneath(setup->set, at) == &setup->set->items[window])
-            cell->point = fmax(cell->point, predict(rolling, cell, cell->method, weekday,
-                                                    occurrences_day(setup->set, at)));
-        at.ms = change.ms == 0 || change.ms > at.ms + DAY_MS ? at.ms + DAY_MS : change.ms;
+        if (point > 0) {
+            *array_add(&cell->ahead) = point;
+            cell->hours += (double)(next_ms - at.ms) / HOUR_MS;
+            cell->point = fmax(cell->point, point);
+        }
+        at.ms = next_ms;
     }
+    cell->misses = rolling->misses;
     cell->upper = cell->point *
                   exp(conformal_upper(&rolling->conformal[cell->method], &cell->basis));
     cell->lower = fmin(cell->point,
@@ -272,18 +284,8 @@ struct forecast *forecast_past(const struct forecast_setup *setup)
     return forecast;
 }
 
-void forecast_predict_past(struct forecast *forecast, const struct forecast_setup *setup)
+void forecast_predict(struct forecast *forecast, const struct forecast_setup *setup)
 {
-    struct rolling rolling;
-
-    rolling_init(&rolling, setup, forecast);
-    roll(&rolling);
-    rolling_clear(&rolling);
-}
-
-struct forecast *forecast_new(const struct forecast_setup *setup)
-{
-    struct forecast *forecast = forecast_past(setup);
     struct rolling rolling;
 
     rolling_init(&rolling, setup, forecast);
@@ -294,10 +296,26 @@ struct forecast *forecast_new(const struct forecast_setup *setup)
         cell->method = choose(&rolling);
         cell->growth = exp(points_growth(cell, rolling.origin));
         look_ahead(&rolling, cell, window);
+    }
+    rolling_clear(&rolling);
+}
+
+void forecast_settle(struct forecast *forecast, const struct forecast_setup *setup)
+{
+    for (size_t window = 0; window < forecast->count; window++) {
+        struct forecast_cell *cell = &forecast->cells[window];
+
         solve_scale(setup, cell, window);
         cell->stale = stale_find(setup, cell, window);
     }
-    rolling_clear(&rolling);
+}
+
+struct forecast *forecast_new(const struct forecast_setup *setup)
+{
+    struct forecast *forecast = forecast_past(setup);
+
+    forecast_predict(forecast, setup);
+    forecast_settle(forecast, setup);
     return forecast;
 }
 

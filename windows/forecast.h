@@ -78,12 +78,15 @@ struct forecast_score {
 
 struct forecast_cell {
     ARRAY(struct forecast_occurrence) past;
-    size_t missing;  /* occurrences */
-    size_t holidays; /* occurrences, that counted as another day */
-    double last;     /* need of the last seven days together, as allocate asks for it */
-    double point;    /* of its neediest day within the horizon, or of its next day after that */
+    size_t missing;      /* occurrences */
+    size_t holidays;     /* occurrences, that counted as another day */
+    double last;         /* need of the last seven days together, as allocate asks for it */
+    ARRAY(double) ahead; /* points of its stretches within the horizon, or of its next one */
+    double hours;        /* of these together */
+    double point;        /* of the neediest of them */
     double lower;
     double upper;
+    double misses; /* the share of days that `upper` may miss */
     double scale;  /* of the last seven days' arrivals, so that they need `upper`; 1 where that
                       cannot be said */
     double growth; /* a week, as a factor */
@@ -102,11 +105,16 @@ struct forecast *forecast_new(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 void forecast_free(struct forecast *forecast);
 
-/* The past days alone, with what each needed: what takes time, and is the same for all horizons and
-   shares of misses.  forecast_predict_past() then says what was foretold of them. */
+/* The three steps of forecast_new().  The past days alone, with what each needed: what takes time,
+   and is the same for all horizons and shares of misses. */
 struct forecast *forecast_past(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
-void forecast_predict_past(struct forecast *forecast, const struct forecast_setup *setup);
+
+/* What was foretold of them, and what is of the days ahead, anew for each setup. */
+void forecast_predict(struct forecast *forecast, const struct forecast_setup *setup);
+
+/* What follows from `upper`: the scale, and whether it is stale. */
+void forecast_settle(struct forecast *forecast, const struct forecast_setup *setup);
 
 void forecast_score_add(struct forecast_score *sum, const struct forecast_score *more);
 

@@ -15,6 +15,7 @@ void forecasts_free(struct forecasts *forecasts)
     for (size_t i = 0; i < forecasts->count; i++)
         forecast_free(forecasts->items[i]);
     mem_free(forecasts->items);
+    mem_free(forecasts->shares);
     mem_free((void *)(uintptr_t)forecasts->queues);
     mem_free(forecasts);
 }
@@ -37,6 +38,15 @@ int forecasts_options_read(struct forecasts_options *options, const struct comma
     return 0;
 }
 
+/* Of a replica of the first workload that serves it. */
+static int gpus_of(const struct config *config, const struct config_queue *queue)
+{
+    for (size_t i = 0; i < config->workload_count; i++)
+        if (config->workloads[i].queue == queue)
+            return (int)config->workloads[i].gpus;
+    return 1;
+}
+
 struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
                                 const struct forecasts_options *options, struct error *err)
 {
@@ -45,6 +55,7 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
 
     forecasts->queues = mem_new_array(config->queue_count, sizeof *forecasts->queues);
     forecasts->items = mem_new_array(config->queue_count, sizeof *forecasts->items);
+    forecasts->shares = mem_new_array(config->queue_count, sizeof *forecasts->shares);
     for (size_t i = 0; i < config->queue_count; i++) {
         const struct config_queue *queue = &config->queues[i];
         struct forecast_setup setup = {
@@ -66,12 +77,18 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
             return NULL;
         }
         forecasts->queues[forecasts->count] = queue;
-        forecasts->items[forecasts->count++] = forecast_new(&setup);
+        forecasts->items[forecasts->count] = forecast_new(&setup);
+        forecasts->shares[forecasts->count] = (struct forecast_share){
+            forecasts->items[forecasts->count], setup, gpus_of(config, queue)
+        };
+        forecasts->count++;
     }
     if (forecasts->count == 0) {
         error_set(err, ERROR_NOT_FOUND, "there is no queue \"%s\" in %s", only, config->path);
         return NULL;
     }
+    if (options && options->attainment > 0)
+        forecast_share_out(forecasts->shares, forecasts->count, options->attainment);
     return steal(&forecasts);
 }
 

@@ -7,17 +7,19 @@
 
 #include "base/options.h"
 #include "broker/fleet/config.h"
-#include "windows/forecast.h"
+#include "windows/forecast_share.h"
 
 struct forecasts {
     const struct config_queue **queues; /* in the order of the configuration */
     struct forecast **items;
+    struct forecast_share *shares; /* what they were made from */
     size_t count;
 };
 
 struct forecasts_options {
-    const char *only; /* the one queue that is asked for; NULL: all */
-    int horizon_days; /* as in forecast_setup */
+    const char *only;  /* the one queue that is asked for; NULL: all */
+    int horizon_days;  /* as in forecast_setup */
+    double attainment; /* 0 .. 1: bounds for this, all together; 0: each queue and window alone */
     struct wall_time now;
 };
 

@@ -121,6 +121,35 @@ static void allocate_plans_for_the_bound_and_says_so(void **state)
     assert_non_null(strstr(both.err->chars, "--rate"));
 }
 
+/* Bolder together than nine days in ten alone, safer together than that. */
+static void an_attainment_is_for_all_windows_together(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+
+    owned(said) struct said bold = expect_code(
+        folder, EXIT_DONE,
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/bold --forecast "
+        "--attainment 60");
+    owned(said) struct said safe = expect_code(
+        folder, EXIT_DONE,
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/safe --forecast "
+        "--attainment 99");
+    owned(chars) char *path = text_format("%s/safe/day.yaml", folder);
+    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+
+    assert_non_null(strstr(bold.out->chars, "wrote"));
+    assert_non_null(strstr(safe.out->chars, "wrote"));
+    assert_non_null(strstr(file->chars, "(99 of 100 days of all windows together"));
+    assert_true(replicas_in(folder, "safe/day.yaml") > replicas_in(folder, "bold/day.yaml"));
+    owned(said) struct said alone = expect_code(
+        folder, EXIT_USAGE, "allocate --demand @/weeks.csv --config @/sluice.yaml --attainment 95");
+    assert_non_null(strstr(alone.err->chars, "--forecast"));
+}
+
 /* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.
  */
 static void a_stale_forecast_never_shrinks_production(void **state)
@@ -187,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forecast_shows_its_interval_and_its_score),
         cmocka_unit_test(allocate_plans_for_the_bound_and_says_so),
+        cmocka_unit_test(an_attainment_is_for_all_windows_together),
         cmocka_unit_test(a_stale_forecast_never_shrinks_production),
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
     };

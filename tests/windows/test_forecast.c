@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/forecast.h"
+#include "windows/forecast_share.h"
 #include "windows/trend.h"
 
 #include <inttypes.h>
@@ -68,10 +68,11 @@ static struct demand *demand_of(const struct plant *plant)
     return demand_parse(csv->chars, csv->length, "q.csv", &options, NULL);
 }
 
-static struct forecast *forecast_at(const struct demand *demand, const struct window_set *set,
-                                    double misses)
+static struct forecast_setup setup_of(const struct demand *demand, const struct window_set *set,
+                                      double misses)
 {
-    struct forecast_setup setup = {
+    assert_non_null(demand);
+    return (struct forecast_setup){
         .series = &demand->series[0],
         .set = set,
         .service_s = 20,
@@ -81,8 +82,13 @@ static struct forecast *forecast_at(const struct demand *demand, const struct wi
         .target = { 20000, 98 },
         .end = demand->end,
     };
+}
 
-    assert_non_null(demand);
+static struct forecast *forecast_at(const struct demand *demand, const struct window_set *set,
+                                    double misses)
+{
+    struct forecast_setup setup = setup_of(demand, set, misses);
+
     return forecast_new(&setup);
 }
 
@@ -236,6 +242,48 @@ static void the_share_of_misses_can_be_chosen(void **state)
     }
 }
 
+/* Server-hours for the bounds. */
+static double hours_of(const struct forecast *forecast)
+{
+    double hours = 0;
+
+    for (size_t i = 0; i < forecast->count; i++)
+        hours += forecast->cells[i].hours * forecast->cells[i].upper;
+    return hours;
+}
+
+/* Two queues as large as each other, one of which nobody can foretell. */
+static void misses_are_spent_on_the_wild_queue(void **state)
+{
+    struct plant plants[] = { { 7 * 20, 1, 0.03, -1, 1 }, { 7 * 20, 1, 0.4, -1, 1 } };
+    owned(window_set) struct window_set *set = usual_windows();
+    struct demand *demands[2];
+    struct forecast_share items[2];
+    double uniform = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        demands[i] = demand_of(&plants[i]);
+        items[i].setup = setup_of(demands[i], set, 0.05);
+        items[i].forecast = forecast_new(&items[i].setup);
+        items[i].gpus = 1;
+        uniform += hours_of(items[i].forecast);
+    }
+    forecast_share_out(items, 2, 0.95);
+    assert_true(hours_of(items[0].forecast) + hours_of(items[1].forecast) < 0.95 * uniform);
+    for (size_t i = 0; i < set->weekly_count; i++) {
+        const struct forecast_cell *calm = &items[0].forecast->cells[i];
+        const struct forecast_cell *wild = &items[1].forecast->cells[i];
+
+        assert_true(calm->misses <= 0.05 && wild->misses > calm->misses);
+        assert_true(calm->scale > 1 && wild->upper > wild->point);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        forecast_free(items[i].forecast);
+        demand_free(demands[i]);
+    }
+}
+
 static void what_comes_later_changes_no_bound(void **state)
 {
     struct plant early = { 42, 1.02, 0.1, -1, 1 };
@@ -374,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
         cmocka_unit_test(nine_bounds_in_ten_hold),
         cmocka_unit_test(the_share_of_misses_can_be_chosen),
+        cmocka_unit_test(misses_are_spent_on_the_wild_queue),
         cmocka_unit_test(what_comes_later_changes_no_bound),
         cmocka_unit_test(a_week_says_nothing_of_itself),
         cmocka_unit_test(a_missing_day_is_marked_and_makes_the_end_stale),

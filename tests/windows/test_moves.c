@@ -181,25 +181,30 @@ static void groups_of_nodes_cost_no_more_than_any_path(void **state)
 
     (void)state;
     random_seed(&random, 9);
-    for (int trial = 0; trial < 300; trial++) {
+    for (int trial = 0; trial < 600; trial++) {
         struct moves_cost cost = random_cost(&random, 4);
-        size_t slots = 1 + random_below(&random, LONG_SLOTS);
+        size_t slots = 1 + random_below(&random, trial % 4 < 2 ? 3 : LONG_SLOTS);
         double *stages = mem_new_array(slots * 5, sizeof *stages);
         double *least = mem_new_array(slots * 4, sizeof *least);
+        int need = 0; /* that changes rarely, so that moves are what counts */
 
         if (trial % 3 == 0)
             cost.up_h *= -0.1;
         if (trial % 3 == 1)
             cost.down_h *= -0.1;
-        for (size_t slot = 0; slot < slots; slot++)
+        for (size_t slot = 0; slot < slots; slot++) {
+            need = random_below(&random, 3) == 0 ? (int)random_below(&random, 5) : need;
             for (int level = 0, n = 0; level < 4; level++)
                 for (least[slot * 4 + (size_t)level] = INFINITY; n <= levels[level]; n++) {
                     double *stage = &stages[slot * 5 + (size_t)n];
                     double *group = &least[slot * 4 + (size_t)level];
 
-                    *stage = random_between(&random, 0, 1);
+                    *stage = trial % 2  ? random_between(&random, 0, 1)
+                             : n < need ? 100
+                                        : n * cost.slot_h;
                     *group = fmin(*group, *stage);
                 }
+        }
 
         double exact = moves_staged(stages, slots, &cost, NULL);
 

@@ -7,18 +7,20 @@
 #include "windows/backtest/outlook.h"
 
 #include "windows/backtest/field.h"
+#include "windows/forecast_share.h"
 #include "windows/occurrences.h"
 #include "windows/shares.h"
 
 #include <math.h>
 
-/* Of the misses that are allowed.  What looks cheapest was rather taken for too safe; the neediest
-   day of a week makes up for that, a single day does not. */
-static const double given_out[OUTLOOKS] = { 1, 0.6 };
-
 enum { WEEK_DAYS = 7 };
 
 static const double levels[OUTLOOK_LEVEL_COUNT] = OUTLOOK_LEVELS;
+
+static int horizon_of(enum outlook_kind kind)
+{
+    return kind == OUTLOOK_WEEKLY ? WEEK_DAYS : 1;
+}
 
 void outlook_init(struct outlook *outlook, const struct field *field, enum outlook_kind kind)
 {
@@ -51,7 +53,7 @@ size_t outlook_level(double misses)
 
 size_t outlook_chosen(enum outlook_kind kind, double misses)
 {
-    return outlook_level(given_out[kind] * misses);
+    return outlook_level(forecast_share_of(1 - misses, horizon_of(kind)));
 }
 
 static double wanted_at(const struct outlook *outlook, const struct field *field, size_t level,
@@ -78,10 +80,10 @@ void outlook_foretell(struct outlook *outlook, const struct field *field)
     struct forecast_setup setup = field_forecast_setup(field);
     owned(forecast) struct forecast *forecast = forecast_past(&setup);
 
-    setup.horizon_days = outlook->kind == OUTLOOK_WEEKLY ? WEEK_DAYS : 1;
+    setup.horizon_days = horizon_of(outlook->kind);
     for (size_t share = 0; share < SHARES; share++) {
         setup.misses = shares_grid[share];
-        forecast_predict_past(forecast, &setup);
+        forecast_predict(forecast, &setup);
         for (size_t i = 0; i < course->spans.count; i++) {
             double *bound = &outlook->bounds[i * SHARES + share];
 
@@ -102,7 +104,7 @@ static int search_for(const struct field *field, const struct segment_list *segm
                         ret_number, err);
 }
 
-/* As `sluice allocate --forecast` plans a week. */
+/* As `sluice allocate --forecast --attainment P --slo each-day` plans a week. */
 static int search_week(struct outlook *outlook, const struct field *field, size_t week, size_t span,
                        struct error *err)
 {

@@ -142,6 +142,13 @@ void pages_hold_every_pod(struct stage *stage);
 void attachments_are_listed(struct stage *stage);
 void an_out_of_service_node_is_let_go(struct stage *stage);
 
+/* lifecycle.c */
+void a_delete_passes_a_budget_and_is_marked(struct stage *stage);
+void a_cut_grace_is_told_once(struct stage *stage);
+void a_silent_node_keeps_its_pods(struct stage *stage);
+void a_node_is_found_by_its_machine(struct stage *stage);
+void gpus_are_counted_as_they_come_and_go(struct stage *stage);
+
 /* evictions.c */
 void an_eviction_is_marked(struct stage *stage);
 void an_exhausted_budget_says_no(struct stage *stage);

@@ -32,12 +32,11 @@ static const char *word(bool is_there)
     return is_there ? "yes" : "no";
 }
 
-static void add_place(struct text *out, const char *place)
+static void add_place(struct text *out, const char *before, const char *place)
 {
-    const char *space = place ? strchr(place, ' ') : NULL;
+    const char *space = strchr(place, ' ');
 
-    if (place)
-        text_add(out, "%.*s: `%s`. ", (int)(space - place), place, space + 1);
+    text_add(out, "%s%.*s: `%s`", before, (int)(space - place), place, space + 1);
 }
 
 static void add_row(struct text *out, const struct conformance_case *it)
@@ -46,9 +45,12 @@ static void add_row(struct text *out, const struct conformance_case *it)
     bool on_real = (it->play && it->where & ON_REAL) || it->on_real;
 
     text_add(out, "| %s | %s | %s | %s | ", it->id, it->what, word(on_simulator), word(on_real));
-    add_place(out, it->elsewhere);
-    add_place(out, it->on_real);
-    text_add(out, "%s |\n", it->note ?: "");
+    if (it->elsewhere)
+        add_place(out, "", it->elsewhere);
+    if (it->on_real)
+        add_place(out, it->elsewhere ? ". " : "", it->on_real);
+    text_add(out, "%s%s |\n", it->note && (it->elsewhere || it->on_real) ? ". " : "",
+             it->note ?: "");
 }
 
 static void the_table_is_this_one(void **state)

@@ -349,8 +349,7 @@ void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node)
     json_array_foreach(json_at(body, "status/conditions"), i, condition)
     {
         if (text_equal(json_text_or(condition, "type", ""), "Ready"))
-            sim_node_set_ready(call->sim, node,
-                               text_equal(json_text_or(condition, "status", ""), "True"));
+            sim_node_set_ready(call->sim, node, json_text_or(condition, "status", ""));
         else
             merge_condition(node, condition);
     }

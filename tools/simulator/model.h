@@ -318,7 +318,7 @@ void sim_node_delete(struct simulator *sim, struct kube_node *node);
 void sim_node_review(struct simulator *sim, struct kube_node *node); /* after any change */
 bool sim_node_has_taint(const struct kube_node *node, const char *key);
 void sim_node_post(struct simulator *sim, struct kube_cluster *cluster, const json_t *object);
-void sim_node_set_ready(struct simulator *sim, struct kube_node *node, bool is_ready);
+void sim_node_set_ready(struct simulator *sim, struct kube_node *node, const char *status);
 void sim_node_free(struct actor *actor);
 
 /* kubelet.c: the life of a pod */

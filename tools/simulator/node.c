@@ -277,9 +277,11 @@ void sim_node_post(struct simulator *sim, struct kube_cluster *cluster, const js
         sim_after(sim, KUBELET_MS, becomes_ready, &node->actor, node->stamp);
 }
 
-void sim_node_set_ready(struct simulator *sim, struct kube_node *node, bool is_ready)
+void sim_node_set_ready(struct simulator *sim, struct kube_node *node, const char *status)
 {
-    enum readiness readiness = is_ready ? NODE_READY : NODE_NOT_READY;
+    enum readiness readiness = text_equal(status, "True")    ? NODE_READY
+                               : text_equal(status, "False") ? NODE_NOT_READY
+                                                             : NODE_UNREACHABLE;
 
     if (node->readiness == readiness)
         return;

@@ -142,11 +142,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
         candidate = array_add(&pool->nodes);
         candidate->uid = node->uid;
         candidate->instance = instance->name;
-        candidate->facts = (struct victim_node){
-            .name = node->name,
-            .block = gangs_block(service->config, node),
-            .created = node->created,
-        };
+        candidate->facts = (struct victim_node){ .name = node->name, .created = node->created };
     }
 }
 
@@ -232,8 +228,11 @@ bool survey_wants_moves(const struct survey *survey)
     return false;
 }
 
-static void weigh_nodes(struct plan_pool *pool, const struct map *work)
+static void weigh_nodes(const struct service *service, struct plan_pool *pool,
+                        const struct map *work)
 {
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->config->cluster);
+
     for (size_t i = 0; i < pool->nodes.count; i++) {
         struct victim_node *facts = &pool->nodes.items[i].facts;
         const struct node_work *mine = map_get(work, facts->name);
@@ -241,6 +240,7 @@ static void weigh_nodes(struct plan_pool *pool, const struct map *work)
         facts->gangs = mine ? mine->gangs.items : NULL;
         facts->gang_count = mine ? mine->gangs.count : 0;
         facts->is_protected = mine && mine->is_protected;
+        facts->block = gangs_block(service->config, map_get(snapshot->nodes, facts->name));
     }
 }
 
@@ -255,7 +255,7 @@ void survey_weigh(const struct service *service, struct survey *survey)
         sink_gangs(service, cluster, work, &survey->gangs);
         for (size_t i = 0; i < config->pool_count; i++)
             if (config->pools[i].cluster == cluster)
-                weigh_nodes(&survey->pools[i], work);
+                weigh_nodes(service, &survey->pools[i], work);
     }
     survey->input.gangs = survey->gangs.gangs.items;
     survey->input.gang_count = survey->gangs.gangs.count;

@@ -90,7 +90,7 @@ static const struct kind *kind_of(const char *path, struct url_segments *ret_seg
         if (text_equal(kinds[i].group, ret_segments->items[AT_GROUP]) &&
             text_equal(kinds[i].plural, ret_segments->items[AT_PLURAL]))
             return &kinds[i];
-    require(!"a kind of the table");
+    require(false); /* a kind of the table */
     return NULL;
 }
 

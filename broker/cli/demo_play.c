@@ -27,7 +27,7 @@ static const struct config_pool *production_pool(const struct config *config, si
         if (config->pools[i].reservation == &config->reservations[reservation] &&
             config->pools[i].cluster->role == ROLE_PRODUCTION)
             return &config->pools[i];
-    require(!"the demo's reservations have a production pool each");
+    require(false); /* the demo's reservations have a production pool each */
     return NULL;
 }
 

@@ -54,7 +54,7 @@ static void play(enum transfer_step step)
                                                                    step == STEP_FORCE ? deaf : "");
     owned(json) json_t *before = NULL;
     owned(json) json_t *after = NULL;
-    bool comes_back = step_can_undo(step);
+    bool comes_back = step_can_undo((int)step);
     struct transfer *transfer;
 
     mark_nodes(rehearsal);

@@ -87,13 +87,11 @@ static bool is_finished(struct stage *stage, const void *context)
 static void pods_have_classes(struct stage *stage)
 {
     const char *node = stage_add_node(stage);
-    owned(chars) char *mirror = stage_add_pod(
-        stage, &(struct pod_wish){ .name = "mirror", .node = node, .is_mirror = true });
-    owned(chars) char *alone = stage_add_pod(stage,
-                                             &(struct pod_wish){ .name = "alone", .node = node });
-    owned(chars) char *over = stage_add_pod(stage,
-                                            &(struct pod_wish){ .name = "over", .node = node });
 
+    mem_free(stage_add_pod(
+        stage, &(struct pod_wish){ .name = "mirror", .node = node, .is_mirror = true }));
+    mem_free(stage_add_pod(stage, &(struct pod_wish){ .name = "alone", .node = node }));
+    mem_free(stage_add_pod(stage, &(struct pod_wish){ .name = "over", .node = node }));
     stage_await(stage, "the pod of the DaemonSet", has_daemon, node);
     assert_int_equal(pod_class_of(stage_pod(stage, "mirror")), POD_CLASS_MIRROR);
     assert_int_equal(pod_class_of(stage_pod(stage, "alone")), POD_CLASS_UNMANAGED);

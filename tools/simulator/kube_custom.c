@@ -231,7 +231,7 @@ static struct kube_cluster *cluster_named(struct simulator *sim, const char *nam
     for (size_t i = 0; i < sim->scenario->clusters.count; i++)
         if (text_equal(sim->clusters[i].plan->name, name))
             return &sim->clusters[i];
-    require(!"a cluster of the scenario");
+    require(false); /* a cluster of the scenario */
     return NULL;
 }
 

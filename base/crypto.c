@@ -35,17 +35,59 @@ void crypto_sha256(const void *bytes, size_t size, unsigned char out[SHA256_SIZE
     require(EVP_Digest(bytes, size, out, NULL, EVP_sha256(), NULL));
 }
 
-void crypto_sha256_text(const void *bytes, size_t size, char out[SHA256_TEXT_SIZE])
+static void add_hexadecimal(const unsigned char hash[SHA256_SIZE], char out[SHA256_TEXT_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned char hash[SHA256_SIZE];
 
-    crypto_sha256(bytes, size, hash);
     for (size_t i = 0; i < SHA256_SIZE; i++) {
         out[2 * i] = digits[hash[i] >> 4];
         out[2 * i + 1] = digits[hash[i] & 15];
     }
     out[SHA256_TEXT_SIZE - 1] = '\0';
+}
+
+void crypto_sha256_text(const void *bytes, size_t size, char out[SHA256_TEXT_SIZE])
+{
+    unsigned char hash[SHA256_SIZE];
+
+    crypto_sha256(bytes, size, hash);
+    add_hexadecimal(hash, out);
+}
+
+struct crypto_digest {
+    EVP_MD_CTX *context;
+};
+
+struct crypto_digest *crypto_digest_new(void)
+{
+    struct crypto_digest *digest = mem_new(sizeof *digest);
+
+    digest->context = EVP_MD_CTX_new();
+    require(digest->context);
+    require(EVP_DigestInit_ex(digest->context, EVP_sha256(), NULL));
+    return digest;
+}
+
+void crypto_digest_add(struct crypto_digest *digest, const void *bytes, size_t size)
+{
+    require(EVP_DigestUpdate(digest->context, bytes, size));
+}
+
+void crypto_digest_end(struct crypto_digest *digest, char out[SHA256_TEXT_SIZE])
+{
+    unsigned char hash[SHA256_SIZE];
+
+    require(EVP_DigestFinal_ex(digest->context, hash, NULL));
+    add_hexadecimal(hash, out);
+    crypto_digest_free(digest);
+}
+
+void crypto_digest_free(struct crypto_digest *digest)
+{
+    if (!digest)
+        return;
+    EVP_MD_CTX_free(digest->context);
+    mem_free(digest);
 }
 
 void crypto_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,

@@ -17,6 +17,14 @@ void crypto_sha256(const void *bytes, size_t size, unsigned char out[SHA256_SIZE
 /* In lower-case hexadecimal. */
 void crypto_sha256_text(const void *bytes, size_t size, char out[SHA256_TEXT_SIZE]);
 
+/* The same of bytes that come one after the other. */
+struct crypto_digest;
+
+struct crypto_digest *crypto_digest_new(void) __attribute__((returns_nonnull, warn_unused_result));
+void crypto_digest_add(struct crypto_digest *digest, const void *bytes, size_t size);
+void crypto_digest_end(struct crypto_digest *digest, char out[SHA256_TEXT_SIZE]); /* frees it */
+void crypto_digest_free(struct crypto_digest *digest);
+
 /* HMAC (RFC 2104) with SHA-256; out may be the key. */
 void crypto_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
                         unsigned char out[SHA256_SIZE]);

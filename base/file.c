@@ -54,31 +54,46 @@ static int open_to_read(const char *path, struct error *err)
     return fd < 0 ? fail_file(path, "open", err) : fd;
 }
 
+/* The next bytes; 0: the end, -1: error. */
+static ssize_t read_some(int fd, const char *path, char *chunk, size_t size, struct error *err)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, chunk, size);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? fail_file(path, "read", err) : got;
+}
+
 struct text *file_read(const char *path, size_t limit, struct error *err)
 {
     owned(text) struct text *content = text_new(limit);
     owned(fd) int fd = open_to_read(path, err);
     char chunk[CHUNK_SIZE];
+    ssize_t got = fd < 0 ? -1 : 1;
 
-    if (fd < 0)
-        return NULL;
-    for (;;) {
-        ssize_t got = read(fd, chunk, sizeof chunk);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            fail_file(path, "read", err);
-            return NULL;
-        }
-        if (got == 0)
-            return steal(&content);
+    while (got > 0 && (got = read_some(fd, path, chunk, sizeof chunk, err)) > 0) {
         text_add_bytes(content, chunk, (size_t)got);
-        if (content->is_cut) {
-            fail_size(path, limit, err);
-            return NULL;
-        }
+        if (content->is_cut)
+            got = fail_size(path, limit, err);
     }
+    return got < 0 ? NULL : steal(&content);
+}
+
+int file_sha256(const char *path, char out[SHA256_TEXT_SIZE], struct error *err)
+{
+    owned(fd) int fd = open_to_read(path, err);
+    struct crypto_digest *digest = crypto_digest_new();
+    char chunk[CHUNK_SIZE];
+    ssize_t got = fd < 0 ? -1 : 1;
+
+    while (got > 0 && (got = read_some(fd, path, chunk, sizeof chunk, err)) > 0)
+        crypto_digest_add(digest, chunk, (size_t)got);
+    if (got == 0)
+        crypto_digest_end(digest, out);
+    else
+        crypto_digest_free(digest);
+    return (int)got;
 }
 
 struct text *file_pack(const void *bytes, size_t size)

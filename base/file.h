@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/crypto.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -19,6 +20,10 @@ struct text *file_read(const char *path, size_t limit, struct error *err)
 
 /* As file_read(); a gzip file, told by its first bytes, is unpacked (limit: unpacked bytes). */
 struct text *file_read_unpacked(const char *path, size_t limit, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The SHA-256 of a file, in lower-case hexadecimal, without holding the file. */
+int file_sha256(const char *path, char out[SHA256_TEXT_SIZE], struct error *err)
     __attribute__((warn_unused_result));
 
 /* The bytes as a gzip file; the same bytes give the same file. */

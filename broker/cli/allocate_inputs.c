@@ -5,7 +5,6 @@
  */
 #include "broker/cli/allocate_inputs.h"
 
-#include "base/crypto.h"
 #include "base/file.h"
 #include "broker/cli/allocate_forecast.h"
 #include "broker/cli/rate.h"
@@ -14,8 +13,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { INPUT_LIMIT = 1 << 30 };
 
 static int read_numbers(struct allocate_model_options *options, const struct command_call *call,
                         struct error *err)
@@ -194,13 +191,11 @@ void allocate_inputs_clear(struct allocate_inputs *inputs)
 /* "demand arrivals.csv.gz sha256 ..." */
 static int add_input(struct text *out, const char *what, const char *path, struct error *err)
 {
-    owned(text) struct text *bytes = file_read(path, INPUT_LIMIT, err);
     const char *slash = strrchr(path, '/');
     char digest[SHA256_TEXT_SIZE];
 
-    if (!bytes)
+    if (file_sha256(path, digest, err) < 0)
         return -1;
-    crypto_sha256_text(bytes->chars, bytes->length, digest);
     text_add(out, "%s %s sha256 %s\n", what, slash ? slash + 1 : path, digest);
     return 0;
 }

@@ -33,6 +33,28 @@ static void reads_up_to_the_limit(void **state)
     assert_string_equal(err.text, "/nonexistent/a: cannot open: No such file or directory");
 }
 
+static void a_digest_is_that_of_all_bytes(void **state)
+{
+    enum { SIZE = 200000 }; /* more than is read at once */
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *bytes = mem_new(SIZE + 1);
+    struct error err = { 0 };
+    char want[SHA256_TEXT_SIZE];
+    char found[SHA256_TEXT_SIZE];
+
+    (void)state;
+    for (int i = 0; i < SIZE; i++)
+        bytes[i] = (char)('a' + i % 23);
+
+    owned(chars) char *path = test_folder_write(folder, "a", bytes);
+
+    crypto_sha256_text(bytes, SIZE, want);
+    assert_int_equal(file_sha256(path, found, &err), 0);
+    assert_string_equal(found, want);
+    assert_int_equal(file_sha256("/nonexistent/a", found, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+}
+
 static void writing_replaces_and_leaves_nothing_behind(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -210,6 +232,7 @@ int main(void)
         cmocka_unit_test(packs_what_it_unpacks_and_always_the_same),
         cmocka_unit_test(finds_the_path_beside),
         cmocka_unit_test(a_lock_is_held_until_closed),
+        cmocka_unit_test(a_digest_is_that_of_all_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,8 +188,9 @@ static void set_method(struct http_exchange *exchange, const struct http_request
 }
 
 /* A mutation gets a connection that nobody used before: on a used one that dies, libcurl sends
-   again by itself.  HTTP/1.1, because on HTTP/2 it repeats a refused stream; and a repeatable one
-   must not queue behind a list or a watch on their connection. */
+   again by itself.  HTTP/1.1 for all: on HTTP/2 libcurl repeats a refused stream, and 7.88 gives
+   the bytes of one stream to another when a server answers two long lists on one connection: one of
+   them breaks ("Unsupported protocol"), or hangs until its time is over. */
 static void set_connection(CURL *easy, const struct http_request *request,
                            const struct http_target *target)
 {
@@ -202,6 +203,7 @@ static void set_connection(CURL *easy, const struct http_request *request,
     set_option(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     set_option(easy, CURLOPT_TCP_KEEPIDLE, 30L);
     set_option(easy, CURLOPT_TCP_KEEPINTVL, 10L);
+    set_option(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     if (request->unix_socket)
         set_option(easy, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
     if (request->is_mutation) {
@@ -209,10 +211,6 @@ static void set_connection(CURL *easy, const struct http_request *request,
 
         set_option(easy, CURLOPT_FRESH_CONNECT, is_alone);
         set_option(easy, CURLOPT_FORBID_REUSE, is_alone);
-        set_option(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    } else if (!target->is_plain) {
-        set_option(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        set_option(easy, CURLOPT_PIPEWAIT, 1L);
     }
 }
 

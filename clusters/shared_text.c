@@ -189,13 +189,18 @@ bool packed_map_next(const char **at, const char **ret_key, const char **ret_val
     return true;
 }
 
-const char *packed_map_get(const char *packed, const char *key)
+const char *packed_map_find(const char *packed, const char *key, size_t length)
 {
     const char *found = NULL;
     const char *value = NULL;
 
     while (packed_map_next(&packed, &found, &value))
-        if (text_equal(found, key))
+        if (strncmp(found, key, length) == 0 && found[length] == '\0')
             return value;
     return NULL;
+}
+
+const char *packed_map_get(const char *packed, const char *key)
+{
+    return packed_map_find(packed, key, strlen(key));
 }

@@ -40,5 +40,8 @@ const char *packed_map_new(const json_t *object, packed_filter_fn is_wanted)
 /* The value, borrowed, or NULL. */
 const char *packed_map_get(const char *packed, const char *key);
 
+/* Likewise for a key of so many bytes. */
+const char *packed_map_find(const char *packed, const char *key, size_t length);
+
 /* Start with *at = packed.  False at the end. */
 bool packed_map_next(const char **at, const char **ret_key, const char **ret_value);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "clusters/shared_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -335,10 +336,11 @@ json_t *fleet_ephemeral_label(const struct config *config)
 
 bool fleet_is_ephemeral(const struct config *config, const struct node *node)
 {
-    owned(json) json_t *label = fleet_ephemeral_label(config);
-    const char *key = json_object_iter_key(json_object_iter(label));
+    const char *label = config->ephemeral_label;
+    const char *equals = strchr(label, '=');
 
-    return text_equal(node_label(node, key), json_string_value(json_object_get(label, key)));
+    require(equals); /* config_read() saw to it */
+    return text_equal(packed_map_find(node->labels, label, (size_t)(equals - label)), equals + 1);
 }
 
 struct world *fleet_world(const struct fleet *fleet)

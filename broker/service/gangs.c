@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "broker/fleet/config.h"
+#include "clusters/shared_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,9 +175,8 @@ const char *gangs_block(const struct config *config, const struct node *node)
     const char *label = config->victims.blocks;
 
     while (label && *label != '\0') {
-        int length = (int)strcspn(label, ", ");
-        owned(chars) char *key = text_format("%.*s", length, label);
-        const char *block = node_label(node, key);
+        size_t length = strcspn(label, ", ");
+        const char *block = packed_map_find(node->labels, label, length);
 
         if (block)
             return block;

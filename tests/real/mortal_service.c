@@ -123,7 +123,6 @@ static void on_answer(void *context, const struct http_answer *answer, const str
 json_t *mortal_service_ask(struct mortal_service *service, enum http_method method,
                            const char *path, json_t *body)
 {
-    owned(json) json_t *own = body;
     owned(chars) char *url = text_format("http://localhost%s", path);
     owned(chars) char *text = body ? json_print(body) : NULL;
     struct waiting waiting = { .loop = service->loop };
@@ -138,6 +137,7 @@ json_t *mortal_service_ask(struct mortal_service *service, enum http_method meth
         .answer_limit = ANSWER_LIMIT,
     };
 
+    json_decref(body);
     http_send(service->http, &request, on_answer, &waiting);
     while (!waiting.is_done)
         loop_run_until(service->loop, loop_now(service->loop) + ANSWER_MS);

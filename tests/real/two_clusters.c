@@ -104,7 +104,8 @@ static void write_config(struct run *run, int port)
     owned(chars) char *chars = text_format(config_format, run->name, run->kubeconfigs[PROD],
                                            run->kubeconfigs[RESEARCH], MOVES + STATIC_NODES, port,
                                            port, run->name, run->name, run->name);
-    owned(chars) char *path = test_folder_write(run->folder, "sluice.yaml", chars);
+
+    mem_free(test_folder_write(run->folder, "sluice.yaml", chars));
 }
 
 static void open_cloud(struct run *run)

@@ -74,8 +74,22 @@ static bool ends_with_key(const struct text *text, const char *key)
 /* Arrays that are most of an object and that nobody here reads: not worth a tree. */
 static bool is_bulk(const struct text *item)
 {
-    static const char *const keys[] = { "\"managedFields\"", "\"images\"", "\"env\"",
-                                        "\"volumeMounts\"" };
+    static const char *const keys[] = {
+        "\"managedFields\"",
+        "\"images\"",
+        "\"env\"",
+        "\"volumeMounts\"",
+        "\"containerStatuses\"",
+        "\"initContainerStatuses\"",
+        "\"tolerations\"",
+        "\"podIPs\"",
+        "\"hostIPs\"",
+        "\"command\"",
+        "\"args\"",
+        "\"ports\"",
+        "\"addresses\"",
+        "\"volumesAttached\"",
+    };
 
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (ends_with_key(item, keys[i]))
@@ -212,6 +226,10 @@ void kube_page_add(struct kube_page *page, const char *bytes, size_t size)
     const char *end = bytes + size;
 
     for (const char *at = bytes; at < end && page->err.kind == ERROR_NONE; at++) {
+        /* Most bytes are inside of texts, and mean nothing there. */
+        if (page->is_in_text && !page->is_escaped)
+            while (*at != '"' && *at != '\\' && at + 1 < end)
+                at++;
         if (page->is_in_array && !page->is_in_item)
             from = read_in_array(page, at);
         else

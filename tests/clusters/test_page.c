@@ -53,6 +53,9 @@ static void a_page_is_read_wherever_it_is_cut(void **state)
           "\"images\":[],\"c\":[[{}]]}]}",
           "{\"metadata\":{\"managedFields\":[],\"b\":[1]},\"images\":[],\"c\":[[{}]]};"
           "{\"items\":[]}" },
+        { "{\"items\":[{\"tolerations\":[{\"key\":\"]\\\"}\"}],\"ports\":{\"a\":[1]},"
+          "\"containerStatuses\":[{\"state\":{}}]}]}",
+          "{\"tolerations\":[],\"ports\":{\"a\":[1]},\"containerStatuses\":[]};{\"items\":[]}" },
         { "{\"images\":[1],\"items\":[]}", "{\"images\":[1],\"items\":[]}" },
         { "{\"items\":null}", "{\"items\":null}" },
         { "{\"items\":[{\"a\":1} {\"b\":2}]}", "{\"a\":1};items: there is a '{'" },

@@ -113,9 +113,10 @@ static void on_group(void *context, const json_t *body, const struct error *err)
     for (size_t i = KNOWN_MAX; i-- > 0;)
         if (!err && has_version(body, known[row].versions[i]))
             lookup->version = known[row].versions[i];
-    if (!err && !lookup->version) {
-        error_set(&none, ERROR_INVALID, "the server has no version of %s that sluice knows",
-                  known[row].group);
+    if (err ? err->kind == ERROR_INVALID : !lookup->version) {
+        error_set(&none, ERROR_INVALID,
+                  "cluster %s: the server has no version of %s that sluice knows",
+                  kube_name(lookup->served->session), known[row].group);
         err = &none;
     }
     memset(&lookup->waiters, 0, sizeof lookup->waiters); /* whoever asks anew comes after these */

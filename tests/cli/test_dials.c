@@ -350,7 +350,7 @@ static void a_quota_that_cannot_be_set_keeps_its_nodes(void **state)
     apply(rehearsal, 10, 6);
     rehearsal_run(rehearsal, 3 * HOUR_MS);
     assert_int_equal(nodes_of(rehearsal, "research-a-east"), 10);
-    expect_trouble(rehearsal, "quotas", "NotFound");
+    expect_trouble(rehearsal, "quotas", "no version of kueue.x-k8s.io");
 }
 
 static void what_is_reserved_has_to_fit_the_static_nodes(void **state)

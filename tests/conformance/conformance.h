@@ -148,6 +148,7 @@ void a_cut_grace_is_told_once(struct stage *stage);
 void a_silent_node_keeps_its_pods(struct stage *stage);
 void a_node_is_found_by_its_machine(struct stage *stage);
 void gpus_are_counted_as_they_come_and_go(struct stage *stage);
+void a_missing_kueue_is_told_apart(struct stage *stage);
 
 /* evictions.c */
 void an_eviction_is_marked(struct stage *stage);

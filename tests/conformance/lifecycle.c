@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Cases about the last of a pod and the first of a node: what is deleted past its deadline, on a
- * node that answers or does not, and what of a new node is believed.
+ * node that answers or does not, what of a new node is believed; and whether there is a Kueue.
  */
+#include "clusters/kueue.h"
 #include "tests/conformance/conformance.h"
 
 #include <string.h>
@@ -214,4 +215,22 @@ void gpus_are_counted_as_they_come_and_go(struct stage *stage)
         stage_expect(stage, 200);
         stage_await(stage, "the count of GPUs", has_gpus, &gpus);
     }
+}
+
+/* A server without Kueue says so in plain text; one with it has no queue of that name. */
+void a_missing_kueue_is_told_apart(struct stage *stage)
+{
+    owned(chars) char *path = kueue_path("nobody");
+    struct heard heard = { 0 };
+    bool is_there;
+
+    stage_ask(stage, HTTP_GET, NULL, NULL, "/apis/kueue.x-k8s.io");
+    is_there = stage->status == 200;
+    if (!is_there)
+        stage_expect(stage, 404);
+    cluster_read_at(stage->cluster, path, hear, &heard);
+    await_heard(stage, &heard);
+    assert_int_equal(heard.err.kind, is_there ? ERROR_NOT_FOUND : ERROR_INVALID);
+    assert_non_null(strstr(heard.err.text, is_there ? "nobody" : "no version of kueue.x-k8s.io"));
+    heard_clear(&heard);
 }

@@ -56,6 +56,17 @@ static json_t *policy_group(void)
     return policy;
 }
 
+/* Of a group that is not there the real server speaks in plain text. */
+static void answer_no_group(struct sim_call *call)
+{
+    static const char words[] = "404 page not found\n";
+
+    call->answer->status = 404;
+    call->answer->content_type = "text/plain";
+    call->answer->body = text_new(sizeof words);
+    text_add(call->answer->body, "%s", words);
+}
+
 /* True when the path was one of these. */
 bool sim_kube_discover(struct sim_call *call, size_t at)
 {
@@ -88,5 +99,7 @@ bool sim_kube_discover(struct sim_call *call, size_t at)
                                       json_make("[s, s, s]", "get", "patch", "update"))));
     if (body)
         sim_answer_json(call->answer, 200, body);
-    return body != NULL;
+    else if (count == 2 && text_equal(items[0], "apis"))
+        answer_no_group(call);
+    return body || call->answer->body;
 }

@@ -17,6 +17,8 @@
 enum {
     ANSWER_LIMIT = 64 * 1024 * 1024,
     AHEAD_LEAST_MS = 3 * SECOND_MS, /* less than that is the way of the answer, and Date's second */
+    AHEAD_END_MS = 2 * SECOND_MS,   /* a difference that was there is over */
+    YOUNG_MS = 2 * SECOND_MS,       /* since the request: Date is when the answer began */
 };
 
 struct kube_session {
@@ -48,6 +50,7 @@ struct kube_exchange {
     struct timer *late;
     struct error failure;
     bool has_asked_again;
+    int64_t sent_ms;
 };
 
 static void exchange_free(struct kube_exchange *exchange)
@@ -140,20 +143,22 @@ static void on_transport_failure(struct kube_exchange *exchange, const struct er
     finish_failed(exchange, &failure);
 }
 
-/* By the Date of the answer.  Small differences change nothing: the world must not depend on how
-   long an answer was on its way. */
-static void compare_clocks(struct kube_session *session, const struct http_answer *answer)
+/* By the Date of an answer that was no long time on its way: that of a watch is minutes old when it
+   ends.  Small differences change nothing: the world must not depend on single seconds. */
+static void compare_clocks(const struct kube_exchange *exchange, const struct http_answer *answer)
 {
+    struct kube_session *session = exchange->session;
     const char *date = http_header_find(answer->headers, answer->header_count, "Date");
     struct wall_time theirs;
     int64_t ahead_ms;
 
-    if (!date || !wall_parse_http(date, &theirs))
+    if (loop_now(session->world->loop) - exchange->sent_ms > YOUNG_MS || !date ||
+        !wall_parse_http(date, &theirs))
         return;
     ahead_ms = theirs.ms + SECOND_MS / 2 - loop_wall(session->world->loop).ms;
-    if (llabs(ahead_ms) < AHEAD_LEAST_MS)
-        ahead_ms = 0;
-    if (ahead_ms == 0 || llabs(ahead_ms - session->ahead_ms) >= AHEAD_LEAST_MS)
+    if (llabs(ahead_ms) < (session->ahead_ms == 0 ? AHEAD_LEAST_MS : AHEAD_END_MS))
+        session->ahead_ms = 0;
+    else if (llabs(ahead_ms - session->ahead_ms) >= AHEAD_LEAST_MS)
         session->ahead_ms = ahead_ms;
 }
 
@@ -165,7 +170,7 @@ static void on_answer(void *context, const struct http_answer *answer, const str
         on_transport_failure(exchange, err);
         return;
     }
-    compare_clocks(exchange->session, answer);
+    compare_clocks(exchange, answer);
     if (answer->status == 401 && ask_again(exchange))
         return;
     if (exchange->verb == KUBE_STREAM && answer->status == 200) {
@@ -237,6 +242,7 @@ static void submit(struct kube_exchange *exchange)
         .answer_limit = ANSWER_LIMIT,
         .on_chunk = exchange->on_chunk ? on_chunk : NULL,
     };
+    exchange->sent_ms = loop_now(session->world->loop);
     exchange->http = http_send(session->world->http, &request, on_answer, exchange);
     if (bearer)
         explicit_bzero(bearer, strlen(bearer));

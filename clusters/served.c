@@ -100,6 +100,14 @@ static bool has_version(const json_t *group, const char *version)
     return false;
 }
 
+static const char *newest_of(size_t row, const json_t *group)
+{
+    for (size_t i = 0; i < KNOWN_MAX; i++)
+        if (has_version(group, known[row].versions[i]))
+            return known[row].versions[i];
+    return NULL;
+}
+
 static void on_group(void *context, const json_t *body, const struct error *err)
 {
     struct lookup *lookup = context;
@@ -109,10 +117,10 @@ static void on_group(void *context, const json_t *body, const struct error *err)
     size_t count = lookup->waiters.count;
 
     lookup->is_under_way = false;
-    lookup->version = NULL;
-    for (size_t i = KNOWN_MAX; i-- > 0;)
-        if (!err && has_version(body, known[row].versions[i]))
-            lookup->version = known[row].versions[i];
+    if (err && lookup->version && (err->kind == ERROR_TRANSIENT || err->kind == ERROR_THROTTLED))
+        err = NULL; /* a server that is busy has what it had minutes ago */
+    else
+        lookup->version = err ? NULL : newest_of(row, body);
     if (err ? err->kind == ERROR_INVALID : !lookup->version) {
         error_set(&none, ERROR_INVALID,
                   "cluster %s: the server has no version of %s that sluice knows",
@@ -125,14 +133,14 @@ static void on_group(void *context, const json_t *body, const struct error *err)
     mem_free(waiters);
 }
 
-static void ask(struct lookup *lookup, const struct waiter *waiter)
+static void ask(struct lookup *lookup, const struct waiter *waiter, enum http_priority priority)
 {
     struct kube_session *session = lookup->served->session;
     int64_t now = loop_now(kube_world(session)->loop);
     owned(chars) char *target = text_format("/apis/%s", known[row_of(lookup)].group);
     struct kube_call call = {
         .verb = KUBE_READ,
-        .priority = HTTP_INVENTORY,
+        .priority = priority,
         .target = target,
         .timeout_ms = TIMEOUT_MS,
     };
@@ -165,7 +173,7 @@ void served_ask(struct served *served, const char *group, served_done_fn done, v
     struct lookup *lookup = lookup_of(served, group);
 
     require(lookup);
-    ask(lookup, &(struct waiter){ done, context, NULL });
+    ask(lookup, &(struct waiter){ done, context, NULL }, HTTP_INVENTORY);
 }
 
 static void parcel_free(void *context)
@@ -202,8 +210,8 @@ static void send_parcel(void *context, const char *version, const struct error *
 void served_send(struct served *served, const struct kube_call *call, kube_done_fn done,
                  void *context)
 {
-    bool has_group = text_starts_with(call->target, apis);
-    struct lookup *lookup = has_group ? lookup_of(served, call->target + sizeof apis - 1) : NULL;
+    const char *group = text_starts_with(call->target, apis) ? call->target + sizeof apis - 1 : "";
+    struct lookup *lookup = strchr(group, '/') ? lookup_of(served, group) : NULL;
     struct parcel *parcel;
 
     if (!lookup) {
@@ -220,5 +228,5 @@ void served_send(struct served *served, const struct kube_call *call, kube_done_
         .context = context,
     };
     parcel->call.body = parcel->body;
-    ask(lookup, &(struct waiter){ send_parcel, parcel, parcel_free });
+    ask(lookup, &(struct waiter){ send_parcel, parcel, parcel_free }, call->priority);
 }

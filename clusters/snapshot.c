@@ -189,9 +189,8 @@ const char *node_rival(const struct node *node)
 {
     static const char *const taints[] = {
         "ToBeDeletedByClusterAutoscaler",
-        "DeletionCandidateOfClusterAutoscaler",
         "karpenter.sh/disrupted",
-        "node.kubernetes.io/out-of-service",
+        NODE_TAINT_OUT_OF_SERVICE,
     };
 
     for (size_t i = 0; i < COUNT_OF(taints); i++)

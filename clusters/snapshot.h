@@ -79,8 +79,8 @@ struct pod {
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
     bool is_mirror;
-    bool awaits_count;      /* nothing of it runs any more: deleted with grace 0, it stays until its
-                               Job's controller has counted it */
+    bool awaits_count;      /* nobody waits for its processes any more: deleted with grace 0, it
+                               stays until its Job's controller has counted it */
     bool is_ready;          /* condition Ready is True */
     bool has_local_storage; /* emptyDir on a disk, or hostPath */
 };
@@ -147,6 +147,11 @@ const char *node_annotation(const struct node *node, const char *key);
 const char *pod_label(const struct pod *pod, const char *key);
 const char *pod_annotation(const struct pod *pod, const char *key);
 bool node_has_taint(const struct node *node, const char *key);
+
+#define NODE_TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
+
+/* An autoscaler's word that it may take the node away: a hint, which our announcement answers. */
+#define NODE_TAINT_CANDIDATE "DeletionCandidateOfClusterAutoscaler"
 
 /* The taint by which another controller says that it takes the node away, or that it is dead; NULL:
    none. */

@@ -120,7 +120,8 @@ static bool is_movable(const struct service *service, const struct node *node)
 {
     /* A cordon that is not ours is a person's word. */
     return fleet_is_ephemeral(service->config, node) && !node_rival(node) &&
-           !node->is_unschedulable && !node->is_leaving && node->uid[0] != '\0';
+           !node_has_taint(node, NODE_TAINT_CANDIDATE) && !node->is_unschedulable &&
+           !node->is_leaving && node->uid[0] != '\0';
 }
 
 static void survey_pool(const struct service *service, struct plan_pool *pool)

@@ -25,7 +25,7 @@ static void add_stale(const struct service *service, json_t *rows)
             add(rows, err.text);
 }
 
-/* Times on the cluster's objects are read by its own clock; people and jobs are told ours. */
+/* Times on the cluster's objects are read by its own clock. */
 static void add_clocks(const struct service *service, json_t *rows)
 {
     for (size_t i = 0; i < service->config->cluster_count; i++) {

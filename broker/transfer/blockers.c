@@ -154,10 +154,11 @@ static bool is_on_silent_node(struct question *it)
 static bool is_past_its_end(struct question *it)
 {
     char end[WALL_TEXT_SIZE];
+    struct wall_time deletion = snapshot_wall(it->snapshot, it->pod->deletion);
 
-    if (it->pod->deletion.ms == 0 || it->pod->deletion.ms > it->leaving->now.ms)
+    if (it->pod->deletion.ms == 0 || deletion.ms > it->leaving->now.ms)
         return false;
-    text_add(it->text, "it was to end at %s%s%s", wall_format(it->pod->deletion, end),
+    text_add(it->text, "it was to end at %s%s%s", wall_format(deletion, end),
              it->pod->finalizers[0] != '\0' ? " and is held by the finalizers " : "",
              it->pod->finalizers);
     return true;

@@ -175,26 +175,28 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
 }
 
 /* A pod that should have ended, and what is known of why it has not. */
-static void explain_stuck(struct transfer *transfer, const struct rest *rest)
+static void explain_stuck(const struct runner *runner, struct transfer *transfer,
+                          const struct rest *rest)
 {
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct pod *pod = rest->stuck;
     char end[WALL_TEXT_SIZE];
 
     transfer_wait_for(transfer, "%d pod%s to leave; %.120s/%.120s was to end at %s: %s%s",
                       rest->count, rest->count == 1 ? "" : "s", pod->namespace, pod->name,
-                      wall_format(pod->deletion, end),
+                      wall_format(snapshot_wall(snapshot, pod->deletion), end),
                       rest->lost > 0               ? "its node does not answer"
                       : pod->finalizers[0] != '\0' ? "it is held by the finalizers "
                                                    : "its processes do not stop",
                       rest->lost > 0 ? "" : pod->finalizers);
 }
 
-static void explain(struct transfer *transfer, const struct rest *rest)
+static void explain(const struct runner *runner, struct transfer *transfer, const struct rest *rest)
 {
     const char *plural = rest->count == 1 ? "" : "s";
 
     if (rest->stuck)
-        explain_stuck(transfer, rest);
+        explain_stuck(runner, transfer, rest);
     else if (rest->blocker && rest->blocker->text[0] != '\0')
         transfer_wait_for(transfer, "%d pod%s to leave; %s", rest->count, plural,
                           rest->blocker->text);
@@ -283,7 +285,7 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer)
     rest = ask_pods_to_leave(runner, transfer);
     if (rest.count == 0)
         return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;
-    explain(transfer, &rest);
+    explain(runner, transfer, &rest);
     return rest.lost == rest.count ? STEP_DONE : STEP_WAIT;
 }
 
@@ -296,7 +298,7 @@ enum verdict step_force(struct runner *runner, struct transfer *transfer)
     rest = ask_pods_to_leave(runner, transfer);
     if (rest.count == 0)
         return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;
-    explain(transfer, &rest);
+    explain(runner, transfer, &rest);
     /* What a silent node was told it has not heard: waiting longer than the grace ends nothing. */
     if (rest.lost == rest.count)
         return STEP_DONE;

@@ -100,7 +100,6 @@ void effect_free(void *effect);
     "sluice.dev/leaving"                            /* PreferNoSchedule when announced, NoSchedule \
                                                        when cordoned; the value is the transfer */
 #define SLUICE_TAINT_STARTING "sluice.dev/starting" /* NoSchedule: not handed over yet */
-#define NODE_TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 #define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
 #define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
 #define SLUICE_NOTE_REASON "sluice.dev/departure-reason"

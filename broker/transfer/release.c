@@ -90,14 +90,15 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
 
 /* Whether the volumes of the machine that is gone are let go, or were waited for long enough.  The
    controller that detaches them gives a kubelet six minutes to unmount first; the taint says that
-   this one never will.  Of a Node that still counts as Ready nobody would believe it. */
+   this one never will.  Of a Node that still counts as Ready nobody would believe it.  A reclaim
+   has no time for it. */
 static bool is_fenced(struct runner *runner, struct transfer *transfer,
                       const struct snapshot *snapshot, const struct node *node)
 {
     struct effect_target target = { .object = transfer->node_uid, .node = node };
     int count = 0;
 
-    if (!transfer->has_volumes || node->is_leaving ||
+    if (!transfer->has_volumes || node->is_leaving || transfer->is_emergency ||
         loop_now(runner->world->loop) - transfer->step_began_ms >= FENCE_MS)
         return true;
     transfer_wait_for(transfer, "a list of the attached volumes");

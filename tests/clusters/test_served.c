@@ -63,6 +63,30 @@ static void the_newest_that_both_know_is_asked_for(void **state)
     }
 }
 
+/* An upgrade is noticed; a server that is only busy has what it had. */
+static void a_busy_server_has_what_it_had(void **state)
+{
+    static const struct script_step steps[] = {
+        { HTTP_GET, GROUP, 200, .answer = VERSIONS(ONE("v1beta2")) },
+        { HTTP_GET, NEWER, 200, .answer = QUEUE },
+        { HTTP_GET, GROUP, 503, .answer = "{}" },
+        { HTTP_GET, NEWER, 200, .answer = QUEUE },
+        { HTTP_GET, GROUP, 200, .answer = VERSIONS(ONE("v1beta1")) },
+        { HTTP_GET, OLDER, 200, .answer = QUEUE },
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    for (int calls = 1; calls <= 3; calls++) {
+        read_queue(&bench, calls);
+        assert_int_equal(bench.err.kind, ERROR_NONE);
+        loop_run_until(bench.loop, loop_now(bench.loop) + 11 * MINUTE_MS);
+    }
+    assert_true(script_is_played(bench.script));
+    bench_close(&bench);
+}
+
 /* Several that ask at once wait for one answer. */
 static void one_question_serves_all(void **state)
 {
@@ -156,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_that_both_know_is_asked_for),
+        cmocka_unit_test(a_busy_server_has_what_it_had),
         cmocka_unit_test(one_question_serves_all),
         cmocka_unit_test(an_upgrade_is_noticed),
         cmocka_unit_test(a_server_without_it_says_so),

@@ -66,8 +66,14 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
 void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
                        const char *uid, cluster_done_fn done, void *context);
 
+/* How long a question is waited for that only tells a person more: a webhook has 10 s by default,
+   and who asks through our own API waits no longer than 30. */
+enum { CLUSTER_QUESTION_MS = 12 * SECOND_MS };
+
 /* The same as a question: the server answers as it would, and evicts nothing.  ERROR_INVALID, with
-   nothing sent, unless the server surely knows what a dry run is. */
+   nothing sent, unless the server surely knows what a dry run is: one with policy/v1 is 1.21 or
+   younger, and dry runs are 1.18's. */
+bool cluster_knows_dry_runs(const struct cluster *cluster);
 int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster_done_fn done,
                          void *context, struct error *err) __attribute__((warn_unused_result));
 
@@ -85,10 +91,12 @@ enum trial {
 enum trial cluster_trial_of(const struct error *err); /* NULL: success */
 
 /* Who has a say before an object is created: "validatingwebhookconfigurations",
-   "mutatingwebhookconfigurations" or "validatingadmissionpolicies" (ERROR_INVALID: the server knows
-   none); and whether any of a list is asked about evictions. */
+   "mutatingwebhookconfigurations" or "validatingadmissionpolicies"; whether the error is an API
+   server's word that it has no such resource; and whether any of a list is asked about evictions.
+ */
 void cluster_read_admission(struct cluster *cluster, const char *resource, cluster_done_fn done,
                             void *context);
+bool cluster_serves_none(const struct error *err);
 bool cluster_admission_sees_evictions(const json_t *list);
 
 /* Adds condition DisruptionTarget to the pod's status, as eviction would have. */

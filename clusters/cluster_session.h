@@ -16,6 +16,3 @@ struct kube_session *cluster_session(const struct cluster *cluster)
 const char *cluster_policy_version(const struct cluster *cluster) __attribute__((returns_nonnull));
 
 struct served *cluster_served(const struct cluster *cluster) __attribute__((returns_nonnull));
-
-/* Whether the server has policy/v1: it is 1.21 or younger then, and dry runs are 1.18's. */
-bool cluster_knows_dry_runs(const struct cluster *cluster);

@@ -17,6 +17,9 @@ static const char HELD_BY_WEBHOOK[] = "held by an admission webhook: ";
 static const char HELD_BY_POLICY[] = "held by an admission policy: ";
 static const char TWO_BUDGETS[] = "more than one PodDisruptionBudget";
 static const char WEBHOOK_FAILED[] = "failed calling webhook";
+/* What an API server says, in two ways, of what it does not serve. */
+static const char NO_SUCH_RESOURCE[] = "could not find the requested resource";
+static const char NO_SUCH_PATH[] = "404: 404 page not found";
 
 enum { SLOW_RETRY_MS = 10000, BROKEN_BUDGET_RETRY_MS = 30000 };
 
@@ -27,10 +30,26 @@ bool cluster_is_budget(const struct error *err)
             strstr(err->text, HELD_BY_POLICY));
 }
 
+/* As fail() writes a code, at the beginning or behind whoever asked. */
+static bool has_code(const struct error *err, const char *code)
+{
+    owned(chars) char *behind = text_format(": %s", code);
+
+    return text_starts_with(err->text, code) || strstr(err->text, behind);
+}
+
+bool cluster_serves_none(const struct error *err)
+{
+    return err->kind == ERROR_INVALID && has_code(err, "404") &&
+           (strstr(err->text, NO_SUCH_RESOURCE) || strstr(err->text, NO_SUCH_PATH));
+}
+
 static enum trial trial_refused(const struct error *err)
 {
     if (err->kind == ERROR_DENIED)
-        return strstr(err->text, TWO_BUDGETS) ? TRIAL_TWO_BUDGETS : TRIAL_NOT_PERMITTED;
+        return strstr(err->text, TWO_BUDGETS) ? TRIAL_TWO_BUDGETS
+               : has_code(err, "403")         ? TRIAL_NOT_PERMITTED
+                                              : TRIAL_UNKNOWN; /* who we are is not known there */
     if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT)
         return TRIAL_GONE;
     if (strstr(err->text, HELD_BY_BUDGET))
@@ -159,7 +178,7 @@ static int server_failed(const struct kube_answer *answer, struct error *err)
 static int not_found(const struct kube_answer *answer, struct error *err)
 {
     /* A path that the server does not serve, or no API server at all, proves nothing. */
-    if (!is_status(answer) || says(answer, "could not find the requested resource"))
+    if (!is_status(answer) || says(answer, NO_SUCH_RESOURCE))
         return fail(ERROR_INVALID, answer, err);
     return fail(ERROR_NOT_FOUND, answer, err);
 }
@@ -213,7 +232,7 @@ bool kube_error_is_gone(const struct kube_answer *answer)
 {
     int code = code_of(answer);
     if (code == 404)
-        return is_status(answer) && !says(answer, "could not find the requested resource");
+        return is_status(answer) && !says(answer, NO_SUCH_RESOURCE);
     /* In the words of older servers, and in those of 1.36. */
     return code == 409 &&
            (says(answer, "UID in precondition") || says(answer, "UID in the precondition"));

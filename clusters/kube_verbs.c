@@ -79,7 +79,8 @@ static void send_eviction(struct cluster *cluster, const char *namespace, const 
     if (query[0] != '\0') /* what is asked here must be the same there */
         json_object_set_new(json_object_get(body, "deleteOptions"), "dryRun",
                             json_make("[s]", "All"));
-    send_change(cluster, &call, done, context);
+    call.timeout_ms = query[0] != '\0' ? CLUSTER_QUESTION_MS : CHANGE_TIMEOUT_MS;
+    served_send(cluster_served(cluster), &call, done, context);
 }
 
 void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
@@ -106,7 +107,7 @@ void cluster_read_admission(struct cluster *cluster, const char *resource, clust
 {
     owned(chars) char *target = url_format("/apis/admissionregistration.k8s.io/v1/%s", resource);
 
-    send_read(cluster, target, READ_TIMEOUT_MS, done, context);
+    send_read(cluster, target, CLUSTER_QUESTION_MS, done, context);
 }
 
 void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,

@@ -38,10 +38,10 @@ const char plan_text[] =
     "holds: {freezes, reclaims}, withdrawn_transfers, bill: {lost_gpu_hours, nodes, idle_nodes,\n"
     "gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams: [{team, lost_gpu_hours}],\n"
     "blocks_broken, is_exact, alternatives: {random_gpu_hours, oldest_first_gpu_hours,\n"
-    "node_greedy_gpu_hours, next_best_gpu_hours}}, dry_runs: {asked, unanswered}.  Nothing is\n"
-    "changed: where the numbers alone cannot tell whether a pod would be evicted (several "
-    "budgets,\n"
-    "unready pods, admission webhooks) its API server is asked by a dry run, a few for each node.\n"
+    "node_greedy_gpu_hours, next_best_gpu_hours}}, dry_runs: {asked, unanswered,\n"
+    "unheard: [cluster]}.  Nothing is changed: where the numbers alone cannot tell whether a pod\n"
+    "would be evicted (several budgets, unready pods, admission webhooks) its API server is asked\n"
+    "by a dry run, a few for each node; a cluster that is unheard could not be asked.\n"
     "The bill is what research loses: whole gangs since their last checkpoint, and what other\n"
     "ways of choosing the nodes would have lost.\n";
 

@@ -34,9 +34,10 @@ const char reclaim_text[] =
     "The nodes come from the research pools that share a reservation with the cluster, without\n"
     "notice: idle ones first, then those whose gangs lose the least work.  Exit code 5 when fewer\n"
     "than wanted can be had, 3 when none.  JSON: cluster, wanted_nodes, accepted_nodes, pools:\n"
-    "[{pool, nodes}], until, lost_gpu_hours, bill and transfers (as in `sluice plan`: with what\n"
-    "holds the pods of each node), lead_p50_s, lead_p95_s, is_dry_run; of a dry run also "
-    "dry_runs.\n";
+    "[{pool, nodes}], until, lost_gpu_hours, bill and transfers (as in `sluice plan`), "
+    "lead_p50_s,\n"
+    "lead_p95_s, is_dry_run; of a dry run also dry_runs, and the blockers of each transfer: a\n"
+    "reclaim itself does not wait for them, and `sluice transfers` shows them.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {

@@ -43,7 +43,7 @@ static void print_blocker(const json_t *blocker, struct text *out)
              json_text_or(blocker, "pod", "-"), json_text_or(blocker, "class", "-"),
              owner[0] ? " " : "", owner, words);
     if (json_at(blocker, "expected_s"))
-        text_add(out, "; gone in %s at most",
+        text_add(out, "; gone %s after the cordon at most",
                  duration_format(json_int_or(blocker, "expected_s", 0) * SECOND_MS, expected));
     if (!text_equal(words, server))
         text_add(out, "\n             its server: %s", server);
@@ -69,6 +69,22 @@ static void print_blockers(const json_t *blockers, struct tally *all, struct tex
         text_add(out, "      and %d more that hold it (-o json)\n", holds - BLOCKERS_SHOWN);
 }
 
+/* Only what is missing is worth a line. */
+static void print_dry_runs(const json_t *answer, struct text *out)
+{
+    const json_t *names = json_at(answer, "dry_runs/unheard");
+    const json_t *name;
+    size_t i;
+
+    if (json_int_or(answer, "dry_runs/unanswered", 0) > 0)
+        text_add(out, "dry runs: %" PRId64 " evictions asked about, %" PRId64 " not answered\n",
+                 json_int_or(answer, "dry_runs/asked", 0),
+                 json_int_or(answer, "dry_runs/unanswered", 0));
+    json_array_foreach(names, i, name)
+        text_add(out, "dry runs: cluster %s could not be asked in time, or knows none\n",
+                 json_string_value(name));
+}
+
 void leavers_print(const json_t *answer, struct text *out)
 {
     struct tally all = { 0 };
@@ -88,8 +104,5 @@ void leavers_print(const json_t *answer, struct text *out)
         text_add(
             out, "blockers: %d never, %d slow, %d notes (-o json); the longest that is known %s\n",
             all.never, all.slow, all.notes, duration_format(all.longest_s * SECOND_MS, longest));
-    if (json_int_or(answer, "dry_runs/unanswered", 0) > 0)
-        text_add(out, "dry runs: %" PRId64 " evictions asked about, %" PRId64 " not answered\n",
-                 json_int_or(answer, "dry_runs/asked", 0),
-                 json_int_or(answer, "dry_runs/unanswered", 0));
+    print_dry_runs(answer, out);
 }

@@ -22,18 +22,26 @@ static struct leaving **leaving_of(const struct service *service, const struct p
     return leaving;
 }
 
-static json_t *describe(const struct plan_transfer *transfer, const struct leaving *leaving)
+static json_t *describe(const struct plan_transfer *transfer)
 {
-    const char *node = transfer->node->facts.name;
-
-    return json_make("{ss ss ss sf so sb so}", "node", node, "from", transfer->source->name, "to",
-                     transfer->target->name, "lost_gpu_hours",
+    return json_make("{ss ss ss sf so sb}", "node", transfer->node->facts.name, "from",
+                     transfer->source->name, "to", transfer->target->name, "lost_gpu_hours",
                      (double)transfer->lost_gpu_s / 3600.0, "due", json_wall(transfer->due),
-                     "is_emergency", (int)transfer->is_emergency, "blockers",
-                     blockers_of_node(leaving, node));
+                     "is_emergency", (int)transfer->is_emergency);
 }
 
-json_t *moves_describe(const struct service *service, const struct plan *plan, enum bill_part part)
+json_t *moves_describe(const struct plan *plan, enum bill_part part)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        if (part == BILL_ALL || plan->transfers.items[i].is_emergency)
+            json_array_append_new(rows, describe(&plan->transfers.items[i]));
+    return rows;
+}
+
+json_t *moves_describe_blocked(const struct service *service, const struct plan *plan,
+                               enum bill_part part)
 {
     const struct config *config = service->config;
     struct leaving **leaving = leaving_of(service, plan);
@@ -41,10 +49,15 @@ json_t *moves_describe(const struct service *service, const struct plan *plan, e
 
     for (size_t i = 0; i < plan->transfers.count; i++) {
         const struct plan_transfer *transfer = &plan->transfers.items[i];
+        json_t *row;
 
-        if (part == BILL_ALL || transfer->is_emergency)
-            json_array_append_new(
-                rows, describe(transfer, leaving[transfer->source->cluster - config->clusters]));
+        if (part != BILL_ALL && !transfer->is_emergency)
+            continue;
+        row = describe(transfer);
+        json_object_set_new(row, "blockers",
+                            blockers_of_node(leaving[transfer->source->cluster - config->clusters],
+                                             transfer->node->facts.name));
+        json_array_append_new(rows, row);
     }
     for (size_t i = 0; i < config->cluster_count; i++)
         leaving_free(leaving[i]);

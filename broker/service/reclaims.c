@@ -184,9 +184,10 @@ static int64_t level_of(const struct portion *portion)
     return (pool->level > supply ? pool->level : supply) + portion->nodes;
 }
 
-/* What would be taken at once if the portions were accepted: {bill, transfers}. */
+/* What would be taken at once if the portions were accepted: {bill, transfers}.  What blocks the
+   nodes is only for whoever asks beforehand: an emergency does not wait for it. */
 static json_t *price(const struct service *service, const struct survey *survey,
-                     const struct portions *portions)
+                     const struct portions *portions, bool is_dry_run)
 {
     struct plan_input input = survey->input;
     size_t count = input.config->pool_count;
@@ -201,7 +202,8 @@ static json_t *price(const struct service *service, const struct survey *survey,
                 &portions->items[i]);
     plan = plan_make(&input);
     offer = json_make("{so so}", "bill", bill_describe(&input, plan, BILL_EMERGENCIES), "transfers",
-                      moves_describe(service, plan, BILL_EMERGENCIES));
+                      is_dry_run ? moves_describe_blocked(service, plan, BILL_EMERGENCIES)
+                                 : moves_describe(plan, BILL_EMERGENCIES));
     mem_free(input.pools);
     return offer;
 }
@@ -236,6 +238,7 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                              struct error *err)
 {
     owned(survey) struct survey *survey = survey_make(service, service->book);
+    bool is_dry_run = json_bool_or(request, "is_dry_run", false);
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
     owned(json) json_t *portions_json = json_array();
@@ -254,15 +257,14 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                   "no movable research node shares a reservation with a pool of %s", cluster->name);
         return NULL;
     }
-    offer = price(service, survey, &portions);
+    offer = price(service, survey, &portions, is_dry_run);
     for (size_t i = 0; i < portions.count; i++) {
         const struct portion *portion = &portions.items[i];
 
         if (portion->nodes == 0)
             continue;
-        if (!json_bool_or(request, "is_dry_run", false) &&
-            store_portion(service, portion, until, json_text_or(request, "reason", ""), by, err) <
-                0)
+        if (!is_dry_run && store_portion(service, portion, until,
+                                         json_text_or(request, "reason", ""), by, err) < 0)
             return NULL;
         json_array_append_new(portions_json,
                               json_make("{ss sI}", "pool", portion->pool->config->name, "nodes",
@@ -275,7 +277,7 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                      "transfers", json_object_get(offer, "transfers"), "lead_p50_s",
                      (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS), "lead_p95_s",
                      (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS), "is_dry_run",
-                     (int)json_bool_or(request, "is_dry_run", false));
+                     (int)is_dry_run);
 }
 
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,

@@ -61,7 +61,8 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
 
 /* Asks the API servers, by dry runs of evictions, for what is not certain of the blockers of an
    answer's `transfers`, and calls done with the answer, which it takes, within a few seconds (maybe
-   at once); `dry_runs` in it says how many were asked.  Nothing is changed. */
+   at once); `dry_runs` in it says how many were asked, how many did not answer, and the clusters
+   that could not be asked at all.  Nothing is changed; done must not ask again at once. */
 typedef void (*service_tried_fn)(void *context, json_t *answer); /* the answer is done's */
 void service_try(struct service *service, json_t *answer, service_tried_fn done, void *context);
 

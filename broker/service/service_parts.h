@@ -114,9 +114,12 @@ int64_t reclaims_level(const struct service *service, const struct config_pool *
  */
 json_t *bill_describe(const struct plan_input *input, const struct plan *plan, enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
-/* moves.c: the transfers that the plan begins, and what holds their nodes: [{node, from, to,
-   lost_gpu_hours, due, is_emergency, blockers}]. */
-json_t *moves_describe(const struct service *service, const struct plan *plan, enum bill_part part)
+/* moves.c: the transfers that the plan begins: [{node, from, to, lost_gpu_hours, due,
+   is_emergency}]; and with what holds their nodes: `blockers`. */
+json_t *moves_describe(const struct plan *plan, enum bill_part part)
+    __attribute__((returns_nonnull, warn_unused_result));
+json_t *moves_describe_blocked(const struct service *service, const struct plan *plan,
+                               enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
 int bills_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 /* Writes down what the teams lose by transfers that begin; a journal that fails breaks the

@@ -45,7 +45,8 @@ static char *waits_for(const struct transfer *transfer, const json_t *blockers)
         return mem_copy_chars("");
     if (transfer->waiting[0] == '\0') /* after a restart a step has not looked yet */
         return mem_copy_chars("the first look after a start");
-    if (transfer->step >= STEP_DRAIN || !text_equal(json_text_or(worst, "verdict", ""), "never"))
+    if (transfer->is_undoing || transfer->step >= STEP_DRAIN ||
+        !text_equal(json_text_or(worst, "verdict", ""), "never"))
         return mem_copy_chars(transfer->waiting);
     return text_format("%s; pod %.160s will have to be forced: %s", transfer->waiting,
                        json_text_or(worst, "pod", ""), json_text_or(worst, "text", ""));

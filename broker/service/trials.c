@@ -11,10 +11,12 @@
 #include "broker/service/service_parts.h"
 #include "broker/transfer/blockers.h"
 
-enum { AT_ONCE = 4, PER_NODE = 3, PATIENCE_MS = 5 * SECOND_MS };
+enum { AT_ONCE = 4, PER_NODE = 3 };
 
 /* Whether a cluster's webhooks and policies have a say in evictions. */
 struct view {
+    bool is_looked_at;
+    bool knows_dry_runs;
     int reads_to_come;
     bool sees_evictions; /* or we were not told */
 };
@@ -39,13 +41,14 @@ struct question {
     char *uid;             /* of the pod; NULL with admission */
     json_t *blockers;      /* of the pod's node, in the inquiry's answer */
     bool is_sent;
+    bool is_settled; /* the next sweep takes it away */
 };
 
 struct trials {
     struct service *service;
     ARRAY(struct inquiry *) inquiries;
     ARRAY(struct question *) line; /* sent or not; in the order of asking */
-    int in_flight;
+    int *in_flight;                /* as config->clusters: a server that hangs is in nobody's way */
 };
 
 static void pump(struct trials *trials);
@@ -55,6 +58,7 @@ struct trials *trials_new(struct service *service)
     struct trials *trials = mem_new(sizeof *trials);
 
     trials->service = service;
+    trials->in_flight = mem_new_array(service->config->cluster_count, sizeof *trials->in_flight);
     return trials;
 }
 
@@ -82,7 +86,39 @@ void trials_free(struct trials *trials)
     for (size_t i = 0; i < trials->inquiries.count; i++)
         inquiry_free(trials->inquiries.items[i]);
     array_clear(&trials->inquiries);
+    mem_free(trials->in_flight);
     mem_free(trials);
+}
+
+static void sweep(struct trials *trials)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < trials->line.count; i++) {
+        struct question *question = trials->line.items[i];
+
+        if (question->is_settled)
+            question_free(question);
+        else
+            trials->line.items[kept++] = question;
+    }
+    trials->line.count = kept;
+}
+
+/* The clusters that nobody could ask about pods: they did not say in time who has a say, or may be
+   too old to know a dry run. */
+static json_t *unheard(const struct inquiry *inquiry)
+{
+    const struct config *config = inquiry->trials->service->config;
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        const struct view *view = &inquiry->views[i];
+
+        if (view->is_looked_at && (!view->knows_dry_runs || view->reads_to_come > 0))
+            json_array_append_new(names, json_string(config->clusters[i].name));
+    }
+    return names;
 }
 
 /* Gives the answer as it is now; what was not asked yet is not asked, and what is on its way says
@@ -91,26 +127,23 @@ static void finish(struct trials *trials, struct inquiry *inquiry)
 {
     json_t *answer = steal(&inquiry->answer);
 
-    for (size_t i = trials->line.count; i-- > 0;) {
+    for (size_t i = 0; i < trials->line.count; i++) {
         struct question *question = trials->line.items[i];
 
         if (question->inquiry != inquiry)
             continue;
-        inquiry->unanswered += question->uid != NULL;
+        inquiry->unanswered += !question->is_settled && question->uid;
         question->inquiry = NULL;
-        if (!question->is_sent) {
-            array_remove(&trials->line, i);
-            question_free(question);
-        }
+        question->is_settled |= !question->is_sent;
     }
     for (size_t i = 0; i < trials->inquiries.count; i++)
         if (trials->inquiries.items[i] == inquiry) {
             array_remove(&trials->inquiries, i);
             break;
         }
-    json_object_set_new(
-        answer, "dry_runs",
-        json_make("{si si}", "asked", inquiry->asked, "unanswered", inquiry->unanswered));
+    json_object_set_new(answer, "dry_runs",
+                        json_make("{si si so}", "asked", inquiry->asked, "unanswered",
+                                  inquiry->unanswered, "unheard", unheard(inquiry)));
     inquiry->done(inquiry->context, answer);
     inquiry_free(inquiry);
 }
@@ -136,8 +169,8 @@ static bool is_same_owner(const struct pod *left, const struct pod *right)
 
 /* The pods of the node that are worth a question, at most PER_NODE: first those of which the
    numbers cannot tell, then one of each owner for the webhooks. */
-static size_t choose(const struct snapshot *snapshot, const char *node, bool sees_evictions,
-                     const struct pod *chosen[PER_NODE])
+static size_t choose(const struct snapshot *snapshot, const struct leaving *leaving,
+                     const char *node, bool sees_evictions, const struct pod *chosen[PER_NODE])
 {
     size_t count;
     const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
@@ -146,12 +179,12 @@ static size_t choose(const struct snapshot *snapshot, const char *node, bool see
     for (int pass = 0; pass < (sees_evictions ? 2 : 1); pass++) {
         for (size_t i = 0; i < count && found < PER_NODE; i++) {
             const struct pod *pod = pods[i];
-            bool is_wanted = (pass == 1) != blockers_are_unsure(snapshot, pod);
+            /* What is left alone, or leaves already, is not evicted anyway. */
+            bool is_wanted = pod_must_leave(pod) && pod->deletion.ms == 0 && !pod_is_protected(pod);
 
             for (size_t k = 0; pass == 1 && k < found; k++)
                 is_wanted = is_wanted && !is_same_owner(pod, chosen[k]);
-            /* What is left alone, or leaves already, is not evicted anyway. */
-            if (is_wanted && pod_must_leave(pod) && pod->deletion.ms == 0 && !pod_is_protected(pod))
+            if (is_wanted && (pass == 1) != blockers_are_unsure(leaving, pod))
                 chosen[found++] = pod;
         }
     }
@@ -167,7 +200,10 @@ static const struct config_cluster *cluster_of(const struct trials *trials, cons
 static void ask_for_pods(struct trials *trials, struct inquiry *inquiry,
                          const struct config_cluster *cluster, bool sees_evictions)
 {
-    const struct snapshot *snapshot = fleet_snapshot(trials->service->fleet, cluster);
+    const struct service *service = trials->service;
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    owned(leaving) struct leaving *leaving = leaving_new(
+        snapshot, service->config->drain.deadline_ms, loop_wall(service->world->loop));
     size_t i;
     json_t *transfer;
 
@@ -177,7 +213,8 @@ static void ask_for_pods(struct trials *trials, struct inquiry *inquiry,
         size_t count = 0;
 
         if (cluster_of(trials, transfer) == cluster)
-            count = choose(snapshot, json_text_or(transfer, "node", ""), sees_evictions, chosen);
+            count = choose(snapshot, leaving, json_text_or(transfer, "node", ""), sees_evictions,
+                           chosen);
         for (size_t k = 0; k < count; k++) {
             struct question *question = ask(trials, inquiry, cluster);
 
@@ -193,7 +230,7 @@ static void hear_admission(struct question *question, const json_t *body, const 
     struct view *view = &question->inquiry->views[question->cluster - config->clusters];
 
     /* A server that has no such resource has none; one that does not tell may have. */
-    view->sees_evictions = view->sees_evictions || (err && err->kind != ERROR_INVALID) ||
+    view->sees_evictions = view->sees_evictions || (err && !cluster_serves_none(err)) ||
                            (body && cluster_admission_sees_evictions(body));
     if (--view->reads_to_come == 0)
         ask_for_pods(question->trials, question->inquiry, question->cluster, view->sees_evictions);
@@ -225,14 +262,16 @@ static void settle(struct question *question, const json_t *body, const struct e
         hear_admission(question, body, err);
     else if (inquiry)
         hear_trial(question, err);
-    for (size_t i = 0; i < trials->line.count; i++)
-        if (trials->line.items[i] == question) {
-            array_remove(&trials->line, i);
-            break;
-        }
-    question_free(question);
+    question->is_settled = true;
     if (inquiry && --inquiry->open == 0)
         finish(trials, inquiry);
+}
+
+static int *in_flight(const struct question *question)
+{
+    const struct trials *trials = question->trials;
+
+    return &trials->in_flight[question->cluster - trials->service->config->clusters];
 }
 
 static void answered(void *context, const json_t *body, const struct error *err)
@@ -240,7 +279,9 @@ static void answered(void *context, const json_t *body, const struct error *err)
     struct question *question = context;
     struct trials *trials = question->trials;
 
-    trials->in_flight--;
+    --*in_flight(question);
+    if (err) /* who only wants to know asks a busy server last */
+        gate_slow(trials->service->runner->gate, question->cluster, err);
     settle(question, body, err);
     pump(trials);
 }
@@ -253,7 +294,7 @@ static void send_question(struct question *question)
     const struct pod *pod;
 
     question->is_sent = true;
-    trials->in_flight++;
+    ++*in_flight(question);
     if (question->admission) {
         cluster_read_admission(cluster, question->admission, answered, question);
         return;
@@ -263,27 +304,37 @@ static void send_question(struct question *question)
         question->inquiry->asked++;
         return;
     }
-    trials->in_flight--;
+    --*in_flight(question);
     settle(question, NULL, pod ? &err : NULL);
 }
 
+/* Sends what may be sent.  A server that is busy with what matters is not asked at all: nobody
+   waits until it is not. */
 static void pump(struct trials *trials)
 {
-    for (size_t i = 0; i < trials->line.count && trials->in_flight < AT_ONCE;) {
-        if (trials->line.items[i]->is_sent) {
-            i++;
+    struct gate *gate = trials->service->runner->gate;
+
+    for (size_t i = 0; i < trials->line.count; i++) { /* it may grow */
+        struct question *question = trials->line.items[i];
+        const char *why;
+
+        if (question->is_sent || question->is_settled || *in_flight(question) >= AT_ONCE)
             continue;
-        }
-        send_question(trials->line.items[i]);
-        i = 0; /* the line may have changed */
+        if (gate_is_free(gate, question->cluster, &why))
+            send_question(question);
+        else
+            settle(question, NULL, &(struct error){ ERROR_THROTTLED, 0, "not asked" });
     }
+    sweep(trials);
 }
 
 static void on_late(void *context)
 {
     struct inquiry *inquiry = context;
+    struct trials *trials = inquiry->trials;
 
-    finish(inquiry->trials, inquiry);
+    finish(trials, inquiry);
+    sweep(trials);
 }
 
 static void ask_for_admission(struct trials *trials, struct inquiry *inquiry,
@@ -294,7 +345,11 @@ static void ask_for_admission(struct trials *trials, struct inquiry *inquiry,
                                              "validatingadmissionpolicies" };
     struct view *view = &inquiry->views[cluster - trials->service->config->clusters];
 
-    if (view->reads_to_come > 0)
+    if (view->is_looked_at)
+        return;
+    view->is_looked_at = true;
+    view->knows_dry_runs = cluster_knows_dry_runs(fleet_cluster(trials->service->fleet, cluster));
+    if (!view->knows_dry_runs)
         return;
     view->reads_to_come = COUNT_OF(resources);
     for (size_t i = 0; i < COUNT_OF(resources); i++)
@@ -318,7 +373,7 @@ void service_try(struct service *service, json_t *answer, service_tried_fn done,
         .open = 1, /* until all is asked */
     };
     *array_add(&trials->inquiries) = inquiry;
-    timer_set(inquiry->timer, PATIENCE_MS);
+    timer_set(inquiry->timer, CLUSTER_QUESTION_MS);
     json_array_foreach(json_object_get(answer, "transfers"), i, transfer)
         ask_for_admission(trials, inquiry, cluster_of(trials, transfer));
     pump(trials);

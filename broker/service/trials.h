@@ -5,8 +5,8 @@
  * evictions of which the numbers alone cannot tell: pods under several budgets, unready ones,
  * budgets that are not known, and where an admission webhook has a say one pod of each owner.
  *
- * A few for each node, a few at once in all, within a few seconds; nothing is evicted by them, and
- * a server that may be too old to know a dry run is not asked.
+ * A few for each node, a few at once of each cluster, within a few seconds; nothing is evicted by
+ * them, and a server that is busy, or may be too old to know a dry run, is not asked.
  */
 #pragma once
 

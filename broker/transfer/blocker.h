@@ -6,17 +6,27 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pod;
 
-struct blocker {
-    const char *kind;
+struct blocker_kind {
+    const char *name;
     const char *verdict; /* "never", "slow" or "note" */
-    const char *text;
-    int64_t expected_ms; /* until the pod is gone; -1: nobody knows */
     const char *advice;  /* what a person can do */
+    bool is_of_budget;   /* a server that is asked knows better */
 };
 
-json_t *blocker_describe(const struct pod *pod, const struct blocker *blocker)
-    __attribute__((returns_nonnull, warn_unused_result));
+/* Both see it: the numbers and the server. */
+#define BLOCKER_TWO_BUDGETS                                                                        \
+    {                                                                                              \
+        "two budgets", "never", "delete one of them, or narrow its selector", true                 \
+    }
+
+/* expected_ms: until the pod is gone, at most; -1: nobody knows. */
+json_t *blocker_describe(const struct pod *pod, const struct blocker_kind *kind, const char *text,
+                         int64_t expected_ms) __attribute__((returns_nonnull, warn_unused_result));
+
+/* Whether it is among those that are computed from budgets. */
+bool blocker_is_of_budget(const char *kind);

@@ -12,6 +12,12 @@
 
 #include <string.h>
 
+/* The budgets that select a pod: how many, and the first two. */
+struct selection {
+    size_t count;
+    const struct budget *budgets[2];
+};
+
 /* The pods that leave and that one budget selects. */
 struct share {
     int64_t pods;
@@ -22,26 +28,26 @@ struct leaving {
     const struct snapshot *snapshot;
     int64_t deadline_ms;
     struct wall_time now;
-    struct map *shares; /* "namespace/name" of a budget -> struct share */
+    struct map *shares;     /* "namespace/name" of a budget -> struct share */
+    struct map *selections; /* namespace and labels, as shared texts -> struct selection: budgets
+                               are compared once with each set, not for each pod and question */
 };
 
 /* What a pod is judged by. */
 struct question {
     const struct leaving *leaving;
-    const struct snapshot *snapshot;
     const struct pod *pod;
     const struct node *node; /* NULL: not in the snapshot */
-    struct text *text;       /* the sentence, when the answer is yes */
-    int64_t expected_ms;     /* until it is gone; -1: nobody knows */
+    const struct selection *selection;
+    struct text *text;   /* the sentence, when the answer is yes */
+    int64_t expected_ms; /* until it is gone, at most; -1: nobody knows */
 };
 
 static const struct share *share_of(const struct leaving *leaving, const struct budget *budget);
 
 static const struct budget *only_budget(const struct question *it)
 {
-    const struct budget *budget = NULL;
-
-    return snapshot_budgets_of(it->snapshot, it->pod, &budget, 1) == 1 ? budget : NULL;
+    return it->selection->count == 1 ? it->selection->budgets[0] : NULL;
 }
 
 static bool is_judged(const struct question *it, enum budget_verdict verdict)
@@ -62,13 +68,12 @@ static void name_budget(const struct question *it)
 
 static bool has_two_budgets(struct question *it)
 {
-    const struct budget *budgets[2] = { NULL };
-    size_t count = snapshot_budgets_of(it->snapshot, it->pod, budgets, 2);
+    const struct selection *of = it->selection;
 
-    if (count < 2)
+    if (of->count < 2)
         return false;
-    text_add(it->text, "%zu budgets select it (%s, %s): the server evicts no such pod", count,
-             budgets[0]->name, budgets[1]->name);
+    text_add(it->text, "%zu budgets select it (%s, %s): the server evicts no such pod", of->count,
+             of->budgets[0]->name, of->budgets[1]->name);
     return true;
 }
 
@@ -108,7 +113,8 @@ static bool has_budget_unknown(struct question *it)
     return true;
 }
 
-/* More pods of one budget leave than may go at once: they go in rounds. */
+/* More pods of one budget leave than may go at once: they go in rounds.  How long these take at
+   least is known, but not how long the budget's new pods take to be ready between them. */
 static bool has_turns(struct question *it)
 {
     const struct budget *budget = only_budget(it);
@@ -116,6 +122,7 @@ static bool has_turns(struct question *it)
     char stop[DURATION_TEXT_SIZE];
     char whole[DURATION_TEXT_SIZE];
     int64_t rounds;
+    int64_t least_ms;
 
     if (!is_judged(it, BUDGET_ALLOWS))
         return false;
@@ -123,12 +130,13 @@ static bool has_turns(struct question *it)
     if (!share || share->pods <= budget->allowed)
         return false;
     rounds = (share->pods + budget->allowed - 1) / budget->allowed;
-    it->expected_ms = rounds * share->stop_ms;
+    least_ms = rounds * share->stop_ms;
     text_add(it->text,
-             "budget %s lets %lld go at a time, and %lld leave: %lld rounds of up to %s, %s in all",
+             "budget %s lets %lld go at a time, and %lld leave: %lld rounds of up to %s, and "
+             "others must be ready between them: at least %s if they stop so slowly",
              budget->name, (long long)budget->allowed, (long long)share->pods, (long long)rounds,
-             duration_format(share->stop_ms, stop), duration_format(it->expected_ms, whole));
-    if (it->expected_ms > it->leaving->deadline_ms)
+             duration_format(share->stop_ms, stop), duration_format(least_ms, whole));
+    if (least_ms > it->leaving->deadline_ms)
         text_add(it->text, "; the drain has %s, and deletes the rest at their own deadlines",
                  duration_format(it->leaving->deadline_ms, whole));
     return true;
@@ -154,13 +162,14 @@ static bool is_on_silent_node(struct question *it)
 static bool is_past_its_end(struct question *it)
 {
     char end[WALL_TEXT_SIZE];
-    struct wall_time deletion = snapshot_wall(it->snapshot, it->pod->deletion);
+    struct wall_time deletion = snapshot_wall(it->leaving->snapshot, it->pod->deletion);
 
     if (it->pod->deletion.ms == 0 || deletion.ms > it->leaving->now.ms)
         return false;
     text_add(it->text, "it was to end at %s%s%s", wall_format(deletion, end),
              it->pod->finalizers[0] != '\0' ? " and is held by the finalizers " : "",
              it->pod->finalizers);
+    it->expected_ms = -1; /* it was deleted already */
     return true;
 }
 
@@ -207,35 +216,50 @@ static bool has_volumes(struct question *it)
 }
 
 static const struct {
-    const char *kind;
-    const char *verdict;
+    struct blocker_kind kind;
     bool (*is_it)(struct question *it);
-    const char *advice;
 } rows[] = {
-    { "two budgets", "never", has_two_budgets, "delete one of them, or narrow its selector" },
-    { "budget", "never", has_budget_never, "let it spare one pod, or add a replica" },
-    { "protected", "never", asks_for_peace, "ask its owner to stop it, or to lift the annotation" },
-    { "stuck", "never", is_past_its_end, "see its node's kubelet, and who lifts its finalizers" },
-    { "silent node", "slow", is_on_silent_node, "nothing: the end of the machine ends it" },
-    { "rescheduling", "slow", has_budget_rescheduled,
-      "see that what was evicted finds a node and becomes ready" },
-    { "unhealthy", "slow", has_budget_later,
-      "mend the pods that are not ready, or let them go (unhealthyPodEvictionPolicy)" },
-    { "uncounted", "slow", has_budget_unknown, "see that the disruption controller runs" },
-    { "turns", "slow", has_turns, "let the budget spare more pods, or add replicas" },
-    { "finalizers", "slow", has_finalizers, "see that the controller that lifts them runs" },
-    { "grace cut", "note", has_cut_grace, "raise drain.deadline, or lower its grace period" },
-    { "unmanaged", "note", is_unmanaged, "start it again elsewhere" },
-    { "local data", "note", has_local_data, "copy what must stay" },
-    { "volumes", "note", has_volumes, "nothing: they are waited for" },
+    { BLOCKER_TWO_BUDGETS, has_two_budgets },
+    { { "budget", "never", "let it spare one pod, or add a replica", true }, has_budget_never },
+    { { "protected", "never", "ask its owner to stop it, or to lift the annotation", false },
+      asks_for_peace },
+    { { "stuck", "never", "see its node's kubelet, and who lifts its finalizers", false },
+      is_past_its_end },
+    { { "silent node", "slow", "nothing: the end of the machine ends it", false },
+      is_on_silent_node },
+    { { "rescheduling", "slow", "see that what was evicted finds a node and becomes ready", true },
+      has_budget_rescheduled },
+    { { "unhealthy", "slow",
+        "mend the pods that are not ready, or let them go (unhealthyPodEvictionPolicy)", true },
+      has_budget_later },
+    { { "uncounted", "slow", "see that the disruption controller runs", true },
+      has_budget_unknown },
+    { { "turns", "slow", "let the budget spare more pods, or add replicas", false }, has_turns },
+    { { "finalizers", "slow", "see that the controller that lifts them runs", false },
+      has_finalizers },
+    { { "grace cut", "note", "raise drain.deadline, or lower its grace period", false },
+      has_cut_grace },
+    { { "unmanaged", "note", "start it again elsewhere", false }, is_unmanaged },
+    { { "local data", "note", "copy what must stay", false }, has_local_data },
+    { { "volumes", "note", "nothing: they are waited for", false }, has_volumes },
 };
+
+bool blocker_is_of_budget(const char *kind)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (text_equal(rows[i].kind.name, kind))
+            return rows[i].kind.is_of_budget;
+    return false;
+}
 
 struct leaving *leaving_new(const struct snapshot *snapshot, int64_t deadline_ms,
                             struct wall_time now)
 {
     struct leaving *leaving = mem_new(sizeof *leaving);
 
-    *leaving = (struct leaving){ snapshot, deadline_ms, now, map_new(mem_free) };
+    *leaving = (struct leaving){
+        snapshot, deadline_ms, now, map_new(mem_free), map_new(mem_free),
+    };
     return leaving;
 }
 
@@ -244,7 +268,27 @@ void leaving_free(struct leaving *leaving)
     if (!leaving)
         return;
     map_free(leaving->shares);
+    map_free(leaving->selections);
     mem_free(leaving);
+}
+
+static const struct selection *budgets_of(const struct leaving *leaving, const struct pod *pod)
+{
+    static const struct selection none;
+    owned(chars) char *key = NULL;
+    struct selection *selection;
+
+    if (!budget_counts_for(pod))
+        return &none;
+    key = text_format("%p %p", (const void *)pod->namespace, (const void *)pod->labels);
+    selection = map_get(leaving->selections, key);
+    if (!selection) {
+        selection = mem_new(sizeof *selection);
+        selection->count = snapshot_budgets_of(leaving->snapshot, pod, selection->budgets,
+                                               COUNT_OF(selection->budgets));
+        map_set(leaving->selections, key, selection);
+    }
+    return selection;
 }
 
 static const struct share *share_of(const struct leaving *leaving, const struct budget *budget)
@@ -274,16 +318,18 @@ void leaving_add(struct leaving *leaving, const char *node_name)
     const struct pod *const *pods = snapshot_pods_on(leaving->snapshot, node_name, &count);
 
     for (size_t i = 0; i < count; i++) {
-        const struct budget *budget = NULL;
+        const struct selection *of;
 
-        if (pod_must_leave(pods[i]) &&
-            snapshot_budgets_of(leaving->snapshot, pods[i], &budget, 1) == 1 &&
-            (pods[i]->is_ready || !budget_frees_unready(budget)))
-            add_to_share(leaving, budget, pods[i]->grace_s * SECOND_MS);
+        if (!pod_must_leave(pods[i]))
+            continue;
+        of = budgets_of(leaving, pods[i]);
+        if (of->count == 1 && (pods[i]->is_ready || !budget_frees_unready(of->budgets[0])))
+            add_to_share(leaving, of->budgets[0], pods[i]->grace_s * SECOND_MS);
     }
 }
 
-json_t *blocker_describe(const struct pod *pod, const struct blocker *blocker)
+json_t *blocker_describe(const struct pod *pod, const struct blocker_kind *kind, const char *text,
+                         int64_t expected_ms)
 {
     owned(chars) char *name = text_format("%s/%s", pod->namespace, pod->name);
     bool is_gang = pod->gang.kind != GANG_POD;
@@ -292,31 +338,35 @@ json_t *blocker_describe(const struct pod *pod, const struct blocker *blocker)
                                                      : "unmanaged";
 
     return json_make("{ss ss ss ss ss ss so ss sn}", "pod", name, "class", class, "owner",
-                     is_gang ? pod->gang.key : pod->owner_name, "kind", blocker->kind, "verdict",
-                     blocker->verdict, "text", blocker->text, "expected_s",
-                     blocker->expected_ms < 0
-                         ? json_null()
-                         : json_integer((json_int_t)(blocker->expected_ms / SECOND_MS)),
-                     "advice", blocker->advice, "server");
+                     is_gang ? pod->gang.key : pod->owner_name, "kind", kind->name, "verdict",
+                     kind->verdict, "text", text, "expected_s",
+                     expected_ms < 0 ? json_null()
+                                     : json_integer((json_int_t)(expected_ms / SECOND_MS)),
+                     "advice", kind->advice, "server");
 }
 
 json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
 {
     const struct snapshot *snapshot = leaving->snapshot;
+    const struct node *node = map_get(snapshot->nodes, node_name);
     size_t count;
     const struct pod *const *pods = snapshot_pods_on(snapshot, node_name, &count);
+    const struct selection **selections = mem_new_array(count, sizeof *selections);
     json_t *found = json_array();
     owned(text) struct text *text = text_new(480);
 
+    for (size_t i = 0; i < count; i++)
+        selections[i] = budgets_of(leaving, pods[i]);
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
-        bool is_forced = text_equal(rows[row].verdict, "never");
+        const struct blocker_kind *kind = &rows[row].kind;
+        bool is_forced = text_equal(kind->verdict, "never");
 
         for (size_t i = 0; i < count; i++) {
             struct question question = {
                 .leaving = leaving,
-                .snapshot = snapshot,
                 .pod = pods[i],
-                .node = map_get(snapshot->nodes, node_name),
+                .node = node,
+                .selection = selections[i],
                 .text = text,
                 .expected_ms = is_forced ? leaving->deadline_ms : -1,
             };
@@ -324,13 +374,22 @@ json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
             text_reset(text);
             if (pod_must_leave(pods[i]) && rows[row].is_it(&question))
                 json_array_append_new(
-                    found,
-                    blocker_describe(pods[i], &(struct blocker){ rows[row].kind, rows[row].verdict,
-                                                                 text->chars, question.expected_ms,
-                                                                 rows[row].advice }));
+                    found, blocker_describe(pods[i], kind, text->chars, question.expected_ms));
         }
     }
+    mem_free(selections);
     return found;
+}
+
+bool blockers_are_unsure(const struct leaving *leaving, const struct pod *pod)
+{
+    const struct selection *of = budgets_of(leaving, pod);
+
+    if (!budget_counts_for(pod))
+        return false;
+    if (!leaving->snapshot->budgets_are_known || of->count > 1)
+        return true;
+    return of->count == 1 && (!pod->is_ready || budget_judge(of->budgets[0]) == BUDGET_UNKNOWN);
 }
 
 json_t *blockers_of_lone_node(const struct snapshot *snapshot, const char *node_name,

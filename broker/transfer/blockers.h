@@ -25,8 +25,8 @@ void leaving_free(struct leaving *leaving);
 void leaving_add(struct leaving *leaving, const char *node_name);
 
 /* An array of {pod, class, owner, kind, verdict, text, expected_s, advice, server}, the worst
-   first. expected_s is null where nobody knows; server, what a dry run was answered, is null
-   before. */
+   first. expected_s, from the cordon on, is what it takes at most, null where nobody knows; server,
+   what a dry run was answered, is null before. */
 json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
     __attribute__((returns_nonnull, warn_unused_result));
 
@@ -37,7 +37,7 @@ json_t *blockers_of_lone_node(const struct snapshot *snapshot, const char *node_
 
 /* Whether the numbers cannot tell what an eviction of the pod would be answered: several budgets,
    none that is known, or an unready pod under one. */
-bool blockers_are_unsure(const struct snapshot *snapshot, const struct pod *pod);
+bool blockers_are_unsure(const struct leaving *leaving, const struct pod *pod);
 
 /* Takes in the answer to a dry run (NULL: the pod would go): it counts more than what was
    computed. */

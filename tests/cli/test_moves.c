@@ -212,6 +212,14 @@ static void a_notice_says_who_will_have_to_be_forced(void **state)
                 NULL;
     }
     assert_in_range(told, 1, i);
+
+    for (i = 0; i < rehearsal->service->runner->transfers.count; i++)
+        rehearsal->service->runner->transfers.items[i]->is_undoing = true;
+    json_decref(shown);
+    shown = service_transfers(rehearsal->service, false);
+    json_array_foreach(json_object_get(shown, "transfers"), i, row)
+        assert_null(strstr(json_text_or(row, "waits_for", ""), "forced")); /* they stay */
+    assert_true(i > 0);
 }
 
 static void two_budgets_on_a_pod_are_not_tried(void **state)

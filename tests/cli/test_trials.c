@@ -113,7 +113,7 @@ static void two_budgets_are_asked_about_a_few_for_each_node(void **state)
         "\n      never  research/",
         "(Job research/",
         "): 2 budgets select it (",
-        "the server evicts no such pod; gone in 5m at most\n",
+        "the server evicts no such pod; gone 5m after the cordon at most\n",
         "\n             its server: 500: This pod has more than one PodDisruptionBudget, which ",
         "\n             to do: delete one of them, or narrow its selector\n",
         "\nblockers: ",
@@ -222,15 +222,21 @@ static void a_webhook_is_heard(void **state)
     }
 }
 
-/* A way out that counts the dry runs that are on it, and may keep one. */
+#define EVICTION "/eviction?dryRun=All"
+
+/* A way out that counts the dry runs that are on it, and may keep the first requests of a kind. */
 struct counter {
     struct http http;
     struct http *inner;
     int in_flight;
     int most;
-    bool keeps_one;
-    http_done_fn kept;
-    void *kept_context;
+    const char *part; /* of the URLs that are kept */
+    int keeps;
+    int kept;
+    struct {
+        http_done_fn done;
+        void *context;
+    } keep[4];
 };
 
 struct passing {
@@ -254,13 +260,13 @@ static struct http_exchange *count_send(struct http *http, const struct http_req
     struct counter *counter = (struct counter *)http;
     struct passing *passing;
 
-    if (!strstr(request->url, "/eviction?dryRun=All"))
-        return http_send(counter->inner, request, done, context);
-    if (counter->keeps_one && !counter->kept) {
-        counter->kept = done;
-        counter->kept_context = context;
+    if (counter->kept < counter->keeps && strstr(request->url, counter->part)) {
+        counter->keep[counter->kept].done = done;
+        counter->keep[counter->kept++].context = context;
         return NULL;
     }
+    if (!strstr(request->url, EVICTION))
+        return http_send(counter->inner, request, done, context);
     if (++counter->in_flight > counter->most)
         counter->most = counter->in_flight;
     passing = mem_new(sizeof *passing);
@@ -275,6 +281,14 @@ static void count_cancel(struct http_exchange *exchange)
 }
 
 static const struct http_verbs count_verbs = { .send = count_send, .cancel = count_cancel };
+
+/* An error; or the server is busy. */
+static void answer_kept(struct counter *counter, int at, const struct error *err)
+{
+    static const struct http_answer busy = { .status = 429, .body = "busy", .body_size = 4 };
+
+    counter->keep[at].done(counter->keep[at].context, err ? NULL : &busy, err);
+}
 
 static void never_more_than_a_few_at_once(void **state)
 {
@@ -305,7 +319,7 @@ static void nobody_waits_for_a_silent_server(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
-    struct counter counter = { .http = { &count_verbs }, .keeps_one = true };
+    struct counter counter = { .http = { &count_verbs }, .part = EVICTION, .keeps = 1 };
     struct error late = { ERROR_UNKNOWN_OUTCOME, 0, "late" };
     owned(json) json_t *plan = NULL;
 
@@ -314,13 +328,98 @@ static void nobody_waits_for_a_silent_server(void **state)
     counter.inner = rehearsal->world.http;
     rehearsal->world.http = &counter.http;
     ask_plan(rehearsal, FEW, &plan);
-    rehearsal_run(rehearsal, 4 * SECOND_MS);
+    rehearsal_run(rehearsal, 11 * SECOND_MS); /* a webhook may take ten */
     assert_null(plan);
     rehearsal_run(rehearsal, 2 * SECOND_MS);
     assert_non_null(plan);
     assert_int_equal(json_int_or(plan, "dry_runs/unanswered", 0), 1);
+    assert_int_equal(json_array_size(json_at(plan, "dry_runs/unheard")), 0);
     rehearsal->world.http = counter.inner;
-    counter.kept(counter.kept_context, NULL, &late); /* tells nobody anything */
+    answer_kept(&counter, 0, &late); /* tells nobody anything */
+    expect_untouched(rehearsal);
+}
+
+/* Without who has a say nobody can be asked: that is no "all is well". */
+static void a_cluster_that_tells_nothing_is_named(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
+    struct counter counter = { .http = { &count_verbs },
+                               .part = "mutatingwebhookconfigurations",
+                               .keeps = 1 };
+    struct error late = { ERROR_TRANSIENT, 0, "late" };
+    owned(text) struct text *shown = text_new(1 << 16);
+    owned(json) json_t *plan = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    counter.inner = rehearsal->world.http;
+    rehearsal->world.http = &counter.http;
+    ask_plan(rehearsal, FEW, &plan);
+    rehearsal_run(rehearsal, 13 * SECOND_MS);
+    rehearsal->world.http = counter.inner;
+    assert_non_null(plan);
+    assert_int_equal(json_int_or(plan, "dry_runs/asked", -1), 0);
+    assert_int_equal(json_array_size(json_at(plan, "dry_runs/unheard")), 1);
+    leavers_print(plan, shown);
+    assert_non_null(strstr(shown->chars, "dry runs: cluster research-a could not be asked"));
+    answer_kept(&counter, 0, &late);
+    expect_untouched(rehearsal);
+}
+
+static void a_server_that_hangs_is_in_nobodys_way(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
+    struct counter counter = { .http = { &count_verbs }, .part = EVICTION, .keeps = 4 };
+    struct error late = { ERROR_UNKNOWN_OUTCOME, 0, "late" };
+    owned(json) json_t *hung = NULL;
+    owned(json) json_t *plan = NULL;
+    const json_t *transfer;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    counter.inner = rehearsal->world.http;
+    rehearsal->world.http = &counter.http;
+    ask_plan(rehearsal, FEW, &hung);
+    rehearsal_run(rehearsal, SECOND_MS);
+    assert_int_equal(counter.kept, 4);
+    ask_plan(rehearsal, -2, &plan); /* from prod-a */
+    rehearsal_run(rehearsal, SECOND_MS);
+    rehearsal->world.http = counter.inner;
+    assert_null(hung);
+    assert_non_null(plan);
+    transfer = json_array_get(json_object_get(plan, "transfers"), 0);
+    assert_string_equal(json_text_or(transfer, "from", ""), "prod-a-east");
+    assert_int_equal(json_array_size(json_at(plan, "dry_runs/unheard")), 0);
+    for (int i = 0; i < counter.kept; i++)
+        answer_kept(&counter, i, &late);
+    expect_untouched(rehearsal);
+}
+
+static void a_busy_server_is_left_alone(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
+    struct counter counter = { .http = { &count_verbs }, .part = EVICTION, .keeps = 4 };
+    owned(json) json_t *plan = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    counter.inner = rehearsal->world.http;
+    rehearsal->world.http = &counter.http;
+    ask_plan(rehearsal, FEW, &plan);
+    rehearsal_run(rehearsal, SECOND_MS);
+    assert_int_equal(counter.kept, 4);
+    for (int i = 0; i < counter.kept; i++) {
+        assert_null(plan);
+        answer_kept(&counter, i, NULL);
+    }
+    rehearsal->world.http = counter.inner;
+    assert_non_null(plan); /* at once */
+    assert_int_equal(counter.most, 0);
+    assert_int_equal(json_int_or(plan, "dry_runs/asked", 0), 4);
+    assert_true(json_int_or(plan, "dry_runs/unanswered", 0) > 4);
     expect_untouched(rehearsal);
 }
 
@@ -340,6 +439,7 @@ static void an_offer_is_tried_too(void **state)
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     answer = service_reclaim(rehearsal->service, request, "test", &err);
     assert_non_null(answer);
+    assert_non_null(json_object_get(json_array_get(json_at(answer, "transfers"), 0), "blockers"));
     service_try(rehearsal->service, answer, take_json, &offer);
     rehearsal_run(rehearsal, 2 * SECOND_MS);
     assert_non_null(offer);
@@ -359,6 +459,9 @@ int main(void)
         cmocka_unit_test(two_budgets_are_asked_about_a_few_for_each_node),
         cmocka_unit_test(a_webhook_is_heard),
         cmocka_unit_test(nobody_waits_for_a_silent_server),
+        cmocka_unit_test(a_cluster_that_tells_nothing_is_named),
+        cmocka_unit_test(a_server_that_hangs_is_in_nobodys_way),
+        cmocka_unit_test(a_busy_server_is_left_alone),
         cmocka_unit_test(never_more_than_a_few_at_once),
         cmocka_unit_test(an_offer_is_tried_too),
     };

@@ -56,6 +56,7 @@ static const struct {
              "is being terminated\",\"details\":{\"causes\":[{\"reason\":"
              "\"NamespaceTerminating\"}]}"),
       TRIAL_UNKNOWN },
+    { 401, STATUS("401", "Unauthorized", "Unauthorized\""), TRIAL_UNKNOWN },
     { 404, STATUS("404", "NotFound", "pods \\\"p\\\" not found\""), TRIAL_GONE },
     { 409, STATUS("409", "Conflict", "the UID in the precondition (U) does not match\""),
       TRIAL_GONE },
@@ -80,6 +81,40 @@ static void each_answer_has_its_meaning(void **state)
         if (cluster_trial_of(is_good ? NULL : &err) != answers[i].means)
             fail_msg("%s: %s: %d", answers[i].body, err.text,
                      (int)cluster_trial_of(is_good ? NULL : &err));
+    }
+}
+
+/* Only an API server's own words prove that it has no such resource. */
+static void what_is_not_served_is_told_apart(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        bool serves_none;
+    } cases[] = {
+        { 404, "404 page not found\n", true },
+        { 404, STATUS("404", "NotFound", "the server could not find the requested resource\""),
+          true },
+        { 404, "<html>no such site</html>", false },
+        { 400, "bad request", false },
+        { 405, "method not allowed", false },
+        { 406, "not acceptable", false },
+        { 403, STATUS("403", "Forbidden", "cannot list\""), false },
+        { 504, "gateway timeout", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(json) json_t *body = cases[i].body[0] == '{' ? parse(cases[i].body) : NULL;
+        struct kube_answer answer = { .status = cases[i].status,
+                                      .body = body,
+                                      .text = cases[i].body };
+        struct error err = { 0 };
+
+        assert_int_equal(kube_error_of_answer(&answer, &err), -1);
+        error_context(&err, "cluster c: GET /apis/x");
+        if (cluster_serves_none(&err) != cases[i].serves_none)
+            fail_msg("%s: %s", cases[i].body, err.text);
     }
 }
 
@@ -120,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_answer_has_its_meaning),
+        cmocka_unit_test(what_is_not_served_is_told_apart),
         cmocka_unit_test(a_webhook_sees_evictions_by_its_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

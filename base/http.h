@@ -64,6 +64,7 @@ struct http_request {
     const struct http_tls *tls;
     bool is_mutation;
     bool is_repeatable;     /* a mutation that may arrive twice */
+    bool accepts_gzip;      /* the answer may come compressed, and is handed on as it was */
     int64_t timeout_ms;     /* whole exchange; 0 only with on_chunk: none */
     size_t answer_limit;    /* bytes of body; 0: 1 MiB.  More is ERROR_CORRUPT */
     http_chunk_fn on_chunk; /* NULL: the body is in the answer */

@@ -204,6 +204,8 @@ static void set_connection(CURL *easy, const struct http_request *request,
     set_option(easy, CURLOPT_TCP_KEEPIDLE, 30L);
     set_option(easy, CURLOPT_TCP_KEEPINTVL, 10L);
     set_option(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    if (request->accepts_gzip)
+        set_option(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
     if (request->unix_socket)
         set_option(easy, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
     if (request->is_mutation) {

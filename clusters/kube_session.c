@@ -42,6 +42,7 @@ struct kube_exchange {
     char *label; /* "PATCH /api/v1/nodes/a" for errors */
     char *used_token;
     int64_t timeout_ms;
+    bool is_long;
     http_chunk_fn on_chunk;
     kube_done_fn done;
     void *context;
@@ -240,6 +241,7 @@ static void submit(struct kube_exchange *exchange)
         .is_repeatable = exchange->verb == KUBE_EVICT, /* of a UID: no other pod is evicted */
         .timeout_ms = exchange->timeout_ms,
         .answer_limit = ANSWER_LIMIT,
+        .accepts_gzip = exchange->is_long,
         .on_chunk = exchange->on_chunk ? on_chunk : NULL,
     };
     exchange->sent_ms = loop_now(session->world->loop);
@@ -273,6 +275,7 @@ struct kube_exchange *kube_send(struct kube_session *session, const struct kube_
     exchange->content_type = mem_copy_chars(call->content_type ?: "application/json");
     exchange->body = call->body ? json_print(call->body) : NULL;
     exchange->timeout_ms = call->timeout_ms;
+    exchange->is_long = call->is_long;
     exchange->on_chunk = call->on_chunk;
     exchange->done = done;
     exchange->context = context;

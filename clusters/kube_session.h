@@ -31,10 +31,11 @@ enum kube_verb {
 struct kube_call {
     enum kube_verb verb;
     enum http_priority priority;
-    const char *target;       /* "/api/v1/nodes?limit=500" */
+    const char *target;       /* "/api/v1/nodes?limit=5000" */
     const char *content_type; /* of the body; NULL: application/json */
     const json_t *body;       /* NULL: none */
     int64_t timeout_ms;
+    bool is_long; /* the answer, and not a watch: compressed where the server can */
     http_chunk_fn on_chunk;
 };
 

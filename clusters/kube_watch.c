@@ -21,6 +21,7 @@
 #include <string.h>
 
 enum {
+    PAGE_ITEMS = 5000,  /* read as they come: between pages nobody works */
     PAGE_LIMIT = 10000, /* pages of one list: a server that never ends is an error */
     LIST_TIMEOUT_MS = 60 * SECOND_MS,
     WATCH_TIMEOUT_MS = 330 * SECOND_MS, /* the server ends it after 290 s */
@@ -304,12 +305,14 @@ static void ask_page(struct kube_watch *watch)
     owned(chars) char *rest = watch->continue_token
                                   ? url_format("&continue=%s", watch->continue_token)
                                   : NULL;
-    owned(chars) char *target = text_format("%s?limit=500%s", watch->kind->path, rest ?: "");
+    owned(chars) char *target = text_format("%s?limit=%d%s", watch->kind->path, PAGE_ITEMS,
+                                            rest ?: "");
     struct kube_call call = {
         .verb = KUBE_STREAM,
         .priority = HTTP_INVENTORY,
         .target = target,
         .timeout_ms = LIST_TIMEOUT_MS,
+        .is_long = true,
         .on_chunk = on_page_piece,
     };
     watch->exchange = kube_send(watch->session, &call, on_page_end, watch);

@@ -12,6 +12,10 @@
 /* Of those that may be late. */
 static const double late_share = 1e-4;
 
+/* So many roots of the load over it, one request of a thousand finds all servers busy.  A target
+   that is much longer than a service would else let a crowd gather that is late only afterwards. */
+static const double rare = 3;
+
 void calm_init(struct calm *calm, const struct service_time *service,
                const struct replay_target *target)
 {
@@ -32,7 +36,7 @@ bool calm_at(const struct calm *calm, const struct arrivals *arrivals, size_t ch
     for (const struct arrivals_chunk *next = here;; next = arrivals_outline(arrivals, ++chunk)) {
         if (next != here && begin - here->end >= calm->lead)
             return true;
-        if (next->load + calm->spare > servers)
+        if (next->is_first || next->load + fmax(calm->spare, rare * sqrt(next->load)) > servers)
             return false;
         if (next->is_last)
             return true;

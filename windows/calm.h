@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where a number of servers is so much more than the load that, by the closed form, not one of ten
- * thousand of the requests that may wait longer than the target comes then: a search leaves such
- * stretches out, and what follows one begins so early that what was served then has ended.  For
- * looking, never for confirming: replay_passes() and its like leave nothing out.
+ * Where a number of servers is so much more than the load that hardly a request waits at all and,
+ * by the closed form, not one of ten thousand of those that may wait longer than the target comes
+ * then: a search leaves such stretches out, and what follows one begins so early that what was
+ * served then has ended.  Never where a segment begins: what was before it may keep all servers
+ * busy.  For looking: replay_passes() and its like leave nothing out.
  */
 #pragma once
 

@@ -242,14 +242,14 @@ static int answer_of_all(struct lanes *lanes, int servers, int *ret_failing, str
 static double used_exactly(struct lanes *lanes, struct lane *lane, int servers)
 {
     int64_t known[DEMAND_CLASSES] = { 0 };
+    bool passes = true;
 
-    for (size_t i = 0; i < lane->setup->segments->list.count; i++)
-        if (!replay_count(lane->arrivals, servers, &lane->setup->target, &lanes->times->calm, i,
-                          known))
-            break;
+    for (size_t i = 0; passes && i < lane->setup->segments->list.count; i++)
+        passes = replay_count(lane->arrivals, servers, &lane->setup->target, &lanes->times->calm, i,
+                              known);
     if (lanes->days->count > 1)
         arrivals_drop(lane->arrivals);
-    return used_of(lane, known);
+    return passes ? used_of(lane, known) : HUGE_VAL;
 }
 
 static int most_used(const struct lanes *lanes)

@@ -3,6 +3,7 @@
  *
  * The HTTP client: what an answer is, what each failure means, and that a mutation arrives once.
  */
+#include "base/file.h"
 #include "tests/base/http_fixture.h"
 
 #include <stdio.h>
@@ -126,6 +127,42 @@ static void a_body_over_the_limit_is_corrupt(void **state)
     request.answer_limit = (1 << 20) - 1;
     ask(fixture, &request);
     assert_int_equal(fixture->results[0].kind, ERROR_CORRUPT);
+}
+
+static void answer_much_in_little(void *context, struct http_call *call)
+{
+    static const struct http_header coding = { "Content-Encoding", "gzip" };
+    const char *accepted = http_call_header(call, "Accept-Encoding");
+    owned(chars) char *much = mem_new(1 << 20);
+    owned(text) struct text *little = NULL;
+
+    (void)context;
+    memset(much, 'x', 1 << 20);
+    little = file_pack(much, 1 << 20);
+    if (accepted && strcmp(accepted, "gzip") == 0)
+        http_call_answer(call, 200, NULL, &coding, 1, little->chars, little->length);
+    else
+        http_call_answer(call, 200, NULL, NULL, 0, much, 1 << 20);
+}
+
+/* The limit is that of what is unpacked. */
+static void a_compressed_body_is_handed_on_as_it_was(void **state)
+{
+    struct http_fixture *fixture = *state;
+    struct http_request request = to("http://sluice/");
+
+    fixture->handler = answer_much_in_little;
+    request.unix_socket = fixture->path;
+    for (int gzip = 0; gzip < 2; gzip++) {
+        request.accepts_gzip = gzip;
+        request.answer_limit = 1 << 20;
+        ask(fixture, &request);
+        assert_int_equal(fixture->results[0].body->length, 1 << 20);
+        assert_int_equal(strspn(fixture->results[0].body->chars, "x"), 1 << 20);
+        request.answer_limit = (1 << 20) - 1;
+        ask(fixture, &request);
+        assert_int_equal(fixture->results[0].kind, ERROR_CORRUPT);
+    }
 }
 
 static void a_late_answer_has_an_unknown_outcome(void **state)
@@ -506,6 +543,7 @@ int main(void)
         HTTP_TEST(all_methods_reach_both_sockets),
         HTTP_TEST(any_status_is_an_answer),
         HTTP_TEST(a_body_over_the_limit_is_corrupt),
+        HTTP_TEST(a_compressed_body_is_handed_on_as_it_was),
         HTTP_TEST(a_late_answer_has_an_unknown_outcome),
         HTTP_TEST(what_was_never_sent_is_transient),
         HTTP_TEST(what_must_not_be_sent_is_invalid),

@@ -229,6 +229,54 @@ static void nothing_is_calm_where_nobody_may_wait(void **state)
     peaks_clear(&peaks);
 }
 
+/* Hours at nearly full load gather a crowd that the peak after them makes late; the target is sixty
+   times a service. */
+static void a_crowd_that_gathers_is_not_left_out(void **state)
+{
+    enum { SERVICE_S = 10, MINUTES_BEFORE = 61, MINUTES_LONG = 600, SEEDS = 8 };
+    struct demand_series series = {
+        .queue = (char *)(uintptr_t) "peaks",
+        .start = { monday_ms },
+        .step_ms = MINUTE_MS,
+        .count = MINUTES_BEFORE + MINUTES_LONG,
+    };
+    struct segment_list segments = { 0 };
+    struct service_time *service = service_time_new(SERVICE_S, 1);
+    struct search_setup setup = { .series = &series,
+                                  .segments = &segments,
+                                  .service = service,
+                                  .scale = 1.01,
+                                  .target = { 600 * SECOND_MS, 98 },
+                                  .seed = 7,
+                                  .seeds = SEEDS };
+    struct random random;
+    struct search_result found;
+
+    (void)state;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        series.counts[class] = mem_new_array(series.count, sizeof(int32_t));
+    random_seed(&random, 5);
+    for (size_t i = 0; i < series.count; i++) {
+        double at = ((double)i - MINUTES_BEFORE) / MINUTES_LONG;
+        double peak = i < MINUTES_BEFORE ? 0 : (114 - 101) * exp(-pow((at - 0.8) / 0.08, 2));
+        double load = 101 + peak;
+        double count = load / SERVICE_S * 60 * random_between(&random, 0.999, 1.001);
+
+        series.counts[DEMAND_LOW][i] = (int32_t)count;
+    }
+    *array_add(&segments.list) = (struct segment){ MINUTES_BEFORE, MINUTES_LONG };
+    assert_int_equal(search_servers(&setup, &found, NULL), 0);
+    for (int seed = 0; seed < SEEDS; seed++) {
+        owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, seed, NULL);
+
+        assert_true(replay_passes(arrivals, found.servers, &setup.target, NULL));
+    }
+    segments_clear(&segments);
+    service_time_free(service);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        mem_free(series.counts[class]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +285,7 @@ int main(void)
         cmocka_unit_test(the_neighbours_fare_as_by_themselves),
         cmocka_unit_test(one_server_has_no_fewer_beside_it),
         cmocka_unit_test(nothing_is_calm_where_nobody_may_wait),
+        cmocka_unit_test(a_crowd_that_gathers_is_not_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

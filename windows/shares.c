@@ -11,8 +11,7 @@
 const double shares_grid[SHARES] = { 0.45, 0.4,  0.3,  0.25, 0.2,  0.15, 0.12,  0.1,  0.085,
                                      0.07, 0.06, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01, 0.005 };
 
-static const double cheapest = 1e-9; /* prices, in cost of a server */
-static const double dearest = 1e12;
+static const double cheapest = 1e-9; /* price, in cost of a server */
 
 enum { PRICE_STEPS = 80 };
 
@@ -48,6 +47,22 @@ static size_t best_share(const struct shares_cell *cell, double price)
     return best;
 }
 
+/* A price at which no cell misses more than it has to. */
+static double dearest(const struct shares_cell *cells, size_t count)
+{
+    double price = cheapest;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t share = 0; share + 1 < SHARES; share++) {
+            double misses = cells[i].misses[share] - cells[i].misses[SHARES - 1];
+            double bounds = cells[i].bounds[SHARES - 1] - cells[i].bounds[share];
+
+            if (misses > 0)
+                price = fmax(price, cells[i].cost * bounds / misses);
+        }
+    return 2 * price;
+}
+
 /* Days that are expected to miss at this price. */
 static double choose_at(const struct shares_cell *cells, size_t count, double price,
                         size_t *ret_shares)
@@ -64,7 +79,7 @@ static double choose_at(const struct shares_cell *cells, size_t count, double pr
 void shares_choose(const struct shares_cell *cells, size_t count, double misses, size_t *ret_shares)
 {
     double bold = cheapest;
-    double safe = dearest;
+    double safe = dearest(cells, count);
     double allowed = 0;
 
     for (size_t i = 0; i < count; i++)

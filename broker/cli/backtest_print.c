@@ -118,7 +118,7 @@ static void add_limit(struct table *table, const struct backtest *backtest)
         table_cell(table, "-");
 }
 
-/* Nobody chose a level while looking at these weeks. */
+/* The level was chosen without a look at these weeks; that holds of nothing else. */
 static void print_held(const struct backtest *backtest, struct text *out)
 {
     static const char *const titles[] = { "HELD_OUT", ">LEVEL", ">MET_%", ">RECOVERED_%", NULL };

@@ -6,6 +6,7 @@
  */
 #include "base/random.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "tests/support/unit.h"
 #include "windows/backtest/allotment.h"
 #include "windows/backtest/backtest.h"
@@ -14,7 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WEEKS = 3, WEEK_STEPS = 7 * 48, STEPS = WEEKS * WEEK_STEPS };
+enum {
+    WEEK_STEPS = 7 * 48,
+    STEPS = 3 * WEEK_STEPS,
+    LOOKOUT_WEEKS = 4,
+    LOOKOUT_STEPS = LOOKOUT_WEEKS * WEEK_STEPS,
+};
 
 static const int64_t monday_ms = 1794787200000; /* 2026-11-16 00:00 UTC */
 
@@ -89,15 +95,15 @@ struct world {
 };
 
 /* Half-hours of a wave that is lower at weekends, with noise of its own for each day. */
-static void world_init(struct world *world)
+static void world_init_from(struct world *world, int64_t start_ms, int steps)
 {
     *world = (struct world){ .series = { .queue = (char *)(uintptr_t) "chat",
-                                         .start = { monday_ms },
+                                         .start = { start_ms },
                                          .step_ms = 30 * MINUTE_MS,
-                                         .count = STEPS,
+                                         .count = (size_t)steps,
                                          .is_single = true } };
-    world->series.counts[DEMAND_LOW] = mem_new_array(STEPS, sizeof(int32_t));
-    for (int i = 0; i < STEPS; i++) {
+    world->series.counts[DEMAND_LOW] = mem_new_array((size_t)steps, sizeof(int32_t));
+    for (int i = 0; i < steps; i++) {
         double level = (i / 48 % 7 < 5 ? 100 : 50) * (1 - 0.7 * cos(i % 48 / 48.0 * 2 * M_PI));
         struct random random;
 
@@ -118,7 +124,7 @@ static void world_init(struct world *world)
         .planned = world->set,
         .queues = &world->queue,
         .queue_count = 1,
-        .end = demand_time(&world->series, STEPS),
+        .end = demand_time(&world->series, (size_t)steps),
         .fleet = { 0, 8, 30 * MINUTE_MS, 30 * MINUTE_MS, 2 },
         .attainment = 0.9,
         .first_week = 2,
@@ -126,6 +132,11 @@ static void world_init(struct world *world)
         .seed = 1,
         .threads = 1,
     };
+}
+
+static void world_init(struct world *world)
+{
+    world_init_from(world, monday_ms, STEPS);
 }
 
 static void world_clear(struct world *world)
@@ -250,16 +261,15 @@ struct lesson {
     struct field field;
 };
 
-/* All that policies go by. */
+/* All that policies go by; a scaler's servers are there at once, so that no delay hides what it
+   goes by. */
 static void lesson_init(struct lesson *lesson, const struct world *world)
 {
     struct error err = { 0 };
     struct course *course = &lesson->course;
     struct field *field = &lesson->field;
 
-    *lesson = (struct lesson){
-        .field = { .up_ms = 30 * MINUTE_MS, .seed = 1, .seeds = 1, .misses = 0.1 }
-    };
+    *lesson = (struct lesson){ .field = { .seed = 1, .seeds = 1, .misses = 0.1 } };
     assert_int_equal(course_init(course, world->set, world->series.start, world->setup.end, &err),
                      0);
     field_init(field, &world->queue, course);
@@ -280,25 +290,6 @@ static void lesson_clear(struct lesson *lesson)
 {
     field_clear(&lesson->field);
     course_clear(&lesson->course);
-}
-
-/* The last week's plan of one policy. */
-static int *plan_last_week(const struct world *world, const struct policy *policy)
-{
-    struct error err = { 0 };
-    struct lesson lesson;
-
-    lesson_init(&lesson, world);
-
-    size_t slots = lesson.course.slots;
-    int *servers = mem_new_array(slots, sizeof *servers);
-    int *last = mem_new_array(COURSE_WEEK_SLOTS, sizeof *last);
-
-    assert_int_equal(policy->plan(&lesson.field, policy->levels[policy->chosen], servers, &err), 0);
-    memcpy(last, servers + slots - COURSE_WEEK_SLOTS, COURSE_WEEK_SLOTS * sizeof *last);
-    mem_free(servers);
-    lesson_clear(&lesson);
-    return last;
 }
 
 /* Numbers that were not searched, against a search for them. */
@@ -340,35 +331,132 @@ static void other_levels_are_near_what_a_search_says(void **state)
     world_clear(&world);
 }
 
-/* A scaler has seen five minutes when it acts, a nightly plan all days but the one it plans. */
+static const char split_at_midnight[] = "early: { days: mon-sun, from: 0:00, to: 8:00 }\n"
+                                        "late: { days: mon-sun, from: 8:00, to: 0:00 }\n";
+
+/* Four weeks from a Monday's midnight; where clocks change, they do on the last Sunday. */
+static const struct {
+    const char *name;
+    const char *zone;
+    int64_t start_ms;
+    int steps;
+} lookouts[] = {
+    { "no change", "UTC", monday_ms, LOOKOUT_STEPS },
+    { "autumn", "America/New_York", monday_ms - 42 * (int64_t)DAY_MS + 4 * (int64_t)HOUR_MS,
+      LOOKOUT_STEPS + 2 },
+    { "spring", "America/New_York", monday_ms + 91 * (int64_t)DAY_MS + 5 * (int64_t)HOUR_MS,
+      LOOKOUT_STEPS - 2 },
+};
+
+static void lookout_init(struct world *world, size_t at)
+{
+    owned(yaml_document) struct yaml_document *document = yaml_parse(
+        split_at_midnight, strlen(split_at_midnight), "windows", NULL);
+
+    world_init_from(world, lookouts[at].start_ms, lookouts[at].steps);
+    window_set_free(world->set);
+    world->set = window_set_read(yaml_root(document), time_zone_open(lookouts[at].zone, NULL),
+                                 NULL);
+    assert_non_null(world->set);
+}
+
+struct plans {
+    struct lesson lesson;
+    int **servers; /* [policy]; NULL: an oracle */
+};
+
+static void plans_init(struct plans *plans, const struct world *world)
+{
+    struct error err = { 0 };
+
+    lesson_init(&plans->lesson, world);
+    plans->servers = mem_new_array(policies_count(), sizeof *plans->servers);
+    for (size_t i = 0; i < policies_count(); i++) {
+        const struct policy *policy = &policies[i];
+
+        if (policy->is_oracle)
+            continue;
+        plans->servers[i] = mem_new_array(plans->lesson.course.slots, sizeof(int));
+        assert_int_equal(policy->plan(&plans->lesson.field, policy->levels[policy->chosen],
+                                      plans->servers[i], &err),
+                         0);
+    }
+}
+
+static void plans_clear(struct plans *plans)
+{
+    for (size_t i = 0; i < policies_count(); i++)
+        mem_free(plans->servers[i]);
+    mem_free(plans->servers);
+    lesson_clear(&plans->lesson);
+}
+
+static struct wall_time midnight_of(const struct course *course, size_t week, int day)
+{
+    int64_t days = (int64_t)(course->weeks - week) * 7 - day;
+
+    return time_zone_wall(course->set->zone, civil_date_of_day(course->end_day - days), 0);
+}
+
+/* The first slot whose plan may go by what happens on that day or later: a weekly plan stands until
+   the week is over, a nightly one until the day is; a scaler learns of a step when that is over. */
+static size_t first_to_know(const struct course *course, const struct policy *policy, size_t week,
+                            int day)
+{
+    int64_t from_ms = midnight_of(course, week, day).ms + 30 * MINUTE_MS;
+
+    if (text_equal(policy->name, "sluice-daily"))
+        from_ms = midnight_of(course, week, day + 1).ms;
+    else if (!text_equal(policy->name, "reactive"))
+        from_ms = midnight_of(course, week + 1, 0).ms;
+    return (size_t)((from_ms - course_slot(course, 0).ms) / JUDGE_SLOT_MS);
+}
+
+static void expect_blind(const struct plans *before, struct world *world, size_t week, int day)
+{
+    const struct course *course = &before->lesson.course;
+    int64_t since_ms = midnight_of(course, week, day).ms - world->series.start.ms;
+    struct plans after;
+
+    for (size_t i = (size_t)(since_ms / world->series.step_ms); i < world->series.count; i++)
+        world->series.counts[DEMAND_LOW][i] *= 3;
+    plans_init(&after, world);
+    for (size_t i = (size_t)(since_ms / world->series.step_ms); i < world->series.count; i++)
+        world->series.counts[DEMAND_LOW][i] /= 3;
+    for (size_t i = 0; i < policies_count(); i++) {
+        size_t first = first_to_know(course, &policies[i], week, day);
+        size_t slot = 0;
+
+        if (policies[i].is_oracle)
+            continue;
+        while (slot < course->slots && before->servers[i][slot] == after.servers[i][slot])
+            slot++;
+        if (slot < first)
+            fail_msg("%s: slot %zu knows of day %d of week %zu", policies[i].name, slot, day, week);
+        if (slot == course->slots && first < slot)
+            fail_msg("%s learns nothing of day %d of week %zu", policies[i].name, day, week);
+    }
+    plans_clear(&after);
+}
+
 static void no_policy_sees_what_it_plans(void **state)
 {
-    struct world world;
-
     (void)state;
-    world_init(&world);
-    for (size_t i = 0; i < policies_count(); i++) {
-        bool is_daily = text_equal(policies[i].name, "sluice-daily");
-        size_t slots = is_daily ? COURSE_WEEK_SLOTS / 7 : COURSE_WEEK_SLOTS;
-        int *before;
-        int *after;
+    for (size_t at = 0; at < COUNT_OF(lookouts); at++) {
+        struct world world;
+        struct plans before;
 
-        if (policies[i].is_oracle || text_equal(policies[i].name, "reactive"))
-            continue;
-        before = plan_last_week(&world, &policies[i]);
-        for (int step = STEPS - WEEK_STEPS; step < STEPS; step++)
-            world.series.counts[DEMAND_LOW][step] *= 3;
-        after = plan_last_week(&world, &policies[i]);
-        for (int step = STEPS - WEEK_STEPS; step < STEPS; step++)
-            world.series.counts[DEMAND_LOW][step] /= 3;
-        if (memcmp(before, after, slots * sizeof *before) != 0)
-            fail_msg("%s has seen the week", policies[i].name);
-        if (is_daily && memcmp(before, after, COURSE_WEEK_SLOTS * sizeof *before) == 0)
-            fail_msg("%s does not learn by night", policies[i].name);
-        mem_free(before);
-        mem_free(after);
+        lookout_init(&world, at);
+        plans_init(&before, &world);
+        print_message("%s\n", lookouts[at].name);
+        assert_int_equal(before.lesson.course.weeks, LOOKOUT_WEEKS);
+        for (size_t week = 1; week < LOOKOUT_WEEKS; week++) {
+            expect_blind(&before, &world, week, 0);
+            expect_blind(&before, &world, week, 6);
+        }
+        plans_clear(&before);
+        world_clear(&world);
     }
-    world_clear(&world);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
  *
  * Misses shared out among cells, against every way to share them.
  */
+#include "base/memory.h"
 #include "base/random.h"
 #include "tests/support/unit.h"
 #include "windows/shares.h"
@@ -95,6 +96,30 @@ static void where_too_many_miss_all_are_as_safe_as_can_be(void **state)
     shares_choose(cells, 0, 0.1, chosen);
 }
 
+/* The price of a miss has the size of the cells' cost: a large fleet's is as good as a small one's.
+ */
+static void any_fleet_stays_within_what_is_allowed(void **state)
+{
+    static const double costs[] = { 1e-6, 1, 1e6, 1e12 };
+
+    (void)state;
+    for (size_t at = 0; at < COUNT_OF(costs) * 10; at++) {
+        struct shares_cell cells[CELLS];
+        double allowed = 0.01 * (double)(1 + at % 10);
+        size_t chosen[CELLS];
+
+        for (size_t i = 0; i < CELLS; i++) {
+            cells[i] = (struct shares_cell){ .cost = costs[at / 10], .days = 7 };
+            for (size_t share = 0; share < SHARES; share++) {
+                cells[i].bounds[share] = 1000 + 60 * (double)(share * (i + 1));
+                cells[i].misses[share] = 7 * shares_grid[share];
+            }
+        }
+        shares_choose(cells, CELLS, allowed, chosen);
+        assert_true(outcome_of(cells, chosen).misses <= allowed * 7 * CELLS);
+    }
+}
+
 static void between_two_bounds_the_share_is_between_theirs(void **state)
 {
     double bounds[SHARES];
@@ -115,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_other_way_misses_as_little_for_less),
         cmocka_unit_test(where_too_many_miss_all_are_as_safe_as_can_be),
+        cmocka_unit_test(any_fleet_stays_within_what_is_allowed),
         cmocka_unit_test(between_two_bounds_the_share_is_between_theirs),
     };
 

@@ -43,7 +43,8 @@ static void set_bounds(const struct plan *plan, size_t field, size_t span)
 
     if (!(bounds[0] > 0))
         return;
-    cell->cost += plan->fields[field].queue->gpus * (double)(time->end.ms - time->begin.ms);
+    cell->cost += plan->fields[field].queue->gpus * (double)(time->end.ms - time->begin.ms) /
+                  HOUR_MS;
     cell->days++;
     for (size_t share = 0; share < SHARES; share++)
         cell->bounds[share] = fmax(cell->bounds[share], bounds[share]);

@@ -168,9 +168,10 @@ static int limit_or_judge(void *context, size_t at, struct error *err)
     struct work *work = context;
     size_t queues = work->setup->queue_count;
 
-    return at < queues ? limit_node_hours(&work->fields[at], &work->backtest->fleet,
-                                          (work->backtest->first_week - 1) * COURSE_WEEK_SLOTS,
-                                          queues == 1, &work->limits[at], err)
+    return at < queues ? limit_node_hours(
+                             &work->fields[at], &work->backtest->fleet,
+                             course_week_slot(&work->backtest->planned, work->backtest->first_week),
+                             queues == 1, &work->limits[at], err)
                        : judge_queue(context, at - queues, err);
 }
 
@@ -241,12 +242,13 @@ static void tune(struct work *work, size_t row)
 
     for (size_t week = 1; week < backtest->planned.weeks; week++) {
         size_t level = choose_level(work, row, week);
-        size_t first = (week - 1) * COURSE_WEEK_SLOTS;
+        size_t first = course_week_slot(&backtest->planned, week);
+        size_t end = course_week_slot(&backtest->planned, week + 1);
 
         backtest->rows[row].levels[week] = policies[row].levels[level];
         for (size_t i = 0; i < work->setup->queue_count; i++)
             memcpy(run->servers[i] + first, run_at(work, row, level)->servers[i] + first,
-                   COURSE_WEEK_SLOTS * sizeof **run->servers);
+                   (end - first) * sizeof **run->servers);
     }
     run_fit(run, &work->frame, &backtest->fleet);
 }
@@ -300,13 +302,14 @@ static void set_limit(struct work *work)
     struct backtest *backtest = work->backtest;
     struct backtest_limit *limit = &backtest->limit;
     const struct fleet *fleet = &backtest->fleet;
-    double weeks = (double)(backtest->planned.weeks - backtest->first_week);
+    int64_t judged_ms = backtest->planned.end.ms -
+                        course_week(&backtest->planned, backtest->first_week).ms;
 
     limit->has_moves = work->setup->queue_count == 1;
     for (size_t i = 0; i < work->setup->queue_count; i++)
         limit->node_h += work->limits[i];
     limit->research_h = fleet->gpus_per_node *
-                        (weeks * fleet->nodes * ((double)WEEK_MS / HOUR_MS) - limit->node_h);
+                        ((double)judged_ms / HOUR_MS * fleet->nodes - limit->node_h);
 }
 
 /* What static-peak and the oracle leave to research. */

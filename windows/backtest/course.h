@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The course of a backtest: whole weeks of 168 hours counted back from the last local midnight of
- * the demand.  Week 0 is only learned from; each later one is planned from what lies before it.
+ * The course of a backtest: whole weeks counted back from the last local midnight of the demand.
+ * Each begins with a local day, so that one in which clocks change has an hour more or less.  Week
+ * 0 is only learned from; each later one is planned from what lies before it.
  * A span is an unbroken stretch of a window of the week (events do not count) that begins in one of
  * the weeks; the last one ends with the course.
  */
@@ -10,8 +11,6 @@
 
 #include "base/array.h"
 #include "windows/backtest/judge.h"
-
-enum { COURSE_WEEK_SLOTS = 7 * 24 * 12 };
 
 struct course_span {
     struct judge_span time;
@@ -23,8 +22,9 @@ struct course_span {
 
 struct course {
     const struct window_set *set;
-    struct wall_time begin; /* of week 0 */
+    struct wall_time begin; /* of week 1, and of the first slot */
     struct wall_time end;
+    int64_t end_day; /* local, the first that is not of the course */
     size_t weeks;
     size_t slots; /* of weeks 1 and later: those that are planned */
     ARRAY(struct course_span) spans;
@@ -35,11 +35,15 @@ int course_init(struct course *course, const struct window_set *set, struct wall
                 struct wall_time end, struct error *err) __attribute__((warn_unused_result));
 void course_clear(struct course *course);
 
+/* Local midnight; `week` may be `weeks`, too. */
 struct wall_time course_week(const struct course *course, size_t week);
+
+/* The first slot of a week but 0; `slots` for `weeks`. */
+size_t course_week_slot(const struct course *course, size_t week);
 
 static inline struct wall_time course_slot(const struct course *course, size_t slot)
 {
-    return (struct wall_time){ course->begin.ms + WEEK_MS + (int64_t)slot * JUDGE_SLOT_MS };
+    return (struct wall_time){ course->begin.ms + (int64_t)slot * JUDGE_SLOT_MS };
 }
 
 /* The slots that begin in a span: [ret_first, ret_end). */

@@ -112,14 +112,19 @@ double field_load(const struct field *field, const struct segment_list *segments
     return steps > 0 ? load_of(field, count, steps * (double)series->step_ms) : 0;
 }
 
-double field_slot_load(const struct field *field, struct wall_time begin)
+/* Steps in a slot. */
+static int64_t slot_steps(const struct demand_series *series)
+{
+    return JUDGE_SLOT_MS > series->step_ms ? JUDGE_SLOT_MS / series->step_ms : 1;
+}
+
+static double steps_load(const struct field *field, int64_t first)
 {
     const struct demand_series *series = field->queue->series;
-    int64_t first = (begin.ms - series->start.ms) / series->step_ms;
-    int64_t steps = JUDGE_SLOT_MS > series->step_ms ? JUDGE_SLOT_MS / series->step_ms : 1;
+    int64_t steps = slot_steps(series);
     double count = 0;
 
-    if (begin.ms < series->start.ms || first + steps > (int64_t)series->count)
+    if (first < 0 || first + steps > (int64_t)series->count)
         return -1;
     for (int64_t i = 0; i < steps; i++) {
         size_t step = (size_t)(first + i);
@@ -129,6 +134,22 @@ double field_slot_load(const struct field *field, struct wall_time begin)
         count += demand_at(series, DEMAND_HIGH, step) + demand_at(series, DEMAND_LOW, step);
     }
     return load_of(field, count, (double)(steps * series->step_ms));
+}
+
+double field_slot_load(const struct field *field, struct wall_time begin)
+{
+    const struct demand_series *series = field->queue->series;
+
+    if (begin.ms < series->start.ms)
+        return -1;
+    return steps_load(field, (begin.ms - series->start.ms) / series->step_ms);
+}
+
+double field_recent_load(const struct field *field, struct wall_time wall)
+{
+    const struct demand_series *series = field->queue->series;
+
+    return steps_load(field, (wall.ms - series->start.ms) / series->step_ms - slot_steps(series));
 }
 
 int field_search(const struct field *field, const struct segment_list *segments, double scale,

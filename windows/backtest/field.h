@@ -62,8 +62,12 @@ void field_past(const struct field *field, size_t window, struct wall_time wall,
 /* Servers busy on average in these segments, if nobody waited. */
 double field_load(const struct field *field, const struct segment_list *segments);
 
-/* The same in the slots of the course; negative where nothing is known. */
+/* The same in a slot of the course; negative where nothing is known.  Where a step is longer than
+   a slot it is that of the whole step, which a policy cannot know yet. */
 double field_slot_load(const struct field *field, struct wall_time begin);
+
+/* The same in the last five minutes, or the last step, that were over at `wall`. */
+double field_recent_load(const struct field *field, struct wall_time wall);
 
 struct field_how {
     int seeds;        /* of the plan; the worst counts */

@@ -56,7 +56,8 @@ void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first,
     measure->transit_h += (double)(up * fleet->up_ms + down * fleet->down_ms) / HOUR_MS *
                           fleet->gpus_per_node;
     measure->evicted_h += (double)up * fleet->evicted_h;
-    measure->moves_a_week += (double)(up + down) / ((double)(slots - first) / COURSE_WEEK_SLOTS);
+    measure->moves_a_week += (double)(up + down) /
+                             ((double)(slots - first) * JUDGE_SLOT_MS / WEEK_MS);
     measure->research_h = (double)(slots - first) * fleet->nodes * fleet->gpus_per_node * slot_h -
                           measure->production_h - measure->transit_h - measure->evicted_h;
 }

@@ -172,7 +172,7 @@ static int plan_square_root(const struct field *field, double level, int *server
     return plan_by_load(field, level, with_root, servers);
 }
 
-/* What a scaler asks for in each slot, having seen the one before. */
+/* What a scaler asks for in each slot, having seen what was over when that began. */
 static void ask_in_turn(const struct field *field, double level, int *asked)
 {
     const struct course *course = field->course;
@@ -180,8 +180,7 @@ static void ask_in_turn(const struct field *field, double level, int *asked)
     int now = 0;
 
     for (size_t slot = 0; slot < course->slots; slot++) {
-        struct wall_time before = { course_slot(course, slot).ms - JUDGE_SLOT_MS };
-        double load = field_slot_load(field, before);
+        double load = field_recent_load(field, course_slot(course, slot));
         int most = 1;
 
         recent[slot % IN_STABLE_SLOTS] = load < 0 ? now : (int)ceil(load / level);

@@ -58,8 +58,8 @@ void run_fit(struct run *run, const struct run_frame *frame, const struct fleet 
 struct measure run_measure(const struct run *run, const struct run_frame *frame,
                            const struct fleet *fleet, size_t from, size_t to, int64_t *ret_requests)
 {
-    size_t first = (from - 1) * COURSE_WEEK_SLOTS;
-    size_t end = (to - 1) * COURSE_WEEK_SLOTS;
+    size_t first = course_week_slot(frame->planned, from);
+    size_t end = course_week_slot(frame->planned, to);
     struct measure measure = { 0 };
     struct measure_tally tally = { 0 };
 

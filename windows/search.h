@@ -34,9 +34,9 @@ struct search_day { /* the one with the longest wait at the percentile, of the w
 };
 
 struct search_result {
-    int servers;                      /* 0: nothing arrives */
-    int failing_seed;                 /* under which one fewer fails; -1 for one server or none */
-    int worst_seed;                   /* under which most wait too long */
+    int servers;      /* 0: nothing arrives */
+    int failing_seed; /* under which one fewer fails; -1 for one server or none */
+    int worst_seed;   /* under which most wait too long, to a tenth of the allowed */
     int64_t requests[DEMAND_CLASSES]; /* one repetition */
     double wait_s[DEMAND_CLASSES];    /* at the percentile, under the worst seed; where each day
                                          counts, of the day on which it is longest */

@@ -99,17 +99,18 @@ static int exhaustive(const struct random_cell *cell, const struct trials *trial
     return servers;
 }
 
-/* The seed under which most of what is allowed is used, the first of equals. */
-static int worst_of(const struct random_cell *cell, const struct trials *trials, int servers)
+/* Whether under this seed as much of what is allowed is used as under any other, to a tenth. */
+static bool is_worst(const struct random_cell *cell, const struct trials *trials, int servers,
+                     int seed)
 {
     double used[COUNT_OF(trials->items)];
-    int worst = 0;
+    double most = 0;
 
-    for (int i = 0; i < (int)COUNT_OF(used); i++) {
+    for (size_t i = 0; i < COUNT_OF(used); i++) {
         assert_true(replay_passes(trials->items[i], servers, &cell->setup.target, &used[i]));
-        worst = used[i] > used[worst] ? i : worst;
+        most = used[i] > most ? used[i] : most;
     }
-    return worst;
+    return used[seed] >= most - 0.1;
 }
 
 /* WHEEL_CELLS=500 is the long form. */
@@ -142,7 +143,7 @@ static void the_search_finds_what_trying_every_number_exactly_finds(void **state
         if (result.servers < answer)
             fail_msg("cell %d: %d servers, %d are needed", turn, result.servers, answer);
         assert_true(result.servers <= answer + 1);
-        assert_int_equal(result.worst_seed, worst_of(&cell, &trials, result.servers));
+        assert_true(is_worst(&cell, &trials, result.servers, result.worst_seed));
         if (result.failing_seed >= 0)
             assert_false(replay_passes(trials.items[result.failing_seed], result.servers - 1,
                                        &cell.setup.target, NULL));

@@ -49,7 +49,10 @@ static void set_misses(const struct forecast_cell *from, int gpus, struct shares
 
 void forecast_share_out(const struct forecast_share *items, size_t count, double attainment)
 {
-    size_t windows = count > 0 ? items[0].forecast->count : 0;
+    if (count == 0)
+        return;
+
+    size_t windows = items[0].forecast->count;
     struct shares_cell *cells = mem_new_array(count * windows, sizeof *cells);
     size_t *shares = mem_new_array(count * windows, sizeof *shares);
 

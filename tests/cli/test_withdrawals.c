@@ -124,11 +124,38 @@ static void a_node_that_a_rival_claims_is_left_to_it(void **state)
     }
 }
 
+/* What an autoscaler may do is no claim: our announcement is the answer to it. */
+static void a_rivals_hint_takes_no_move_back(void **state)
+{
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_CORDON };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+        struct transfer *transfer;
+        struct kube_node *node;
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 7, 6);
+        transfer = run_to(rehearsal, steps[i]);
+        assert_non_null(transfer);
+        node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, transfer->node);
+        json_array_append_new(node->taints, json_make("{s:s, s:s}", "key", NODE_TAINT_CANDIDATE,
+                                                      "effect", "PreferNoSchedule"));
+        sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+        rehearsal_run(rehearsal, 2 * HOUR_MS);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+        expect_rest(rehearsal, 7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_has_its_way_back_or_none),
         cmocka_unit_test(a_node_that_a_rival_claims_is_left_to_it),
+        cmocka_unit_test(a_rivals_hint_takes_no_move_back),
     };
 
     mem_setup();

@@ -174,6 +174,26 @@ static void a_machine_without_volumes_is_told_nothing(void **state)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+/* A reclaim is not held up by research's volumes once the machine is gone. */
+static void a_reclaim_waits_for_no_fence(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    struct transfer *transfer = drain_with_volumes(rehearsal, false);
+    int clears = 0;
+
+    (void)state;
+    transfer->is_emergency = true;
+    for (; transfer->step < STEP_ACQUIRE; clears += transfer->step == STEP_CLEAR) {
+        assert_false(is_fenced(rehearsal, transfer));
+        rehearsal_run(rehearsal, 100);
+    }
+    assert_in_range(clears, 0, 50); /* 5 s; the fence may take 90 */
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +203,7 @@ int main(void)
         cmocka_unit_test(volumes_that_stay_or_are_not_there_cost_nothing),
         cmocka_unit_test(a_dead_machine_lets_its_volumes_go),
         cmocka_unit_test(a_machine_without_volumes_is_told_nothing),
+        cmocka_unit_test(a_reclaim_waits_for_no_fence),
     };
 
     mem_setup();

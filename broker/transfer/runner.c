@@ -17,7 +17,8 @@
 
 enum {
     TICK_MS = 2 * SECOND_MS,
-    WAKE_MS = 20,
+    WAKE_MS = 20,        /* from a piece of news to the turn that it leads to; */
+    WAKE_TRANSFERS = 50, /* as much again for each so many live ones: each turn asks them all */
     ENDED_KEPT = 200,
     UNDO_DEADLINE_MS = 15 * MINUTE_MS, /* of one step back, before a person is called */
 };
@@ -346,28 +347,31 @@ static void trim(struct runner *runner)
 static void tick(void *context)
 {
     struct runner *runner = context;
-    bool any_live = false;
+    bool goes_on;
 
     for (int pass = 0; pass < 2 && !runner->is_broken; pass++) {
+        runner->live_count = 0;
         for (size_t i = 0; i < runner->transfers.count; i++) {
             struct transfer *transfer = runner->transfers.items[i];
 
             if (transfer->state == TRANSFER_LIVE && transfer->is_emergency == (pass == 0))
                 advance(runner, transfer);
-            any_live = any_live || transfer->state == TRANSFER_LIVE;
+            runner->live_count += transfer->state == TRANSFER_LIVE;
         }
     }
+    goes_on = runner->live_count > 0;
     if (!runner->is_broken)
         trim(runner);
     if (!runner->is_broken && suspensions_tick(runner->suspensions))
-        any_live = true;
-    if (any_live)
+        goes_on = true;
+    if (goes_on)
         timer_set_sooner(runner->timer, TICK_MS);
 }
 
 void runner_wake(struct runner *runner)
 {
-    timer_set_sooner(runner->timer, WAKE_MS);
+    timer_set_sooner(runner->timer,
+                     WAKE_MS * (1 + (int64_t)runner->live_count / WAKE_TRANSFERS));
 }
 
 void runner_withdraw(struct runner *runner, struct transfer *transfer, const char *why)

@@ -34,6 +34,7 @@ struct runner {
     struct notice_counts notices;
     struct suspensions *suspensions;
     struct timer *timer;
+    size_t live_count; /* transfers, at the last turn */
 
     /* NULL, or: whether the nodes of a move that is closed may be drained yet; err says what is
        waited for.  An emergency does not ask. */

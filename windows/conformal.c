@@ -54,30 +54,102 @@ double conformal_student(double p, double freedom)
                 (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * freedom * freedom * freedom));
 }
 
+/* The squares of the distances of a day's scores, of which the first is `from`, from their mean;
+   where the next day begins. */
+static double squares_of_day(const struct conformal *conformal, size_t from, size_t *ret_next)
+{
+    const struct conformal_score *order = conformal->order.items;
+    double sum = 0;
+    double squares = 0;
+    size_t next = from;
+
+    for (; next < conformal->order.count && order[next].day == order[from].day; next++)
+        sum += order[next].score;
+    for (size_t i = from; i < next; i++) {
+        double distance = order[i].score - sum / (double)(next - from);
+
+        squares += distance * distance;
+    }
+    *ret_next = next;
+    return squares;
+}
+
+static double mean_of(const struct conformal *conformal)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < conformal->scores.count; i++)
+        sum += conformal->scores.items[i];
+    return conformal->scores.count > 0 ? sum / (double)conformal->scores.count : 0;
+}
+
+static double squares_about(const struct conformal *conformal, double mean)
+{
+    double squares = 0;
+
+    for (size_t i = 0; i < conformal->scores.count; i++)
+        squares += (conformal->scores.items[i] - mean) * (conformal->scores.items[i] - mean);
+    return squares;
+}
+
+/* How alike the scores of a day are, from 0 to 1, by a one-way analysis of variance.  Of few days
+   they are taken to be the same. */
+static double likeness(const struct conformal *conformal)
+{
+    double count = (double)conformal->order.count;
+    double days = (double)conformal->days;
+    double all = squares_about(conformal, mean_of(conformal));
+    double inner = 0;
+
+    for (size_t i = 0, next; i < conformal->order.count; i = next)
+        inner += squares_of_day(conformal, i, &next);
+
+    double within = inner / (count - days);
+    double between = (all - inner) / (days - 1);
+    double sum = between + (count / days - 1) * within;
+    double alike = sum > 0 ? fmax(0, (between - within) / sum) : 1;
+
+    return (days * alike + prior_freedom) / (days + prior_freedom);
+}
+
+/* As how many scores, each of a day of its own, those count that there are. */
+static double worth(const struct conformal *conformal)
+{
+    double count = (double)conformal->order.count;
+    double days = (double)conformal->days;
+
+    if (conformal->days < 2 || conformal->days == conformal->order.count)
+        return days;
+    return count / (1 + (count / days - 1) * likeness(conformal));
+}
+
 /* Where a next score lies, and how far from there so many t are. */
 static void predict(const struct conformal *conformal, double p, double *ret_mean,
                     double *ret_margin)
 {
-    double count = (double)conformal->scores.count;
-    double sum = 0;
-    double squares = prior_freedom * prior_deviation * prior_deviation;
+    double count = worth(conformal);
+    double part = count > 0 ? count / (double)conformal->scores.count : 0;
+    double mean = count * mean_of(conformal) / (prior_count + count);
+    double squares = prior_freedom * prior_deviation * prior_deviation + prior_count * mean * mean +
+                     part * squares_about(conformal, mean);
 
-    for (size_t i = 0; i < conformal->scores.count; i++)
-        sum += conformal->scores.items[i];
-
-    double mean = sum / (prior_count + count);
-
-    squares += prior_count * mean * mean;
-    for (size_t i = 0; i < conformal->scores.count; i++)
-        squares += (conformal->scores.items[i] - mean) * (conformal->scores.items[i] - mean);
     *ret_mean = mean;
     *ret_margin = conformal_student(p, prior_freedom + count) *
                   sqrt(squares / (prior_freedom + count) * (1 + 1 / (prior_count + count)));
 }
 
+/* Of the smallest score that is not exceeded with probability 1 - alpha; over the count: none is.
+ */
+static size_t rank_of(const struct conformal *conformal, double alpha)
+{
+    double count = worth(conformal);
+
+    return (size_t)ceil((double)conformal->scores.count * (count + 1) / count * (1 - alpha) - 1e-9);
+}
+
 static bool has_rank(const struct conformal *conformal)
 {
-    return (double)(conformal->scores.count + 1) * conformal->target >= 2 - 1e-9;
+    return conformal->days > 1 && rank_of(conformal, conformal->target) < conformal->scores.count;
 }
 
 double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis)
@@ -86,13 +158,13 @@ double conformal_upper(const struct conformal *conformal, enum conformal_basis *
     double mean;
     double margin;
 
-    *ret_basis = count < 2             ? CONFORMAL_PRIOR
+    *ret_basis = conformal->days < 2   ? CONFORMAL_PRIOR
                  : has_rank(conformal) ? CONFORMAL_RANK
                                        : CONFORMAL_NORMAL;
     if (*ret_basis == CONFORMAL_RANK) {
-        double rank = ceil((double)(count + 1) * (1 - conformal->alpha) - 1e-9);
+        size_t rank = rank_of(conformal, conformal->alpha);
 
-        return conformal->scores.items[rank > (double)count ? count - 1 : (size_t)rank - 1];
+        return conformal->scores.items[rank > count ? count - 1 : rank - 1];
     }
     predict(conformal, 1 - conformal->alpha, &mean, &margin);
     return mean + margin;
@@ -105,29 +177,33 @@ double conformal_lower(const struct conformal *conformal)
     double margin;
 
     if (has_rank(conformal))
-        return conformal->scores.items[(size_t)((double)(count + 1) * conformal->target) - 1];
+        return conformal->scores.items[count - rank_of(conformal, conformal->target)];
     predict(conformal, 1 - conformal->target, &mean, &margin);
     return mean - margin;
 }
 
+/* One score, never the last of all. */
 static void forget_oldest(struct conformal *conformal)
 {
+    struct conformal_score oldest = conformal->order.items[0];
     size_t at = 0;
 
-    while (conformal->scores.items[at] < conformal->order.items[0])
+    while (conformal->scores.items[at] < oldest.score)
         at++;
     array_remove(&conformal->scores, at);
     array_remove(&conformal->order, 0);
+    conformal->days -= conformal->order.items[0].day != oldest.day;
 }
 
-void conformal_add(struct conformal *conformal, double score, bool is_miss)
+void conformal_add(struct conformal *conformal, int64_t day, double score, bool is_miss)
 {
-    size_t at;
+    size_t at = conformal->order.count;
 
-    if (conformal->scores.count == CONFORMAL_KEPT)
+    conformal->days += at == 0 || conformal->order.items[at - 1].day != day;
+    if (at == CONFORMAL_KEPT)
         forget_oldest(conformal);
     at = conformal->scores.count;
-    *array_add(&conformal->order) = score;
+    *array_add(&conformal->order) = (struct conformal_score){ day, score };
     *array_add(&conformal->scores) = score;
     for (; at > 0 && conformal->scores.items[at - 1] > score; at--)
         conformal->scores.items[at] = conformal->scores.items[at - 1];

@@ -4,31 +4,43 @@
  * A bound on the next of a row of scores (logarithms of what came over what was predicted), from
  * the scores before it alone.  Split-conformal: the ceil((n + 1)(1 - alpha))-th smallest score
  * holds with probability 1 - alpha whatever the law of the scores, if they are exchangeable.
- * They are not quite, so alpha adapts: each miss lowers it, each hit raises it a little, and in
- * the long run the share of misses is what was asked for.
+ * Those of one day are not, since a busy day is busy in all its windows.  n scores then count as
+ * m = n / (1 + (w - 1) r), for w scores a day that are correlated by r (Kish's design effect,
+ * "Survey Sampling", 1965), and the rank is ceil(n (m + 1) / m (1 - alpha)): with r = 1 that is
+ * the one of whole days as groups (Lee, Barber and Willett, "Distribution-free inference with
+ * hierarchical data", 2023).
+ * Days are not quite exchangeable either, so alpha adapts: each miss lowers it, each hit raises it
+ * a little, and in the long run the share of misses is what was asked for.
  *
- * While there are too few for two of them to lie beyond the bound, Student's t of the scores and
- * of what is taken for granted of queues (a deviation of 0.35, with the weight of three scores)
- * stands in: wide on the first day, and soon as narrow as the scores are.
+ * While there are too few for a score to lie beyond the bound, Student's t of the m scores and of
+ * what is taken for granted of queues (a deviation of 0.35, with the weight of three scores) stands
+ * in: wide at first, and soon as narrow as the scores are.
  */
 #pragma once
 
 #include "base/array.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { CONFORMAL_KEPT = 250 }; /* scores; what came before them says nothing of today's spread */
 
 enum conformal_basis {
-    CONFORMAL_PRIOR,  /* fewer than two scores: what is taken for granted */
+    CONFORMAL_PRIOR,  /* fewer than two days: what is taken for granted */
     CONFORMAL_NORMAL, /* too few for a rank: Student's t */
     CONFORMAL_RANK,
     CONFORMAL_BASES
 };
 
+struct conformal_score {
+    int64_t day;
+    double score;
+};
+
 struct conformal {
-    ARRAY(double) scores; /* the newest of them, sorted */
-    ARRAY(double) order;  /* the same, oldest first */
+    ARRAY(double) scores;                 /* the newest of them, sorted */
+    ARRAY(struct conformal_score) order; /* the same, oldest first */
+    size_t days;                          /* that they are of */
     double target;        /* share of misses that is asked for, under a half */
     double alpha;         /* in use */
 };
@@ -42,8 +54,9 @@ double conformal_upper(const struct conformal *conformal, enum conformal_basis *
 /* What it does not fall below, with probability 1 - target. */
 double conformal_lower(const struct conformal *conformal);
 
-/* A score has come; was it over the bound that stood before it? */
-void conformal_add(struct conformal *conformal, double score, bool is_miss);
+/* A score of that day has come, not of an earlier one than those before it; was it over the bound
+   that stood before it? */
+void conformal_add(struct conformal *conformal, int64_t day, double score, bool is_miss);
 
 /* "prior", "normal", "rank" */
 const char *conformal_basis_name(enum conformal_basis basis);

@@ -337,9 +337,10 @@ static void *read_rows(void *argument)
 static int join_queues(struct reader *whole, const struct reader *part, uint32_t *numbers,
                        struct error *err)
 {
+    size_t row = 0; /* their first rows follow each other as they do */
+
     for (size_t i = 0; i < part->rows.queues.count; i++) {
         const char *name = part->rows.queues.items[i];
-        size_t row = 0;
         int queue;
 
         while (part->rows.rows.items[row].queue != i)

@@ -147,8 +147,8 @@ static void learn(struct rolling *rolling, struct entry *entry)
         return;
     for (int method = 0; method < FORECAST_METHODS; method++) {
         rolling->loss[method] += pinball(rolling, item->need, item->bounds[method]);
-        conformal_add(&rolling->conformal[method], log(item->need / item->points[method]),
-                      item->need > item->bounds[method]);
+        conformal_add(&rolling->conformal[method], item->day,
+                      log(item->need / item->points[method]), item->need > item->bounds[method]);
     }
     rolling->scored++;
     keep_score(rolling, &entry->cell->score, item);

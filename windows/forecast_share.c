@@ -16,8 +16,9 @@ double forecast_share_of(double attainment, int horizon_days)
     return (1 - attainment) * (horizon_days == 1 ? nightly_part : 1);
 }
 
-/* The bounds of a queue's windows at each share. */
-static void set_bounds(const struct forecast_share *item, struct shares_cell *cells)
+/* The bounds of a queue's windows at each share, and what each rests on. */
+static void set_bounds(const struct forecast_share *item, struct shares_cell *cells,
+                       enum conformal_basis (*bases)[SHARES])
 {
     struct forecast_setup setup = item->setup;
 
@@ -28,6 +29,7 @@ static void set_bounds(const struct forecast_share *item, struct shares_cell *ce
             double *bound = &cells[window].bounds[share];
 
             *bound = item->forecast->cells[window].upper;
+            bases[window][share] = item->forecast->cells[window].basis;
             if (share > 0)
                 *bound = fmax(*bound, bound[-1]);
         }
@@ -55,9 +57,10 @@ void forecast_share_out(const struct forecast_share *items, size_t count, double
     size_t windows = items[0].forecast->count;
     struct shares_cell *cells = mem_new_array(count * windows, sizeof *cells);
     size_t *shares = mem_new_array(count * windows, sizeof *shares);
+    enum conformal_basis(*bases)[SHARES] = mem_new_array(count * windows, sizeof *bases);
 
     for (size_t i = 0; i < count; i++) {
-        set_bounds(&items[i], &cells[i * windows]);
+        set_bounds(&items[i], &cells[i * windows], &bases[i * windows]);
         for (size_t window = 0; window < windows; window++)
             set_misses(&items[i].forecast->cells[window], items[i].gpus,
                        &cells[i * windows + window]);
@@ -67,13 +70,15 @@ void forecast_share_out(const struct forecast_share *items, size_t count, double
     for (size_t i = 0; i < count; i++) {
         for (size_t window = 0; window < windows; window++) {
             struct forecast_cell *cell = &items[i].forecast->cells[window];
-            size_t share = shares[i * windows + window];
+            size_t at = i * windows + window;
 
-            cell->upper = cells[i * windows + window].bounds[share];
-            cell->misses = shares_grid[share];
+            cell->upper = cells[at].bounds[shares[at]];
+            cell->basis = bases[at][shares[at]];
+            cell->misses = shares_grid[shares[at]];
         }
         forecast_settle(items[i].forecast, &items[i].setup);
     }
     mem_free(cells);
     mem_free(shares);
+    mem_free(bases);
 }

@@ -10,7 +10,7 @@
 #include "windows/forecast.h"
 
 struct forecast_share {
-    struct forecast *forecast; /* changed: upper, scale, misses */
+    struct forecast *forecast; /* changed: upper, basis, scale, misses */
     struct forecast_setup setup;
     int gpus; /* of a server */
 };

@@ -29,7 +29,8 @@ const struct command_option allocate_options[] = {
     { "forecast", 0, NULL, "plan for next week's upper bound (sluice forecast), not for last week",
       false },
     { "attainment", 0, "P",
-      "with --forecast: per cent of windows' days, of all queues together, that meet their target",
+      "with --forecast: per cent of windows' days, of all queues together, that meet their target; "
+      "at most 99",
       false },
     FORECASTS_OPTIONS,
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
@@ -107,7 +108,7 @@ static int read_attainment(struct allocate_command *command, struct error *err)
 {
     double attainment = 0;
 
-    if (call_double(command->call, "attainment", 50, 99.5, &attainment, err) < 0)
+    if (call_double(command->call, "attainment", 50, 99, &attainment, err) < 0)
         return -1;
     if (attainment > 0 && !call_flag(command->call, "forecast"))
         return error_set(err, ERROR_INVALID, "--attainment is of a plan by --forecast: give both");

@@ -13,7 +13,7 @@
 static void the_rank_is_that_of_split_conformal(void **state)
 {
     static const struct {
-        size_t count;
+        size_t count; /* each of a day of its own */
         double target;
         size_t rank; /* 1 is the smallest score; 0: none is used */
         enum conformal_basis basis;
@@ -30,19 +30,77 @@ static void the_rank_is_that_of_split_conformal(void **state)
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
         struct conformal conformal;
         enum conformal_basis basis;
+        size_t count = rows[row].count;
 
         conformal_init(&conformal, rows[row].target);
-        for (size_t i = 0; i < rows[row].count; i++)
-            conformal_add(&conformal, (double)((i * 37) % rows[row].count), false);
+        for (size_t i = 0; i < count; i++)
+            conformal_add(&conformal, (int64_t)i, (double)((i * 37) % count), false);
         conformal.alpha = rows[row].target;
 
         double upper = conformal_upper(&conformal, &basis);
 
         assert_int_equal(basis, rows[row].basis);
-        if (rows[row].rank > 0)
+        if (rows[row].rank > 0) {
             assert_true(fabs(upper - (double)(rows[row].rank - 1)) < 1e-12);
+            assert_true(fabs(conformal_lower(&conformal) - (double)(count - rows[row].rank)) <
+                        1e-12);
+        }
         conformal_clear(&conformal);
     }
+}
+
+/* Five scores a day, which are all the same, or of which nothing but the time of day says what they
+   are. */
+static void alike_scores_count_for_less(void **state)
+{
+    static const struct {
+        bool are_alike;
+        size_t days;
+        size_t rank;
+        enum conformal_basis basis;
+    } rows[] = {
+        { true, 1, 0, CONFORMAL_PRIOR },   { true, 10, 0, CONFORMAL_NORMAL },
+        { true, 11, 54, CONFORMAL_RANK },  { true, 50, 230, CONFORMAL_RANK },
+        { false, 1, 0, CONFORMAL_PRIOR },  { false, 4, 0, CONFORMAL_NORMAL },
+        { false, 11, 52, CONFORMAL_RANK }, { false, 50, 227, CONFORMAL_RANK },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct conformal conformal;
+        enum conformal_basis basis;
+        double upper;
+
+        conformal_init(&conformal, 0.1);
+        for (size_t i = 0; i < 5 * rows[row].days; i++)
+            conformal_add(&conformal, (int64_t)i / 5, (double)(rows[row].are_alike ? i / 5 : i % 5),
+                          false);
+        conformal.alpha = 0.1;
+        upper = conformal_upper(&conformal, &basis);
+        assert_int_equal(basis, rows[row].basis);
+        if (rows[row].rank > 0)
+            assert_true(fabs(upper - conformal.scores.items[rows[row].rank - 1]) < 1e-12);
+        if (rows[row].rank > 0)
+            assert_true(fabs(conformal_lower(&conformal) -
+                             conformal.scores.items[5 * rows[row].days - rows[row].rank]) < 1e-12);
+        conformal_clear(&conformal);
+    }
+}
+
+static void what_is_forgotten_takes_its_days_along(void **state)
+{
+    struct conformal conformal;
+    enum conformal_basis basis;
+
+    (void)state;
+    conformal_init(&conformal, 0.1);
+    for (int64_t i = 0; i < 3 * CONFORMAL_KEPT; i++)
+        conformal_add(&conformal, i / 5, i < 2 * CONFORMAL_KEPT ? 1000 : 1, false);
+    assert_int_equal(conformal.scores.count, CONFORMAL_KEPT);
+    assert_int_equal(conformal.order.count, CONFORMAL_KEPT);
+    assert_int_equal(conformal.days, CONFORMAL_KEPT / 5);
+    assert_true(conformal_upper(&conformal, &basis) < 2);
+    conformal_clear(&conformal);
 }
 
 static void students_law_is_met(void **state)
@@ -77,7 +135,7 @@ static void few_scores_get_a_margin_that_stays_sane(void **state)
     assert_true(fabs(first / (0.35 * 1.6377 * sqrt(2)) - 1) < 0.01);
     assert_true(fabs(conformal_lower(&conformal) + first) < 1e-12);
     for (size_t i = 0; i < COUNT_OF(calm); i++)
-        conformal_add(&conformal, calm[i], false);
+        conformal_add(&conformal, (int64_t)i, calm[i], false);
     conformal.alpha = 0.1;
     /* mean 0.07/8; squares 3 * 0.35^2 + 0.0028875 + ..., over 10; t(10) and sqrt(9/8) */
     assert_true(fabs(conformal_upper(&conformal, &basis) - 0.28814) < 2e-3);
@@ -85,8 +143,8 @@ static void few_scores_get_a_margin_that_stays_sane(void **state)
     assert_int_equal(basis, CONFORMAL_NORMAL);
     conformal_clear(&conformal);
     conformal_init(&conformal, 0.1);
-    conformal_add(&conformal, -3, false);
-    conformal_add(&conformal, 3, true);
+    conformal_add(&conformal, 1, -3, false);
+    conformal_add(&conformal, 2, 3, true);
     assert_true(conformal_upper(&conformal, &basis) < 4);
     conformal_clear(&conformal);
 }
@@ -123,7 +181,7 @@ static int misses_of(const struct row *row)
         bool is_miss = shifted > conformal_upper(&conformal, &basis);
 
         misses += is_miss;
-        conformal_add(&conformal, shifted, is_miss);
+        conformal_add(&conformal, i, shifted, is_miss);
     }
     conformal_clear(&conformal);
     return misses;
@@ -148,6 +206,56 @@ static void the_share_of_misses_is_what_was_asked_for(void **state)
     }
 }
 
+/* Of `weeks` weeks of five windows a day, the share of the second week's that were over their
+   bound: a day is busy or quiet as a whole, and each window has a little of its own.  spread: a
+   deviation, of which `shared` is the day's. */
+static double share_missed(int weeks, double spread, double shared)
+{
+    enum { DAYS = 14, WINDOWS = 5 };
+    struct random random;
+    int misses = 0;
+    int count = 0;
+
+    random_seed(&random, 7);
+    for (int week = 0; week < weeks; week++) {
+        struct conformal conformal;
+
+        conformal_init(&conformal, 0.1);
+        for (int day = 0; day < DAYS; day++) {
+            double level = random_normal(&random);
+            double scores[WINDOWS];
+            bool are_missed[WINDOWS];
+
+            /* All are predicted before the first of them is known. */
+            for (int i = 0; i < WINDOWS; i++) {
+                enum conformal_basis basis;
+
+                scores[i] = spread *
+                            (sqrt(shared) * level + sqrt(1 - shared) * random_normal(&random));
+                are_missed[i] = scores[i] > conformal_upper(&conformal, &basis);
+                misses += day >= DAYS / 2 && are_missed[i];
+                count += day >= DAYS / 2;
+            }
+            for (int i = 0; i < WINDOWS; i++)
+                conformal_add(&conformal, day, scores[i], are_missed[i]);
+        }
+        conformal_clear(&conformal);
+    }
+    return (double)misses / count;
+}
+
+static void few_days_of_many_windows_are_few(void **state)
+{
+    (void)state;
+    for (int row = 0; row < 3; row++) {
+        double shared = 0.4 * row;
+        double missed = share_missed(2000, 0.35, shared);
+
+        if (missed < 0.05 || missed > 0.1)
+            fail_msg("%.3f of the second week missed, of a day's own %.1f", missed, shared);
+    }
+}
+
 static void a_share_has_wilsons_interval(void **state)
 {
     double low;
@@ -166,6 +274,9 @@ int main(void)
         cmocka_unit_test(the_rank_is_that_of_split_conformal),
         cmocka_unit_test(students_law_is_met),
         cmocka_unit_test(few_scores_get_a_margin_that_stays_sane),
+        cmocka_unit_test(alike_scores_count_for_less),
+        cmocka_unit_test(what_is_forgotten_takes_its_days_along),
+        cmocka_unit_test(few_days_of_many_windows_are_few),
         cmocka_unit_test(the_share_of_misses_is_what_was_asked_for),
         cmocka_unit_test(a_share_has_wilsons_interval),
     };

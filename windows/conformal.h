@@ -38,11 +38,11 @@ struct conformal_score {
 };
 
 struct conformal {
-    ARRAY(double) scores;                 /* the newest of them, sorted */
+    ARRAY(double) scores;                /* the newest of them, sorted */
     ARRAY(struct conformal_score) order; /* the same, oldest first */
-    size_t days;                          /* that they are of */
-    double target;        /* share of misses that is asked for, under a half */
-    double alpha;         /* in use */
+    size_t days;                         /* that they are of */
+    double target;                       /* share of misses that is asked for, under a half */
+    double alpha;                        /* in use */
 };
 
 void conformal_init(struct conformal *conformal, double target);

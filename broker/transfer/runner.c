@@ -370,8 +370,7 @@ static void tick(void *context)
 
 void runner_wake(struct runner *runner)
 {
-    timer_set_sooner(runner->timer,
-                     WAKE_MS * (1 + (int64_t)runner->live_count / WAKE_TRANSFERS));
+    timer_set_sooner(runner->timer, WAKE_MS * (1 + (int64_t)runner->live_count / WAKE_TRANSFERS));
 }
 
 void runner_withdraw(struct runner *runner, struct transfer *transfer, const char *why)

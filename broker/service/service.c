@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100, NEWS_MACHINES = 500 };
+enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100, NEWS_MACHINES = 250 };
 enum { EVENTS_VERIFIED = 10000, EVENTS_MOST = 10000 };
 
 static void tick(void *context)

@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -209,23 +210,24 @@ def by_kubectl(bench, leaving, at_once):
     kubectl = [os.environ.get("KUBECTL", "kubectl"), "--kubeconfig", bench.config]
     flags = ["--ignore-daemonsets", "--delete-emptydir-data", "--force", f"--timeout={LIMIT_S}s"]
     turns = collections.deque([leaving] if at_once == 1 else [[node] for node in leaving])
-    running, peaks, cpu, end = {}, [], 0.0, time.time() + LIMIT_S
+    running, peaks, cpu, end = set(), [], 0.0, time.time() + LIMIT_S
     subprocess.run([*kubectl, "cordon", *leaving], stdout=subprocess.DEVNULL, check=True)
     with open(bench.path(f"kubectl-{at_once}.log"), "wb") as log:
         while turns or running:
             while turns and len(running) < at_once and time.time() < end:
                 child = subprocess.Popen([*kubectl, "drain", *flags, *turns.popleft()],
                                          stdout=log, stderr=log)
-                running[child.pid] = child
-            if time.time() >= end:
+                running.add(child.pid)
+            if time.time() >= end:  # kubectl's own limit is for each node
                 turns.clear()
-                for child in running.values():
-                    child.terminate()
+                for pid in running:
+                    os.kill(pid, signal.SIGTERM)
+                end = float("inf")
             time.sleep(0.01)
-            for pid in list(running):  # kubectl's own limit is for each node: it does not end it
+            for pid in list(running):
                 ended, _, usage = os.wait4(pid, os.WNOHANG)
                 if ended:
-                    del running[pid]
+                    running.remove(pid)
                     peaks.append(usage.ru_maxrss / 1024)
                     cpu += usage.ru_utime + usage.ru_stime
     return sum(sorted(peaks)[-at_once:]), cpu

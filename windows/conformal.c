@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Alpha never goes under half of what is asked for, so that a rank, where one is used at all, is
- * that of a score.
+ * Alpha never goes under half of what is asked for; where its rank would be beyond the last score,
+ * that one stands in.
  */
 #include "windows/conformal.h"
 
@@ -25,6 +25,7 @@ void conformal_clear(struct conformal *conformal)
 {
     array_clear(&conformal->scores);
     array_clear(&conformal->order);
+    conformal->days = 0;
 }
 
 /* By halving: it is asked for a few times a day. */

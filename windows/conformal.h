@@ -5,10 +5,10 @@
  * the scores before it alone.  Split-conformal: the ceil((n + 1)(1 - alpha))-th smallest score
  * holds with probability 1 - alpha whatever the law of the scores, if they are exchangeable.
  * Those of one day are not, since a busy day is busy in all its windows.  n scores then count as
- * m = n / (1 + (w - 1) r), for w scores a day that are correlated by r (Kish's design effect,
- * "Survey Sampling", 1965), and the rank is ceil(n (m + 1) / m (1 - alpha)): with r = 1 that is
- * the one of whole days as groups (Lee, Barber and Willett, "Distribution-free inference with
- * hierarchical data", 2023).
+ * m = n / (1 + (w - 1) r), for w scores a day (their mean number) that are correlated by r (Kish's
+ * design effect, "Survey Sampling", 1965), and the rank is ceil(n (m + 1) / m (1 - alpha)): with
+ * r = 1, and as many scores each day, that is the one of whole days as groups (Lee, Barber and
+ * Willett, "Distribution-free inference with hierarchical data", 2023).
  * Days are not quite exchangeable either, so alpha adapts: each miss lowers it, each hit raises it
  * a little, and in the long run the share of misses is what was asked for.
  *

@@ -30,8 +30,10 @@ static void set_bounds(const struct forecast_share *item, struct shares_cell *ce
 
             *bound = item->forecast->cells[window].upper;
             bases[window][share] = item->forecast->cells[window].basis;
-            if (share > 0)
-                *bound = fmax(*bound, bound[-1]);
+            if (share > 0 && bound[-1] > *bound) {
+                *bound = bound[-1];
+                bases[window][share] = bases[window][share - 1];
+            }
         }
     }
     forecast_predict(item->forecast, &item->setup);

@@ -359,7 +359,7 @@ static void tick(void *context)
             runner->live_count += transfer->state == TRANSFER_LIVE;
         }
     }
-    goes_on = runner->live_count > 0;
+    goes_on = runner->live_count > 0 && !runner->is_broken;
     if (!runner->is_broken)
         trim(runner);
     if (!runner->is_broken && suspensions_tick(runner->suspensions))

@@ -92,6 +92,30 @@ static void each_step_has_its_way_back_or_none(void **state)
         play((enum transfer_step)step);
 }
 
+/* A move that has come to this step. */
+static struct transfer *begin_move(struct rehearsal *rehearsal, enum transfer_step step)
+{
+    struct transfer *transfer;
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    transfer = run_to(rehearsal, step);
+    assert_non_null(transfer);
+    return transfer;
+}
+
+/* What a rival does to the transfer's node. */
+static struct kube_node *taint_node(struct rehearsal *rehearsal, const struct transfer *transfer,
+                                    const char *key, const char *effect)
+{
+    struct kube_node *node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes,
+                                     transfer->node);
+
+    json_array_append_new(node->taints, json_make("{s:s, s:s}", "key", key, "effect", effect));
+    sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+    return node;
+}
+
 static void a_node_that_a_rival_claims_is_left_to_it(void **state)
 {
     static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD };
@@ -101,17 +125,9 @@ static void a_node_that_a_rival_claims_is_left_to_it(void **state)
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
-        struct transfer *transfer;
-        struct kube_node *node;
+        struct transfer *transfer = begin_move(rehearsal, steps[i]);
+        struct kube_node *node = taint_node(rehearsal, transfer, rival, "NoSchedule");
 
-        rehearsal_run(rehearsal, 2 * MINUTE_MS);
-        apply(rehearsal, 7, 6);
-        transfer = run_to(rehearsal, steps[i]);
-        assert_non_null(transfer);
-        node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, transfer->node);
-        json_array_append_new(node->taints,
-                              json_make("{s:s, s:s}", "key", rival, "effect", "NoSchedule"));
-        sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
         rehearsal_run(rehearsal, MINUTE_MS);
         assert_int_equal(transfer->state, TRANSFER_UNDONE);
         assert_false(node->is_unschedulable);
@@ -133,17 +149,9 @@ static void a_rivals_hint_takes_no_move_back(void **state)
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
-        struct transfer *transfer;
-        struct kube_node *node;
+        struct transfer *transfer = begin_move(rehearsal, steps[i]);
 
-        rehearsal_run(rehearsal, 2 * MINUTE_MS);
-        apply(rehearsal, 7, 6);
-        transfer = run_to(rehearsal, steps[i]);
-        assert_non_null(transfer);
-        node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, transfer->node);
-        json_array_append_new(node->taints, json_make("{s:s, s:s}", "key", NODE_TAINT_CANDIDATE,
-                                                      "effect", "PreferNoSchedule"));
-        sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+        (void)taint_node(rehearsal, transfer, NODE_TAINT_CANDIDATE, "PreferNoSchedule");
         rehearsal_run(rehearsal, 2 * HOUR_MS);
         assert_int_equal(transfer->state, TRANSFER_DONE);
         expect_rest(rehearsal, 7);

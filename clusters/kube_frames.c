@@ -1,50 +1,21 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The frame splitter.  Lines already read are dropped in one go, when more bytes come.
+ * What each object of a watch's body says about the object in it.
  */
 #include "clusters/kube_frames.h"
 
 #include "base/json.h"
-#include "base/text.h"
 #include "clusters/kube_error.h"
-
-#include <string.h>
-
-enum { LINE_LIMIT = 4 * 1024 * 1024, BUFFER_LIMIT = 4 * LINE_LIMIT };
+#include "clusters/kube_objects.h"
 
 struct kube_frames {
-    struct text *bytes;
-    size_t read; /* of bytes: taken by kube_frames_next() */
+    kube_event_fn on_event;
+    void *context;
+    struct kube_objects *objects;
+    int count;        /* of events in the bytes that are being read */
+    struct error err; /* of an event */
 };
-
-struct kube_frames *kube_frames_new(void)
-{
-    struct kube_frames *frames = mem_new(sizeof *frames);
-    frames->bytes = text_new(BUFFER_LIMIT);
-    return frames;
-}
-
-void kube_frames_free(struct kube_frames *frames)
-{
-    if (!frames)
-        return;
-    text_free(frames->bytes);
-    mem_free(frames);
-}
-
-void kube_frames_reset(struct kube_frames *frames)
-{
-    text_reset(frames->bytes);
-    frames->read = 0;
-}
-
-void kube_frames_add(struct kube_frames *frames, const char *bytes, size_t size)
-{
-    text_drop(frames->bytes, frames->read);
-    frames->read = 0;
-    text_add_bytes(frames->bytes, bytes, size);
-}
 
 /* The ERROR event carries a Status, as the answer to a request would. */
 static int server_error(const json_t *status, struct error *err)
@@ -59,7 +30,7 @@ static int server_error(const json_t *status, struct error *err)
     return -1;
 }
 
-static int read_event(json_t *frame, struct kube_event *ret_event, struct error *err)
+static int read_event(struct kube_frames *frames, const json_t *frame, struct error *err)
 {
     static const struct {
         const char *name;
@@ -78,36 +49,52 @@ static int read_event(json_t *frame, struct kube_event *ret_event, struct error 
     if (text_equal(type, "ERROR"))
         return server_error(object, err);
 
-    for (size_t i = 0; i < COUNT_OF(types); i++) {
-        if (text_equal(types[i].name, type)) {
-            ret_event->type = types[i].type;
-            ret_event->object = object;
-            ret_event->frame = json_incref(frame);
-            return 1;
-        }
-    }
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        if (text_equal(types[i].name, type))
+            return frames->on_event(frames->context, types[i].type, object, err);
     return error_set(err, ERROR_CORRUPT, "an event of the unknown type \"%.40s\"", type);
 }
 
-int kube_frames_next(struct kube_frames *frames, struct kube_event *ret_event, struct error *err)
+static void on_frame(void *context, const json_t *frame)
 {
-    if (frames->bytes->is_cut)
-        return error_set(err, ERROR_CORRUPT, "the stream sent more than %d bytes at once",
-                         BUFFER_LIMIT);
-    for (;;) {
-        const char *line = frames->bytes->chars + frames->read;
-        size_t left = frames->bytes->length - frames->read;
-        const char *end = memchr(line, '\n', left);
-        size_t length = end ? (size_t)(end - line) : left;
-        if (length > LINE_LIMIT)
-            return error_set(err, ERROR_CORRUPT, "a line is longer than %d bytes", LINE_LIMIT);
-        if (!end)
-            return 0;
+    struct kube_frames *frames = context;
 
-        frames->read += length + 1;
-        if (length == 0 || (length == 1 && line[0] == '\r'))
-            continue;
-        owned(json) json_t *frame = json_parse_foreign(line, length, "event", err);
-        return frame ? read_event(frame, ret_event, err) : -1;
+    if (frames->err.kind == ERROR_NONE && read_event(frames, frame, &frames->err) == 0)
+        frames->count++;
+}
+
+struct kube_frames *kube_frames_new(kube_event_fn on_event, void *context)
+{
+    struct kube_frames *frames = mem_new(sizeof *frames);
+
+    frames->on_event = on_event;
+    frames->context = context;
+    kube_frames_reset(frames);
+    return frames;
+}
+
+void kube_frames_free(struct kube_frames *frames)
+{
+    if (!frames)
+        return;
+    kube_objects_free(frames->objects);
+    mem_free(frames);
+}
+
+void kube_frames_reset(struct kube_frames *frames)
+{
+    kube_objects_free(frames->objects);
+    frames->objects = kube_objects_of_watch(on_frame, frames);
+    frames->err = (struct error){ 0 };
+}
+
+int kube_frames_add(struct kube_frames *frames, const char *bytes, size_t size, struct error *err)
+{
+    frames->count = 0;
+    kube_objects_add(frames->objects, bytes, size);
+    if (frames->err.kind != ERROR_NONE) {
+        *err = frames->err;
+        return -1;
     }
+    return kube_objects_check(frames->objects, err) < 0 ? -1 : frames->count;
 }

@@ -1,13 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The body of a watch, cut into events: one JSON object a line.  Bytes come in any pieces; a line
- * may be 4 MiB long.
+ * The body of a watch as events.  Bytes come in any pieces; an event may be 4 MiB long.
  */
 #pragma once
 
 #include "base/error.h"
-#include "base/memory.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -20,26 +18,20 @@ enum kube_event_type {
     KUBE_EVENT_BOOKMARK,
 };
 
-struct kube_event {
-    enum kube_event_type type;
-    json_t *frame;  /* owned */
-    json_t *object; /* inside frame */
-};
+/* object is borrowed, for the call only.  0, or -1 when the event cannot be used: the stream is
+   broken off then. */
+typedef int (*kube_event_fn)(void *context, enum kube_event_type type, const json_t *object,
+                             struct error *err);
 
-struct kube_frames *kube_frames_new(void) __attribute__((returns_nonnull, warn_unused_result));
+struct kube_frames *kube_frames_new(kube_event_fn on_event, void *context)
+    __attribute__((returns_nonnull, warn_unused_result));
 void kube_frames_free(struct kube_frames *frames);
 
 /* Forgets what has not been read: a new stream begins. */
 void kube_frames_reset(struct kube_frames *frames);
 
-void kube_frames_add(struct kube_frames *frames, const char *bytes, size_t size);
-
-/* 1 and the next event; 0 when no whole line is left; -1 when the line is too long or no event, or
-   when it is the server's ERROR (kind as that Status would be as an answer). */
-int kube_frames_next(struct kube_frames *frames, struct kube_event *ret_event, struct error *err)
+/* How many events ended with these bytes.  -1 when one is too long or none of ours, when on_event()
+   refused it, or when it is the server's ERROR (kind as that Status would be as an answer); nothing
+   is handed on after that, until the reset. */
+int kube_frames_add(struct kube_frames *frames, const char *bytes, size_t size, struct error *err)
     __attribute__((warn_unused_result));
-
-static inline void owned_kube_event(struct kube_event *event)
-{
-    json_decref(event->frame);
-}

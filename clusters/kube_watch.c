@@ -16,7 +16,7 @@
 #include "base/url.h"
 #include "clusters/kube_error.h"
 #include "clusters/kube_frames.h"
-#include "clusters/kube_page.h"
+#include "clusters/kube_objects.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ struct kube_watch {
 
     struct map *listed; /* the list being read; NULL while watching */
     struct index *listed_index;
-    struct kube_page *page; /* of the list, under way */
+    struct kube_objects *page; /* of the list, under way */
     struct map *listed_unreadable;
     char *continue_token; /* of its next page; NULL: the first */
     int64_t list_began_ms;
@@ -75,7 +75,7 @@ static void set_text(char **text, const char *chars)
 
 static void drop_list(struct kube_watch *watch)
 {
-    kube_page_free(steal(&watch->page));
+    kube_objects_free(steal(&watch->page));
     index_free(steal(&watch->listed_index));
     map_free(watch->listed);
     map_free(watch->listed_unreadable);
@@ -237,7 +237,7 @@ static int read_head(struct kube_watch *watch, const char **ret_version, const c
 {
     struct kube_answer answer = { .status = 200, .text = "" };
     json_t *items = NULL;
-    json_t *head = *ret_head = kube_page_end(watch->page, err);
+    json_t *head = *ret_head = kube_objects_end(watch->page, err);
     *ret_continue = "";
     answer.body = head;
     if (!head || kube_error_of_answer(&answer, err) < 0 ||
@@ -263,7 +263,7 @@ static void on_item(void *context, const json_t *item)
 static void on_page_piece(void *context, const char *bytes, size_t size)
 {
     struct kube_watch *watch = context;
-    kube_page_add(watch->page, bytes, size);
+    kube_objects_add(watch->page, bytes, size);
 }
 
 static void on_page_end(void *context, const json_t *body, const struct error *err)
@@ -300,8 +300,8 @@ static void ask_page(struct kube_watch *watch)
         watch->listed_unreadable = map_new(mem_free);
         watch->list_began_ms = loop_now(loop_of(watch));
     }
-    kube_page_free(watch->page);
-    watch->page = kube_page_new(on_item, watch);
+    kube_objects_free(watch->page);
+    watch->page = kube_objects_of_list(on_item, watch);
     owned(chars) char *rest = watch->continue_token
                                   ? url_format("&continue=%s", watch->continue_token)
                                   : NULL;
@@ -337,20 +337,22 @@ static void on_silence(void *context)
     break_off(watch, false, &err);
 }
 
-static int apply_event(struct kube_watch *watch, const struct kube_event *event, struct error *err)
+static int apply_event(void *context, enum kube_event_type type, const json_t *object,
+                       struct error *err)
 {
+    struct kube_watch *watch = context;
+    struct map *objects = *watch->store.objects;
     const char *version = NULL;
-    if (json_need_text(event->object, "metadata/resourceVersion", &version, err) < 0)
+    if (json_need_text(object, "metadata/resourceVersion", &version, err) < 0)
         return -1;
 
-    struct map *objects = *watch->store.objects;
-    if (event->type == KUBE_EVENT_DELETED) {
-        const char *key = key_of(watch, event->object);
+    if (type == KUBE_EVENT_DELETED) {
+        const char *key = key_of(watch, object);
         owned(chars) char *mark = unreadable_key(watch, key);
         put(watch, objects, *watch->store.index, key, NULL);
         map_remove(watch->store.unreadable, mark);
-    } else if (event->type == KUBE_EVENT_SET) {
-        store_object(watch, objects, *watch->store.index, watch->store.unreadable, event->object);
+    } else if (type == KUBE_EVENT_SET) {
+        store_object(watch, objects, *watch->store.index, watch->store.unreadable, object);
     }
     set_text(&watch->resource_version, version);
     *watch->store.seen_ms = loop_now(loop_of(watch));
@@ -364,22 +366,13 @@ static void on_piece(void *context, const char *bytes, size_t size)
     struct kube_watch *watch = context;
     struct error err = { 0 };
     timer_set(watch->silence, SILENCE_MS);
-    kube_frames_add(watch->frames, bytes, size);
-
-    int count = 0;
-    for (;; count++) {
-        owned(kube_event) struct kube_event event = { 0 };
-        int found = kube_frames_next(watch->frames, &event, &err);
-        if (found == 0)
-            break;
-        if (found < 0 || apply_event(watch, &event, &err) < 0) {
-            error_context(&err, "watch of %s", watch->kind->name);
-            break_off(watch, true, &err);
-            return;
-        }
-    }
-    if (count > 0)
+    int count = kube_frames_add(watch->frames, bytes, size, &err);
+    if (count < 0) {
+        error_context(&err, "watch of %s", watch->kind->name);
+        break_off(watch, true, &err);
+    } else if (count > 0) {
         watch->changed(watch->context);
+    }
 }
 
 static void on_watch_end(void *context, const json_t *body, const struct error *err)
@@ -443,7 +436,7 @@ struct kube_watch *kube_watch_new(struct kube_session *session, const struct kub
     watch->store = *store;
     watch->changed = changed;
     watch->context = context;
-    watch->frames = kube_frames_new();
+    watch->frames = kube_frames_new(apply_event, watch);
     watch->next = timer_new(loop_of(watch), on_next, watch);
     watch->silence = timer_new(loop_of(watch), on_silence, watch);
     return watch;

@@ -28,7 +28,7 @@ static const char stream[] =
     "\n"
     "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"3\"}}}\n"
     "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"resourceVersion\":\"4\"}}}\n"
-    "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\"}}}";
+    "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\"}}";
 
 /* Decodes what it can of an object, both ways, as the watch would. */
 static void try_to_decode(const json_t *object)
@@ -41,37 +41,32 @@ static void try_to_decode(const json_t *object)
     assert_true(pod_err.kind == ERROR_NONE || pod_err.kind == ERROR_CORRUPT);
 }
 
-/* Reads all events that there are: "0@1 0@2 "; ends with "!" at an error. */
-static void drain(struct kube_frames *frames, struct text *seen)
+/* Notes the event: "0@1 ". */
+static int note_event(void *context, enum kube_event_type type, const json_t *object,
+                      struct error *err)
 {
-    for (;;) {
-        struct error err = { 0 };
-        owned(kube_event) struct kube_event event = { 0 };
-        int found = kube_frames_next(frames, &event, &err);
-        if (found == 0)
-            return;
-        if (found < 0) {
-            assert_int_not_equal(err.kind, ERROR_NONE);
-            text_add(seen, "!");
-            return;
-        }
-        text_add(seen, "%d@%s ", (int)event.type,
-                 json_text_or(event.object, "metadata/resourceVersion", "?"));
-        try_to_decode(event.object);
-    }
+    struct text *seen = context;
+    (void)err;
+    assert_null(strchr(seen->chars, '!'));
+    text_add(seen, "%d@%s ", (int)type, json_text_or(object, "metadata/resourceVersion", "?"));
+    try_to_decode(object);
+    return 0;
 }
 
-/* The stream in pieces of chance; as drain(), up to the first error. */
+/* The stream in pieces of chance, up to the first error, which is noted as "!". */
 static void feed(struct random *random, const char *bytes, size_t size, struct text *seen)
 {
-    struct kube_frames *frames = kube_frames_new();
+    struct kube_frames *frames = kube_frames_new(note_event, seen);
     for (size_t at = 0; at < size && !strchr(seen->chars, '!');) {
+        struct error err = { 0 };
         size_t length = 1 + random_below(random, random_below(random, 8) == 0 ? size : 40);
         if (length > size - at)
             length = size - at;
-        kube_frames_add(frames, bytes + at, length);
+        if (kube_frames_add(frames, bytes + at, length, &err) < 0) {
+            assert_int_not_equal(err.kind, ERROR_NONE);
+            text_add(seen, "!");
+        }
         at += length;
-        drain(frames, seen);
     }
     kube_frames_free(frames);
 }
@@ -105,6 +100,60 @@ static void damaged_bytes_give_errors_at_worst(void **state)
         errors += strchr(seen->chars, '!') ? 1 : 0;
     }
     assert_true(errors > 1000);
+}
+
+/* Prints the object, or refuses it when it asks for that. */
+static int print_object(void *context, enum kube_event_type type, const json_t *object,
+                        struct error *err)
+{
+    owned(chars) char *chars = json_print(object);
+    if (json_at(object, "refuse"))
+        return error_set(err, ERROR_CORRUPT, "refused");
+    text_add(context, "%d%s ", (int)type, chars);
+    return 0;
+}
+
+static void a_stream_says_what_was_wrong_with_it(void **state)
+{
+    static const struct {
+        const char *bytes, *seen, *error;
+        int count;
+    } cases[] = {
+        { "{\"type\":\"ADDED\",\"object\":{\"managedFields\":[{\"a\":1}],\"b\":[2]}}\n",
+          "0{\"managedFields\":[],\"b\":[2]} ", "", 1 },
+        { "{\"type\":\"DELETED\",\"object\":{}}\n{\"type\":\"BOOKMARK\",\"object\":{}}", "1{} 2{} ",
+          "", 2 },
+        { "{\"type\":\"ADDED\",\"object\":{\"a\"", "", "", 0 },
+        { "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\","
+          "\"code\":410,\"reason\":\"Expired\",\"message\":\"too old\"}}\n",
+          "", "too old", -1 },
+        { "{\"type\":\"ERROR\",\"object\":{}}\n", "", "an ERROR event without a Status", -1 },
+        { "{\"type\":\"MOVED\",\"object\":{}}\n", "", "unknown type \"MOVED\"", -1 },
+        { "{\"type\":\"ADDED\"}\n", "", "object: missing", -1 },
+        { "{\"type\":\"ADDED\",\"object\":{\"refuse\":1}}\n{\"type\":\"ADDED\",\"object\":{}}", "",
+          "refused", -1 },
+        { "[{}]", "", "event: there is a '['", -1 },
+        { "{},{}", "", "type: missing", -1 },
+        { "]", "", "event: there is a ']'", -1 },
+        { "<html>", "", "event: there is a '<'", -1 },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(text) struct text *seen = text_new(4096);
+        struct kube_frames *frames = kube_frames_new(print_object, seen);
+        const char *bytes = cases[i].bytes;
+
+        assert_int_equal(kube_frames_add(frames, bytes, strlen(bytes), &err), cases[i].count);
+        assert_string_equal(seen->chars, cases[i].seen);
+        if (!strstr(err.text, cases[i].error))
+            fail_msg("%s: %s", bytes, err.text);
+        if (cases[i].count < 0) /* it stays broken, until the reset */
+            assert_int_equal(kube_frames_add(frames, "{", 1, &err), -1);
+        kube_frames_reset(frames);
+        assert_int_equal(kube_frames_add(frames, cases[1].bytes, strlen(cases[1].bytes), &err), 2);
+        kube_frames_free(frames);
+    }
 }
 
 /* Another value in place of one of the object's, at any depth. */
@@ -172,6 +221,7 @@ static void damaged_objects_give_errors_at_worst(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_says_what_was_wrong_with_it),
         cmocka_unit_test(any_cutting_gives_the_same_events),
         cmocka_unit_test(damaged_bytes_give_errors_at_worst),
         cmocka_unit_test(damaged_objects_give_errors_at_worst),

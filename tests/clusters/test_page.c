@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "clusters/index.h"
-#include "clusters/kube_page.h"
+#include "clusters/kube_objects.h"
 #include "clusters/shared_text.h"
 #include "tests/support/unit.h"
 
@@ -24,15 +24,15 @@ static char *read_in_pieces(const char *page_chars, size_t piece)
 {
     struct error err = { 0 };
     struct text *said = text_new(4096);
-    struct kube_page *page = kube_page_new(note_item, said);
+    struct kube_objects *page = kube_objects_of_list(note_item, said);
     size_t length = strlen(page_chars);
 
     for (size_t at = 0; at < length; at += piece)
-        kube_page_add(page, page_chars + at, length - at < piece ? length - at : piece);
-    owned(json) json_t *head = kube_page_end(page, &err);
+        kube_objects_add(page, page_chars + at, length - at < piece ? length - at : piece);
+    owned(json) json_t *head = kube_objects_end(page, &err);
     owned(chars) char *chars = head ? json_print(head) : NULL;
     text_add(said, "%s", chars ?: err.text);
-    kube_page_free(page);
+    kube_objects_free(page);
     return text_take(said);
 }
 
@@ -58,11 +58,11 @@ static void a_page_is_read_wherever_it_is_cut(void **state)
           "{\"tolerations\":[],\"ports\":{\"a\":[1]},\"containerStatuses\":[]};{\"items\":[]}" },
         { "{\"images\":[1],\"items\":[]}", "{\"images\":[1],\"items\":[]}" },
         { "{\"items\":null}", "{\"items\":null}" },
-        { "{\"items\":[{\"a\":1} {\"b\":2}]}", "{\"a\":1};items: there is a '{'" },
-        { "{\"items\":[{\"a\":1},]}", "{\"a\":1};items: there is a ']'" },
-        { "{\"items\":[,{\"a\":1}]}", "items: there is a ','" },
-        { "{\"items\":[7]}", "items: there is a '7'" },
-        { "{\"items\":[[]]}", "items: there is a '['" },
+        { "{\"items\":[{\"a\":1} {\"b\":2}]}", "{\"a\":1};item: there is a '{'" },
+        { "{\"items\":[{\"a\":1},]}", "{\"a\":1};item: there is a ']'" },
+        { "{\"items\":[,{\"a\":1}]}", "item: there is a ','" },
+        { "{\"items\":[7]}", "item: there is a '7'" },
+        { "{\"items\":[[]]}", "item: there is a '['" },
         { "{\"items\":[{\"a\":}]}", "item:" },
         { "{\"items\":[{\"a\":1}", "{\"a\":1};answer:" },
         { "{\"items\":[{\"a\":1}]", "{\"a\":1};answer:" },
@@ -84,17 +84,17 @@ static void an_endless_item_is_an_error(void **state)
 {
     struct error err = { 0 };
     owned(text) struct text *said = text_new(64);
-    struct kube_page *page = kube_page_new(note_item, said);
+    struct kube_objects *page = kube_objects_of_list(note_item, said);
     char block[4096];
     (void)state;
     memset(block, 'x', sizeof block);
-    kube_page_add(page, "{\"items\":[{\"a\":\"", 16);
+    kube_objects_add(page, "{\"items\":[{\"a\":\"", 16);
     for (int i = 0; i < 1100; i++)
-        kube_page_add(page, block, sizeof block);
-    kube_page_add(page, "\"}]}", 4);
-    assert_null(kube_page_end(page, &err));
+        kube_objects_add(page, block, sizeof block);
+    kube_objects_add(page, "\"}]}", 4);
+    assert_null(kube_objects_end(page, &err));
     assert_non_null(strstr(err.text, "longer than"));
-    kube_page_free(page);
+    kube_objects_free(page);
 }
 
 static void equal_texts_are_held_once_and_forgotten(void **state)

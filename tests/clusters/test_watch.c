@@ -284,14 +284,15 @@ static void a_frame_that_makes_no_sense_lists_anew(void **state)
     }
 }
 
-static void a_line_without_end_is_not_collected_for_ever(void **state)
+static void an_event_without_end_is_not_collected_for_ever(void **state)
 {
-    owned(chars) char *line = mem_new(5 * 1024 * 1024 + 1);
-    memset(line, 'x', 5 * 1024 * 1024);
+    owned(chars) char *event = mem_new(5 * 1024 * 1024 + 1);
+    memset(event, 'x', 5 * 1024 * 1024);
+    memcpy(event, "{\"", 2);
     const struct script_step steps[] = {
         NO_PODS,
         ASK(LIST("nodes"), 200, .answer = PAGE("7", "", "")),
-        ASK(WATCH("nodes", "7"), 200, .hangs = true, .answer = line),
+        ASK(WATCH("nodes", "7"), 200, .hangs = true, .answer = event),
         ASK(LIST("nodes"), 200, .hangs = true),
     };
     struct bench bench;
@@ -476,7 +477,7 @@ int main(void)
         cmocka_unit_test(a_list_that_fails_half_way_keeps_everything),
         cmocka_unit_test(a_cut_stream_goes_on_from_the_last_whole_event),
         cmocka_unit_test(a_frame_that_makes_no_sense_lists_anew),
-        cmocka_unit_test(a_line_without_end_is_not_collected_for_ever),
+        cmocka_unit_test(an_event_without_end_is_not_collected_for_ever),
         cmocka_unit_test(silence_ends_a_watch),
         cmocka_unit_test(a_broken_watch_is_not_waited_for),
         cmocka_unit_test(failures_back_off_to_half_a_minute_and_obey_the_server),

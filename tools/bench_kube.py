@@ -119,6 +119,7 @@ class Referee:
         self.healthy = {}  # app -> pods
         self.since = {}  # app -> when it came to stand where its budget lets nothing go
         self.floor_s = 0.0
+        self.at = 0.0  # when the event that is judged was heard
         self.seen = {"least": None, "broken": 0, "last_gone": 0.0, "first_gone": 0.0, "events": 0}
 
     def note(self, kind, pod):
@@ -128,8 +129,8 @@ class Referee:
             self.healthy[app] -= 1
         if kind == "DELETED":
             if node in self.leaving:
-                self.seen["last_gone"] = time.time()
-                self.seen["first_gone"] = self.seen["first_gone"] or time.time()
+                self.seen["last_gone"] = self.at
+                self.seen["first_gone"] = self.seen["first_gone"] or self.at
         else:
             app, healthy = pod["metadata"]["labels"].get("app"), is_healthy(pod)
             self.pods[uid] = app, pod["spec"].get("nodeName", ""), healthy
@@ -141,43 +142,63 @@ class Referee:
         least = self.healthy.get(app, 0)
         self.seen["broken"] += least < self.wanted
         if least <= self.wanted:
-            self.since.setdefault(app, time.time())
+            self.since.setdefault(app, self.at)
         elif app in self.since:
-            self.floor_s += time.time() - self.since.pop(app)
+            self.floor_s += self.at - self.since.pop(app)
         if self.seen["least"] is None or least < self.seen["least"]:
             self.seen["least"] = least
 
-    def end(self, *_):
+    def hear(self, at, line):
+        event = json.loads(line)
+        if event["type"] == "ERROR":
+            raise RuntimeError(line)
+        self.at = at
+        self.judge(self.note(event["type"], event["object"]))
+
+    def end(self):
         self.seen["floor_s"] = self.floor_s
         self.seen["left"] = sum(node in self.leaving for _, node, _ in self.pods.values())
         print(json.dumps(self.seen), flush=True)
-        sys.exit(0)
+
+
+class Ended(Exception):
+    pass
+
+
+def end(*_):
+    raise Ended
 
 
 def referee(kubeconfig, leaving, wanted):
     with open(leaving, encoding="utf-8") as file:
         names = set(file.read().split())
     server, judge = Server(kubeconfig), Referee(names, int(wanted))
-    signal.signal(signal.SIGTERM, judge.end)
     pods = "/api/v1/pods"
     listed = server.get(pods)
     version = listed["metadata"]["resourceVersion"]
     for pod in listed["items"]:
         judge.note("ADDED", pod)
+    judge.at = time.time()
     for app in list(judge.healthy):
         judge.judge(app)
+    heard = []  # read now, judged afterwards: the processors are the contestant's
+    signal.signal(signal.SIGTERM, end)
     print("watching", flush=True)
-    while True:
-        # Every change in the order of the server's versions: nothing between two of them is missed.
-        with server.open("GET", f"{pods}?watch=1&resourceVersion={version}", timeout=3600) as answer:
-            for line in answer:
-                event = json.loads(line)
-                if event["type"] == "ERROR":
-                    raise RuntimeError(line)
-                version = event["object"]["metadata"]["resourceVersion"]
-                judge.judge(judge.note(event["type"], event["object"]))
-        server.connection.close()
-        server.connection = None
+    try:
+        while True:
+            # Every change in the order of the server's versions: nothing between two is missed.
+            with server.open("GET", f"{pods}?watch=1&resourceVersion={version}", timeout=3600) as answer:
+                for line in answer:
+                    heard.append((time.time(), line))
+            if heard:
+                version = json.loads(heard[-1][1])["object"]["metadata"]["resourceVersion"]
+            server.connection.close()
+            server.connection = None
+    except Ended:
+        pass
+    for at, line in heard:
+        judge.hear(at, line)
+    judge.end()
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ static struct transfer *drain_with_volumes(struct rehearsal *rehearsal, bool is_
     }
     assert_true(claims > 0);
     if (!is_daemons)
-        map_set(cluster->attachments, "pv-1", mem_copy_chars(transfer->node));
-    map_set(cluster->attachments, "pv-daemon", mem_copy_chars(transfer->node));
-    map_set(cluster->attachments, "pv-elsewhere", mem_copy_chars("another-node"));
+        sim_volume_attach(cluster, "pv-1", transfer->node);
+    sim_volume_attach(cluster, "pv-daemon", transfer->node);
+    sim_volume_attach(cluster, "pv-elsewhere", "another-node");
     return run_to(rehearsal, STEP_DRAIN);
 }
 

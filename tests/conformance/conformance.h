@@ -139,8 +139,12 @@ void grace_only_shortens(struct stage *stage);
 void a_deaf_pod_needs_grace_zero(struct stage *stage);
 void a_foreign_finalizer_stays(struct stage *stage);
 void pages_hold_every_pod(struct stage *stage);
-void attachments_are_listed(struct stage *stage);
 void an_out_of_service_node_is_let_go(struct stage *stage);
+
+/* volumes.c */
+void attachments_are_listed(struct stage *stage);
+void a_silent_attacher_keeps_its_volume(struct stage *stage);
+void a_daemons_volume_stays_with_it(struct stage *stage);
 
 /* lifecycle.c */
 void a_delete_passes_a_budget_and_is_marked(struct stage *stage);

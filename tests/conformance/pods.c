@@ -275,45 +275,6 @@ void pages_hold_every_pod(struct stage *stage)
     heard_clear(&rest);
 }
 
-/* How many attachments the product's own list has of the node. */
-static int attached_to(struct stage *stage, const char *node)
-{
-    struct heard heard = { 0 };
-    int count = 0;
-    size_t i;
-    json_t *item;
-
-    cluster_read_attachments(stage->cluster, NULL, hear, &heard);
-    await_heard(stage, &heard);
-    if (heard.err.kind)
-        fail_msg("%s", heard.err.text);
-    json_array_foreach(json_at(heard.body, "items"), i, item)
-    {
-        count += text_equal(json_text_or(item, "spec/nodeName", ""), node);
-    }
-    heard_clear(&heard);
-    return count;
-}
-
-void attachments_are_listed(struct stage *stage)
-{
-    static const char path[] = "/apis/storage.k8s.io/v1/volumeattachments";
-    const char *node = stage_add_node(stage);
-
-    assert_int_equal(attached_to(stage, node), 0);
-    stage_ask(stage, HTTP_POST, "application/json",
-              json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:s, s:{s:s}}}", "apiVersion",
-                        "storage.k8s.io/v1", "kind", "VolumeAttachment", "metadata", "name",
-                        stage->namespace, "spec", "attacher", "csi.example.com", "nodeName", node,
-                        "source", "persistentVolumeName", "data"),
-              "%s", path);
-    stage_expect(stage, 201);
-    assert_int_equal(attached_to(stage, node), 1);
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "%s/%s", path, stage->namespace);
-    stage_expect(stage, 200);
-    assert_int_equal(attached_to(stage, node), 0);
-}
-
 static bool is_down(struct stage *stage, const void *context)
 {
     const struct node *node = stage_node(stage, context);

@@ -104,10 +104,12 @@ const struct conformance_case conformance_cases[] = {
     /* volumes */
     { "T29", "a VolumeAttachment is waited for", attachments_are_listed, ON_BOTH,
       "tests/cli/test_volumes.c volumes_are_waited_for_until_they_are_detached", NULL, NULL },
-    { "T30", "one that stays is flagged and passed", NULL, 0,
-      "tests/cli/test_volumes.c a_volume_that_stays_attached_stops_nothing", NULL, NULL },
-    { "T31", "one of a DaemonSet's pod is ignored", NULL, 0,
-      "tests/cli/test_volumes.c volumes_that_stay_or_are_not_there_cost_nothing", NULL, NULL },
+    { "T30", "one that stays is flagged and passed", a_silent_attacher_keeps_its_volume, ON_BOTH,
+      "tests/cli/test_volumes.c a_volume_that_stays_attached_stops_nothing", NULL,
+      "On a real server: one that was deleted counts until its attacher lets it go" },
+    { "T31", "one of a DaemonSet's pod is ignored", a_daemons_volume_stays_with_it, ON_BOTH,
+      "tests/cli/test_volumes.c volumes_that_stay_or_are_not_there_cost_nothing", NULL,
+      "On a real server: both claims are seen, and only one pod has to leave" },
     /* node and machine */
     { "T32", "machine deleted, seen gone, then the Node", NULL, 0,
       "tests/simulator/test_referee.c test_each_broken_promise_is_reported",
@@ -161,8 +163,14 @@ const struct conformance_case conformance_cases[] = {
     { "T50", "a list in pages holds every pod", pages_hold_every_pod, ON_BOTH,
       "tests/clusters/test_watch.c an_expired_watch_lists_anew_and_drops_what_vanished", NULL,
       NULL },
-    { "T51", "an API server out of reach for long: nothing is lost", NULL, 0,
-      "tests/cli/test_hazards.c a_long_outage_discards_no_machine", NULL, NULL },
+    { "T51",
+      "one API server of two is out of reach for long: what moves there stands still, what moves "
+      "elsewhere goes on",
+      NULL, 0, "tests/cli/test_outage.c an_unreachable_cluster_stands_still_and_no_other",
+      "tests/real/two_clusters.c a_node_moves_once_when_nobody_answered_for_long",
+      "That the broker itself was away for long: `a_long_outage_discards_no_machine` of "
+      "tests/cli/test_hazards.c. On the real one the server's process stands still for "
+      "minutes in the middle of a drain" },
     /* gangs and more than one cluster */
     { "T52", "the nodes that touch the fewest gangs are chosen", NULL, 0,
       "tests/broker/test_victims.c the_least_work_is_lost", NULL, NULL },

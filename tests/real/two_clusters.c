@@ -6,6 +6,9 @@
  * point and is started again on its journal: point FIRST, then every EACH-th, until a move has no
  * such point.  Point 2 n - 2 is before commit n of a move, point 2 n - 1 right after it.
  *
+ * two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME PID: moves one node; in the middle of its
+ * drain that process, the API server of RESEARCH, stands still for minutes.
+ *
  * The cloud is the simulator's; a machine that it boots is registered in the real API server, as a
  * kubelet would do it, and is left there when the machine is gone.  What a move leaves is looked at
  * without the service: nodes, machines, cordons, marks, Jobs, and all that should not be touched.
@@ -22,6 +25,7 @@
 #include "tools/simulator/simulator.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +33,7 @@
 enum { CLUSTERS = 2, PROD = 0, RESEARCH = 1 };
 enum { MOVES = 12, STATIC_NODES = 3, GPUS = 8, PODS_PER_NODE = 4 };
 enum { LOOK_MS = 100, SETTLE_MS = 120 * SECOND_MS, MOVE_MS = 150 * SECOND_MS };
+enum { OUTAGE_MS = 150 * SECOND_MS }; /* longer than a deadline, and than any request's patience */
 
 static const char config_format[] =
     "time_zone: UTC\n"
@@ -76,8 +81,9 @@ struct run {
     struct mortal_service *service;
     struct kube_config *access[CLUSTERS];
     struct asker askers[CLUSTERS];
-    struct map *posted; /* name of a node -> GPUs that the real one shows */
-    int moves;          /* ordered so far */
+    struct map *posted;   /* name of a node -> GPUs that the real one shows */
+    int moves;            /* ordered so far */
+    const char *stops_in; /* how long the Jobs' pods take */
 };
 
 /* What the real servers hold of a run: what a move must leave alone, but for its own node. */
@@ -269,6 +275,9 @@ static void post_job(struct run *run, const char *node)
     json_t *template = template_for("kubernetes.io/hostname", node);
 
     json_object_set_new(json_object_get(template, "spec"), "restartPolicy", json_string("Never"));
+    if (run->stops_in)
+        json_object_set_new(json_object_get(template, "metadata"), "annotations",
+                            json_make("{s:s}", "test.sluice.dev/stops-in", run->stops_in));
     ask_server(asker, HTTP_POST, NULL,
                json_make("{s:s, s:s, s:{s:s}, s:{s:i, s:i, s:o}}", "apiVersion", "batch/v1", "kind",
                          "Job", "metadata", "name", node, "spec", "parallelism", PODS_PER_NODE,
@@ -577,14 +586,13 @@ static void clean_up(struct run *run)
 }
 
 static struct run the_run;
-static long long first_point, each_point;
+static long long first_point, each_point, server_pid;
 
-static void a_node_moves_once_whenever_the_service_dies(void **state)
+/* The nodes are there, and what was posted runs. */
+static void begin(struct run *run)
 {
-    struct run *run = &the_run;
     int64_t end_ms;
 
-    (void)state;
     open_run(run);
     for (int i = 0; i < MOVES + STATIC_NODES; i++)
         register_nodes(run);
@@ -593,6 +601,14 @@ static void a_node_moves_once_whenever_the_service_dies(void **state)
     apply(run, 2);
     for (end_ms = loop_now(run->loop) + SETTLE_MS; !is_settled(run); go_on(run))
         assert_true(loop_now(run->loop) < end_ms);
+}
+
+static void a_node_moves_once_whenever_the_service_dies(void **state)
+{
+    struct run *run = &the_run;
+
+    (void)state;
+    begin(run);
     assert_false(play(run, 0, MORTAL_BEFORE));
     for (long long point = first_point; run->moves < MOVES; point += each_point)
         if (!play(run, point / 2 + 1, point % 2 == 0 ? MORTAL_BEFORE : MORTAL_AFTER))
@@ -601,22 +617,72 @@ static void a_node_moves_once_whenever_the_service_dies(void **state)
     close_run(run);
 }
 
+/* Nobody answers: nothing is taken for done, and no machine goes. */
+static void stand_still(struct run *run)
+{
+    char step[24] = "";
+
+    assert_int_equal(kill((pid_t)server_pid, SIGSTOP), 0);
+    for (int64_t end_ms = loop_now(run->loop) + OUTAGE_MS; loop_now(run->loop) < end_ms;) {
+        loop_run_until(run->loop, loop_now(run->loop) + SECOND_MS);
+        assert_int_equal(count_of(run, "done", step), 0);
+        /* The drain's deadline passes meanwhile. */
+        assert_true(text_equal(step, "drain") || text_equal(step, "force"));
+    }
+    assert_int_equal(run->simulator->machines_deleted, 0);
+    assert_int_equal(kill((pid_t)server_pid, SIGCONT), 0);
+}
+
+static void a_node_moves_once_when_nobody_answered_for_long(void **state)
+{
+    struct run *run = &the_run;
+    int64_t end_ms;
+    struct picture before;
+    char step[24] = "";
+
+    (void)state;
+    run->stops_in = "5s";
+    begin(run);
+    take_picture(run, &before);
+    run->moves++;
+    apply(run, 2 + run->moves);
+    for (end_ms = loop_now(run->loop) + MOVE_MS; !text_equal(step, "drain"); go_on(run)) {
+        assert_true(loop_now(run->loop) < end_ms);
+        assert_true(count_of(run, "live", step) >= 0);
+    }
+    stand_still(run);
+    end_ms = loop_now(run->loop);
+    assert_int_equal(follow_move(run, step), 0);
+    printf("%s: a server stood still for %d s in the middle of a drain, and the move ended %.1f s"
+           " after that\n",
+           run->name, OUTAGE_MS / SECOND_MS, (double)(loop_now(run->loop) - end_ms) / SECOND_MS);
+    check_move(run, &before);
+    picture_clear(&before);
+    clean_up(run);
+    close_run(run);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest deaths[] = {
         cmocka_unit_test(a_node_moves_once_whenever_the_service_dies),
     };
+    const struct CMUnitTest outage[] = {
+        cmocka_unit_test(a_node_moves_once_when_nobody_answered_for_long),
+    };
+    bool is_outage = argc == 5 && text_to_int(argv[4], 2, INT32_MAX, &server_pid);
 
     mem_setup();
     log_setup(getenv("SLUICE_LOG") ? LOG_DEBUG : LOG_SILENT, LOG_FORM_TEXT);
-    if (argc != 6 || !text_to_int(argv[4], 0, INT32_MAX, &first_point) ||
-        !text_to_int(argv[5], 1, INT32_MAX, &each_point)) {
-        fprintf(stderr,
-                "usage: two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME FIRST EACH\n");
+    if (!is_outage && (argc != 6 || !text_to_int(argv[4], 0, INT32_MAX, &first_point) ||
+                       !text_to_int(argv[5], 1, INT32_MAX, &each_point))) {
+        fprintf(stderr, "usage: two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME FIRST EACH\n"
+                        "       two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME PID\n");
         return 64;
     }
     the_run.kubeconfigs[PROD] = argv[1];
     the_run.kubeconfigs[RESEARCH] = argv[2];
     the_run.name = argv[3];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return is_outage ? cmocka_run_group_tests(outage, NULL, NULL)
+                     : cmocka_run_group_tests(deaths, NULL, NULL);
 }

@@ -12,6 +12,7 @@ struct carrier {
     struct http http;
     struct simulator *sim;
     ARRAY(struct http_exchange *) live;
+    const struct kube_cluster *cut_off; /* whose API server is out of reach; NULL: none */
 };
 
 struct http_exchange {
@@ -80,6 +81,16 @@ static void fail(struct http_exchange *exchange, enum error_kind kind, const cha
     finish(exchange, NULL, &err);
 }
 
+/* Whether the exchange is with an API server that nothing comes through to. */
+static bool is_cut_off(const struct http_exchange *exchange)
+{
+    const struct kube_cluster *cluster = exchange->carrier->cut_off;
+    const char *name = exchange->request.target + strlen("/clusters/");
+
+    return cluster && text_starts_with(exchange->request.target, "/clusters/") &&
+           text_starts_with(name, cluster->plan->name) && name[strlen(cluster->plan->name)] == '/';
+}
+
 static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct http_exchange *exchange = (struct http_exchange *)actor;
@@ -89,6 +100,8 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
 
     (void)sim;
     (void)stamp;
+    if (is_cut_off(exchange))
+        return;
     if (from->is_refused) {
         fail(exchange, ERROR_TRANSIENT, "connection refused");
         return;
@@ -143,7 +156,9 @@ static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
 {
     struct http_exchange *exchange = (struct http_exchange *)actor;
 
-    exchange->is_arrived = true;
+    exchange->is_arrived = true; /* for all that its sender can know */
+    if (is_cut_off(exchange))
+        return;
     sim_answer_request(sim, &exchange->request, &exchange->answer);
     if (exchange->answer.watch.cluster)
         exchange->watch = sim_watch_open(sim, &exchange->answer.watch, send_frames, watch_ends,
@@ -234,6 +249,17 @@ void sim_carrier_free(struct carrier *carrier)
         end_exchange(carrier->live.items[0]);
     array_clear(&carrier->live);
     mem_free(carrier);
+}
+
+/* Streams do not break: nothing comes any more. */
+void simulator_cut_off(struct simulator *simulator, const char *cluster)
+{
+    struct carrier *carrier = simulator->carrier;
+
+    carrier->cut_off = cluster ? sim_cluster(simulator, cluster) : NULL;
+    for (size_t i = 0; i < carrier->live.count; i++)
+        if (is_cut_off(carrier->live.items[i]) && carrier->live.items[i]->watch)
+            sim_watch_close(steal(&carrier->live.items[i]->watch));
 }
 
 struct http *simulator_http(struct simulator *simulator)

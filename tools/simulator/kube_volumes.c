@@ -8,22 +8,30 @@
 
 #include <inttypes.h>
 
+static json_t *attachment_of(const char *name, const char *node)
+{
+    return json_make("{s:{s:s}, s:{s:s, s:s, s:{s:s}}, s:{s:b}}", "metadata", "name", name, "spec",
+                     "attacher", "csi.example", "nodeName", node, "source", "persistentVolumeName",
+                     name, "status", "attached", 1);
+}
+
+void sim_volume_attach(struct kube_cluster *cluster, const char *name, const char *node)
+{
+    map_set(cluster->attachments, name, attachment_of(name, node));
+}
+
 static void list_attachments(struct sim_call *call)
 {
     owned(chars) char *version = text_format("%" PRIu64, call->cluster->version);
     owned(json) json_t *items = json_array();
-    const char *name;
-    void *node;
+    void *attachment;
 
     call->verb = "list_attachments";
     if (sim_call_fault(call) ||
         !sim_kube_query_is_known(call, (const char *const[]){ "limit", "continue" }, 2))
         return;
-    for (size_t i = 0; map_next(call->cluster->attachments, &i, &name, &node);)
-        json_array_append_new(
-            items, json_make("{s:{s:s}, s:{s:s, s:s, s:{s:s}}, s:{s:b}}", "metadata", "name", name,
-                             "spec", "attacher", "csi.example", "nodeName", (const char *)node,
-                             "source", "persistentVolumeName", name, "status", "attached", 1));
+    for (size_t i = 0; map_next(call->cluster->attachments, &i, NULL, &attachment);)
+        json_array_append(items, attachment);
     sim_answer_json(call->answer, 200,
                     json_make("{s:s, s:s, s:{s:s}, s:O}", "kind", "VolumeAttachmentList",
                               "apiVersion", "storage.k8s.io/v1", "metadata", "resourceVersion",
@@ -34,30 +42,64 @@ static void post_attachment(struct sim_call *call)
 {
     owned(json) json_t *body = sim_kube_body(call);
     const char *name = json_text_or(body, "metadata/name", "");
-    const char *node = json_text_or(body, "spec/nodeName", "");
 
     if (!body)
         return;
-    if (!name[0] || !node[0] || !json_text_or(body, "spec/attacher", NULL) ||
+    if (!name[0] || !json_text_or(body, "spec/nodeName", NULL) ||
+        !json_text_or(body, "spec/attacher", NULL) ||
         !json_text_or(body, "spec/source/persistentVolumeName", NULL)) {
         sim_kube_status(call->answer, 422, "Invalid",
                         "an attachment has an attacher, a node and a volume");
         return;
     }
-    map_set(call->cluster->attachments, name, mem_copy_chars(node));
+    map_set(call->cluster->attachments, name, json_incref(body));
     sim_answer_json(call->answer, 201, json_incref(body));
 }
 
-static void delete_attachment(struct sim_call *call, const char *name)
+static bool is_held(const json_t *attachment)
 {
-    if (!map_get(call->cluster->attachments, name)) {
-        sim_kube_not_found(call, "volumeattachments.storage.k8s.io", name);
+    return json_array_size(json_at(attachment, "metadata/finalizers")) > 0;
+}
+
+/* What its attacher holds by a finalizer stays until the attacher lets it go. */
+static void delete_attachment(struct sim_call *call, const char *name, json_t *attachment)
+{
+    char now[WALL_TEXT_SIZE];
+
+    if (is_held(attachment)) {
+        json_object_set_new(json_object_get(attachment, "metadata"), "deletionTimestamp",
+                            json_string(sim_time(call->sim, loop_now(call->sim->loop), now)));
+        sim_answer_json(call->answer, 200, json_incref(attachment));
         return;
     }
     map_remove(call->cluster->attachments, name);
     sim_answer_json(call->answer, 200,
                     json_make("{s:s, s:s, s:{}, s:s}", "kind", "Status", "apiVersion", "v1",
                               "metadata", "status", "Success"));
+}
+
+static void patch_attachment(struct sim_call *call, const char *name, json_t *attachment)
+{
+    owned(json) json_t *body = NULL;
+
+    if (!sim_kube_is_content(call, "application/merge-patch+json") || !(body = sim_kube_body(call)))
+        return;
+    json_object_update_recursive(attachment, body);
+    sim_answer_json(call->answer, 200, json_incref(attachment));
+    if (json_at(attachment, "metadata/deletionTimestamp") && !is_held(attachment))
+        map_remove(call->cluster->attachments, name);
+}
+
+static void change_attachment(struct sim_call *call, const char *name)
+{
+    json_t *attachment = map_get(call->cluster->attachments, name);
+
+    if (!attachment)
+        sim_kube_not_found(call, "volumeattachments.storage.k8s.io", name);
+    else if (call->request->method == HTTP_DELETE)
+        delete_attachment(call, name, attachment);
+    else
+        patch_attachment(call, name, attachment);
 }
 
 bool sim_kube_attachments(struct sim_call *call, size_t at)
@@ -73,8 +115,9 @@ bool sim_kube_attachments(struct sim_call *call, size_t at)
         list_attachments(call);
     else if (count == 4 && call->request->method == HTTP_POST)
         post_attachment(call);
-    else if (count == 5 && call->request->method == HTTP_DELETE)
-        delete_attachment(call, items[4]);
+    else if (count == 5 &&
+             (call->request->method == HTTP_DELETE || call->request->method == HTTP_PATCH))
+        change_attachment(call, items[4]);
     else
         return false;
     return true;
@@ -86,6 +129,6 @@ void sim_volumes_let_go(struct kube_cluster *cluster, const char *node)
     void *value;
 
     for (size_t i = 0; map_next(cluster->attachments, &i, &name, &value);)
-        if (text_equal(value, node))
+        if (text_equal(json_text_or(value, "spec/nodeName", ""), node))
             map_remove(cluster->attachments, name);
 }

@@ -112,7 +112,7 @@ static void make_places(struct simulator *sim)
         sim->clusters[i].version = sim->clusters[i].history_floor = 1000;
         sim->clusters[i].nodes = map_new(NULL);
         sim->clusters[i].pods = map_new(NULL);
-        sim->clusters[i].attachments = map_new(mem_free);
+        sim->clusters[i].attachments = map_new(sim_free_json);
         sim->clusters[i].namespaces = map_new(NULL);
         sim->clusters[i].rules = map_new(sim_rule_free);
         sim->clusters[i].objects = map_new(sim_free_json);

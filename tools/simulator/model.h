@@ -73,7 +73,7 @@ struct kube_cluster {
     ARRAY(struct kube_pod *) waiting; /* not bound yet, oldest first */
     ARRAY(struct deployment *) deployments;
     ARRAY(struct kube_budget *) budgets;
-    struct map *attachments; /* name -> node name: what the attach controller has not undone */
+    struct map *attachments; /* name -> JSON: what the attach controller has not undone */
     struct map *namespaces;  /* name -> struct kube_namespace, of those that somebody posted */
     struct map *rules;       /* of webhooks and policies: name of the configuration -> it */
     struct map *objects;     /* path -> JSON of what is only kept */
@@ -277,8 +277,7 @@ struct simulator {
     struct map *operations;  /* name -> struct operation */
     struct map *request_ids; /* requestId -> struct operation, borrowed */
     struct map *tokens;      /* token -> struct token */
-    uint64_t operation_count;
-    uint64_t token_count;
+    uint64_t operation_count, token_count;
     struct map *verbs; /* verb -> uint64_t *, how often it was asked */
     int64_t accounted_ms;
     int research_gpus, research_gpus_used;
@@ -462,6 +461,7 @@ void sim_budgets_clear(struct kube_cluster *cluster);
 
 /* kube_volumes.c, kube_discovery.c; false: another path */
 bool sim_kube_attachments(struct sim_call *call, size_t at);
+void sim_volume_attach(struct kube_cluster *cluster, const char *name, const char *node);
 void sim_volumes_let_go(struct kube_cluster *cluster, const char *node);
 bool sim_kube_discover(struct sim_call *call, size_t at);
 

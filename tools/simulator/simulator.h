@@ -62,6 +62,10 @@ uint64_t simulator_trace_hash(const struct simulator *simulator);
    name aborts. */
 void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
 
+/* From now on no byte comes through to the API server of that cluster, nor back from it; NULL: they
+   come through again.  Only for who asks by simulator_http(). */
+void simulator_cut_off(struct simulator *simulator, const char *cluster);
+
 /* How the referee asks whether the broker's journal holds a committed intent for an effect.
    verb, object: patch_node NODE; delete_node NODE; evict_pod, mark_pod, delete_pod NAMESPACE/NAME;
    delete_instance, create_instance INSTANCE; write_scale NAMESPACE/NAME; and one_transfer NODE:

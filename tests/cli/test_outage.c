@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An API server is out of reach for ten minutes: what moves there stands still, what moves
+ * elsewhere goes on, and nothing is taken for gone or for done because nobody answers.
+ */
+#include "tests/cli/stepwise.h"
+
+enum { OUTAGE_MS = 10 * MINUTE_MS };
+
+static struct transfer *transfer_at(struct rehearsal *rehearsal, size_t at)
+{
+    const struct runner *runner = rehearsal->service->runner;
+
+    return at < runner->transfers.count ? runner->transfers.items[at] : NULL;
+}
+
+/* Until transfer number `at` is at the step. */
+static struct transfer *await_step(struct rehearsal *rehearsal, size_t at, enum transfer_step step)
+{
+    for (int64_t ms = 0; ms < 3 * HOUR_MS; ms += STEPWISE_MS) {
+        struct transfer *transfer = transfer_at(rehearsal, at);
+
+        if (transfer && transfer->step == (int)step)
+            return transfer;
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    }
+    fail_msg("transfer %zu is never at that step", at);
+    return NULL;
+}
+
+static bool is_stale(struct rehearsal *rehearsal, const char *cluster)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(json_object_get(status, "clusters"), i, row)
+    {
+        if (text_equal(json_text_or(row, "cluster", ""), cluster))
+            return text_equal(json_text_or(row, "state", ""), "STALE");
+    }
+    fail_msg("%s is not in the status", cluster);
+    return false;
+}
+
+/* Job pods that were told to stop with less than their own grace. */
+static int shortened(const struct rehearsal *rehearsal)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < rehearsal->simulator->cluster_count; i++) {
+        void *value;
+
+        for (size_t k = 0; map_next(rehearsal->simulator->clusters[i].pods, &k, NULL, &value);) {
+            const struct kube_pod *pod = value;
+
+            count += pod->job && pod->deletion_ms > 0 && pod->deletion_grace_s < pod->grace_s;
+        }
+    }
+    return count;
+}
+
+static void an_unreachable_cluster_stands_still_and_no_other(void **state)
+{
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_CORDON, STEP_DRAIN,
+                                                STEP_CLEAR };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 40 + i, "");
+        const struct transfer *moving, *standing;
+        int step;
+
+        rehearsal_run(rehearsal, MINUTE_MS);
+        apply(rehearsal, 7, 7);
+        moving = await_step(rehearsal, 0, STEP_ACQUIRE);
+        rehearsal_run(rehearsal, STEPWISE_MS);
+        apply(rehearsal, 8, 8);
+        standing = await_step(rehearsal, 1, steps[i]);
+        step = standing->step;
+        simulator_cut_off(rehearsal->simulator, "research-a");
+        rehearsal_run(rehearsal, OUTAGE_MS);
+        assert_true(is_stale(rehearsal, "research-a"));
+        assert_false(is_stale(rehearsal, "prod-a"));
+        assert_int_equal(moving->state, TRANSFER_DONE);
+        /* Its deadline passed meanwhile; nobody acts on that before the server is heard again. */
+        assert_true(standing->step == step || (step == STEP_DRAIN && standing->step == STEP_FORCE));
+        simulator_cut_off(rehearsal->simulator, NULL);
+        for (int k = 0; k < 90 * 60; k++) {
+            rehearsal_run(rehearsal, SECOND_MS);
+            assert_int_equal(shortened(rehearsal), 0);
+        }
+        expect_rest(rehearsal, 8);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unreachable_cluster_stands_still_and_no_other),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

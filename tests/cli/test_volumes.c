@@ -108,6 +108,38 @@ static void a_volume_that_stays_attached_stops_nothing(void **state)
     expect_fence(rehearsal, transfer);
 }
 
+static int64_t node_patches(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *report = simulator_report(rehearsal->simulator);
+
+    return json_int_or(json_object_get(report, "requests"), "patch_node", 0);
+}
+
+/* The answer to the taint gets lost: the node shows it, and it is not sent again. */
+static void a_fence_whose_answer_was_lost_is_seen(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    struct transfer *transfer = drain_with_volumes(rehearsal, false);
+    int64_t patches;
+
+    (void)state;
+    while (transfer->step < STEP_CLEAR)
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    patches = node_patches(rehearsal);
+    simulator_fault_next(rehearsal->simulator, "lost_answer", "patch_node");
+    while (!is_fenced(rehearsal, transfer))
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    assert_int_equal(effect_find(transfer, EFFECT_FENCE, transfer->node_uid)->outcome,
+                     ERROR_UNKNOWN_OUTCOME);
+    while (transfer->step == STEP_CLEAR)
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    assert_int_equal(node_patches(rehearsal), patches + 1);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 /* The machine is gone, and its node is not seen to be down yet. */
 static void a_node_that_counts_as_ready_is_not_fenced(void **state)
 {
@@ -199,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(volumes_are_waited_for_until_they_are_detached),
         cmocka_unit_test(a_volume_that_stays_attached_stops_nothing),
+        cmocka_unit_test(a_fence_whose_answer_was_lost_is_seen),
         cmocka_unit_test(a_node_that_counts_as_ready_is_not_fenced),
         cmocka_unit_test(volumes_that_stay_or_are_not_there_cost_nothing),
         cmocka_unit_test(a_dead_machine_lets_its_volumes_go),

@@ -78,17 +78,66 @@ void journal_event(struct journal_batch *batch, struct wall_time at, json_t *eve
     entry->value = json_incref(event);
 }
 
-int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
+/* Writes and frees. */
+static int write_batch(struct journal *journal, struct journal_batch *batch, struct error *err)
 {
-    owned(journal_batch) struct journal_batch *whole = steal(batch);
+    owned(journal_batch) struct journal_batch *whole = batch;
 
     if (journal->gate && journal->gate(journal->gate_context) < 0)
         return error_set(err, ERROR_UNKNOWN_OUTCOME, "the journal does not answer");
     return journal->verbs->commit(journal, whole, err);
 }
 
+void journal_later(struct journal *journal, struct journal_batch **batch)
+{
+    owned(journal_batch) struct journal_batch *more = steal(batch);
+    struct journal_batch *put_off = journal->put_off;
+
+    if (!put_off) {
+        journal->put_off = steal(&more);
+        return;
+    }
+    require(put_off->epoch == more->epoch);
+    for (size_t i = 0; i < more->entries.count; i++)
+        *array_add(&put_off->entries) = more->entries.items[i];
+    more->entries.count = 0; /* they are the other one's now */
+}
+
+void journal_gather(struct journal *journal)
+{
+    journal->is_gathering = true;
+}
+
+bool journal_is_gathering(const struct journal *journal)
+{
+    return journal->is_gathering;
+}
+
+int journal_settle(struct journal *journal, struct error *err)
+{
+    journal->is_gathering = false;
+    return journal->put_off ? write_batch(journal, steal(&journal->put_off), err) : 0;
+}
+
+int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
+{
+    if (journal->is_gathering) {
+        journal_later(journal, batch);
+        return 0;
+    }
+    if (journal_settle(journal, err) < 0) {
+        journal_batch_free(steal(batch));
+        err->kind = ERROR_UNKNOWN_OUTCOME; /* of others: nothing may be built on the journal */
+        return -1;
+    }
+    return write_batch(journal, steal(batch), err);
+}
+
+/* What a dead process had put off is lost with it. */
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
+    journal_batch_free(steal(&journal->put_off));
+    journal->is_gathering = false;
     return journal->verbs->begin_epoch(journal, ret_epoch, err);
 }
 
@@ -105,8 +154,10 @@ json_t *journal_events(struct journal *journal, size_t count, struct error *err)
 
 void journal_close(struct journal *journal)
 {
-    if (journal)
-        journal->verbs->close(journal);
+    if (!journal)
+        return;
+    journal_batch_free(steal(&journal->put_off));
+    journal->verbs->close(journal);
 }
 
 void journal_set_gate(struct journal *journal, journal_gate_fn gate, void *context)

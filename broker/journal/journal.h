@@ -16,6 +16,9 @@
  *     journal_put(batch, "transfer", id, rev, value);
  *     journal_claim(batch, "node/4f1c", id);
  *     if (journal_commit(journal, &batch, err) < 0) ...
+ *
+ * A commit waits for the disk.  Who has many to make and acts on none of them before all are made
+ * gathers them: they are written together, by journal_settle().
  */
 #pragma once
 
@@ -23,6 +26,7 @@
 #include "base/timestamp.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct journal;
@@ -79,6 +83,21 @@ void journal_event(struct journal_batch *batch, struct wall_time at, json_t *eve
    committing: nothing may be built on it), others: not written. */
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Puts the batch off, and frees it: it is written with what comes next, or never when the process
+   dies before.  For what the world can be asked again, as an answer. */
+void journal_later(struct journal *journal, struct journal_batch **batch);
+
+/* Until journal_settle() a commit only puts its batch off.  Nothing may be done before that which
+   rests on what is written. */
+void journal_gather(struct journal *journal);
+
+/* Writes all that was put off, whole or not at all, and ends the gathering; nothing to write is
+   fine.  Errors as of journal_commit(). */
+int journal_settle(struct journal *journal, struct error *err) __attribute__((warn_unused_result));
+
+/* For the assertions of those who act. */
+bool journal_is_gathering(const struct journal *journal);
 
 /* Tests: called before each commit; returning -1 fails it, as a dead disk or a dead process
    would. */

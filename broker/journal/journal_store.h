@@ -46,6 +46,8 @@ struct journal_verbs {
 /* Embedded as the first member of an implementation. */
 struct journal {
     const struct journal_verbs *verbs;
+    struct journal_batch *put_off; /* NULL: none */
+    bool is_gathering;
     journal_gate_fn gate;
     void *gate_context;
 };

@@ -122,8 +122,10 @@ static void name_object(struct effect *effect, const struct transfer *transfer,
                   effect->kind == EFFECT_CLEAR_NODE ? transfer->node : target->object);
 }
 
-/* Intent and answer are one record; `state` says which it is.  pod: whom the intent is about. */
-static int store(struct effect *effect, const char *state, const struct pod *pod, struct error *err)
+/* Intent and answer are one record; `state` says which it is.  pod: whom the intent is about.  An
+   intent is written before its effect is sent, an answer some time later: without it the outcome is
+   unknown, and is looked for. */
+static void store(struct effect *effect, const char *state, const struct pod *pod)
 {
     struct runner *runner = effect->runner;
     const struct transfer *transfer = effect->transfer;
@@ -143,13 +145,9 @@ static int store(struct effect *effect, const char *state, const struct pod *pod
         journal_remove(batch, "effect", id, effect->rev);
     else
         journal_put(batch, "effect", id, effect->rev, value);
-    if (journal_commit(runner->world->journal, &batch, err) < 0) {
-        runner_break(runner, err);
-        return error_context(err, "%s of %s", kind_names[effect->kind], transfer->node);
-    }
+    journal_later(runner->world->journal, &batch);
     effect->rev = transfer->state == TRANSFER_LIVE ? effect->rev + 1 : 0;
     runner->notices.rev += is_counted;
-    return 0;
 }
 
 /* How long to leave it alone after this answer. */
@@ -176,7 +174,6 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
 void effect_answered(struct effect *effect, const struct error *err)
 {
     struct runner *runner = effect->runner;
-    struct error failed = { 0 };
 
     effect->is_in_flight = false;
     effect->answered_ms = loop_now(runner->world->loop);
@@ -192,9 +189,42 @@ void effect_answered(struct effect *effect, const struct error *err)
                   FIELD_TEXT("effect", kind_names[effect->kind]),
                   FIELD_TEXT("object", effect->object), FIELD_TEXT("text", err->text));
 
-    if (!runner->is_broken && store(effect, "answered", NULL, &failed) < 0)
+    if (runner->is_broken)
         return;
+    store(effect, "answered", NULL);
     runner_wake(runner);
+}
+
+static void intend(struct runner *runner, struct effect *effect, const struct effect_target *target)
+{
+    struct intent *intent = array_add(&runner->intents);
+
+    store(effect, "intent", target->pod);
+    effect->is_in_flight = true;
+    if (effect->kind == EFFECT_EVICT)
+        effect->line = gate_enter(runner->gate, effect->transfer->source->cluster, target->pod);
+    intent->effect = effect;
+    intent->target = *target;
+    intent->target.object = effect->object;
+    intent->target.annotations = json_incref((json_t *)(uintptr_t)target->annotations);
+    intent->target.labels = json_incref((json_t *)(uintptr_t)target->labels);
+}
+
+void effects_settle(struct runner *runner)
+{
+    struct error err = { 0 };
+
+    if (journal_settle(runner->world->journal, &err) < 0)
+        runner_break(runner, &err);
+    for (size_t i = 0; i < runner->intents.count; i++) {
+        struct intent *intent = &runner->intents.items[i];
+
+        if (!runner->is_broken)
+            effect_send(intent->effect, &intent->target);
+        json_decref((json_t *)(uintptr_t)intent->target.annotations);
+        json_decref((json_t *)(uintptr_t)intent->target.labels);
+    }
+    array_clear(&runner->intents);
 }
 
 const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,
@@ -219,10 +249,7 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
     effect->sent_count++;
     effect->grace_s = target->grace_s;
     name_object(effect, transfer, target);
-    if (store(effect, "intent", target->pod, &err) < 0)
-        return effect;
-    effect->is_in_flight = true;
-    effect_send(effect, target);
+    intend(runner, effect, target);
     return effect;
 }
 

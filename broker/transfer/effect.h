@@ -68,6 +68,16 @@ struct effect_target {
     const json_t *labels;      /* EFFECT_CORDON and _RESTORE */
 };
 
+/* An effect that was asked for in this turn, and is sent at the end of it: the intents of a turn
+   are written to the journal together. */
+struct intent {
+    struct effect *effect;
+    struct effect_target target; /* what is not owned by others is the intent's */
+};
+
+/* Writes what the turn put off, and sends its effects; none when the journal fails. */
+void effects_settle(struct runner *runner);
+
 /* Asks for the effect and returns it as it stands (never NULL): the caller may look at `outcome`.
    seen_ms: loop time of the observation that does not show the result yet. */
 const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,

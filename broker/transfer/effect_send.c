@@ -112,7 +112,6 @@ static void send_pod(struct effect *effect, const struct effect_target *target)
 
     switch (effect->kind) {
     case EFFECT_EVICT:
-        effect->line = gate_enter(effect->runner->gate, transfer->source->cluster, pod);
         cluster_evict_pod(cluster, pod->namespace, pod->name, pod->uid, cluster_answered, effect);
         break;
     case EFFECT_MARK:
@@ -199,5 +198,6 @@ bool effect_fits_step(enum effect_kind kind, int step)
 
 void effect_send(struct effect *effect, const struct effect_target *target)
 {
+    require(!journal_is_gathering(effect->runner->world->journal));
     ways[effect->kind].send(effect, target);
 }

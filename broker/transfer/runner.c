@@ -344,11 +344,9 @@ static void trim(struct runner *runner)
     }
 }
 
-static void tick(void *context)
+/* Advances each live transfer once, emergencies first. */
+static void advance_all(struct runner *runner)
 {
-    struct runner *runner = context;
-    bool goes_on;
-
     for (int pass = 0; pass < 2 && !runner->is_broken; pass++) {
         runner->live_count = 0;
         for (size_t i = 0; i < runner->transfers.count; i++) {
@@ -359,6 +357,19 @@ static void tick(void *context)
             runner->live_count += transfer->state == TRANSFER_LIVE;
         }
     }
+}
+
+/* What a turn decides is written at its end, with one wait for the disk, and done after that. */
+static void tick(void *context)
+{
+    struct runner *runner = context;
+    bool goes_on;
+
+    if (runner->is_broken)
+        return;
+    journal_gather(runner->world->journal);
+    advance_all(runner);
+    effects_settle(runner);
     goes_on = runner->live_count > 0 && !runner->is_broken;
     if (!runner->is_broken)
         trim(runner);

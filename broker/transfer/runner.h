@@ -31,6 +31,7 @@ struct runner {
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
     struct lead_book *leads;
     struct attempts *attempts;
+    ARRAY(struct intent) intents; /* of the turn under way */
     struct notice_counts notices;
     struct suspensions *suspensions;
     struct timer *timer;

@@ -125,12 +125,13 @@ static int store(struct suspension *suspension, bool stays, const char *event)
     struct runner *runner = suspension->book->runner;
     struct journal_batch *batch = journal_batch_new(runner->epoch);
     owned(chars) char *id = text_format("%s %s", suspension->cluster->name, suspension->path);
-    owned(json) json_t *value = json_make("{ss ss ss sO}", "cluster", suspension->cluster->name,
-                                          "path", suspension->path, "uid", suspension->uid,
-                                          "transfers", suspension->transfers);
+    owned(json) json_t *transfers = json_copy(suspension->transfers); /* others may join */
+    owned(json)
+        json_t *value = json_make("{ss ss ss sO}", "cluster", suspension->cluster->name, "path",
+                                  suspension->path, "uid", suspension->uid, "transfers", transfers);
     owned(json) json_t *story = json_make("{ss ss ss sO}", "event", event ?: "", "cluster",
                                           suspension->cluster->name, "owner", suspension->name,
-                                          "transfers", suspension->transfers);
+                                          "transfers", transfers);
     struct error err;
 
     if (stays)
@@ -275,6 +276,7 @@ static void read_owner(struct suspension *suspension)
 
 static void patch_owner(struct suspension *suspension, const json_t *patch, cluster_done_fn done)
 {
+    require(!journal_is_gathering(suspension->book->runner->world->journal));
     suspension->is_under_way = true;
     cluster_patch_at(fleet_cluster(suspension->book->runner->fleet, suspension->cluster),
                      suspension->path, patch, done, suspension);

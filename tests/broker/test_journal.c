@@ -467,6 +467,72 @@ static void a_changed_story_is_found(void **state)
     }
 }
 
+static void put_later(struct bench *bench, const char *id, uint64_t rev, int number)
+{
+    struct journal_batch *batch = batch_of(bench);
+
+    add_put(batch, id, rev, number);
+    journal_later(bench->journal, &batch);
+    assert_null(batch);
+}
+
+static void put_now(struct bench *bench, const char *id, uint64_t rev, int number)
+{
+    struct journal_batch *batch = batch_of(bench);
+
+    add_put(batch, id, rev, number);
+    expect_commit(bench, batch);
+}
+
+static void what_was_put_off_is_written_with_what_comes_next(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct error err = { 0 };
+
+    put_later(&bench, "a", 0, 1);
+    put_later(&bench, "a", 1, 2);
+    expect_things(&bench, "");
+    put_now(&bench, "b", 0, 3);
+    expect_things(&bench, "a@2=2 b@1=3 ");
+    put_later(&bench, "b", 1, 4);
+    assert_int_equal(journal_settle(bench.journal, &err), 0);
+    expect_things(&bench, "a@2=2 b@2=4 ");
+    assert_int_equal(journal_settle(bench.journal, &err), 0); /* nothing is left */
+    put_later(&bench, "c", 0, 5);
+    begin_epoch(&bench); /* the process died */
+    put_now(&bench, "d", 0, 6);
+    expect_things(&bench, "a@2=2 b@2=4 d@1=6 ");
+}
+
+static void what_was_gathered_is_written_whole_or_not_at_all(void **state)
+{
+    owned(bench) struct bench bench = open_bench(state);
+    struct error err = { 0 };
+    struct journal_batch *batch;
+
+    journal_gather(bench.journal);
+    assert_true(journal_is_gathering(bench.journal));
+    put_now(&bench, "a", 0, 1);
+    put_now(&bench, "b", 0, 2);
+    expect_things(&bench, "");
+    assert_int_equal(journal_settle(bench.journal, &err), 0);
+    assert_false(journal_is_gathering(bench.journal));
+    expect_things(&bench, "a@1=1 b@1=2 ");
+
+    journal_gather(bench.journal);
+    put_now(&bench, "a", 1, 3);
+    put_now(&bench, "b", 7, 4); /* not its revision */
+    assert_int_equal(journal_settle(bench.journal, &err), -1);
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    expect_things(&bench, "a@1=1 b@1=2 ");
+
+    put_later(&bench, "b", 7, 5);
+    batch = batch_of(&bench);
+    add_put(batch, "a", 1, 6);
+    expect_refusal(&bench, batch, ERROR_UNKNOWN_OUTCOME); /* of what others put off */
+    expect_things(&bench, "a@1=1 b@1=2 ");
+}
+
 static char sqlite_kind[] = "sqlite";
 static char memory_kind[] = "memory";
 
@@ -489,6 +555,8 @@ int main(void)
         BOTH(events_are_a_chain),
         BOTH(a_shut_gate_leaves_the_outcome_unknown),
         BOTH(a_reader_can_stop),
+        BOTH(what_was_put_off_is_written_with_what_comes_next),
+        BOTH(what_was_gathered_is_written_whole_or_not_at_all),
         cmocka_unit_test_prestate(a_file_keeps_everything, sqlite_kind),
         cmocka_unit_test_prestate(a_held_file_is_refused, sqlite_kind),
         cmocka_unit_test_prestate(a_changed_story_is_found, sqlite_kind),

@@ -5,6 +5,7 @@
  * and another one goes on from the journal.  Half of the runs die a second time.  Every run must
  * end with each node moved once and a referee that has nothing to say.
  */
+#include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
 
 enum { NODES = 2, LONG_MS = 45 * MINUTE_MS };
@@ -50,10 +51,47 @@ static void a_death_at_any_commit_loses_nothing(void **state)
         play(at, at % 2 == 0 ? 1 + at % 7 : 0);
 }
 
+static int room_for(void *commits)
+{
+    int64_t *left = commits;
+
+    return *left > 0 ? (--*left, 0) : -1;
+}
+
+/* The disk is full: the service lives, its way out is open, and nothing goes out by it that the
+   journal does not hold. */
+static void a_full_disk_lets_nothing_out(void **state)
+{
+    (void)state;
+    for (int64_t commits = 0; commits < 28; commits++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 11, "");
+        owned(json) json_t *answer = NULL;
+        struct error err = { 0 };
+        int64_t left = commits;
+
+        rehearsal_run(rehearsal, MINUTE_MS);
+        apply(rehearsal, 6, 6);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        answer = reclaim(rehearsal, NODES);
+        journal_set_gate(rehearsal->journal, room_for, &left);
+        rehearsal_run(rehearsal, LONG_MS);
+        assert_true(rehearsal->service->runner->is_broken);
+        rehearsal_run(rehearsal, MINUTE_MS); /* what was sent arrives */
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+        rehearsal_kill(rehearsal);
+        journal_set_gate(rehearsal->journal, NULL, NULL);
+        assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+        rehearsal_run(rehearsal, LONG_MS);
+        expect_rest(rehearsal, 6 + NODES);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),
+        cmocka_unit_test(a_full_disk_lets_nothing_out),
     };
 
     mem_setup();

@@ -155,7 +155,7 @@ const struct conformance_case conformance_cases[] = {
     { "T46", "a damaged journal is found", NULL, 0,
       "tests/broker/test_journal.c a_changed_story_is_found", NULL, NULL },
     { "T47", "without a durable intent there is no effect", NULL, 0,
-      "tests/broker/test_journal.c a_shut_gate_leaves_the_outcome_unknown", NULL, NULL },
+      "tests/cli/test_crash.c a_full_disk_lets_nothing_out", NULL, NULL },
     { "T48", "an older broker writes no more", NULL, 0,
       "tests/broker/test_journal.c an_older_epoch_writes_no_more", NULL, NULL },
     { "T49", "a machine of an open intent is not discarded", NULL, 0,

@@ -63,6 +63,7 @@ int error_set(struct error *err, enum error_kind kind, const char *format, ...)
     va_end(args);
     err->kind = kind;
     err->retry_after_ms = 0;
+    text_mend(text);
     text_copy(err->text, sizeof err->text, text);
     errno = kept;
     return -1;
@@ -85,6 +86,7 @@ int error_errno(struct error *err, enum error_kind kind, const char *format, ...
     add_chars(text, length, strerror_r(kept, buffer, sizeof buffer));
     err->kind = kind;
     err->retry_after_ms = 0;
+    text_mend(text);
     text_copy(err->text, sizeof err->text, text);
     errno = kept;
     return -1;
@@ -104,6 +106,7 @@ int error_context(struct error *err, const char *format, ...)
     va_end(args);
     length = add_chars(text, length, ": ");
     add_chars(text, length, err->text);
+    text_mend(text);
     text_copy(err->text, sizeof err->text, text);
     errno = kept;
     return -1;

@@ -130,6 +130,36 @@ char *text_format(const char *format, ...)
     return text_take(text);
 }
 
+/* Bytes of the character there by RFC 3629; 0: it is none. */
+static size_t character_size(const unsigned char *at)
+{
+    size_t size = at[0] < 0x80                     ? 1
+                  : at[0] >= 0xc2 && at[0] <= 0xdf ? 2
+                  : (at[0] & 0xf0) == 0xe0         ? 3
+                  : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
+                                                   : 0;
+
+    for (size_t i = 1; i < size; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    /* Too long for its number, a surrogate, beyond the last one. */
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
+        return 0;
+    return size;
+}
+
+void text_mend(char *chars)
+{
+    while (*chars) {
+        size_t size = character_size((const unsigned char *)chars);
+
+        if (size == 0)
+            *chars = '?';
+        chars += size ? size : 1;
+    }
+}
+
 bool text_copy(char *out, size_t size, const char *chars)
 {
     size_t length = strlen(chars);
@@ -140,6 +170,8 @@ bool text_copy(char *out, size_t size, const char *chars)
         length = size - 1;
     memcpy(out, chars, length);
     out[length] = '\0';
+    if (!fits)
+        text_mend(out);
     return fits;
 }
 

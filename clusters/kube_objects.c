@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { OBJECT_LIMIT = 4 * 1024 * 1024, HEAD_LIMIT = 1024 * 1024 };
+enum { RAW_LIMIT = 4 * OBJECT_LIMIT, DEPTH_LIMIT = 1000 };
 enum { LIST_DEPTH = 2, WATCH_DEPTH = 0 };
 
 struct kube_objects {
@@ -21,6 +22,7 @@ struct kube_objects {
     const char *source; /* of an object, for errors */
     struct text *head;
     struct text *object;
+    size_t raw;    /* bytes since the pieces in which the object under way began */
     int row_depth; /* of the brackets around the objects */
     int depth;     /* of the brackets that are open */
     bool is_in_text;
@@ -128,6 +130,7 @@ static void end_object(struct kube_objects *objects)
     objects->needs_comma = objects->row_depth == LIST_DEPTH;
     objects->is_empty = false;
     objects->is_in_object = false;
+    objects->raw = 0;
     text_reset(objects->object);
     if (object)
         objects->on_object(objects->context, object);
@@ -167,6 +170,16 @@ static void keep(struct kube_objects *objects, const char *from, const char *to)
     if (objects->object->is_cut)
         error_set(&objects->err, ERROR_CORRUPT, "%s: longer than %d bytes", objects->source,
                   OBJECT_LIMIT);
+    if (objects->head->is_cut)
+        error_set(&objects->err, ERROR_CORRUPT, "the head of the list is longer than %d bytes",
+                  HEAD_LIMIT);
+}
+
+static void deepen(struct kube_objects *objects)
+{
+    if (++objects->depth > DEPTH_LIMIT)
+        error_set(&objects->err, ERROR_CORRUPT, "%s: more than %d brackets are open",
+                  objects->source, DEPTH_LIMIT);
 }
 
 /* One byte of the row but outside of its objects.  Returns where the next span begins. */
@@ -174,7 +187,7 @@ static const char *read_in_row(struct kube_objects *objects, const char *at)
 {
     if (*at == '{' && !objects->needs_comma) {
         objects->is_in_object = true;
-        objects->depth++;
+        deepen(objects);
         return at;
     }
     if (*at == ']' && objects->depth > 0 && (objects->needs_comma || objects->is_empty)) {
@@ -189,7 +202,7 @@ static const char *read_in_row(struct kube_objects *objects, const char *at)
 /* An array begins. */
 static const char *open_array(struct kube_objects *objects, const char *from, const char *at)
 {
-    objects->depth++;
+    deepen(objects);
     if (!objects->is_in_object && objects->depth == objects->row_depth) {
         keep(objects, from, at);
         objects->is_in_row = ends_with_key(objects->head, "\"items\"");
@@ -209,7 +222,10 @@ static const char *open_array(struct kube_objects *objects, const char *from, co
 /* An object or array ends. */
 static const char *close_any(struct kube_objects *objects, const char *from, const char *at)
 {
-    objects->depth--;
+    if (--objects->depth < 0) {
+        error_set(&objects->err, ERROR_CORRUPT, "a '%c' closes nothing", *at);
+        return from;
+    }
     if (objects->bulk_depth > objects->depth) {
         objects->bulk_depth = 0;
         return at;
@@ -232,7 +248,7 @@ static const char *read_byte(struct kube_objects *objects, const char *from, con
         objects->is_in_text = true;
         return from;
     case '{':
-        objects->depth++;
+        deepen(objects);
         return from;
     case '[':
         return open_array(objects, from, at);
@@ -262,6 +278,10 @@ void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t si
     if (objects->err.kind == ERROR_NONE && objects->bulk_depth == 0 &&
         (!objects->is_in_row || objects->is_in_object) && from < end)
         keep(objects, from, end);
+    objects->raw += size;
+    if (objects->err.kind == ERROR_NONE && objects->is_in_object && objects->raw > RAW_LIMIT)
+        error_set(&objects->err, ERROR_CORRUPT, "%s: longer than %d bytes as it was sent",
+                  objects->source, RAW_LIMIT);
 }
 
 int kube_objects_check(const struct kube_objects *objects, struct error *err)
@@ -274,9 +294,6 @@ int kube_objects_check(const struct kube_objects *objects, struct error *err)
 
 json_t *kube_objects_end(struct kube_objects *objects, struct error *err)
 {
-    if (objects->err.kind == ERROR_NONE && objects->head->is_cut)
-        error_set(&objects->err, ERROR_CORRUPT, "the head of the list is longer than %d bytes",
-                  HEAD_LIMIT);
     if (kube_objects_check(objects, err) < 0)
         return NULL;
     return json_parse_foreign(objects->head->chars, objects->head->length, "answer", err);

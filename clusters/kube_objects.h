@@ -3,8 +3,8 @@
  *
  * The objects in an answer of an API server, a list's items or a watch's events: each is decoded
  * and handed on as soon as its last byte is there, so that memory never holds more than one of them
- * and a list's head.  Arrays that are most of an object and that nobody here reads are left out
- * before the decoder sees them (null is in their place).  An object may be 4 MiB long.
+ * and a list's head.  Arrays that are most of an object and that nobody here reads are emptied
+ * before the decoder sees them.  An object may be 4 MiB long without these, and 16 MiB with them.
  */
 #pragma once
 

@@ -281,6 +281,7 @@ def is_past_drain(bench):
     """Asked on the socket: to start a command for it would cost more than the answer."""
     connection = http.client.HTTPConnection("localhost")
     connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(30)
     connection.sock.connect(bench.path("sluice.sock"))
     with connection.sock:
         connection.request("GET", "/v1/status")

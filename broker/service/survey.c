@@ -118,8 +118,10 @@ static void sink_gangs(const struct service *service, const struct config_cluste
 
 static bool is_movable(const struct service *service, const struct node *node)
 {
-    /* A cordon that is not ours is a person's word. */
+    /* A cordon that is not ours is a person's word; a transfer's mark on a node that no transfer of
+       ours has is another broker's. */
     return fleet_is_ephemeral(service->config, node) && !node_rival(node) &&
+           !node_annotation(node, SLUICE_NOTE_TRANSFER) &&
            !node_has_taint(node, NODE_TAINT_CANDIDATE) && !node->is_unschedulable &&
            !node->is_leaving && node->uid[0] != '\0';
 }

@@ -13,6 +13,8 @@ static void cluster_answered(void *context, const json_t *body, const struct err
 {
     struct effect *effect = context;
     enum effect_kind kind = effect->kind;
+    const struct config_pool *pool = kind == EFFECT_WELCOME ? transfer_goal(effect->transfer)
+                                                            : effect->transfer->source;
     bool is_pod = kind == EFFECT_EVICT || kind == EFFECT_MARK || kind == EFFECT_DELETE_POD ||
                   kind == EFFECT_CLEAR_POD;
     bool is_gone = err && (err->kind == ERROR_NOT_FOUND ||
@@ -20,9 +22,9 @@ static void cluster_answered(void *context, const json_t *body, const struct err
 
     (void)body;
     if (kind == EFFECT_EVICT)
-        gate_leave(effect->runner->gate, effect->transfer->source->cluster, effect->line, err);
-    else if (is_pod && err)
-        gate_slow(effect->runner->gate, effect->transfer->source->cluster, err);
+        gate_leave(effect->runner->gate, pool->cluster, effect->line, err);
+    else if (err)
+        gate_slow(effect->runner->gate, pool->cluster, err);
     effect_answered(effect, is_gone ? NULL : err);
 }
 

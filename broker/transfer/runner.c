@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
+#include "broker/transfer/lateness.h"
 #include "broker/transfer/look.h"
 
 #include <inttypes.h>
@@ -20,7 +21,6 @@ enum {
     WAKE_MS = 20,        /* from a piece of news to the turn that it leads to; */
     WAKE_TRANSFERS = 50, /* as much again for each so many live ones: each turn asks them all */
     ENDED_KEPT = 200,
-    UNDO_DEADLINE_MS = 15 * MINUTE_MS, /* of one step back, before a person is called */
 };
 
 static void tick(void *context);
@@ -37,6 +37,7 @@ void transfer_wait_for(struct transfer *transfer, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(transfer->waiting, sizeof transfer->waiting, format, arguments);
     va_end(arguments);
+    text_mend(transfer->waiting);
 }
 
 void runner_break(struct runner *runner, const struct error *err)
@@ -215,49 +216,6 @@ static void step_next(struct runner *runner, struct transfer *transfer)
                     transfer->is_returning ? TRANSFER_RETURNED : TRANSFER_DONE, "handed_over");
 }
 
-static enum verdict call_operator(struct transfer *transfer)
-{
-    if (!transfer->needs_operator)
-        log_warn("transfer_needs_operator", FIELD_TEXT("transfer", transfer->id),
-                 FIELD_TEXT("node", transfer->node),
-                 FIELD_TEXT("step", transfer_steps[transfer->step].name),
-                 FIELD_TEXT("text", transfer->waiting));
-    transfer->needs_operator = true;
-    return STEP_WAIT;
-}
-
-/* The verdict that a missed deadline makes of a wait.  It is counted from when this process began
-   to watch the step: what happened while nobody watched, or how the clock was set, proves nothing.
- */
-static enum verdict after_deadline(struct runner *runner, struct transfer *transfer)
-{
-    const struct step *step = &transfer_steps[transfer->step];
-    int64_t deadline_ms = transfer->is_undoing          ? UNDO_DEADLINE_MS
-                          : transfer->step == STEP_JOIN ? runner->config->join.deadline_ms
-                                                        : step->deadline_ms;
-
-    if (deadline_ms == 0 || loop_now(runner->world->loop) - transfer->step_began_ms < deadline_ms)
-        return STEP_WAIT;
-    if (transfer->is_undoing)
-        return call_operator(transfer);
-    switch (step->late) {
-    case LATE_OWN:
-        return STEP_WAIT;
-    case LATE_UNDO:
-        return STEP_UNDO;
-    case LATE_NEXT:
-        return STEP_DONE;
-    case LATE_BACK:
-        if (transfer->is_discarding || !step_may_discard(runner, transfer))
-            return call_operator(transfer);
-        step_give_up(runner, transfer);
-        return STEP_BACK;
-    case LATE_OPERATOR:
-        return call_operator(transfer);
-    }
-    return STEP_WAIT;
-}
-
 static void note_freeze(const struct runner *runner, struct transfer *transfer)
 {
     const struct freeze *freeze = runner_freeze(runner, transfer);
@@ -282,7 +240,7 @@ static enum verdict judge(struct runner *runner, struct transfer *transfer)
         verdict = step->run(runner, transfer);
     if (verdict == STEP_WAIT)
         note_freeze(runner, transfer);
-    return verdict == STEP_WAIT ? after_deadline(runner, transfer) : verdict;
+    return verdict == STEP_WAIT ? lateness_verdict(runner, transfer) : verdict;
 }
 
 /* Goes as far as nothing has to be waited for. */
@@ -369,6 +327,7 @@ static void tick(void *context)
         return;
     journal_gather(runner->world->journal);
     advance_all(runner);
+    runner->turned_ms = loop_now(runner->world->loop);
     effects_settle(runner);
     goes_on = runner->live_count > 0 && !runner->is_broken;
     if (!runner->is_broken)
@@ -466,6 +425,7 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->leads = lead_book_new(config);
     runner->attempts = attempts_new(config);
     runner->suspensions = suspensions_new(runner);
+    runner->turned_ms = loop_now(world->loop);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||

@@ -4,6 +4,7 @@
  * The error value: cutting, prefixes, errno, names.
  */
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
@@ -103,6 +104,22 @@ static void every_kind_has_a_name_of_its_own(void **state)
     assert_int_equal(error_kind_of_name(NULL), ERROR_BUG);
 }
 
+static void a_sentence_is_always_utf8(void **state)
+{
+    struct error err = { 0 };
+    char chars[ERROR_TEXT_SIZE + 2] = "a";
+
+    (void)state;
+    for (size_t i = 1; i + 2 < sizeof chars; i += 2)
+        memcpy(chars + i, "\xc3\xa9", 3);
+    error_set(&err, ERROR_CORRUPT, "%s", chars);
+    error_context(&err, "x");
+    owned(json) json_t *cut = json_string(err.text);
+    assert_non_null(cut);
+    error_set(&err, ERROR_CORRUPT, "a '%c' from somebody", '\xff');
+    assert_string_equal(err.text, "a '?' from somebody");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +129,7 @@ int main(void)
         cmocka_unit_test(a_sentence_may_quote_the_former_one),
         cmocka_unit_test(errno_is_told_in_words),
         cmocka_unit_test(a_text_that_is_cut_ends_in_plus),
+        cmocka_unit_test(a_sentence_is_always_utf8),
         cmocka_unit_test(every_kind_has_a_name_of_its_own),
     };
 

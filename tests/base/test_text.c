@@ -3,6 +3,7 @@
  *
  * Bounded text, exact numbers and the nearest name.
  */
+#include "base/json.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
@@ -195,6 +196,42 @@ static void a_name_too_long_is_not_guessed_at(void **state)
     assert_null(nearest.name);
 }
 
+static void what_is_not_utf8_becomes_a_question_mark(void **state)
+{
+    static const char *const cases[][2] = {
+        { "plain", "plain" },
+        { "Gr\xc3\xb6\xc3\x9f"
+          "e \xe2\x82\xac \xf0\x9f\x98\x80",
+          "Gr\xc3\xb6\xc3\x9f"
+          "e \xe2\x82\xac \xf0\x9f\x98\x80" },
+        { "\xff", "?" },
+        { "a\xc3", "a?" },
+        { "\xc3"
+          "b",
+          "?b" },
+        { "\xe2\x82", "??" },
+        { "\xc0\xaf", "??" },
+        { "\xed\xa0\x80", "???" },
+        { "\xf4\x90\x80\x80", "????" },
+        { "\xe0\x9f\x80", "???" },
+        { "", "" },
+    };
+    char out[4];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(chars) char *chars = mem_copy_chars(cases[i][0]);
+        owned(json) json_t *valid = NULL;
+
+        text_mend(chars);
+        assert_string_equal(chars, cases[i][1]);
+        valid = json_string(chars); /* jansson agrees */
+        assert_non_null(valid);
+    }
+    assert_false(text_copy(out, sizeof out, "ab\xc3\xb6"));
+    assert_string_equal(out, "ab?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +240,7 @@ int main(void)
         cmocka_unit_test(holds_bytes_and_drops_from_the_front),
         cmocka_unit_test(take_hands_the_characters_on),
         cmocka_unit_test(copies_what_fits),
+        cmocka_unit_test(what_is_not_utf8_becomes_a_question_mark),
         cmocka_unit_test(compares_with_null),
         cmocka_unit_test(reads_whole_integers_only),
         cmocka_unit_test(reads_finite_decimals_only),

@@ -4,9 +4,8 @@
  * An overloaded API server is left alone for as long as it asks, and it alone.  Who is told no by a
  * rule asks again now and then.
  */
-#include "broker/service/service_parts.h"
-#include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "broker/transfer/effect_send.h"
+#include "tests/cli/stepwise.h"
 
 enum { SLICE_MS = 50 };
 
@@ -133,9 +132,35 @@ static void a_rule_that_forbids_costs_the_deadline(void **state)
     expect_rest(rehearsal, 9);
 }
 
+/* However the jitter falls. */
+static void nothing_is_asked_again_before_the_time_that_a_server_named(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 6, "");
+    struct transfer *transfer;
+    struct effect *effect;
+    owned(chars) char *key = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    transfer = run_to(rehearsal, STEP_HOLD);
+    key = text_format("announce/%s", transfer->node_uid);
+    effect = map_get(transfer->effects, key);
+    assert_non_null(effect);
+    error_set(&err, ERROR_THROTTLED, "the server is busy");
+    err.retry_after_ms = 30 * SECOND_MS;
+    for (int i = 0; i < 100; i++) {
+        effect_answered(effect, &err);
+        assert_true(effect->not_before_ms >= loop_now(rehearsal->loop) + err.retry_after_ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_asked_again_before_the_time_that_a_server_named),
         cmocka_unit_test(an_overloaded_server_is_left_alone_and_no_other),
         cmocka_unit_test(one_refusal_holds_all_of_a_drain),
         cmocka_unit_test(a_rule_that_forbids_costs_the_deadline),

@@ -352,6 +352,58 @@ static void a_node_made_static_after_a_refused_removal_stays(void **state)
     assert_false(node_has_taint(node, SLUICE_TAINT_LEAVING));
 }
 
+/* Another broker, with a journal of its own, moves these nodes: they are left to it. */
+static void a_node_of_another_broker_is_not_chosen(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 32, "");
+    const struct config_pool *pool = config_pool(rehearsal->config, "research-a-east");
+    const struct snapshot *snapshot;
+    void *value;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    snapshot = fleet_snapshot(rehearsal->service->fleet, pool->cluster);
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);)
+        patch_node(rehearsal, pool, ((const struct node *)value)->name,
+                   "{\"metadata\":{\"annotations\":{\"sluice.dev/transfer\":\"t-theirs\"}}}");
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    rehearsal_run(rehearsal, 30 * MINUTE_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 0);
+}
+
+/* Its machine is gone; the Node stays as long as whoever put the finalizer wants, and the move goes
+   on without it. */
+static void a_node_that_somebody_holds_is_left_behind(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 33, "");
+    const struct transfer *transfer;
+    const struct kube_node *node;
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    run_until(rehearsal, 100, HOUR_MS, is_draining);
+    transfer = first_live(rehearsal);
+    patch_node(rehearsal, transfer->source, transfer->node,
+               "{\"metadata\":{\"finalizers\":[\"example.com/theirs\"]}}");
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, transfer->node);
+    assert_non_null(node);
+    assert_null(node->machine);
+    assert_int_equal(json_array_size(node->finalizers), 1);
+
+    owned(json) json_t *story = service_events(rehearsal->service, 1000, &err);
+    owned(chars) char *chars = json_print(story);
+
+    assert_non_null(strstr(chars, "to be deleted (it has a finalizer)"));
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 static bool new_node_is_there(struct rehearsal *rehearsal)
 {
     const struct transfer *transfer = first_live(rehearsal);
@@ -573,6 +625,8 @@ int main(void)
         cmocka_unit_test(the_way_back_leaves_what_others_had_said),
         cmocka_unit_test(a_silent_node_is_not_waited_for),
         cmocka_unit_test(a_node_made_static_after_a_refused_removal_stays),
+        cmocka_unit_test(a_node_of_another_broker_is_not_chosen),
+        cmocka_unit_test(a_node_that_somebody_holds_is_left_behind),
         cmocka_unit_test(a_machine_that_serves_is_not_discarded),
         cmocka_unit_test(refusals_everywhere_make_no_storm),
         cmocka_unit_test(a_way_back_that_does_not_end_calls_for_a_person),

@@ -96,10 +96,35 @@ static void an_unreachable_cluster_stands_still_and_no_other(void **state)
     }
 }
 
+/* The cluster that a new machine joins is out of reach for longer than a machine may take: it is
+   not late, it is not seen. */
+static void a_machine_that_nobody_sees_is_not_late(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 31, "", "join: {deadline: 6m, stable: 20s}\n", "");
+    const struct transfer *transfer;
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    transfer = await_step(rehearsal, 0, STEP_JOIN);
+    simulator_cut_off(rehearsal->simulator, "prod-a");
+    rehearsal_run(rehearsal, OUTAGE_MS);
+    assert_int_equal(transfer->step, STEP_JOIN);
+    assert_int_equal(transfer->attempt, 1);
+    simulator_cut_off(rehearsal->simulator, NULL);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(rehearsal->simulator->machines_created, 1);
+    expect_rest(rehearsal, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unreachable_cluster_stands_still_and_no_other),
+        cmocka_unit_test(a_machine_that_nobody_sees_is_not_late),
     };
 
     mem_setup();

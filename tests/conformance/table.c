@@ -58,7 +58,9 @@ const struct conformance_case conformance_cases[] = {
       "That one: a transfer sends none in vain" },
     { "T18", "an overloaded server: plain 429 with Retry-After is not a budget", NULL, 0,
       "tests/cli/test_gate.c one_refusal_holds_all_of_a_drain", NULL,
-      "`an_overloaded_server_is_left_alone_and_no_other` is beside it, and the answer as plain "
+      "`an_overloaded_server_is_left_alone_and_no_other` and "
+      "`nothing_is_asked_again_before_the_time_that_a_server_named` are beside it, and the answer "
+      "as plain "
       "text is in tests/clusters/test_verbs.c. No real server is overloaded on purpose" },
     { "T19",
       "a webhook out of reach: 500 is asked again, and evicted when it is gone; a policy that "
@@ -158,8 +160,10 @@ const struct conformance_case conformance_cases[] = {
       "tests/cli/test_crash.c a_full_disk_lets_nothing_out", NULL, NULL },
     { "T48", "an older broker writes no more", NULL, 0,
       "tests/broker/test_journal.c an_older_epoch_writes_no_more", NULL, NULL },
-    { "T49", "a machine of an open intent is not discarded", NULL, 0,
-      "tests/cli/test_hazards.c a_machine_that_serves_is_not_discarded", NULL, NULL },
+    { "T49", "a machine of an open intent is not discarded, nor a node of another broker chosen",
+      NULL, 0, "tests/cli/test_hazards.c a_node_of_another_broker_is_not_chosen", NULL,
+      "`a_machine_that_serves_is_not_discarded` is beside it. No machine is ever looked for to be "
+      "thrown away: a transfer discards the one that it made itself" },
     { "T50", "a list in pages holds every pod", pages_hold_every_pod, ON_BOTH,
       "tests/clusters/test_watch.c an_expired_watch_lists_anew_and_drops_what_vanished", NULL,
       NULL },
@@ -168,7 +172,8 @@ const struct conformance_case conformance_cases[] = {
       "elsewhere goes on",
       NULL, 0, "tests/cli/test_outage.c an_unreachable_cluster_stands_still_and_no_other",
       "tests/real/two_clusters.c a_node_moves_once_when_nobody_answered_for_long",
-      "That the broker itself was away for long: `a_long_outage_discards_no_machine` of "
+      "`a_machine_that_nobody_sees_is_not_late` is beside it: the cluster that is joined. That the "
+      "broker itself was away for long: `a_long_outage_discards_no_machine` of "
       "tests/cli/test_hazards.c. On the real one the server's process stands still for "
       "minutes in the middle of a drain" },
     /* gangs and more than one cluster */
@@ -196,16 +201,19 @@ const struct conformance_case conformance_cases[] = {
       "50 of 500 nodes with 30 pods each are drained at once, bounded in requests, memory and "
       "turns",
       NULL, 0, "tests/cli/test_crowd.c fifty_nodes_are_drained_at_once", NULL,
-      "None of 1,500 evictions in vain, 1.13 requests a pod; on a real server `tools/bench move` "
-      "and `tests/real/scale` measure" },
+      "None of 1,500 evictions in vain, 1.13 requests a pod; there is no rate to configure, but "
+      "never more than 64 evictions of a cluster at once. On a real server `tools/bench move` and "
+      "`tests/real/scale` measure" },
     { "T58", "an abort at each state", NULL, 0,
       "tests/cli/test_withdrawals.c each_step_has_its_way_back_or_none",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
       "On the real one a move goes back in the middle of its drain" },
     { "T59", "clocks that differ", NULL, 0, "tests/cli/test_clocks.c grace_is_as_long_by_any_clock",
       NULL, "By the Date of its answers; real servers here have our clock" },
-    { "T60", "why a transfer waits", NULL, 0,
-      "tests/cli/test_moves.c a_held_transfer_says_what_holds_it", NULL, NULL },
+    { "T60", "why a transfer waits, or will", NULL, 0,
+      "tests/broker/test_blockers.c each_blocker_is_said_in_its_words", NULL,
+      "13 blockers word for word, before a move; `a_held_transfer_says_what_holds_it` of "
+      "tests/cli/test_moves.c during one" },
     { "T61", "a dry run of an eviction: each refusal is told apart, and nothing is evicted",
       a_dry_run_tells_and_does_nothing, ON_BOTH,
       "tests/cli/test_trials.c two_budgets_are_asked_about_a_few_for_each_node", NULL, NULL },

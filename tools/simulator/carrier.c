@@ -85,10 +85,9 @@ static void fail(struct http_exchange *exchange, enum error_kind kind, const cha
 static bool is_cut_off(const struct http_exchange *exchange)
 {
     const struct kube_cluster *cluster = exchange->carrier->cut_off;
-    const char *name = exchange->request.target + strlen("/clusters/");
+    owned(chars) char *start = cluster ? text_format("/clusters/%s/", cluster->plan->name) : NULL;
 
-    return cluster && text_starts_with(exchange->request.target, "/clusters/") &&
-           text_starts_with(name, cluster->plan->name) && name[strlen(cluster->plan->name)] == '/';
+    return start && text_starts_with(exchange->request.target, start);
 }
 
 static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)

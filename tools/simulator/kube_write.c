@@ -227,16 +227,14 @@ void sim_kube_delete_node(struct sim_call *call, const char *name)
     if (!sim_kube_uid_is(call, "Node", node->name, node->uid, uid))
         return;
     referee_delete_node(call->sim, node, uid != NULL);
-    if (json_array_size(node->finalizers)) {
-        if (!node->deletion_ms)
-            node->deletion_ms = sim_now(call->sim);
-        sim_node_changed(call->sim, node, CHANGE_MODIFIED);
+
+    owned(json)
+        json_t *done = json_make("{s:s, s:s, s:{}, s:s, s:{s:s, s:s, s:s}}", "kind", "Status",
+                                 "apiVersion", "v1", "metadata", "status", "Success", "details",
+                                 "name", node->name, "kind", "nodes", "uid", node->uid);
+
+    if (sim_node_leave(call->sim, node))
+        sim_answer_json(call->answer, 200, json_incref(done));
+    else
         sim_kube_answer_blob(call, 200, node->blob);
-        return;
-    }
-    sim_answer_json(call->answer, 200,
-                    json_make("{s:s, s:s, s:{}, s:s, s:{s:s, s:s, s:s}}", "kind", "Status",
-                              "apiVersion", "v1", "metadata", "status", "Success", "details",
-                              "name", node->name, "kind", "nodes", "uid", node->uid));
-    sim_node_delete(call->sim, node);
 }

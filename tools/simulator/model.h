@@ -297,7 +297,6 @@ const char *sim_time(const struct simulator *sim, int64_t loop_ms, char out[WALL
 bool sim_witness(struct simulator *sim, const char *verb, const char *object);
 void sim_account(struct simulator *sim); /* before the research counters change */
 struct kube_cluster *sim_cluster(struct simulator *sim, const char *name);
-
 /* faults.c */
 bool sim_fault_now(struct simulator *sim, enum fault fault, const char *verb);
 bool sim_fault_scripted(struct simulator *sim, enum fault fault, const char *verb);
@@ -314,6 +313,7 @@ struct kube_node *sim_node_register(struct simulator *sim, struct machine *machi
 void sim_node_ready(struct simulator *sim, struct kube_node *node);
 void sim_node_machine_dies(struct simulator *sim, struct kube_node *node);
 void sim_node_delete(struct simulator *sim, struct kube_node *node);
+bool sim_node_leave(struct simulator *sim, struct kube_node *node);  /* false: a finalizer has it */
 void sim_node_review(struct simulator *sim, struct kube_node *node); /* after any change */
 bool sim_node_has_taint(const struct kube_node *node, const char *key);
 void sim_node_post(struct simulator *sim, struct kube_cluster *cluster, const json_t *object);

@@ -289,6 +289,18 @@ void sim_node_set_ready(struct simulator *sim, struct kube_node *node, const cha
     node->ready_changed_ms = sim_now(sim);
 }
 
+bool sim_node_leave(struct simulator *sim, struct kube_node *node)
+{
+    if (json_array_size(node->finalizers) == 0) {
+        sim_node_delete(sim, node);
+        return true;
+    }
+    if (!node->deletion_ms)
+        node->deletion_ms = sim_now(sim);
+    sim_node_changed(sim, node, CHANGE_MODIFIED);
+    return false;
+}
+
 /* The cloud controller asks the cloud about Nodes that are not ready. */
 static void cloud_controller(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
@@ -297,7 +309,7 @@ static void cloud_controller(struct simulator *sim, struct actor *actor, uint64_
     if (node->machine)
         sim_after(sim, 5 * SECOND_MS, cloud_controller, actor, stamp);
     else
-        sim_node_delete(sim, node);
+        sim_node_leave(sim, node);
 }
 
 static void silent(struct simulator *sim, struct actor *actor, uint64_t stamp)

@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Deadlines of steps are in the table (steps.c); here is what passes by one.
+ */
+#include "broker/transfer/lateness.h"
+
+#include "base/log.h"
+
+enum {
+    BLIND_MS = 2 * MINUTE_MS,          /* a watch tells something every minute */
+    UNDO_DEADLINE_MS = 15 * MINUTE_MS, /* of one step back, before a person is called */
+};
+
+static enum verdict call_operator(struct transfer *transfer)
+{
+    if (!transfer->needs_operator)
+        log_warn("transfer_needs_operator", FIELD_TEXT("transfer", transfer->id),
+                 FIELD_TEXT("node", transfer->node),
+                 FIELD_TEXT("step", transfer_steps[transfer->step].name),
+                 FIELD_TEXT("text", transfer->waiting));
+    transfer->needs_operator = true;
+    return STEP_WAIT;
+}
+
+/* Whether nobody tells what became of the new machine: its cluster or its pool is not heard. */
+static bool is_blind(const struct runner *runner, const struct transfer *transfer)
+{
+    struct error err;
+
+    return !fleet_is_fresh(runner->fleet, transfer_goal(transfer),
+                           BLIND_MS + runner->config->poll_ms, &err);
+}
+
+/* The time that passed since the last turn counts for nothing. */
+static void stop_the_clock(const struct runner *runner, struct transfer *transfer)
+{
+    int64_t now = loop_now(runner->world->loop);
+    int64_t since_ms = runner->turned_ms > transfer->step_began_ms ? runner->turned_ms
+                                                                   : transfer->step_began_ms;
+
+    transfer->step_began_ms += now - since_ms;
+}
+
+/* The verdict that a missed deadline makes of a wait.  It is counted from when this process began
+   to watch the step: what happened while nobody watched, or how the clock was set, proves nothing.
+ */
+enum verdict lateness_verdict(struct runner *runner, struct transfer *transfer)
+{
+    const struct step *step = &transfer_steps[transfer->step];
+    int64_t deadline_ms = transfer->is_undoing          ? UNDO_DEADLINE_MS
+                          : transfer->step == STEP_JOIN ? runner->config->join.deadline_ms
+                                                        : step->deadline_ms;
+
+    /* What is not seen is not late: a healthy machine would go. */
+    if (step->late == LATE_BACK && !transfer->is_undoing && is_blind(runner, transfer))
+        stop_the_clock(runner, transfer);
+    if (deadline_ms == 0 || loop_now(runner->world->loop) - transfer->step_began_ms < deadline_ms)
+        return STEP_WAIT;
+    if (transfer->is_undoing)
+        return call_operator(transfer);
+    switch (step->late) {
+    case LATE_OWN:
+        return STEP_WAIT;
+    case LATE_UNDO:
+        return STEP_UNDO;
+    case LATE_NEXT:
+        log_warn("step_left_undone", FIELD_TEXT("transfer", transfer->id),
+                 FIELD_TEXT("node", transfer->node), FIELD_TEXT("step", step->name),
+                 FIELD_TEXT("text", transfer->waiting));
+        return STEP_DONE;
+    case LATE_BACK:
+        if (transfer->is_discarding || !step_may_discard(runner, transfer))
+            return call_operator(transfer);
+        step_give_up(runner, transfer);
+        return STEP_BACK;
+    case LATE_OPERATOR:
+        return call_operator(transfer);
+    }
+    return STEP_WAIT;
+}

@@ -1,0 +1,337 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Deadlines and graces inside a whole transfer, watched by somebody who sees only the cluster: when
+ * a pod is told to leave, how long it is given, and what is done with the one that does not go.
+ */
+#include "broker/transfer/effect.h"
+#include "tests/cli/stepwise.h"
+
+enum {
+    DEADLINE_MS = 5 * MINUTE_MS, /* of the drain, from the cordon; small_world.h */
+    LATE_MS = 10 * SECOND_MS,    /* what is asked for at a moment is seen this much later at most */
+};
+
+static const char no_room[] =
+    "budgets: [{cluster: research-a, namespace: ml, selector_label: app=held, min_available: "
+    "99}]\n";
+static const char never_stops[] = "{\"test.sluice.dev/stuck\": \"true\"}";
+
+/* What was seen of the pod; times are since the cordon of its node, -1: not seen. */
+struct story {
+    int64_t marked_ms;     /* it carries DisruptionTarget */
+    int64_t told_ms;       /* it was told to leave, */
+    int64_t told_grace_s;  /* with this grace */
+    int64_t forced_ms;     /* a delete came, not an eviction */
+    int64_t shortened_ms;  /* its grace got shorter, */
+    int64_t short_grace_s; /* to this */
+};
+
+static void take_status(void *context, const struct http_answer *answer, const struct error *err)
+{
+    if (err)
+        fail_msg("%s", err->text);
+    *(int *)context = answer->status;
+}
+
+/* As a person would with kubectl. */
+static void post(struct rehearsal *rehearsal, const char *path, json_t *object)
+{
+    owned(chars) char *url = text_format("http://127.0.0.1:1/clusters/research-a/api/v1/%s", path);
+    owned(chars) char *body = json_print(object);
+    struct http_header token = { "Authorization", "Bearer sim-research-a" };
+    struct http_request request = {
+        .method = HTTP_POST,
+        .url = url,
+        .headers = &token,
+        .header_count = 1,
+        .body = body,
+        .body_size = strlen(body),
+        .is_mutation = true,
+        .timeout_ms = 10 * SECOND_MS,
+    };
+    int status = 0;
+
+    json_decref(object);
+    http_send(simulator_http(rehearsal->simulator), &request, take_status, &status);
+    rehearsal_run(rehearsal, SECOND_MS);
+    assert_int_equal(status, 201);
+}
+
+static struct kube_cluster *research(struct rehearsal *rehearsal)
+{
+    return sim_cluster(rehearsal->simulator, "research-a");
+}
+
+/* The pod of which the cases tell; NULL: it is gone. */
+static struct kube_pod *held_pod(struct rehearsal *rehearsal)
+{
+    return map_get(research(rehearsal)->pods, "ml/held");
+}
+
+/* One node is announced, and the pod comes to it.  `annotations` and `finalizers` are JSON. */
+static struct transfer *announced_with_pod(struct rehearsal *rehearsal, int grace_s,
+                                           const char *annotations, const char *finalizers)
+{
+    struct error err = { 0 };
+    struct transfer *transfer;
+    json_t *notes = json_parse(annotations, strlen(annotations), "annotations", &err);
+    json_t *holds = json_parse(finalizers, strlen(finalizers), "finalizers", &err);
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    transfer = run_to(rehearsal, STEP_HOLD);
+    assert_non_null(transfer);
+    post(rehearsal, "namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
+    post(rehearsal, "namespaces/ml/pods",
+         json_make("{s:{s:s, s:{s:s}, s:o, s:o, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}",
+                   "metadata", "name", "held", "labels", "app", "held", "annotations", notes,
+                   "finalizers", holds, "ownerReferences", "kind", "ReplicaSet", "name", "owner",
+                   "controller", 1, "spec", "nodeName", transfer->node,
+                   "terminationGracePeriodSeconds", grace_s, "containers", "name", "main"));
+    assert_non_null(held_pod(rehearsal));
+    return transfer;
+}
+
+/* A case that waits for what never comes fails, and does not hang. */
+static void run_on(struct rehearsal *rehearsal, const struct transfer *transfer)
+{
+    assert_true(loop_wall(rehearsal->loop).ms < transfer->departure.ms + HOUR_MS);
+    rehearsal_run(rehearsal, STEPWISE_MS);
+}
+
+static bool is_marked(const struct kube_pod *pod)
+{
+    size_t i;
+    const json_t *condition;
+
+    json_array_foreach(pod->conditions, i, condition)
+    {
+        if (text_equal(json_text_or(condition, "type", ""), "DisruptionTarget"))
+            return true;
+    }
+    return false;
+}
+
+static void look_at(struct story *story, const struct kube_pod *pod, int64_t ms)
+{
+    if (story->marked_ms < 0 && is_marked(pod))
+        story->marked_ms = ms;
+    if (story->forced_ms < 0 && pod->is_forced)
+        story->forced_ms = ms;
+    if (pod->deletion_ms == 0)
+        return;
+    if (story->told_ms < 0) {
+        story->told_ms = ms;
+        story->told_grace_s = pod->deletion_grace_s;
+    } else if (story->shortened_ms < 0 && pod->deletion_grace_s < story->told_grace_s) {
+        story->shortened_ms = ms;
+        story->short_grace_s = pod->deletion_grace_s;
+    }
+}
+
+/* Until the node is drained: what a pod is told is told in these steps. */
+static struct story watch_drain(struct rehearsal *rehearsal, const struct transfer *transfer)
+{
+    struct story story = { -1, -1, -1, -1, -1, -1 };
+
+    while (transfer->step < STEP_DRAIN)
+        run_on(rehearsal, transfer);
+    while (transfer->step <= STEP_FORCE) {
+        const struct kube_pod *pod = held_pod(rehearsal);
+
+        if (pod)
+            look_at(&story, pod, loop_wall(rehearsal->loop).ms - transfer->cordoned.ms);
+        run_on(rehearsal, transfer);
+    }
+    return story;
+}
+
+static void expect_done(struct rehearsal *rehearsal, const struct transfer *transfer)
+{
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* A budget that lets nobody go takes nothing from the pod's own grace, and nothing from the
+   deadline: the delete comes when the one fits just into the other. */
+static void a_blocked_pod_is_deleted_its_own_grace_before_the_deadline(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, no_room);
+    const struct transfer *transfer = announced_with_pod(
+        rehearsal, 60, "{\"test.sluice.dev/stops-in\": \"50s\"}", "[]");
+    struct story story = watch_drain(rehearsal, transfer);
+
+    (void)state;
+    assert_in_range(story.told_ms, DEADLINE_MS - 60 * SECOND_MS,
+                    DEADLINE_MS - 60 * SECOND_MS + LATE_MS);
+    assert_in_range(story.told_grace_s, 51, 60);
+    assert_int_equal(story.forced_ms, story.told_ms);
+    assert_in_range(story.marked_ms, 0, story.told_ms - 1); /* its owner sees a disruption first */
+    assert_int_equal(story.shortened_ms, -1);
+    assert_null(held_pod(rehearsal));
+    expect_done(rehearsal, transfer);
+}
+
+/* What its own grace leaves of it is asked once more at the deadline, and not before; never with
+   grace 0, which would free its name while its processes run. */
+static void a_pod_that_does_not_stop_has_until_the_deadline(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer = announced_with_pod(rehearsal, 60, never_stops, "[]");
+    struct story story = watch_drain(rehearsal, transfer);
+    const struct kube_pod *pod = held_pod(rehearsal);
+    const struct effect *effect;
+
+    (void)state;
+    assert_in_range(story.told_ms, 0, LATE_MS);
+    assert_int_equal(story.told_grace_s, 60);
+    assert_in_range(story.forced_ms, DEADLINE_MS, DEADLINE_MS + LATE_MS);
+    assert_non_null(pod);
+    effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+    assert_non_null(effect);
+    assert_int_equal(effect->grace_s, 1);
+    expect_done(rehearsal, transfer);
+}
+
+/* A grace that somebody else granted is theirs to grant, as long as the drain has time for it. */
+static void a_long_grace_of_somebody_else_is_cut_at_the_deadline(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer = announced_with_pod(rehearsal, 3000, never_stops, "[]");
+    struct story story;
+
+    (void)state;
+    sim_pod_terminate(rehearsal->simulator, held_pod(rehearsal), 3000);
+    story = watch_drain(rehearsal, transfer);
+    assert_int_equal(story.told_grace_s, 3000);
+    assert_int_equal(story.forced_ms, story.shortened_ms);
+    assert_in_range(story.shortened_ms, DEADLINE_MS, DEADLINE_MS + LATE_MS);
+    assert_int_equal(story.short_grace_s, 1);
+    expect_done(rehearsal, transfer);
+}
+
+static bool has_machine(struct rehearsal *rehearsal, const struct transfer *transfer)
+{
+    const struct kube_node *node = map_get(research(rehearsal)->nodes, transfer->node);
+
+    return node && node->machine;
+}
+
+/* The pod's object goes neither before the machine, on which it runs, nor with the Node. */
+static void what_outlives_its_machine_is_removed_before_its_node(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer = announced_with_pod(rehearsal, 60, never_stops, "[]");
+    const struct effect *effect;
+    char uid[SIM_UID_SIZE];
+
+    (void)state;
+    text_copy(uid, sizeof uid, held_pod(rehearsal)->uid);
+    while (transfer->step < STEP_RELEASE || has_machine(rehearsal, transfer)) {
+        assert_non_null(held_pod(rehearsal));
+        assert_null(effect_find(transfer, EFFECT_CLEAR_POD, uid));
+        run_on(rehearsal, transfer);
+    }
+    assert_non_null(held_pod(rehearsal));
+    while (held_pod(rehearsal)) {
+        assert_non_null(map_get(research(rehearsal)->nodes, transfer->node));
+        run_on(rehearsal, transfer);
+    }
+    assert_non_null(map_get(research(rehearsal)->nodes, transfer->node));
+    while (map_get(research(rehearsal)->nodes, transfer->node))
+        run_on(rehearsal, transfer);
+    effect = effect_find(transfer, EFFECT_CLEAR_POD, uid);
+    assert_non_null(effect);
+    assert_true(effect->answered_ms > 0);
+    assert_int_equal(effect->outcome, ERROR_NONE);
+    expect_done(rehearsal, transfer);
+}
+
+/* A finalizer is somebody's promise to come by: it is told of and left, and the node moves. */
+static void a_foreign_finalizer_is_left_and_gone_past(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer = announced_with_pod(
+        rehearsal, 20, "{\"test.sluice.dev/stops-in\": \"2s\"}", "[\"example.com/theirs\"]");
+    bool was_told = false;
+    char uid[SIM_UID_SIZE];
+
+    (void)state;
+    text_copy(uid, sizeof uid, held_pod(rehearsal)->uid);
+    while (map_get(research(rehearsal)->nodes, transfer->node)) {
+        const struct kube_pod *pod = held_pod(rehearsal);
+
+        assert_non_null(pod);
+        assert_string_equal(
+            json_string_value(json_array_get(json_at(pod->written, "metadata/finalizers"), 0)),
+            "example.com/theirs");
+        was_told |= strstr(transfer->waiting, "held by the finalizers example.com/theirs") != NULL;
+        run_on(rehearsal, transfer);
+    }
+    assert_true(was_told);
+    assert_null(effect_find(transfer, EFFECT_CLEAR_POD, uid)); /* it would change nothing */
+    assert_non_null(effect_find(transfer, EFFECT_CLEAR_NODE, transfer->node_uid));
+    expect_done(rehearsal, transfer);
+}
+
+/* The message of the only Event of this reason about the pod; NULL: there is none. */
+static const char *told_of_pod(struct rehearsal *rehearsal, const char *reason)
+{
+    const char *message = NULL;
+    const char *path;
+    void *value;
+
+    for (size_t i = 0; map_next(research(rehearsal)->objects, &i, &path, &value);) {
+        if (strncmp(path, "events/ml/", 10) != 0 ||
+            !text_equal(json_text_or(value, "reason", ""), reason))
+            continue;
+        assert_null(message);
+        assert_string_equal(json_text_or(value, "involvedObject/name", ""), "held");
+        message = json_text_or(value, "message", "");
+    }
+    return message;
+}
+
+/* Who wants longer than the whole drain has what the drain has, and reads on the pod how long that
+   was. */
+static void a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer = announced_with_pod(
+        rehearsal, 900, "{\"test.sluice.dev/stops-in\": \"4m\"}", "[]");
+    struct story story = watch_drain(rehearsal, transfer);
+    owned(chars) char *granted = text_format("with %lld s of its 900 s to stop",
+                                             (long long)story.told_grace_s);
+    const char *message = told_of_pod(rehearsal, "ForcedDelete");
+
+    (void)state;
+    assert_in_range(story.told_ms, 0, LATE_MS);
+    assert_in_range(story.told_grace_s, 290, 300);
+    assert_non_null(message);
+    assert_non_null(strstr(message, granted));
+    expect_done(rehearsal, transfer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_blocked_pod_is_deleted_its_own_grace_before_the_deadline),
+        cmocka_unit_test(a_pod_that_does_not_stop_has_until_the_deadline),
+        cmocka_unit_test(a_long_grace_of_somebody_else_is_cut_at_the_deadline),
+        cmocka_unit_test(what_outlives_its_machine_is_removed_before_its_node),
+        cmocka_unit_test(a_foreign_finalizer_is_left_and_gone_past),
+        cmocka_unit_test(a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so),
+    };
+
+    mem_setup();
+    log_setup(LOG_ERROR, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

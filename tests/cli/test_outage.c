@@ -1,12 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * An API server is out of reach for ten minutes: what moves there stands still, what moves
- * elsewhere goes on, and nothing is taken for gone or for done because nobody answers.
+ * An API server is out of reach for long: what moves there stands still, what moves elsewhere goes
+ * on, and nothing is taken for gone or for done because nobody answers.
  */
 #include "tests/cli/stepwise.h"
 
-enum { OUTAGE_MS = 10 * MINUTE_MS };
+enum {
+    OUTAGE_MS = 9 * MINUTE_MS, /* no step is given up, or gone past, in that time */
+    LONG_OUTAGE_MS = 30 * MINUTE_MS,
+};
 
 static struct transfer *transfer_at(struct rehearsal *rehearsal, size_t at)
 {
@@ -61,37 +64,90 @@ static int shortened(const struct rehearsal *rehearsal)
     return count;
 }
 
+/* Pods that the service sees on the node and that have to leave. */
+static int work_on(struct rehearsal *rehearsal, const struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(rehearsal->service->fleet,
+                                                     transfer->source->cluster);
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
+    int work = 0;
+
+    for (size_t i = 0; i < count; i++)
+        work += pod_must_leave(pods[i]);
+    return work;
+}
+
+/* One transfer is past the cluster that is cut off, the other one, which is returned, at the step;
+   is_empty: the last of its pods has just gone. */
+static struct transfer *cut_off_at(struct rehearsal *rehearsal, enum transfer_step step,
+                                   bool is_empty)
+{
+    struct transfer *standing;
+
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    await_step(rehearsal, 0, STEP_ACQUIRE);
+    rehearsal_run(rehearsal, STEPWISE_MS);
+    apply(rehearsal, 8, 8);
+    standing = await_step(rehearsal, 1, step);
+    while (is_empty && work_on(rehearsal, standing) > 0)
+        rehearsal_run(rehearsal, 1);
+    assert_int_equal(standing->step, step);
+    assert_true(step != STEP_DRAIN || is_empty || work_on(rehearsal, standing) > 0);
+    simulator_cut_off(rehearsal->simulator, "research-a");
+    return standing;
+}
+
+static const struct {
+    enum transfer_step step;
+    bool is_empty;
+} moments[] = {
+    { STEP_ANNOUNCE, false }, { STEP_CORDON, false },  { STEP_DRAIN, false },
+    { STEP_DRAIN, true },     { STEP_RELEASE, false }, { STEP_CLEAR, false },
+};
+
 static void an_unreachable_cluster_stands_still_and_no_other(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_CORDON, STEP_DRAIN,
-                                                STEP_CLEAR };
-
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+    for (size_t i = 0; i < COUNT_OF(moments); i++) {
         owned(test_folder) char *folder = test_folder_new();
-        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 40 + i, "");
-        const struct transfer *moving, *standing;
-        int step;
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 41 + i, "");
+        int step = (int)moments[i].step;
+        const struct transfer *standing = cut_off_at(rehearsal, moments[i].step,
+                                                     moments[i].is_empty);
 
-        rehearsal_run(rehearsal, MINUTE_MS);
-        apply(rehearsal, 7, 7);
-        moving = await_step(rehearsal, 0, STEP_ACQUIRE);
-        rehearsal_run(rehearsal, STEPWISE_MS);
-        apply(rehearsal, 8, 8);
-        standing = await_step(rehearsal, 1, steps[i]);
-        step = standing->step;
-        simulator_cut_off(rehearsal->simulator, "research-a");
         rehearsal_run(rehearsal, OUTAGE_MS);
         assert_true(is_stale(rehearsal, "research-a"));
         assert_false(is_stale(rehearsal, "prod-a"));
-        assert_int_equal(moving->state, TRANSFER_DONE);
-        /* Its deadline passed meanwhile; nobody acts on that before the server is heard again. */
+        assert_int_equal(transfer_at(rehearsal, 0)->state, TRANSFER_DONE);
+        /* A drain's deadline passed meanwhile; nobody acts on that before the server is heard. */
         assert_true(standing->step == step || (step == STEP_DRAIN && standing->step == STEP_FORCE));
         simulator_cut_off(rehearsal->simulator, NULL);
         for (int k = 0; k < 90 * 60; k++) {
             rehearsal_run(rehearsal, SECOND_MS);
             assert_int_equal(shortened(rehearsal), 0);
         }
+        expect_rest(rehearsal, 8);
+    }
+}
+
+/* Longer than any deadline: a step that can be taken back may be, and what is left to clear is
+   left; no machine goes on the word of nobody. */
+static void no_machine_goes_unheard(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(moments); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 41 + i, "");
+        uint64_t deleted;
+
+        cut_off_at(rehearsal, moments[i].step, moments[i].is_empty);
+        deleted = rehearsal->simulator->machines_deleted;
+        rehearsal_run(rehearsal, LONG_OUTAGE_MS);
+        assert_int_equal(rehearsal->simulator->machines_deleted, deleted);
+        simulator_cut_off(rehearsal->simulator, NULL);
+        rehearsal_run(rehearsal, 2 * HOUR_MS);
         expect_rest(rehearsal, 8);
     }
 }
@@ -124,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unreachable_cluster_stands_still_and_no_other),
+        cmocka_unit_test(no_machine_goes_unheard),
         cmocka_unit_test(a_machine_that_nobody_sees_is_not_late),
     };
 

@@ -66,6 +66,7 @@ static void a_page_is_read_wherever_it_is_cut(void **state)
         { "{\"items\":[{\"a\":}]}", "item:" },
         { "{\"items\":[{\"a\":1}", "{\"a\":1};answer:" },
         { "{\"items\":[{\"a\":1}]", "{\"a\":1};answer:" },
+        { "{\"items\":[]}} {", "a '}' closes nothing" },
         { "<html>", "answer:" },
         { "", "answer:" },
     };
@@ -95,6 +96,28 @@ static void an_endless_item_is_an_error(void **state)
     assert_null(kube_objects_end(page, &err));
     assert_non_null(strstr(err.text, "longer than"));
     kube_objects_free(page);
+}
+
+/* What is left out is bounded, too, in bytes and in brackets. */
+static void an_endless_array_that_nobody_reads_is_an_error(void **state)
+{
+    static const char *const fill[] = { "1,", "[" };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(fill); i++) {
+        struct error err = { 0 };
+        owned(text) struct text *said = text_new(64);
+        owned(text) struct text *block = text_new(1 << 20);
+        struct kube_objects *events = kube_objects_of_watch(note_item, said);
+
+        while (block->length < 1 << 18)
+            text_add(block, "%s", fill[i]);
+        kube_objects_add(events, "{\"env\":[", 8);
+        for (int k = 0; k < 80 && kube_objects_check(events, &err) == 0; k++)
+            kube_objects_add(events, block->chars, block->length);
+        assert_int_equal(kube_objects_check(events, &err), -1);
+        assert_non_null(strstr(err.text, i == 0 ? "as it was sent" : "brackets are open"));
+        kube_objects_free(events);
+    }
 }
 
 static void equal_texts_are_held_once_and_forgotten(void **state)
@@ -166,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_is_read_wherever_it_is_cut),
         cmocka_unit_test(an_endless_item_is_an_error),
+        cmocka_unit_test(an_endless_array_that_nobody_reads_is_an_error),
         cmocka_unit_test(equal_texts_are_held_once_and_forgotten),
         cmocka_unit_test(a_packed_map_is_found_by_key),
         cmocka_unit_test(an_index_follows_what_moves),

@@ -107,16 +107,10 @@ static void add_quoted(struct text *line, const char *chars)
 /* As add_quoted(); bytes that are not UTF-8 would make the line unreadable, and become "?". */
 static void add_json_text(struct text *line, const char *chars)
 {
-    owned(json) json_t *valid = json_string(chars);
-    owned(chars) char *replaced = NULL;
+    owned(chars) char *mended = mem_copy_chars(chars);
 
-    if (valid == NULL) {
-        replaced = mem_copy_chars(chars);
-        for (char *at = replaced; *at; at++)
-            if ((unsigned char)*at >= 0x80)
-                *at = '?';
-    }
-    add_quoted(line, replaced ? replaced : chars);
+    text_mend(mended);
+    add_quoted(line, mended);
 }
 
 static void add_text_field(struct text *line, const struct log_field *field)

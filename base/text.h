@@ -48,8 +48,8 @@ char *text_take(struct text *text) __attribute__((returns_nonnull, warn_unused_r
 char *text_format(const char *format, ...)
     __attribute__((format(printf, 1, 2), returns_nonnull, warn_unused_result));
 
-/* Copies into a buffer of `size` bytes, terminated; false when it had to be cut.  UTF-8 stays
- * UTF-8. */
+/* Copies into a buffer of `size` bytes, terminated; false when it had to be cut.  What is UTF-8
+   stays so. */
 bool text_copy(char *out, size_t size, const char *chars);
 
 /* Puts a '?' for each byte that is not of UTF-8: what others sent, or what was cut within a

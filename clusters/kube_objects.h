@@ -28,7 +28,7 @@ struct kube_objects *kube_objects_of_watch(kube_object_fn on_object, void *conte
 
 void kube_objects_free(struct kube_objects *objects);
 
-/* After an error nothing is handed on any more; what came before it counts for nothing in a list.
+/* After an error nothing is handed on any more; in a list what came before it counts for nothing.
  */
 void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t size);
 

@@ -85,7 +85,7 @@ int journal_commit(struct journal *journal, struct journal_batch **batch, struct
     __attribute__((warn_unused_result));
 
 /* Puts the batch off, and frees it: it is written with what comes next, or never when the process
-   dies before.  For what the world can be asked again, as an answer. */
+   ends before.  For what the world can be asked again, as an answer. */
 void journal_later(struct journal *journal, struct journal_batch **batch);
 
 /* Until journal_settle() a commit only puts its batch off.  Nothing may be done before that which

@@ -164,8 +164,7 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
         backoff = effect->line ? LINE_BACKOFF_MS : BUDGET_BACKOFF_MS;
     if (backoff > BACKOFF_MAX_MS)
         backoff = BACKOFF_MAX_MS;
-    /* Jitter, so that a hundred transfers do not ask in one beat; never before the server's word.
-     */
+    /* Jitter, so that a hundred transfers do not ask in one beat; not before the server's word. */
     backoff -= (int64_t)random_below(effect->runner->world->random, (uint64_t)backoff / 2 + 1);
     return err->retry_after_ms > backoff ? err->retry_after_ms : backoff;
 }

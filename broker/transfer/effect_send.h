@@ -14,8 +14,7 @@ bool effect_stops_at_freeze(enum effect_kind kind);
    cannot be taken back before the point of no return. */
 bool effect_fits_step(enum effect_kind kind, int step);
 
-/* Sends the exchange of an intent that is in the journal; effect_answered() is called once, later.
- */
+/* Sends the exchange of a journaled intent; effect_answered() is called once, later. */
 void effect_send(struct effect *effect, const struct effect_target *target);
 
 /* Takes the answer: err NULL when it was accepted. */

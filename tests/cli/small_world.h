@@ -156,3 +156,35 @@ static inline json_t *reclaim(struct rehearsal *rehearsal, int nodes)
         fail_msg("%s", err.text);
     return answer;
 }
+
+static inline void take_status(void *context, const struct http_answer *answer,
+                               const struct error *err)
+{
+    if (err)
+        fail_msg("%s", err->text);
+    *(int *)context = answer->status;
+}
+
+/* As a person would with kubectl: a path of research-a, without its first slash.  Takes object. */
+static inline void post(struct rehearsal *rehearsal, const char *path, json_t *object)
+{
+    owned(chars) char *url = text_format("http://127.0.0.1:1/clusters/research-a/%s", path);
+    owned(chars) char *body = json_print(object);
+    struct http_header token = { "Authorization", "Bearer sim-research-a" };
+    struct http_request request = {
+        .method = HTTP_POST,
+        .url = url,
+        .headers = &token,
+        .header_count = 1,
+        .body = body,
+        .body_size = strlen(body),
+        .is_mutation = true,
+        .timeout_ms = 10 * SECOND_MS,
+    };
+    int status = 0;
+
+    json_decref(object);
+    http_send(simulator_http(rehearsal->simulator), &request, take_status, &status);
+    rehearsal_run(rehearsal, SECOND_MS);
+    assert_int_equal(status, 201);
+}

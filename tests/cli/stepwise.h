@@ -28,3 +28,20 @@ static inline struct transfer *run_to(struct rehearsal *rehearsal, enum transfer
     fail_msg("no transfer begins");
     return NULL;
 }
+
+/* Job pods that were told to stop with less than their own grace. */
+static inline int shortened(const struct rehearsal *rehearsal)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < rehearsal->simulator->cluster_count; i++) {
+        void *value;
+
+        for (size_t k = 0; map_next(rehearsal->simulator->clusters[i].pods, &k, NULL, &value);) {
+            const struct kube_pod *pod = value;
+
+            count += pod->job && pod->deletion_ms > 0 && pod->deletion_grace_s < pod->grace_s;
+        }
+    }
+    return count;
+}

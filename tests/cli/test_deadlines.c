@@ -27,37 +27,6 @@ struct story {
     int64_t short_grace_s; /* to this */
 };
 
-static void take_status(void *context, const struct http_answer *answer, const struct error *err)
-{
-    if (err)
-        fail_msg("%s", err->text);
-    *(int *)context = answer->status;
-}
-
-/* As a person would with kubectl. */
-static void post(struct rehearsal *rehearsal, const char *path, json_t *object)
-{
-    owned(chars) char *url = text_format("http://127.0.0.1:1/clusters/research-a/api/v1/%s", path);
-    owned(chars) char *body = json_print(object);
-    struct http_header token = { "Authorization", "Bearer sim-research-a" };
-    struct http_request request = {
-        .method = HTTP_POST,
-        .url = url,
-        .headers = &token,
-        .header_count = 1,
-        .body = body,
-        .body_size = strlen(body),
-        .is_mutation = true,
-        .timeout_ms = 10 * SECOND_MS,
-    };
-    int status = 0;
-
-    json_decref(object);
-    http_send(simulator_http(rehearsal->simulator), &request, take_status, &status);
-    rehearsal_run(rehearsal, SECOND_MS);
-    assert_int_equal(status, 201);
-}
-
 static struct kube_cluster *research(struct rehearsal *rehearsal)
 {
     return sim_cluster(rehearsal->simulator, "research-a");
@@ -82,8 +51,8 @@ static struct transfer *announced_with_pod(struct rehearsal *rehearsal, int grac
     apply(rehearsal, 7, 6);
     transfer = run_to(rehearsal, STEP_HOLD);
     assert_non_null(transfer);
-    post(rehearsal, "namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
-    post(rehearsal, "namespaces/ml/pods",
+    post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
+    post(rehearsal, "api/v1/namespaces/ml/pods",
          json_make("{s:{s:s, s:{s:s}, s:o, s:o, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}",
                    "metadata", "name", "held", "labels", "app", "held", "annotations", notes,
                    "finalizers", holds, "ownerReferences", "kind", "ReplicaSet", "name", "owner",

@@ -4,9 +4,7 @@
  * Hazards: each case plays one way in which a transfer could lose work, lose a machine, or stop for
  * ever, and that a reader of the code would not see.
  */
-#include "broker/service/service_parts.h"
-#include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "tests/cli/stepwise.h"
 
 static void run_until(struct rehearsal *rehearsal, int64_t step_ms, int64_t limit_ms,
                       bool (*is_there)(struct rehearsal *rehearsal))
@@ -48,23 +46,6 @@ static bool cordon_is_sent(struct rehearsal *rehearsal)
     const struct transfer *transfer = first_live(rehearsal);
 
     return transfer && effect_find(transfer, EFFECT_CORDON, transfer->node_uid);
-}
-
-/* Pods of jobs that were told to stop with less than their own grace. */
-static int shortened(const struct rehearsal *rehearsal)
-{
-    int count = 0;
-
-    for (size_t i = 0; i < rehearsal->simulator->cluster_count; i++) {
-        void *value;
-
-        for (size_t k = 0; map_next(rehearsal->simulator->clusters[i].pods, &k, NULL, &value);) {
-            const struct kube_pod *pod = value;
-
-            count += pod->job && pod->deletion_ms > 0 && pod->deletion_grace_s < pod->grace_s;
-        }
-    }
-    return count;
 }
 
 static void a_freeze_in_a_drain_takes_no_grace_away(void **state)

@@ -113,42 +113,11 @@ static void a_budget_with_no_room_ever_costs_a_question_and_the_deadline(void **
     assert_true(forced > 0);
 }
 
-static void take_status(void *context, const struct http_answer *answer, const struct error *err)
-{
-    if (err)
-        fail_msg("%s", err->text);
-    *(int *)context = answer->status;
-}
-
-/* As a person would with kubectl. */
-static void post(struct rehearsal *rehearsal, const char *path, json_t *object)
-{
-    owned(chars) char *url = text_format("http://127.0.0.1:1/clusters/research-a/api/v1/%s", path);
-    owned(chars) char *body = json_print(object);
-    struct http_header token = { "Authorization", "Bearer sim-research-a" };
-    struct http_request request = {
-        .method = HTTP_POST,
-        .url = url,
-        .headers = &token,
-        .header_count = 1,
-        .body = body,
-        .body_size = strlen(body),
-        .is_mutation = true,
-        .timeout_ms = 10 * SECOND_MS,
-    };
-    int status = 0;
-
-    json_decref(object);
-    http_send(simulator_http(rehearsal->simulator), &request, take_status, &status);
-    rehearsal_run(rehearsal, SECOND_MS);
-    assert_int_equal(status, 201);
-}
-
 /* A Job's pod on the node, of which no simulated controller knows: nobody counts it. */
 static void post_uncounted_pod(struct rehearsal *rehearsal, const char *node)
 {
-    post(rehearsal, "namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
-    post(rehearsal, "namespaces/ml/pods",
+    post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
+    post(rehearsal, "api/v1/namespaces/ml/pods",
          json_make("{s:{s:s, s:[s], s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}",
                    "metadata", "name", "uncounted", "finalizers", POD_JOB_FINALIZER, "annotations",
                    "test.sluice.dev/stops-in", "2s", "ownerReferences", "kind", "Job", "name",

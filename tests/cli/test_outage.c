@@ -47,23 +47,6 @@ static bool is_stale(struct rehearsal *rehearsal, const char *cluster)
     return false;
 }
 
-/* Job pods that were told to stop with less than their own grace. */
-static int shortened(const struct rehearsal *rehearsal)
-{
-    int count = 0;
-
-    for (size_t i = 0; i < rehearsal->simulator->cluster_count; i++) {
-        void *value;
-
-        for (size_t k = 0; map_next(rehearsal->simulator->clusters[i].pods, &k, NULL, &value);) {
-            const struct kube_pod *pod = value;
-
-            count += pod->job && pod->deletion_ms > 0 && pod->deletion_grace_s < pod->grace_s;
-        }
-    }
-    return count;
-}
-
 /* Pods that the service sees on the node and that have to leave. */
 static int work_on(struct rehearsal *rehearsal, const struct transfer *transfer)
 {

@@ -154,41 +154,18 @@ static void two_budgets_are_asked_about_a_few_for_each_node(void **state)
     expect_untouched(rehearsal);
 }
 
-static void take_status(void *context, const struct http_answer *answer, const struct error *err)
-{
-    if (err)
-        fail_msg("%s", err->text);
-    *(int *)context = answer->status;
-}
-
 /* Posts a webhook over all evictions of research-a. */
 static void post_webhook(struct rehearsal *rehearsal, const char *webhook_url)
 {
-    owned(json) json_t *body = json_make(
-        "{s:s, s:s, s:{s:s}, s:[{s:s, s:[s], s:s, s:{s:s}, s:[{s:[s], s:[s], s:[s], s:[s]}]}]}",
-        "apiVersion", "admissionregistration.k8s.io/v1", "kind", "ValidatingWebhookConfiguration",
-        "metadata", "name", "guard", "webhooks", "name", "guard.example.com",
-        "admissionReviewVersions", "v1", "sideEffects", "None", "clientConfig", "url", webhook_url,
-        "rules", "apiGroups", "", "apiVersions", "v1", "operations", "CREATE", "resources",
-        "pods/eviction");
-    owned(chars) char *text = json_print(body);
-    struct http_header headers[] = { { "Content-Type", "application/json" },
-                                     { "Authorization", "Bearer sim-research-a" } };
-    struct http_request request = {
-        .method = HTTP_POST,
-        .url = "http://127.0.0.1:1/clusters/research-a/apis/admissionregistration.k8s.io/v1/"
-               "validatingwebhookconfigurations",
-        .headers = headers,
-        .header_count = COUNT_OF(headers),
-        .body = text,
-        .body_size = strlen(text),
-        .timeout_ms = MINUTE_MS,
-    };
-    int status = 0;
-
-    http_send(simulator_http(rehearsal->simulator), &request, take_status, &status);
-    rehearsal_run(rehearsal, SECOND_MS);
-    assert_int_equal(status, 201);
+    post(
+        rehearsal, "apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+        json_make(
+            "{s:s, s:s, s:{s:s}, s:[{s:s, s:[s], s:s, s:{s:s}, s:[{s:[s], s:[s], s:[s], s:[s]}]}]}",
+            "apiVersion", "admissionregistration.k8s.io/v1", "kind",
+            "ValidatingWebhookConfiguration", "metadata", "name", "guard", "webhooks", "name",
+            "guard.example.com", "admissionReviewVersions", "v1", "sideEffects", "None",
+            "clientConfig", "url", webhook_url, "rules", "apiGroups", "", "apiVersions", "v1",
+            "operations", "CREATE", "resources", "pods/eviction"));
 }
 
 static void a_webhook_is_heard(void **state)

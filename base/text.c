@@ -104,10 +104,16 @@ void text_drop(struct text *text, size_t length)
     memmove(text->chars, text->chars + length, text->length + 1);
 }
 
+void text_end_at(struct text *text, size_t length)
+{
+    require(length <= text->length);
+    text->length = length;
+    text->chars[length] = '\0';
+}
+
 void text_reset(struct text *text)
 {
-    text->length = 0;
-    text->chars[0] = '\0';
+    text_end_at(text, 0);
     text->is_cut = false;
 }
 

@@ -38,6 +38,9 @@ void text_add_bytes(struct text *text, const void *bytes, size_t size);
 /* Takes the first `length` characters away. */
 void text_drop(struct text *text, size_t length);
 
+/* Takes all but the first `length` characters away. */
+void text_end_at(struct text *text, size_t length);
+
 /* Empties it; keeps the allocation. */
 void text_reset(struct text *text);
 

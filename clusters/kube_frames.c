@@ -9,9 +9,19 @@
 #include "clusters/kube_error.h"
 #include "clusters/kube_objects.h"
 
+#include <string.h>
+
+/* An ERROR event's object is a Status. */
+static const struct kube_member of_a_status[] = {
+    { "kind", NULL },   { "status", NULL },  { "code", NULL },
+    { "reason", NULL }, { "message", NULL }, { "details", NULL },
+};
+
 struct kube_frames {
     kube_event_fn on_event;
     void *context;
+    struct kube_member members[3]; /* of an event */
+    struct kube_member *object_members;
     struct kube_objects *objects;
     int count;        /* of events in the bytes that are being read */
     struct error err; /* of an event */
@@ -63,12 +73,30 @@ static void on_frame(void *context, const json_t *frame)
         frames->count++;
 }
 
-struct kube_frames *kube_frames_new(kube_event_fn on_event, void *context)
+/* Those of the object, then those of a Status: the first of two that have one name counts. */
+static struct kube_member *with_a_status(const struct kube_member *members)
+{
+    struct kube_member *all = NULL;
+    size_t count = 0;
+
+    while (members[count].name)
+        count++;
+    all = mem_new_array(count + COUNT_OF(of_a_status) + 1, sizeof *all);
+    memcpy(all, members, count * sizeof *all);
+    memcpy(all + count, of_a_status, sizeof of_a_status);
+    return all;
+}
+
+struct kube_frames *kube_frames_new(const struct kube_member *members, kube_event_fn on_event,
+                                    void *context)
 {
     struct kube_frames *frames = mem_new(sizeof *frames);
 
     frames->on_event = on_event;
     frames->context = context;
+    frames->members[0] = (struct kube_member){ "type", NULL };
+    frames->object_members = members ? with_a_status(members) : NULL;
+    frames->members[1] = (struct kube_member){ "object", frames->object_members };
     kube_frames_reset(frames);
     return frames;
 }
@@ -78,13 +106,14 @@ void kube_frames_free(struct kube_frames *frames)
     if (!frames)
         return;
     kube_objects_free(frames->objects);
+    mem_free(frames->object_members);
     mem_free(frames);
 }
 
 void kube_frames_reset(struct kube_frames *frames)
 {
     kube_objects_free(frames->objects);
-    frames->objects = kube_objects_of_watch(on_frame, frames);
+    frames->objects = kube_objects_of_watch(frames->members, on_frame, frames);
     frames->err = (struct error){ 0 };
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "clusters/kube_extract.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -23,7 +24,9 @@ enum kube_event_type {
 typedef int (*kube_event_fn)(void *context, enum kube_event_type type, const json_t *object,
                              struct error *err);
 
-struct kube_frames *kube_frames_new(kube_event_fn on_event, void *context)
+/* members are those wanted of an object (NULL: all); they must outlive it. */
+struct kube_frames *kube_frames_new(const struct kube_member *members, kube_event_fn on_event,
+                                    void *context)
     __attribute__((returns_nonnull, warn_unused_result));
 void kube_frames_free(struct kube_frames *frames);
 

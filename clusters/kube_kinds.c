@@ -7,6 +7,110 @@
 #include "clusters/kube_watch.h"
 #include "clusters/snapshot.h"
 
+static const struct kube_member condition[] = {
+    { "type", NULL },
+    { "status", NULL },
+    { "reason", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member quantities[] = {
+    { "nvidia.com/gpu", NULL },
+    { NULL, NULL },
+};
+
+static const struct kube_member node_metadata[] = {
+    { "name", NULL },
+    { "uid", NULL },
+    { "resourceVersion", NULL },
+    { "labels", NULL },
+    { "annotations", NULL },
+    { "creationTimestamp", NULL },
+    { "deletionTimestamp", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member node_spec[] = {
+    { "providerID", NULL },
+    { "taints", NULL },
+    { "unschedulable", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member node_status[] = {
+    { "conditions", condition },
+    { "allocatable", quantities },
+    { NULL, NULL },
+};
+static const struct kube_member node_members[] = {
+    { "metadata", node_metadata },
+    { "spec", node_spec },
+    { "status", node_status },
+    { NULL, NULL },
+};
+
+static const struct kube_member owner[] = {
+    { "kind", NULL },
+    { "name", NULL },
+    { "controller", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member pod_metadata[] = {
+    { "namespace", NULL },
+    { "name", NULL },
+    { "uid", NULL },
+    { "resourceVersion", NULL },
+    { "labels", NULL },
+    { "annotations", NULL },
+    { "finalizers", NULL },
+    { "ownerReferences", owner },
+    { "creationTimestamp", NULL },
+    { "deletionTimestamp", NULL },
+    { "deletionGracePeriodSeconds", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member resources[] = {
+    { "requests", quantities },
+    { "limits", quantities },
+    { NULL, NULL },
+};
+static const struct kube_member container[] = {
+    { "resources", resources },
+    { "restartPolicy", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member volume[] = {
+    { "emptyDir", NULL },
+    { "hostPath", NULL },
+    { "persistentVolumeClaim", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member pod_spec[] = {
+    { "nodeName", NULL },
+    { "containers", container },
+    { "initContainers", container },
+    { "volumes", volume },
+    { "terminationGracePeriodSeconds", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member pod_status[] = {
+    { "phase", NULL },
+    { "conditions", condition },
+    { "startTime", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member pod_members[] = {
+    { "metadata", pod_metadata },
+    { "spec", pod_spec },
+    { "status", pod_status },
+    { NULL, NULL },
+};
+
+/* A budget has little else. */
+static const struct kube_member budget_members[] = {
+    { "metadata", NULL },
+    { "spec", NULL },
+    { "status", NULL },
+    { NULL, NULL },
+};
+
 static void *decode_node(const json_t *object, struct error *err)
 {
     return node_decode(object, err);
@@ -51,6 +155,7 @@ const struct kube_kind kube_nodes = {
     .name = "nodes",
     .path = "/api/v1/nodes",
     .key_path = "metadata/name",
+    .members = node_members,
     .decode = decode_node,
     .free = free_node,
     .share = share_node,
@@ -60,6 +165,7 @@ const struct kube_kind kube_pods = {
     .name = "pods",
     .path = "/api/v1/pods",
     .key_path = "metadata/uid",
+    .members = pod_members,
     .decode = decode_pod,
     .free = free_pod,
     .share = share_pod,
@@ -95,6 +201,7 @@ const struct kube_kind kube_budgets = {
     .name = "poddisruptionbudgets",
     .path = "/apis/policy/v1/poddisruptionbudgets",
     .key_path = "metadata/uid",
+    .members = budget_members,
     .decode = decode_budget,
     .free = free_budget,
     .share = share_budget,
@@ -104,6 +211,7 @@ const struct kube_kind kube_old_budgets = {
     .name = "poddisruptionbudgets",
     .path = "/apis/policy/v1beta1/poddisruptionbudgets",
     .key_path = "metadata/uid",
+    .members = budget_members,
     .decode = decode_old_budget,
     .free = free_budget,
     .share = share_budget,

@@ -3,7 +3,7 @@
  *
  * Objects are cut out where a row of them is: in the array "items" of a list's top level, or the
  * whole of a watch.  All other bytes make the head, which must be JSON by itself.  What is between
- * two objects is checked here, what is in one by the decoder.
+ * two objects is checked here, what is wanted of one by the decoder.
  */
 #include "clusters/kube_objects.h"
 
@@ -12,55 +12,52 @@
 
 #include <string.h>
 
-enum { OBJECT_LIMIT = 4 * 1024 * 1024, HEAD_LIMIT = 1024 * 1024 };
-enum { RAW_LIMIT = 4 * OBJECT_LIMIT, DEPTH_LIMIT = 1000 };
-enum { LIST_DEPTH = 2, WATCH_DEPTH = 0 };
+enum { HEAD_LIMIT = 1024 * 1024 };
 
 struct kube_objects {
     kube_object_fn on_object;
     void *context;
     const char *source; /* of an object, for errors */
     struct text *head;
-    struct text *object;
-    size_t raw;    /* bytes since the pieces in which the object under way began */
-    int row_depth; /* of the brackets around the objects */
-    int depth;     /* of the brackets that are open */
+    struct kube_extract *object;
+    bool is_list; /* else a watch, whose row has no brackets and no commas */
+    int depth;    /* of the head's brackets that are open */
     bool is_in_text;
     bool is_escaped;
     bool is_in_row;
     bool is_in_object;
-    int bulk_depth;   /* of an array that is left out; 0: none */
     bool is_empty;    /* no object came yet */
     bool needs_comma; /* the last thing in the row was an object of a list */
     struct error err;
 };
 
-static struct kube_objects *objects_new(kube_object_fn on_object, void *context)
+static struct kube_objects *objects_new(const char *source, const struct kube_member *members,
+                                        kube_object_fn on_object, void *context)
 {
     struct kube_objects *objects = mem_new(sizeof *objects);
 
     objects->on_object = on_object;
     objects->context = context;
+    objects->source = source;
     objects->head = text_new(HEAD_LIMIT);
-    objects->object = text_new(OBJECT_LIMIT);
+    objects->object = kube_extract_new(source, members);
     return objects;
 }
 
-struct kube_objects *kube_objects_of_list(kube_object_fn on_object, void *context)
+struct kube_objects *kube_objects_of_list(const struct kube_member *members,
+                                          kube_object_fn on_object, void *context)
 {
-    struct kube_objects *objects = objects_new(on_object, context);
+    struct kube_objects *objects = objects_new("item", members, on_object, context);
 
-    objects->source = "item";
-    objects->row_depth = LIST_DEPTH;
+    objects->is_list = true;
     return objects;
 }
 
-struct kube_objects *kube_objects_of_watch(kube_object_fn on_object, void *context)
+struct kube_objects *kube_objects_of_watch(const struct kube_member *members,
+                                           kube_object_fn on_object, void *context)
 {
-    struct kube_objects *objects = objects_new(on_object, context);
+    struct kube_objects *objects = objects_new("event", members, on_object, context);
 
-    objects->source = "event";
-    objects->row_depth = WATCH_DEPTH;
     objects->is_in_row = true;
     return objects;
 }
@@ -70,7 +67,7 @@ void kube_objects_free(struct kube_objects *objects)
     if (!objects)
         return;
     text_free(objects->head);
-    text_free(objects->object);
+    kube_extract_free(objects->object);
     mem_free(objects);
 }
 
@@ -96,47 +93,31 @@ static bool ends_with_key(const struct text *text, const char *key)
            strncmp(chars + length - size, key, size) == 0;
 }
 
-/* Arrays that are most of an object and that nobody here reads: not worth a tree. */
-static bool is_bulk(const struct text *object)
+static void end_object(struct kube_objects *objects, const struct text *text)
 {
-    static const char *const keys[] = {
-        "\"managedFields\"",
-        "\"images\"",
-        "\"env\"",
-        "\"volumeMounts\"",
-        "\"containerStatuses\"",
-        "\"initContainerStatuses\"",
-        "\"tolerations\"",
-        "\"podIPs\"",
-        "\"hostIPs\"",
-        "\"command\"",
-        "\"args\"",
-        "\"ports\"",
-        "\"addresses\"",
-        "\"volumesAttached\"",
-    };
+    owned(json) json_t *object = json_parse_foreign(text->chars, text->length, objects->source,
+                                                    &objects->err);
 
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (ends_with_key(object, keys[i]))
-            return true;
-    return false;
-}
-
-static void end_object(struct kube_objects *objects)
-{
-    owned(json) json_t *object = json_parse_foreign(objects->object->chars, objects->object->length,
-                                                    objects->source, &objects->err);
-
-    objects->needs_comma = objects->row_depth == LIST_DEPTH;
+    objects->needs_comma = objects->is_list;
     objects->is_empty = false;
     objects->is_in_object = false;
-    objects->raw = 0;
-    text_reset(objects->object);
     if (object)
         objects->on_object(objects->context, object);
 }
 
-/* A byte between two objects that begins none. */
+/* Returns what comes after the object, or after these bytes. */
+static const char *read_object(struct kube_objects *objects, const char *at, const char *end)
+{
+    const char *after = kube_extract_add(objects->object, at, end, &objects->err);
+    const struct text *text = kube_extract_result(objects->object);
+
+    objects->is_in_object = true;
+    if (after && text)
+        end_object(objects, text);
+    return after ?: end;
+}
+
+/* One byte of the row that begins no object. */
 static void read_between(struct kube_objects *objects, char byte)
 {
     if (is_space(byte))
@@ -146,6 +127,19 @@ static void read_between(struct kube_objects *objects, char byte)
     else
         error_set(&objects->err, ERROR_CORRUPT, "%s: there is a '%c' where an object should be",
                   objects->source, byte);
+}
+
+/* Returns what comes after the part of the row that was read. */
+static const char *read_row(struct kube_objects *objects, const char *at, const char *end)
+{
+    if (objects->is_in_object || (*at == '{' && !objects->needs_comma))
+        return read_object(objects, at, end);
+    if (*at == ']' && objects->is_list && (objects->needs_comma || objects->is_empty)) {
+        objects->is_in_row = false;
+        return at;
+    }
+    read_between(objects, *at);
+    return at + 1;
 }
 
 /* Whether the byte belongs to the text that began before it; ends that text. */
@@ -162,126 +156,36 @@ static bool is_of_text(struct kube_objects *objects, char byte)
     return true;
 }
 
-/* The bytes from the last cut up to here go where they belong. */
-static void keep(struct kube_objects *objects, const char *from, const char *to)
+static void read_head(struct kube_objects *objects, char byte)
 {
-    text_add_bytes(objects->is_in_object ? objects->object : objects->head, from,
-                   (size_t)(to - from));
-    if (objects->object->is_cut)
-        error_set(&objects->err, ERROR_CORRUPT, "%s: longer than %d bytes", objects->source,
-                  OBJECT_LIMIT);
+    bool is_text = is_of_text(objects, byte);
+
+    if (!is_text && byte == '[' && objects->depth == 1)
+        objects->is_in_row = objects->is_empty = ends_with_key(objects->head, "\"items\"");
+    text_add_bytes(objects->head, &byte, 1);
     if (objects->head->is_cut)
         error_set(&objects->err, ERROR_CORRUPT, "the head of the list is longer than %d bytes",
                   HEAD_LIMIT);
-}
-
-static void deepen(struct kube_objects *objects)
-{
-    if (++objects->depth > DEPTH_LIMIT)
-        error_set(&objects->err, ERROR_CORRUPT, "%s: more than %d brackets are open",
-                  objects->source, DEPTH_LIMIT);
-}
-
-/* One byte of the row but outside of its objects.  Returns where the next span begins. */
-static const char *read_in_row(struct kube_objects *objects, const char *at)
-{
-    if (*at == '{' && !objects->needs_comma) {
-        objects->is_in_object = true;
-        deepen(objects);
-        return at;
-    }
-    if (*at == ']' && objects->depth > 0 && (objects->needs_comma || objects->is_empty)) {
-        objects->is_in_row = false;
-        objects->depth--;
-        return at;
-    }
-    read_between(objects, *at);
-    return at + 1;
-}
-
-/* An array begins. */
-static const char *open_array(struct kube_objects *objects, const char *from, const char *at)
-{
-    deepen(objects);
-    if (!objects->is_in_object && objects->depth == objects->row_depth) {
-        keep(objects, from, at);
-        objects->is_in_row = ends_with_key(objects->head, "\"items\"");
-        objects->is_empty = objects->is_in_row;
-        text_add_bytes(objects->head, at, 1);
-        return at + 1;
-    }
-    if (objects->is_in_object && objects->bulk_depth == 0) {
-        keep(objects, from, at);
-        objects->bulk_depth = is_bulk(objects->object) ? objects->depth : 0;
-        text_add_bytes(objects->object, at, 1);
-        return at + 1;
-    }
-    return from;
-}
-
-/* An object or array ends. */
-static const char *close_any(struct kube_objects *objects, const char *from, const char *at)
-{
-    if (--objects->depth < 0) {
-        error_set(&objects->err, ERROR_CORRUPT, "a '%c' closes nothing", *at);
-        return from;
-    }
-    if (objects->bulk_depth > objects->depth) {
-        objects->bulk_depth = 0;
-        return at;
-    }
-    if (!objects->is_in_object || objects->depth > objects->row_depth)
-        return from;
-    keep(objects, from, at + 1);
-    if (objects->err.kind == ERROR_NONE)
-        end_object(objects);
-    return at + 1;
-}
-
-/* One byte of the head or of an object.  Returns where the present span begins. */
-static const char *read_byte(struct kube_objects *objects, const char *from, const char *at)
-{
-    if (is_of_text(objects, *at))
-        return from;
-    switch (*at) {
-    case '"':
+    if (is_text)
+        return;
+    if (byte == '"')
         objects->is_in_text = true;
-        return from;
-    case '{':
-        deepen(objects);
-        return from;
-    case '[':
-        return open_array(objects, from, at);
-    case '}':
-    case ']':
-        return close_any(objects, from, at);
-    default:
-        return from;
-    }
+    else if (byte == '{' || byte == '[')
+        objects->depth++;
+    else if ((byte == '}' || byte == ']') && --objects->depth < 0)
+        error_set(&objects->err, ERROR_CORRUPT, "a '%c' closes nothing", byte);
 }
 
 void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t size)
 {
-    const char *from = bytes;
     const char *end = bytes + size;
 
-    for (const char *at = bytes; at < end && objects->err.kind == ERROR_NONE; at++) {
-        /* Most bytes are inside of texts, and mean nothing there. */
-        if (objects->is_in_text && !objects->is_escaped)
-            while (*at != '"' && *at != '\\' && at + 1 < end)
-                at++;
-        if (objects->is_in_row && !objects->is_in_object)
-            from = read_in_row(objects, at);
+    for (const char *at = bytes; at < end && objects->err.kind == ERROR_NONE;) {
+        if (objects->is_in_row)
+            at = read_row(objects, at, end);
         else
-            from = read_byte(objects, from, at);
+            read_head(objects, *at++);
     }
-    if (objects->err.kind == ERROR_NONE && objects->bulk_depth == 0 &&
-        (!objects->is_in_row || objects->is_in_object) && from < end)
-        keep(objects, from, end);
-    objects->raw += size;
-    if (objects->err.kind == ERROR_NONE && objects->is_in_object && objects->raw > RAW_LIMIT)
-        error_set(&objects->err, ERROR_CORRUPT, "%s: longer than %d bytes as it was sent",
-                  objects->source, RAW_LIMIT);
 }
 
 int kube_objects_check(const struct kube_objects *objects, struct error *err)
@@ -290,6 +194,17 @@ int kube_objects_check(const struct kube_objects *objects, struct error *err)
         return 0;
     *err = objects->err;
     return -1;
+}
+
+json_t *kube_objects_head(const struct kube_objects *objects)
+{
+    struct error ignored = { 0 };
+    owned(chars) char *head = NULL;
+
+    if (!objects->is_list || !objects->is_in_row)
+        return NULL;
+    head = text_format("%s]}", objects->head->chars);
+    return json_parse_foreign(head, strlen(head), "answer", &ignored);
 }
 
 json_t *kube_objects_end(struct kube_objects *objects, struct error *err)

@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The objects in an answer of an API server, a list's items or a watch's events: each is decoded
- * and handed on as soon as its last byte is there, so that memory never holds more than one of them
- * and a list's head.  Arrays that are most of an object and that nobody here reads are emptied
- * before the decoder sees them.  An object may be 4 MiB long without these, and 16 MiB with them.
+ * and handed on as soon as its last byte is there, with the members that are wanted, so that memory
+ * never holds more than one of them and a list's head.
  */
 #pragma once
 
 #include "base/error.h"
+#include "clusters/kube_extract.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -18,12 +18,14 @@ struct kube_objects;
 /* object is borrowed, for the call only. */
 typedef void (*kube_object_fn)(void *context, const json_t *object);
 
-/* Those in "items" of one JSON object. */
-struct kube_objects *kube_objects_of_list(kube_object_fn on_object, void *context)
+/* Those in "items" of one JSON object.  The members must outlive it. */
+struct kube_objects *kube_objects_of_list(const struct kube_member *members,
+                                          kube_object_fn on_object, void *context)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Those of an endless body that is one after the other. */
-struct kube_objects *kube_objects_of_watch(kube_object_fn on_object, void *context)
+struct kube_objects *kube_objects_of_watch(const struct kube_member *members,
+                                           kube_object_fn on_object, void *context)
     __attribute__((returns_nonnull, warn_unused_result));
 
 void kube_objects_free(struct kube_objects *objects);
@@ -35,6 +37,9 @@ void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t si
 /* The first error so far. */
 int kube_objects_check(const struct kube_objects *objects, struct error *err)
     __attribute__((warn_unused_result));
+
+/* What came before the items of a list; NULL when they are not under way, or none came before. */
+json_t *kube_objects_head(const struct kube_objects *objects) __attribute__((warn_unused_result));
 
 /* A list without its items ("items" is empty then), or the first error of the list. */
 json_t *kube_objects_end(struct kube_objects *objects, struct error *err)

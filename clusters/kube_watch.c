@@ -14,16 +14,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "clusters/kube_error.h"
 #include "clusters/kube_frames.h"
-#include "clusters/kube_objects.h"
+#include "clusters/kube_list.h"
 
 #include <string.h>
 
 enum {
-    PAGE_ITEMS = 5000,  /* read as they come: between pages nobody works */
-    PAGE_LIMIT = 10000, /* pages of one list: a server that never ends is an error */
-    LIST_TIMEOUT_MS = 60 * SECOND_MS,
     WATCH_TIMEOUT_MS = 330 * SECOND_MS, /* the server ends it after 290 s */
     SILENCE_MS = 120 * SECOND_MS,       /* bookmarks come about every minute */
     BACKOFF_LEAST_MS = SECOND_MS,
@@ -39,18 +35,16 @@ struct kube_watch {
     timer_fn changed;
     void *context;
 
-    struct kube_exchange *exchange; /* the one in flight */
-    struct timer *next;             /* starts the next list page or watch */
+    struct kube_exchange *exchange; /* the watch in flight */
+    struct timer *next;             /* starts the next list or watch */
     struct timer *silence;
     struct kube_frames *frames;
 
-    struct map *listed; /* the list being read; NULL while watching */
+    struct kube_list *list; /* under way; NULL while watching */
+    struct map *listed;     /* what it brought */
     struct index *listed_index;
-    struct kube_objects *page; /* of the list, under way */
     struct map *listed_unreadable;
-    char *continue_token; /* of its next page; NULL: the first */
     int64_t list_began_ms;
-    int pages;
 
     char *resource_version; /* where to watch from; NULL: list first */
     int64_t watch_began_ms;
@@ -75,14 +69,12 @@ static void set_text(char **text, const char *chars)
 
 static void drop_list(struct kube_watch *watch)
 {
-    kube_objects_free(steal(&watch->page));
+    kube_list_free(steal(&watch->list));
     index_free(steal(&watch->listed_index));
     map_free(watch->listed);
     map_free(watch->listed_unreadable);
     watch->listed = NULL;
     watch->listed_unreadable = NULL;
-    set_text(&watch->continue_token, NULL);
-    watch->pages = 0;
 }
 
 static void all_is_well(struct kube_watch *watch)
@@ -232,90 +224,37 @@ static void judge_list(struct kube_watch *watch, const char *resource_version)
     list_again(watch, &doubt);
 }
 
-static int read_head(struct kube_watch *watch, const char **ret_version, const char **ret_continue,
-                     json_t **ret_head, struct error *err)
-{
-    struct kube_answer answer = { .status = 200, .text = "" };
-    json_t *items = NULL;
-    json_t *head = *ret_head = kube_objects_end(watch->page, err);
-    *ret_continue = "";
-    answer.body = head;
-    if (!head || kube_error_of_answer(&answer, err) < 0 ||
-        json_need_array(head, "items", &items, err) < 0 ||
-        json_need_text(head, "metadata/resourceVersion", ret_version, err) < 0 ||
-        json_find_text(head, "metadata/continue", ret_continue, err) < 0)
-        return -1;
-    if ((*ret_version)[0] == '\0')
-        return error_set(err, ERROR_CORRUPT, "metadata/resourceVersion is empty");
-    if (++watch->pages > PAGE_LIMIT)
-        return error_set(err, ERROR_CORRUPT, "the list has more than %d pages", PAGE_LIMIT);
-    if (watch->continue_token && text_equal(*ret_continue, watch->continue_token))
-        return error_set(err, ERROR_CORRUPT, "the list repeats a page");
-    return 0;
-}
-
 static void on_item(void *context, const json_t *item)
 {
     struct kube_watch *watch = context;
     store_object(watch, watch->listed, watch->listed_index, watch->listed_unreadable, item);
 }
 
-static void on_page_piece(void *context, const char *bytes, size_t size)
+static void on_list_end(void *context, const char *resource_version, const struct error *err)
 {
     struct kube_watch *watch = context;
-    kube_objects_add(watch->page, bytes, size);
-}
-
-static void on_page_end(void *context, const json_t *body, const struct error *err)
-{
-    struct kube_watch *watch = context;
-    owned(json) json_t *head = NULL;
-    const char *version = NULL;
-    const char *token = NULL;
-    struct error why = { 0 };
-    (void)body;
-    watch->exchange = NULL;
     if (err) {
         list_again(watch, err);
         return;
     }
-    if (read_head(watch, &version, &token, &head, &why) < 0) {
-        error_context(&why, "list of %s", watch->kind->name);
-        list_again(watch, &why);
-        return;
-    }
-    if (token[0] == '\0') {
-        judge_list(watch, version);
-        return;
-    }
-    set_text(&watch->continue_token, token);
-    timer_set(watch->next, 0);
+    owned(chars) char *version = mem_copy_chars(resource_version);
+    judge_list(watch, version);
 }
 
-static void ask_page(struct kube_watch *watch)
+static void ask_list(struct kube_watch *watch)
 {
-    if (!watch->listed) {
-        watch->listed = map_new(watch->kind->free);
-        watch->listed_index = index_new();
-        watch->listed_unreadable = map_new(mem_free);
-        watch->list_began_ms = loop_now(loop_of(watch));
-    }
-    kube_objects_free(watch->page);
-    watch->page = kube_objects_of_list(on_item, watch);
-    owned(chars) char *rest = watch->continue_token
-                                  ? url_format("&continue=%s", watch->continue_token)
-                                  : NULL;
-    owned(chars) char *target = text_format("%s?limit=%d%s", watch->kind->path, PAGE_ITEMS,
-                                            rest ?: "");
-    struct kube_call call = {
-        .verb = KUBE_STREAM,
-        .priority = HTTP_INVENTORY,
-        .target = target,
-        .timeout_ms = LIST_TIMEOUT_MS,
-        .is_long = true,
-        .on_chunk = on_page_piece,
+    const struct kube_list_request request = {
+        .path = watch->kind->path,
+        .members = watch->kind->members,
+        .on_item = on_item,
+        .on_end = on_list_end,
+        .context = watch,
     };
-    watch->exchange = kube_send(watch->session, &call, on_page_end, watch);
+    watch->listed = map_new(watch->kind->free);
+    watch->listed_index = index_new();
+    watch->listed_unreadable = map_new(mem_free);
+    watch->list_began_ms = loop_now(loop_of(watch));
+    watch->list = kube_list_new(watch->session, &request);
 }
 
 /* The stream cannot be used any more. */
@@ -424,7 +363,7 @@ static void on_next(void *context)
     if (watch->resource_version)
         ask_watch(watch);
     else
-        ask_page(watch);
+        ask_list(watch);
 }
 
 struct kube_watch *kube_watch_new(struct kube_session *session, const struct kube_kind *kind,
@@ -436,7 +375,7 @@ struct kube_watch *kube_watch_new(struct kube_session *session, const struct kub
     watch->store = *store;
     watch->changed = changed;
     watch->context = context;
-    watch->frames = kube_frames_new(apply_event, watch);
+    watch->frames = kube_frames_new(kind->members, apply_event, watch);
     watch->next = timer_new(loop_of(watch), on_next, watch);
     watch->silence = timer_new(loop_of(watch), on_silence, watch);
     return watch;

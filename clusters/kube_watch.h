@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "base/map.h"
 #include "clusters/index.h"
+#include "clusters/kube_extract.h"
 #include "clusters/kube_session.h"
 #include "clusters/shared_text.h"
 
@@ -19,9 +20,10 @@
 
 /* What a collection is made of. */
 struct kube_kind {
-    const char *name;     /* "nodes" */
-    const char *path;     /* "/api/v1/nodes" */
-    const char *key_path; /* of the map's key in an object: "metadata/name" */
+    const char *name;                  /* "nodes" */
+    const char *path;                  /* "/api/v1/nodes" */
+    const char *key_path;              /* of the map's key in an object: "metadata/name" */
+    const struct kube_member *members; /* that decode() reads: it gets no others */
     void *(*decode)(const json_t *object, struct error *err);
     map_free_fn free;
     void (*share)(void *object, struct shared_pool *texts);

@@ -5,17 +5,23 @@
  */
 #include "base/json.h"
 #include "base/text.h"
+#include "clusters/kube_watch.h"
 #include "clusters/snapshot.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
 
-static json_t *parse(const char *chars)
+/* The object as a watch hands it on: with the members that its kind says are read. */
+static json_t *parse(const struct kube_kind *kind, const char *chars)
 {
     struct error err = { 0 };
-    json_t *json = json_parse(chars, strlen(chars), "case", &err);
+    struct kube_extract *extract = kube_extract_new("case", kind->members);
+    const char *end = kube_extract_add(extract, chars, chars + strlen(chars), &err);
+    const struct text *text = end ? kube_extract_result(extract) : NULL;
+    json_t *json = text ? json_parse(text->chars, text->length, "case", &err) : NULL;
     if (!json)
         fail_msg("%s", err.text);
+    kube_extract_free(extract);
     return json;
 }
 
@@ -26,14 +32,15 @@ static void a_whole_node_is_read(void **state)
     (void)state;
     struct error err = { 0 };
     owned(json) json_t *object = parse(
-        "{" NODE_META ",\"labels\":{\"pool\":\"a\"},\"annotations\":{\"k/x\":\"y\"},"
-        "\"creationTimestamp\":\"2026-11-17T12:12:05Z\","
-        "\"deletionTimestamp\":\"2026-11-18T00:00:00Z\"},"
-        "\"spec\":{\"providerID\":\"gce://p/z/n\",\"unschedulable\":true,"
-        "\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]},"
-        "\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"8\"},"
-        "\"conditions\":[{\"type\":\"Other\",\"status\":\"False\"},"
-        "{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+        &kube_nodes, "{" NODE_META ",\"labels\":{\"pool\":\"a\"},\"annotations\":{\"k/x\":\"y\"},"
+                     "\"creationTimestamp\":\"2026-11-17T12:12:05Z\","
+                     "\"deletionTimestamp\":\"2026-11-18T00:00:00Z\"},"
+                     "\"spec\":{\"providerID\":\"gce://p/z/n\",\"unschedulable\":true,"
+                     "\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]},"
+                     "\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"8\"},"
+                     "\"conditions\":[{\"type\":\"Other\",\"status\":\"False\"},"
+                     "{\"type\":\"Hot\",\"status\":\"True\",\"reason\":\"Sun\",\"message\":\"m\"},"
+                     "{\"type\":\"Ready\",\"status\":\"True\"}]}}");
     struct node *node = node_decode(object, &err);
     assert_non_null(node);
     assert_string_equal(node->name, "n");
@@ -42,6 +49,7 @@ static void a_whole_node_is_read(void **state)
     assert_string_equal(node->provider_id, "gce://p/z/n");
     assert_true(node->is_unschedulable);
     assert_true(node->is_ready);
+    assert_string_equal(node->troubles, "Hot is True (Sun)");
     assert_true(node->is_leaving);
     assert_int_equal(node->gpus, 8);
     assert_int_equal(node->created.ms, 1794917525000);
@@ -80,7 +88,7 @@ static void gpu_quantities_are_read_or_refused(void **state)
         owned(chars) char *chars = text_format(
             "{" NODE_META "},\"status\":{\"allocatable\":{\"nvidia.com/gpu\":%s}}}",
             cases[i].quantity);
-        owned(json) json_t *object = parse(chars);
+        owned(json) json_t *object = parse(&kube_nodes, chars);
         struct node *node = node_decode(object, &err);
         if (node ? node->gpus != cases[i].want : cases[i].want != -1)
             fail_msg("%s: %s", cases[i].quantity, err.text);
@@ -111,7 +119,7 @@ static void a_node_that_lacks_something_is_refused_by_path(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct error err = { 0 };
-        owned(json) json_t *object = parse(cases[i].object);
+        owned(json) json_t *object = parse(&kube_nodes, cases[i].object);
         assert_null(node_decode(object, &err));
         assert_int_equal(err.kind, ERROR_CORRUPT);
         if (!strstr(err.text, cases[i].path) || !strstr(err.text, "nodes/"))
@@ -161,7 +169,7 @@ static void pods_fall_into_their_classes(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct error err = { 0 };
-        owned(json) json_t *object = parse(cases[i].object);
+        owned(json) json_t *object = parse(&kube_pods, cases[i].object);
         struct pod *pod = pod_decode(object, &err);
         if (!pod)
             fail_msg("%zu: %s", i, err.text);
@@ -176,6 +184,7 @@ static void a_whole_pod_is_read(void **state)
     (void)state;
     struct error err = { 0 };
     owned(json) json_t *object = parse(
+        &kube_pods,
         POD(OWNER("Job") ",\"finalizers\":[\"batch.kubernetes.io/job-tracking\"],"
                          "\"creationTimestamp\":\"2026-11-17T12:12:05Z\","
                          "\"deletionTimestamp\":\"2026-11-17T12:13:05Z\",\"labels\":{\"l\":\"v\"}",
@@ -201,6 +210,33 @@ static void a_whole_pod_is_read(void **state)
     pod_free(pod);
 }
 
+static void what_is_on_the_disk_of_a_pod(void **state)
+{
+    static const struct {
+        const char *volume;
+        bool is_local;
+        int claims;
+    } cases[] = {
+        { "{\"name\":\"v\",\"emptyDir\":{}}", true, 0 },
+        { "{\"name\":\"v\",\"emptyDir\":{\"medium\":\"Memory\"}}", false, 0 },
+        { "{\"hostPath\":{\"path\":\"/data\"}}", true, 0 },
+        { "{\"persistentVolumeClaim\":{\"claimName\":\"c\"}}", false, 1 },
+        { "{\"configMap\":{}},{\"projected\":{\"sources\":[{}]}}", false, 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(POD("", ",\"spec\":{\"volumes\":[%s]}"),
+                                               cases[i].volume);
+        owned(json) json_t *object = parse(&kube_pods, chars);
+        struct pod *pod = pod_decode(object, &err);
+        assert_non_null(pod);
+        if (pod->has_local_storage != cases[i].is_local || pod->claims != cases[i].claims)
+            fail_msg("%s: local %d, claims %d", chars, pod->has_local_storage, (int)pod->claims);
+        pod_free(pod);
+    }
+}
+
 static void gpus_of_a_pod_are_counted_as_the_scheduler_does(void **state)
 {
 #define GPUS(count) "{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"" count "\"}}}"
@@ -223,7 +259,7 @@ static void gpus_of_a_pod_are_counted_as_the_scheduler_does(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct error err = { 0 };
         owned(chars) char *chars = text_format(POD("", ",\"spec\":%s"), cases[i].spec);
-        owned(json) json_t *object = parse(chars);
+        owned(json) json_t *object = parse(&kube_pods, chars);
         struct pod *pod = pod_decode(object, &err);
         if (pod ? pod->gpus != cases[i].want : cases[i].want != -1)
             fail_msg("%s: %s", cases[i].spec, err.text);
@@ -235,7 +271,7 @@ static void defaults_of_a_pod(void **state)
 {
     (void)state;
     struct error err = { 0 };
-    owned(json) json_t *object = parse(POD("", ""));
+    owned(json) json_t *object = parse(&kube_pods, POD("", ""));
     struct pod *pod = pod_decode(object, &err);
     assert_non_null(pod);
     assert_int_equal(pod->grace_s, 30);
@@ -245,7 +281,7 @@ static void defaults_of_a_pod(void **state)
     assert_int_equal(pod->deletion.ms, 0);
     pod_free(pod);
 
-    owned(json) json_t *odd = parse(POD("", ",\"status\":{\"phase\":\"Dreaming\"}"));
+    owned(json) json_t *odd = parse(&kube_pods, POD("", ",\"status\":{\"phase\":\"Dreaming\"}"));
     assert_null(pod_decode(odd, &err));
     assert_non_null(strstr(err.text, "pods/s/p"));
 }
@@ -255,10 +291,10 @@ static void a_change_is_one_locked_patch(void **state)
     static const char lock[] = "\"metadata\":{\"uid\":\"U\",\"resourceVersion\":\"9\"";
     struct error err = { 0 };
     (void)state;
-    owned(json) json_t *object = parse("{" NODE_META
-                                       "},\"spec\":{\"taints\":[{\"key\":\"other\",\"value\":\"1\","
-                                       "\"effect\":\"NoExecute\",\"timeAdded\":\"t\"},"
-                                       "{\"key\":\"ours\",\"effect\":\"PreferNoSchedule\"}]}}");
+    owned(json) json_t *object = parse(
+        &kube_nodes, "{" NODE_META "},\"spec\":{\"taints\":[{\"key\":\"other\",\"value\":\"1\","
+                     "\"effect\":\"NoExecute\",\"timeAdded\":\"t\"},"
+                     "{\"key\":\"ours\",\"effect\":\"PreferNoSchedule\"}]}}");
     owned(json) json_t *annotations = json_make("{s:s, s:n}", "a", "1", "b");
     owned(json) json_t *labels = json_make("{s:s}", "l", "v");
     struct node *node = node_decode(object, &err);
@@ -297,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_node_that_lacks_something_is_refused_by_path),
         cmocka_unit_test(pods_fall_into_their_classes),
         cmocka_unit_test(a_whole_pod_is_read),
+        cmocka_unit_test(what_is_on_the_disk_of_a_pod),
         cmocka_unit_test(gpus_of_a_pod_are_counted_as_the_scheduler_does),
         cmocka_unit_test(defaults_of_a_pod),
         cmocka_unit_test(a_change_is_one_locked_patch),

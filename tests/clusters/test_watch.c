@@ -19,6 +19,8 @@
 #define PAGE(version, next, items)                                                                 \
     "{\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" next                      \
     "\"},\"items\":[" items "]}"
+#define PAGE_BEGINS(version, next)                                                                 \
+    "{\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" next "\"},\"items\":["
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define BOOKMARK(version) EVENT("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"" version "\"}}")
 #define EXPIRED                                                                                    \
@@ -92,6 +94,59 @@ static void pages_become_one_map_and_events_change_it(void **state)
     assert_string_equal(nodes_of(&bench), "a@9 c@8");
     assert_int_equal(bench.news, news + 1); /* two events of one turn are one piece of news */
     assert_string_equal(cluster_trouble(bench.cluster), "");
+    bench_close(&bench);
+}
+
+static void a_page_is_asked_for_while_the_one_before_is_read(void **state)
+{
+    static const struct script_step steps[] = {
+        NO_PODS,
+        ASK(LIST("nodes"), 200, .delay_ms = 100,
+            .answer = PAGE_BEGINS("7", "t") "|" META("a", "1") "|]|}"),
+        ASK(LIST("nodes") "&continue=t", 200, .delay_ms = 50,
+            .answer = "{\"items\":[" META(
+                "b", "2") "],\"metadata\":{\"resourceVersion\":\"7\","
+                          "\"continue\":\"u\"}}"), /* says it last, and is there first */
+        ASK(LIST("nodes") "&continue=u", 200, .answer = PAGE("8", "", META("c", "3"))),
+        QUIET("8"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, 450);
+    assert_string_equal(nodes_of(&bench), "");
+    run_for(&bench, 100);
+    assert_string_equal(nodes_of(&bench), "b@2 a@1 c@3");
+    assert_true(was_asked(&bench, "000100 GET " LIST("nodes") "&continue=t\n"));
+    assert_true(was_asked(&bench, "000200 GET " LIST("nodes") "&continue=u\n"));
+    assert_true(was_asked(&bench, "000500 GET " WATCH("nodes", "8")));
+    bench_close(&bench);
+}
+
+static void a_page_that_fails_ends_those_beside_it(void **state)
+{
+    static const struct script_step steps[] = {
+        NO_PODS,
+        ASK(LIST("nodes"), 200, .hangs = true, .delay_ms = 1,
+            .answer = PAGE_BEGINS("7", "t") "|" META("a", "1")),
+        ASK(LIST("nodes") "&continue=t", 410, .answer = EXPIRED),
+        ASK(LIST("nodes"), 200, .hangs = true, .delay_ms = 1,
+            .answer = PAGE_BEGINS("8", "t") "|" META("a", "1")),
+        ASK(LIST("nodes") "&continue=t", 0, .fails = ERROR_TRANSIENT),
+        ASK(LIST("nodes"), 200, .delay_ms = 1, /* one head, two answers */
+            .answer = PAGE_BEGINS("9", "t") "|" META(
+                "a", "1") "],\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"u\"}}"),
+        ASK(LIST("nodes") "&continue=t", 200, .hangs = true),
+        ASK(LIST("nodes"), 200, .answer = PAGE("10", "", META("b", "2"))),
+        QUIET("10"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, MINUTE_MS);
+    assert_true(script_is_played(bench.script));
+    assert_string_equal(nodes_of(&bench), "b@2");
+    assert_int_equal(bench.script->in_flight, 2); /* the watches */
     bench_close(&bench);
 }
 
@@ -469,6 +524,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_become_one_map_and_events_change_it),
+        cmocka_unit_test(a_page_is_asked_for_while_the_one_before_is_read),
+        cmocka_unit_test(a_page_that_fails_ends_those_beside_it),
         cmocka_unit_test(frames_may_come_in_any_pieces),
         cmocka_unit_test(a_bookmark_renews_the_age_and_the_place),
         cmocka_unit_test(an_expired_watch_lists_anew_and_drops_what_vanished),

@@ -1,0 +1,202 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is kept is kept byte for byte, so that the decoder judges it; what is left out goes with one
+ * of the commas around it.
+ */
+#include "clusters/kube_extract.h"
+
+#include <string.h>
+
+enum { KEPT_LIMIT = 4 * 1024 * 1024, RAW_LIMIT = 4 * KEPT_LIMIT, DEPTH_LIMIT = 1000 };
+enum { LEVELS = 12 }; /* deeper than that everything is wanted */
+
+struct kube_extract {
+    const char *source;
+    struct text *kept;
+    size_t raw; /* bytes of the object so far */
+    int depth;  /* of the brackets that are open */
+    /* What is wanted inside of each open bracket, and inside of the one that opens next. */
+    const struct kube_member *levels[LEVELS];
+    const struct kube_member *next;
+    int left_out_at; /* the depth of a member that is left out; 0: none */
+    size_t text_at;  /* in `kept`: where the last text began */
+    bool is_in_text;
+    bool is_escaped;
+};
+
+struct kube_extract *kube_extract_new(const char *source, const struct kube_member *members)
+{
+    struct kube_extract *extract = mem_new(sizeof *extract);
+
+    extract->source = source;
+    extract->kept = text_new(KEPT_LIMIT);
+    extract->levels[0] = extract->next = members;
+    return extract;
+}
+
+void kube_extract_free(struct kube_extract *extract)
+{
+    if (!extract)
+        return;
+    text_free(extract->kept);
+    mem_free(extract);
+}
+
+static const struct kube_member *level(const struct kube_extract *extract)
+{
+    return extract->depth < LEVELS ? extract->levels[extract->depth] : NULL;
+}
+
+/* What follows the last cut, up to here. */
+static void keep(struct kube_extract *extract, const char *from, const char *to)
+{
+    if (extract->left_out_at == 0)
+        text_add_bytes(extract->kept, from, (size_t)(to - from));
+}
+
+/* The member of that name among those that are wanted.  A name that is written with escapes could
+   be any of them: it stays, with all that it has. */
+static const struct kube_member *find(const struct kube_member *members, const char *name,
+                                      size_t length)
+{
+    static const struct kube_member any = { 0 };
+
+    for (const struct kube_member *member = members; member->name; member++)
+        if (strncmp(member->name, name, length) == 0 && member->name[length] == '\0')
+            return member;
+    return memchr(name, '\\', length) ? &any : NULL;
+}
+
+/* A colon: the text before it is a member's name.  Returns where the next span begins. */
+static const char *name_ends(struct kube_extract *extract, const char *from, const char *at)
+{
+    struct text *kept = extract->kept;
+    const struct kube_member *member = NULL;
+    size_t start = extract->text_at + 1, end;
+
+    keep(extract, from, at);
+    for (end = kept->length; end > start && kept->chars[end - 1] != '"';)
+        end--;
+    if (end <= start) /* no text is there: let the decoder say so */
+        return at;
+    member = find(level(extract), kept->chars + start, end - 1 - start);
+    if (!member) {
+        extract->left_out_at = extract->depth;
+        text_end_at(kept, extract->text_at);
+        return at;
+    }
+    extract->next = member->members;
+    return at;
+}
+
+static void bracket_opens(struct kube_extract *extract)
+{
+    extract->depth++;
+    if (extract->depth < LEVELS)
+        extract->levels[extract->depth] = extract->next;
+}
+
+/* Returns where the next span begins. */
+static const char *bracket_closes(struct kube_extract *extract, const char *from, const char *at)
+{
+    struct text *kept = extract->kept;
+
+    if (extract->left_out_at == extract->depth) { /* its last member: so goes the comma before */
+        size_t length = kept->length;
+
+        while (length > 0 && strchr(" \t\r\n", kept->chars[length - 1]))
+            length--;
+        text_end_at(kept, length > 0 && kept->chars[length - 1] == ',' ? length - 1 : length);
+        extract->left_out_at = 0;
+        from = at;
+    }
+    extract->depth--;
+    extract->next = level(extract);
+    return from;
+}
+
+/* One byte that is in no text.  Returns where the present span begins. */
+static const char *read_byte(struct kube_extract *extract, const char *from, const char *at)
+{
+    bool is_kept = extract->left_out_at == 0;
+
+    switch (*at) {
+    case '"':
+        extract->is_in_text = true;
+        extract->text_at = extract->kept->length + (size_t)(at - from);
+        return from;
+    case ':':
+        return is_kept && level(extract) ? name_ends(extract, from, at) : from;
+    case ',':
+        if (is_kept || extract->left_out_at != extract->depth)
+            return from;
+        extract->left_out_at = 0;
+        return at + 1;
+    case '{':
+    case '[':
+        bracket_opens(extract);
+        return from;
+    case '}':
+    case ']':
+        return bracket_closes(extract, from, at);
+    default:
+        return from;
+    }
+}
+
+/* The last byte of the text, or of these bytes. */
+static const char *text_ends(struct kube_extract *extract, const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        if (extract->is_escaped) {
+            extract->is_escaped = false;
+        } else if (*at == '\\') {
+            extract->is_escaped = true;
+        } else if (*at == '"') {
+            extract->is_in_text = false;
+            return at;
+        }
+    }
+    return end - 1;
+}
+
+static int check(const struct kube_extract *extract, struct error *err)
+{
+    if (extract->kept->is_cut)
+        return error_set(err, ERROR_CORRUPT, "%s: longer than %d bytes", extract->source,
+                         KEPT_LIMIT);
+    if (extract->raw > RAW_LIMIT)
+        return error_set(err, ERROR_CORRUPT, "%s: longer than %d bytes as it was sent",
+                         extract->source, RAW_LIMIT);
+    if (extract->depth > DEPTH_LIMIT)
+        return error_set(err, ERROR_CORRUPT, "%s: more than %d brackets are open", extract->source,
+                         DEPTH_LIMIT);
+    return 0;
+}
+
+const char *kube_extract_add(struct kube_extract *extract, const char *bytes, const char *end,
+                             struct error *err)
+{
+    const char *from = bytes, *at = bytes;
+
+    if (extract->depth == 0) {
+        text_reset(extract->kept);
+        extract->raw = 0;
+    }
+    do {
+        if (extract->is_in_text)
+            at = text_ends(extract, at, end);
+        else
+            from = read_byte(extract, from, at);
+        at++;
+    } while (at < end && extract->depth > 0);
+    keep(extract, from, at);
+    extract->raw += (size_t)(at - bytes);
+    return check(extract, err) < 0 ? NULL : at;
+}
+
+const struct text *kube_extract_result(const struct kube_extract *extract)
+{
+    return extract->depth == 0 && extract->kept->length > 0 ? extract->kept : NULL;
+}

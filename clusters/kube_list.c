@@ -1,0 +1,190 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two pages at most are under way, and each is asked for in a turn of its own, as no request may
+ * be sent from within the pieces of another.
+ *
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+ */
+#include "clusters/kube_list.h"
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "clusters/kube_error.h"
+
+#include <string.h>
+
+enum {
+    PAGE_ITEMS = 5000,  /* read as they come: a piece of one is a turn */
+    PAGE_LIMIT = 10000, /* pages of one list: a server that never ends is an error */
+    LIST_TIMEOUT_MS = 60 * SECOND_MS,
+};
+
+struct page {
+    struct kube_list *list;
+    struct kube_exchange *exchange;
+    struct kube_objects *objects; /* NULL: the page is free */
+    char *token;                  /* that it was asked for with; NULL: the first */
+    char *next;                   /* of the page after it, "" for none; NULL: not known yet */
+};
+
+struct kube_list {
+    struct kube_session *session;
+    struct kube_list_request request;
+    struct page pages[2];
+    struct timer *ask;
+    char *token; /* of the page to ask for when one is free; NULL: not known, or there is none */
+    bool is_begun;
+    int count; /* of pages asked for */
+    char *resource_version;
+};
+
+static struct page *free_page(struct kube_list *list)
+{
+    for (size_t i = 0; i < COUNT_OF(list->pages); i++)
+        if (!list->pages[i].objects)
+            return &list->pages[i];
+    return NULL;
+}
+
+static void page_clear(struct page *page)
+{
+    kube_cancel(page->exchange);
+    kube_objects_free(page->objects);
+    mem_free(page->token);
+    mem_free(page->next);
+    *page = (struct page){ .list = page->list };
+}
+
+/* What the page says of the one after it: once, and the same for ever. */
+static int take_next(struct page *page, const char *next, struct error *err)
+{
+    struct kube_list *list = page->list;
+
+    if (page->next && !text_equal(page->next, next))
+        return error_set(err, ERROR_CORRUPT, "metadata/continue changes within a page");
+    if (page->next)
+        return 0;
+    if (next[0] && page->token && text_equal(next, page->token))
+        return error_set(err, ERROR_CORRUPT, "the list repeats a page");
+    if (next[0] && list->count >= PAGE_LIMIT)
+        return error_set(err, ERROR_CORRUPT, "the list has more than %d pages", PAGE_LIMIT);
+    page->next = mem_copy_chars(next);
+    if (next[0]) {
+        require(!list->token); /* only the newest page is yet to tell */
+        list->token = mem_copy_chars(next);
+        timer_set(list->ask, 0);
+    }
+    return 0;
+}
+
+static int read_end(struct page *page, struct error *err)
+{
+    struct kube_answer answer = { .status = 200, .text = "" };
+    owned(json) json_t *head = kube_objects_end(page->objects, err);
+    const char *version = NULL, *next = "";
+    json_t *items = NULL;
+
+    answer.body = head;
+    if (!head || kube_error_of_answer(&answer, err) < 0 ||
+        json_need_array(head, "items", &items, err) < 0 ||
+        json_need_text(head, "metadata/resourceVersion", &version, err) < 0 ||
+        json_find_text(head, "metadata/continue", &next, err) < 0 || take_next(page, next, err) < 0)
+        return -1;
+    if (version[0] == '\0')
+        return error_set(err, ERROR_CORRUPT, "metadata/resourceVersion is empty");
+    if (next[0] == '\0')
+        page->list->resource_version = mem_copy_chars(version);
+    return 0;
+}
+
+static void on_page_end(void *context, const json_t *body, const struct error *err)
+{
+    struct page *page = context;
+    struct kube_list *list = page->list;
+    struct error why = { 0 };
+
+    (void)body;
+    page->exchange = NULL;
+    if (!err && read_end(page, &why) < 0) {
+        error_context(&why, "list of %s", list->request.path);
+        err = &why;
+    }
+    if (err) {
+        list->request.on_end(list->request.context, NULL, err);
+        return;
+    }
+    page_clear(page);
+    if (list->token)
+        timer_set(list->ask, 0);
+    else if (!list->pages[0].objects && !list->pages[1].objects)
+        list->request.on_end(list->request.context, list->resource_version, NULL);
+}
+
+static void on_piece(void *context, const char *bytes, size_t size)
+{
+    struct page *page = context;
+    struct error ignored = { 0 }; /* the end of the page says it again */
+
+    kube_objects_add(page->objects, bytes, size);
+    if (page->next)
+        return;
+    owned(json) json_t *head = kube_objects_head(page->objects);
+    if (head)
+        (void)take_next(page, json_text_or(head, "metadata/continue", ""), &ignored);
+}
+
+static void ask_page(void *context)
+{
+    struct kube_list *list = context;
+    struct page *page = free_page(list);
+
+    if (!page || (list->is_begun && !list->token))
+        return;
+    page->token = steal(&list->token);
+    page->objects = kube_objects_of_list(list->request.members, list->request.on_item,
+                                         list->request.context);
+    owned(chars) char *rest = page->token ? url_format("&continue=%s", page->token) : NULL;
+    owned(chars) char *target = text_format("%s?limit=%d%s", list->request.path, PAGE_ITEMS,
+                                            rest ?: "");
+    struct kube_call call = {
+        .verb = KUBE_STREAM,
+        .priority = HTTP_INVENTORY,
+        .target = target,
+        .timeout_ms = LIST_TIMEOUT_MS,
+        .is_long = true,
+        .on_chunk = on_piece,
+    };
+
+    list->is_begun = true;
+    list->count++;
+    page->exchange = kube_send(list->session, &call, on_page_end, page);
+}
+
+struct kube_list *kube_list_new(struct kube_session *session,
+                                const struct kube_list_request *request)
+{
+    struct kube_list *list = mem_new(sizeof *list);
+
+    list->session = session;
+    list->request = *request;
+    list->ask = timer_new(kube_world(session)->loop, ask_page, list);
+    for (size_t i = 0; i < COUNT_OF(list->pages); i++)
+        list->pages[i].list = list;
+    timer_set(list->ask, 0);
+    return list;
+}
+
+void kube_list_free(struct kube_list *list)
+{
+    if (!list)
+        return;
+    for (size_t i = 0; i < COUNT_OF(list->pages); i++)
+        page_clear(&list->pages[i]);
+    timer_free(list->ask);
+    mem_free(list->token);
+    mem_free(list->resource_version);
+    mem_free(list);
+}

@@ -16,11 +16,12 @@ struct kube_extract {
     struct text *kept;
     size_t raw; /* bytes of the object so far */
     int depth;  /* of the brackets that are open */
-    /* What is wanted inside of each open bracket, and inside of the one that opens next. */
+    /* What is wanted inside of each open bracket, and inside of the value that comes next. */
     const struct kube_member *levels[LEVELS];
-    const struct kube_member *next;
+    const struct kube_member *of_value;
     int left_out_at; /* the depth of a member that is left out; 0: none */
-    size_t text_at;  /* in `kept`: where the last text began */
+    /* In `kept`: where the last text began, and after its quote; equal when none may be a name. */
+    size_t text_from, text_to;
     bool is_in_text;
     bool is_escaped;
 };
@@ -31,7 +32,7 @@ struct kube_extract *kube_extract_new(const char *source, const struct kube_memb
 
     extract->source = source;
     extract->kept = text_new(KEPT_LIMIT);
-    extract->levels[0] = extract->next = members;
+    extract->levels[0] = extract->of_value = members;
     return extract;
 }
 
@@ -43,7 +44,12 @@ void kube_extract_free(struct kube_extract *extract)
     mem_free(extract);
 }
 
-static const struct kube_member *level(const struct kube_extract *extract)
+static bool is_space(char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+static const struct kube_member *wanted_here(const struct kube_extract *extract)
 {
     return extract->depth < LEVELS ? extract->levels[extract->depth] : NULL;
 }
@@ -63,73 +69,67 @@ static const struct kube_member *find(const struct kube_member *members, const c
     static const struct kube_member any = { 0 };
 
     for (const struct kube_member *member = members; member->name; member++)
-        if (strncmp(member->name, name, length) == 0 && member->name[length] == '\0')
+        if (strlen(member->name) == length && memcmp(member->name, name, length) == 0)
             return member;
     return memchr(name, '\\', length) ? &any : NULL;
 }
 
-/* A colon: the text before it is a member's name.  Returns where the next span begins. */
-static const char *name_ends(struct kube_extract *extract, const char *from, const char *at)
+/* A colon: the text before it is a member's name. */
+static void name_ends(struct kube_extract *extract)
 {
     struct text *kept = extract->kept;
+    size_t from = extract->text_from, to = extract->text_to;
     const struct kube_member *member = NULL;
-    size_t start = extract->text_at + 1, end;
 
-    keep(extract, from, at);
-    for (end = kept->length; end > start && kept->chars[end - 1] != '"';)
-        end--;
-    if (end <= start) /* no text is there: let the decoder say so */
-        return at;
-    member = find(level(extract), kept->chars + start, end - 1 - start);
-    if (!member) {
+    if (to <= from + 1 || to > kept->length) /* no text is there: let the decoder say so */
+        return;
+    member = find(wanted_here(extract), kept->chars + from + 1, to - from - 2);
+    extract->text_to = from;
+    if (member) {
+        extract->of_value = member->members;
+    } else {
         extract->left_out_at = extract->depth;
-        text_end_at(kept, extract->text_at);
-        return at;
+        text_end_at(kept, from);
     }
-    extract->next = member->members;
-    return at;
 }
 
 static void bracket_opens(struct kube_extract *extract)
 {
     extract->depth++;
     if (extract->depth < LEVELS)
-        extract->levels[extract->depth] = extract->next;
+        extract->levels[extract->depth] = extract->of_value;
 }
 
-/* Returns where the next span begins. */
-static const char *bracket_closes(struct kube_extract *extract, const char *from, const char *at)
+/* The last member of an object was left out: so is the comma before it. */
+static void drop_comma(struct text *kept)
 {
-    struct text *kept = extract->kept;
+    size_t length = kept->length;
 
-    if (extract->left_out_at == extract->depth) { /* its last member: so goes the comma before */
-        size_t length = kept->length;
-
-        while (length > 0 && strchr(" \t\r\n", kept->chars[length - 1]))
-            length--;
-        text_end_at(kept, length > 0 && kept->chars[length - 1] == ',' ? length - 1 : length);
-        extract->left_out_at = 0;
-        from = at;
-    }
-    extract->depth--;
-    extract->next = level(extract);
-    return from;
+    while (length > 0 && is_space(kept->chars[length - 1]))
+        length--;
+    text_end_at(kept, length > 0 && kept->chars[length - 1] == ',' ? length - 1 : length);
 }
 
-/* One byte that is in no text.  Returns where the present span begins. */
+/* One byte that is in no text.  Returns where the span begins that is to be kept next. */
 static const char *read_byte(struct kube_extract *extract, const char *from, const char *at)
 {
     bool is_kept = extract->left_out_at == 0;
+    bool ends_left_out = extract->left_out_at == extract->depth;
 
     switch (*at) {
     case '"':
         extract->is_in_text = true;
-        extract->text_at = extract->kept->length + (size_t)(at - from);
+        if (is_kept)
+            extract->text_from = extract->kept->length + (size_t)(at - from);
         return from;
     case ':':
-        return is_kept && level(extract) ? name_ends(extract, from, at) : from;
+        if (!is_kept || !wanted_here(extract))
+            return from;
+        keep(extract, from, at);
+        name_ends(extract);
+        return at;
     case ',':
-        if (is_kept || extract->left_out_at != extract->depth)
+        if (!ends_left_out)
             return from;
         extract->left_out_at = 0;
         return at + 1;
@@ -139,14 +139,20 @@ static const char *read_byte(struct kube_extract *extract, const char *from, con
         return from;
     case '}':
     case ']':
-        return bracket_closes(extract, from, at);
+        if (ends_left_out)
+            drop_comma(extract->kept);
+        extract->left_out_at = ends_left_out ? 0 : extract->left_out_at;
+        extract->depth--;
+        extract->of_value = wanted_here(extract);
+        return ends_left_out ? at : from;
     default:
         return from;
     }
 }
 
-/* The last byte of the text, or of these bytes. */
-static const char *text_ends(struct kube_extract *extract, const char *at, const char *end)
+/* Returns the last byte of the text, or of these bytes. */
+static const char *read_text(struct kube_extract *extract, const char *from, const char *at,
+                             const char *end)
 {
     for (; at < end; at++) {
         if (extract->is_escaped) {
@@ -155,6 +161,8 @@ static const char *text_ends(struct kube_extract *extract, const char *at, const
             extract->is_escaped = true;
         } else if (*at == '"') {
             extract->is_in_text = false;
+            if (extract->left_out_at == 0)
+                extract->text_to = extract->kept->length + (size_t)(at + 1 - from);
             return at;
         }
     }
@@ -183,10 +191,11 @@ const char *kube_extract_add(struct kube_extract *extract, const char *bytes, co
     if (extract->depth == 0) {
         text_reset(extract->kept);
         extract->raw = 0;
+        extract->text_from = extract->text_to = 0;
     }
     do {
         if (extract->is_in_text)
-            at = text_ends(extract, at, end);
+            at = read_text(extract, from, at, end);
         else
             from = read_byte(extract, from, at);
         at++;

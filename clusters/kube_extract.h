@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Inside clusters/ only: of one JSON object, as its bytes arrive, those members that are read here.
- * The rest, which is most of it, never reaches the decoder: it is not even checked to be JSON.
+ * The rest, which is most of it, never reaches the decoder: it is not even checked to be JSON, and
+ * damage in it or beside it may take its neighbours along.
  */
 #pragma once
 

@@ -103,14 +103,6 @@ static const struct kube_member pod_members[] = {
     { NULL, NULL },
 };
 
-/* A budget has little else. */
-static const struct kube_member budget_members[] = {
-    { "metadata", NULL },
-    { "spec", NULL },
-    { "status", NULL },
-    { NULL, NULL },
-};
-
 static void *decode_node(const json_t *object, struct error *err)
 {
     return node_decode(object, err);
@@ -201,7 +193,6 @@ const struct kube_kind kube_budgets = {
     .name = "poddisruptionbudgets",
     .path = "/apis/policy/v1/poddisruptionbudgets",
     .key_path = "metadata/uid",
-    .members = budget_members,
     .decode = decode_budget,
     .free = free_budget,
     .share = share_budget,
@@ -211,7 +202,6 @@ const struct kube_kind kube_old_budgets = {
     .name = "poddisruptionbudgets",
     .path = "/apis/policy/v1beta1/poddisruptionbudgets",
     .key_path = "metadata/uid",
-    .members = budget_members,
     .decode = decode_old_budget,
     .free = free_budget,
     .share = share_budget,

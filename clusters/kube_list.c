@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two pages at most are under way, and each is asked for in a turn of its own, as no request may
- * be sent from within the pieces of another.
+ * Each page is asked for in a turn of its own: no request may be sent from within the pieces of
+ * another.
  *
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    PAGE_ITEMS = 5000,  /* read as they come: a piece of one is a turn */
+    PAGE_ITEMS = 2500,  /* of which two are under way, within the limit of each */
     PAGE_LIMIT = 10000, /* pages of one list: a server that never ends is an error */
     LIST_TIMEOUT_MS = 60 * SECOND_MS,
 };
@@ -36,8 +36,7 @@ struct kube_list {
     struct page pages[2];
     struct timer *ask;
     char *token; /* of the page to ask for when one is free; NULL: not known, or there is none */
-    bool is_begun;
-    int count; /* of pages asked for */
+    int count;   /* of pages asked for */
     char *resource_version;
 };
 
@@ -126,14 +125,24 @@ static void on_page_end(void *context, const json_t *body, const struct error *e
 static void on_piece(void *context, const char *bytes, size_t size)
 {
     struct page *page = context;
-    struct error ignored = { 0 }; /* the end of the page says it again */
 
     kube_objects_add(page->objects, bytes, size);
-    if (page->next)
-        return;
-    owned(json) json_t *head = kube_objects_head(page->objects);
-    if (head)
-        (void)take_next(page, json_text_or(head, "metadata/continue", ""), &ignored);
+}
+
+/* Before its items.  A server may also say it after them. */
+static void on_head(void *context, const json_t *head)
+{
+    struct error ignored = { 0 }; /* the end of the page says it again */
+
+    if (json_at(head, "metadata"))
+        (void)take_next(context, json_text_or(head, "metadata/continue", ""), &ignored);
+}
+
+static void on_item(void *context, const json_t *item)
+{
+    const struct page *page = context;
+
+    page->list->request.on_item(page->list->request.context, item);
 }
 
 static void ask_page(void *context)
@@ -141,11 +150,10 @@ static void ask_page(void *context)
     struct kube_list *list = context;
     struct page *page = free_page(list);
 
-    if (!page || (list->is_begun && !list->token))
+    if (!page || (list->count > 0 && !list->token))
         return;
     page->token = steal(&list->token);
-    page->objects = kube_objects_of_list(list->request.members, list->request.on_item,
-                                         list->request.context);
+    page->objects = kube_objects_of_list(list->request.members, on_head, on_item, page);
     owned(chars) char *rest = page->token ? url_format("&continue=%s", page->token) : NULL;
     owned(chars) char *target = text_format("%s?limit=%d%s", list->request.path, PAGE_ITEMS,
                                             rest ?: "");
@@ -158,7 +166,6 @@ static void ask_page(void *context)
         .on_chunk = on_piece,
     };
 
-    list->is_begun = true;
     list->count++;
     page->exchange = kube_send(list->session, &call, on_page_end, page);
 }

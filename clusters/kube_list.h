@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Inside clusters/ only: one collection read whole, in pages.  A page says where the next begins
- * before it brings its items: the server prepares one while the other is read.
+ * before it brings its items: the server prepares one while the other is read.  No more than two
+ * are under way.
  */
 #pragma once
 

@@ -15,6 +15,7 @@
 enum { HEAD_LIMIT = 1024 * 1024 };
 
 struct kube_objects {
+    kube_object_fn on_head; /* NULL for a watch */
     kube_object_fn on_object;
     void *context;
     const char *source; /* of an object, for errors */
@@ -44,12 +45,13 @@ static struct kube_objects *objects_new(const char *source, const struct kube_me
     return objects;
 }
 
-struct kube_objects *kube_objects_of_list(const struct kube_member *members,
+struct kube_objects *kube_objects_of_list(const struct kube_member *members, kube_object_fn on_head,
                                           kube_object_fn on_object, void *context)
 {
     struct kube_objects *objects = objects_new("item", members, on_object, context);
 
     objects->is_list = true;
+    objects->on_head = on_head;
     return objects;
 }
 
@@ -156,16 +158,31 @@ static bool is_of_text(struct kube_objects *objects, char byte)
     return true;
 }
 
+/* The array of the items has just begun. */
+static void tell_head(const struct kube_objects *objects)
+{
+    struct error ignored = { 0 }; /* the end of the list says it again */
+    owned(chars) char *chars = text_format("%s]}", objects->head->chars);
+    owned(json) json_t *head = json_parse_foreign(chars, strlen(chars), "answer", &ignored);
+
+    if (head)
+        objects->on_head(objects->context, head);
+}
+
 static void read_head(struct kube_objects *objects, char byte)
 {
     bool is_text = is_of_text(objects, byte);
+    bool is_items = !is_text && byte == '[' && objects->depth == 1 &&
+                    ends_with_key(objects->head, "\"items\"");
 
-    if (!is_text && byte == '[' && objects->depth == 1)
-        objects->is_in_row = objects->is_empty = ends_with_key(objects->head, "\"items\"");
     text_add_bytes(objects->head, &byte, 1);
     if (objects->head->is_cut)
         error_set(&objects->err, ERROR_CORRUPT, "the head of the list is longer than %d bytes",
                   HEAD_LIMIT);
+    if (is_items) {
+        objects->is_in_row = objects->is_empty = true;
+        tell_head(objects);
+    }
     if (is_text)
         return;
     if (byte == '"')
@@ -194,17 +211,6 @@ int kube_objects_check(const struct kube_objects *objects, struct error *err)
         return 0;
     *err = objects->err;
     return -1;
-}
-
-json_t *kube_objects_head(const struct kube_objects *objects)
-{
-    struct error ignored = { 0 };
-    owned(chars) char *head = NULL;
-
-    if (!objects->is_list || !objects->is_in_row)
-        return NULL;
-    head = text_format("%s]}", objects->head->chars);
-    return json_parse_foreign(head, strlen(head), "answer", &ignored);
 }
 
 json_t *kube_objects_end(struct kube_objects *objects, struct error *err)

@@ -18,8 +18,9 @@ struct kube_objects;
 /* object is borrowed, for the call only. */
 typedef void (*kube_object_fn)(void *context, const json_t *object);
 
-/* Those in "items" of one JSON object.  The members must outlive it. */
-struct kube_objects *kube_objects_of_list(const struct kube_member *members,
+/* Those in "items" of one JSON object.  on_head gets what came before them, when that is JSON by
+   itself and before the first of them.  The members must outlive it. */
+struct kube_objects *kube_objects_of_list(const struct kube_member *members, kube_object_fn on_head,
                                           kube_object_fn on_object, void *context)
     __attribute__((returns_nonnull, warn_unused_result));
 
@@ -37,9 +38,6 @@ void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t si
 /* The first error so far. */
 int kube_objects_check(const struct kube_objects *objects, struct error *err)
     __attribute__((warn_unused_result));
-
-/* What came before the items of a list; NULL when they are not under way, or none came before. */
-json_t *kube_objects_head(const struct kube_objects *objects) __attribute__((warn_unused_result));
 
 /* A list without its items ("items" is empty then), or the first error of the list. */
 json_t *kube_objects_end(struct kube_objects *objects, struct error *err)

@@ -23,7 +23,7 @@ struct kube_kind {
     const char *name;                  /* "nodes" */
     const char *path;                  /* "/api/v1/nodes" */
     const char *key_path;              /* of the map's key in an object: "metadata/name" */
-    const struct kube_member *members; /* that decode() reads: it gets no others */
+    const struct kube_member *members; /* that are read, by decode() and the watch; NULL: all */
     void *(*decode)(const json_t *object, struct error *err);
     map_free_fn free;
     void (*share)(void *object, struct shared_pool *texts);

@@ -76,6 +76,8 @@ static void what_is_not_wanted_goes_with_a_comma(void **state)
         { "{\"name\":\"a\",,\"x\":1}", "{\"name\":\"a\",}|" },
         { "{\"name\"::\"a\"}", "{\"name\"::\"a\"}|" },
         { "{:1,\"name\":]", "{:1,\"name\":]|" },
+        { "{\"x\":\"abc\", :1}", "{ :1}|" },
+        { "{\"name\":1, :1}", "{\"name\":1, :1}|" },
         { "{\"name\":\"a\"", "not yet|" },
     };
     (void)state;
@@ -160,6 +162,36 @@ static void any_object_is_as_if_it_had_been_decoded_before(void **state)
     }
 }
 
+/* A name that goes on after the end of a C string is another name. */
+static void a_nul_is_a_byte_like_others(void **state)
+{
+    static const char object[] = "{\"name\0name\":{\"x\":1},\"x\":1,\"name\":2\0,\"y\":1}";
+    struct error err = { 0 };
+    struct kube_extract *extract = kube_extract_new("case", wanted);
+    const struct text *kept;
+    (void)state;
+    assert_non_null(kube_extract_add(extract, object, object + sizeof object - 1, &err));
+    kept = kube_extract_result(extract);
+    assert_int_equal(kept->length, sizeof "{\"name\":2.}" - 1);
+    assert_memory_equal(kept->chars, "{\"name\":2\0}", kept->length);
+    kube_extract_free(extract);
+}
+
+/* Four million colons, of which none follows a name, are read in one pass: quadratic work would
+   take hours. */
+static void nothing_is_looked_at_again(void **state)
+{
+    struct error err = { 0 };
+    struct kube_extract *extract = kube_extract_new("case", wanted);
+    owned(text) struct text *object = text_new(1 << 23);
+    (void)state;
+    text_add(object, "{\"name\"");
+    while (object->length <= 1 << 22)
+        text_add_bytes(object, "::::::::::::::::", 16);
+    assert_null(kube_extract_add(extract, object->chars, object->chars + object->length, &err));
+    kube_extract_free(extract);
+}
+
 /* What is left out is bounded, too, in bytes and in brackets. */
 static void an_endless_object_is_an_error(void **state)
 {
@@ -195,6 +227,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_wanted_goes_with_a_comma),
         cmocka_unit_test(any_object_is_as_if_it_had_been_decoded_before),
+        cmocka_unit_test(a_nul_is_a_byte_like_others),
+        cmocka_unit_test(nothing_is_looked_at_again),
         cmocka_unit_test(an_endless_object_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,12 @@ static void note_item(void *context, const json_t *item)
     text_add(context, "%s;", chars);
 }
 
+static void look_at_head(void *context, const json_t *head)
+{
+    (void)context;
+    assert_true(json_is_object(head));
+}
+
 /* The items, one after the other, then the head or the error. */
 static char *read_in_pieces(const char *page_chars, size_t piece)
 {
@@ -28,7 +34,7 @@ static char *read_in_pieces(const char *page_chars, size_t piece)
                                                  { NULL, NULL } };
     struct error err = { 0 };
     struct text *said = text_new(4096);
-    struct kube_objects *page = kube_objects_of_list(wanted, note_item, said);
+    struct kube_objects *page = kube_objects_of_list(wanted, look_at_head, note_item, said);
     size_t length = strlen(page_chars);
 
     for (size_t at = 0; at < length; at += piece)
@@ -85,7 +91,7 @@ static void an_endless_item_is_an_error(void **state)
 {
     struct error err = { 0 };
     owned(text) struct text *said = text_new(64);
-    struct kube_objects *page = kube_objects_of_list(NULL, note_item, said);
+    struct kube_objects *page = kube_objects_of_list(NULL, look_at_head, note_item, said);
     char block[4096];
     (void)state;
     memset(block, 'x', sizeof block);

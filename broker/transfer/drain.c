@@ -264,22 +264,13 @@ static bool is_detached(struct runner *runner, struct transfer *transfer)
     return true;
 }
 
-static bool is_seen(struct runner *runner, struct transfer *transfer)
-{
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-
-    if (snapshot->is_known)
-        return true;
-    transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
-    return false;
-}
-
 enum verdict step_drain(struct runner *runner, struct transfer *transfer)
 {
+    enum verdict verdict = leave_check(runner, transfer);
     struct rest rest;
 
-    if (!is_seen(runner, transfer))
-        return STEP_WAIT;
+    if (verdict != STEP_DONE)
+        return verdict;
     if (runner_now(runner).ms >= deadline(runner, transfer).ms)
         return STEP_DONE;
     rest = ask_pods_to_leave(runner, transfer);
@@ -291,10 +282,11 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer)
 
 enum verdict step_force(struct runner *runner, struct transfer *transfer)
 {
+    enum verdict verdict = leave_check(runner, transfer);
     struct rest rest;
 
-    if (!is_seen(runner, transfer))
-        return STEP_WAIT;
+    if (verdict != STEP_DONE)
+        return verdict;
     rest = ask_pods_to_leave(runner, transfer);
     if (rest.count == 0)
         return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;

@@ -112,6 +112,23 @@ static bool is_gone(struct runner *runner, struct transfer *transfer)
     return look_at_node(runner, transfer, transfer->step_began_ms) == NODE_LOOK_GONE;
 }
 
+/* Whether the node may still be moved; tells why not. */
+static enum verdict judge_node(const struct runner *runner, struct transfer *transfer,
+                               const struct node *node)
+{
+    const char *rival = node_rival(node);
+
+    if (!fleet_is_ephemeral(runner->config, node))
+        transfer_wait_for(transfer, "node %s lost its label %s", transfer->node,
+                          runner->config->ephemeral_label);
+    else if (rival)
+        transfer_wait_for(transfer, "node %s is another controller's: taint %s", transfer->node,
+                          rival);
+    else
+        return STEP_DONE;
+    return STEP_UNDO;
+}
+
 /* Looks for the node; the verdict that follows when it cannot go on. */
 static enum verdict look_for_node(struct runner *runner, struct transfer *transfer,
                                   const struct node **ret_node, int64_t *ret_seen_ms)
@@ -126,17 +143,19 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
     case PRESENCE_YES:
         break;
     }
-    if (!fleet_is_ephemeral(runner->config, *ret_node)) {
-        transfer_wait_for(transfer, "node %s lost its label %s", transfer->node,
-                          runner->config->ephemeral_label);
-        return STEP_UNDO;
-    }
-    if (node_rival(*ret_node)) {
-        transfer_wait_for(transfer, "node %s is another controller's: taint %s", transfer->node,
-                          node_rival(*ret_node));
-        return STEP_UNDO;
-    }
-    return STEP_DONE;
+    return judge_node(runner, transfer, *ret_node);
+}
+
+enum verdict leave_check(struct runner *runner, struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct node *node;
+    int64_t seen_ms;
+
+    /* A node that vanishes while it is emptied has lost its machine: what it held goes with it. */
+    if (snapshot->is_known && !map_get(snapshot->nodes, transfer->node))
+        return STEP_DONE;
+    return look_for_node(runner, transfer, &node, &seen_ms);
 }
 
 static void announce(struct runner *runner, struct transfer *transfer, const struct node *node,

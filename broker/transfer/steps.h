@@ -67,6 +67,9 @@ enum verdict step_announce(struct runner *runner, struct transfer *transfer);
 enum verdict step_hold(struct runner *runner, struct transfer *transfer);
 enum verdict step_cordon(struct runner *runner, struct transfer *transfer);
 enum verdict undo_node(struct runner *runner, struct transfer *transfer);
+/* Before a node is emptied any further: STEP_UNDO when it is not ours any more (another one under
+   its name, its label gone, a rival's taint), with the reason told; STEP_WAIT while not known. */
+enum verdict leave_check(struct runner *runner, struct transfer *transfer);
 /* drain.c */
 enum verdict step_drain(struct runner *runner, struct transfer *transfer);
 enum verdict step_force(struct runner *runner, struct transfer *transfer);

@@ -252,12 +252,13 @@ static struct kube_node *make_anew(struct rehearsal *rehearsal, const char *name
 /* T4: the name is the same, the node is not: nobody chose this one, nobody may write to it. */
 static void a_node_made_anew_under_the_name_is_not_ours(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD };
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_DRAIN, STEP_FORCE };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         owned(test_folder) char *folder = test_folder_new();
-        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
+            folder, 12, steps[i] == STEP_FORCE ? "faults: { stuck_pod: 1 }\n" : "");
         owned(json) json_t *before = NULL;
         owned(json) json_t *after = NULL;
         const struct transfer *transfer;

@@ -118,13 +118,14 @@ static struct kube_node *taint_node(struct rehearsal *rehearsal, const struct tr
 
 static void a_node_that_a_rival_claims_is_left_to_it(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD };
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_DRAIN, STEP_FORCE };
     static const char rival[] = "ToBeDeletedByClusterAutoscaler";
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         owned(test_folder) char *folder = test_folder_new();
-        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
+            folder, 12, steps[i] == STEP_FORCE ? deaf : "");
         struct transfer *transfer = begin_move(rehearsal, steps[i]);
         struct kube_node *node = taint_node(rehearsal, transfer, rival, "NoSchedule");
 
@@ -136,6 +137,31 @@ static void a_node_that_a_rival_claims_is_left_to_it(void **state)
         assert_null(json_object_get(node->annotations, SLUICE_NOTE_TRANSFER));
         rehearsal_run(rehearsal, 90 * MINUTE_MS); /* the window has begun: another node came */
         expect_rest(rehearsal, 7);
+        assert_non_null(map_get(node->cluster->nodes, node->name));
+    }
+}
+
+/* Somebody takes the label off, which says that it may be moved: that ends the transfer at once,
+   and not only when the node has been emptied. */
+static void a_node_that_may_not_be_moved_any_more_is_emptied_no_further(void **state)
+{
+    static const enum transfer_step steps[] = { STEP_HOLD, STEP_CORDON, STEP_DRAIN, STEP_FORCE };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
+            folder, 12, steps[i] == STEP_FORCE ? deaf : "");
+        struct transfer *transfer = begin_move(rehearsal, steps[i]);
+        struct kube_node *node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes,
+                                         transfer->node);
+
+        json_object_del(node->labels, "sluice.dev/ephemeral");
+        sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+        rehearsal_run(rehearsal, 5 * SECOND_MS);
+        assert_int_equal(transfer->state, TRANSFER_UNDONE);
+        assert_false(node->is_unschedulable);
+        assert_int_equal(json_array_size(node->taints), 0);
         assert_non_null(map_get(node->cluster->nodes, node->name));
     }
 }
@@ -163,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_has_its_way_back_or_none),
         cmocka_unit_test(a_node_that_a_rival_claims_is_left_to_it),
+        cmocka_unit_test(a_node_that_may_not_be_moved_any_more_is_emptied_no_further),
         cmocka_unit_test(a_rivals_hint_takes_no_move_back),
     };
 

@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 enum { FORCE_WAIT_MS = 30 * SECOND_MS, VOLUMES_MS = 3 * MINUTE_MS };
+/* Before its pod's last moment: time enough for a server that says "later" once. */
+enum { MARK_AHEAD_MS = 20 * SECOND_MS };
 
 /* What the node still holds, for the verdict and for people. */
 struct rest {
@@ -44,20 +46,32 @@ static int64_t grace_s(const struct runner *runner, const struct pod *pod, int64
     return left_s < 1 ? 1 : left_s;
 }
 
+/* Tells the pod's owner that it is disrupted: its accounting would take a delete alone for a
+   failure.  NULL when that has been accepted. */
+static const struct effect *mark_pod(struct runner *runner, struct transfer *transfer,
+                                     const struct pod *pod, int64_t seen_ms)
+{
+    const struct effect_target target = { .object = pod->uid, .pod = pod };
+    const struct effect *mark = effect_find(transfer, EFFECT_MARK, pod->uid);
+
+    if (mark && mark->answered_ms > 0 && mark->outcome == ERROR_NONE)
+        return NULL;
+    return effect_ask(runner, transfer, EFFECT_MARK, &target, seen_ms);
+}
+
+/* The mark is a courtesy and the deadline a promise: any answer to it is enough to go on. */
 static const struct effect *delete_pod(struct runner *runner, struct transfer *transfer,
                                        const struct pod *pod, int64_t left_ms, int64_t seen_ms)
 {
-    struct effect_target target = {
+    const struct effect_target target = {
         .object = pod->uid,
         .pod = pod,
         .grace_s = grace_s(runner, pod, left_ms),
     };
-    const struct effect *mark = effect_find(transfer, EFFECT_MARK, pod->uid);
+    const struct effect *mark = mark_pod(runner, transfer, pod, seen_ms);
 
-    /* The owner's accounting must see a disruption, not a failure; a delete alone does not say it.
-       One refusal is enough to go on: the mark is a courtesy, the deadline is a promise. */
-    if (!mark || mark->answered_ms == 0)
-        return effect_ask(runner, transfer, EFFECT_MARK, &target, seen_ms);
+    if (mark && mark->answered_ms == 0)
+        return mark;
     return effect_ask(runner, transfer, EFFECT_DELETE_POD, &target, seen_ms);
 }
 
@@ -166,6 +180,8 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
             rest.refused += effect->kind != EFFECT_DELETE_POD || effect->outcome != ERROR_NONE ||
                             effect->answered_ms <= transfer->step_began_ms;
         } else if (pod->deletion.ms == 0) {
+            if (left_ms <= pod->grace_s * SECOND_MS + MARK_AHEAD_MS)
+                (void)mark_pod(runner, transfer, pod, snapshot->pods_seen_ms);
             effect = evict_pod(runner, transfer, pod, snapshot->pods_seen_ms, &rest);
         }
         if (effect && effect->outcome != ERROR_NONE)

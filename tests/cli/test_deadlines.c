@@ -144,6 +144,40 @@ static void a_blocked_pod_is_deleted_its_own_grace_before_the_deadline(void **st
     expect_done(rehearsal, transfer);
 }
 
+/* The mark that tells the pod's owner of a disruption is sent again when a server was only busy; a
+   server that forbids it, or stays busy, takes nothing from the pod's grace. */
+static void a_mark_that_came_to_nothing_is_sent_again(void **state)
+{
+    static const struct {
+        const char *fault;
+        int times;
+        bool is_marked;
+    } cases[] = {
+        { "http_500", 1, true }, { "http_429", 1, true },  { "lost_answer", 1, true },
+        { "refused", 1, true },  { "http_500", 9, false }, { "http_403", 1, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, no_room);
+        const struct transfer *transfer = announced_with_pod(
+            rehearsal, 60, "{\"test.sluice.dev/stops-in\": \"40s\"}", "[]");
+        struct story story;
+
+        for (int k = 0; k < cases[i].times; k++)
+            simulator_fault_next(rehearsal->simulator, cases[i].fault, "mark_pod");
+        story = watch_drain(rehearsal, transfer);
+        if (cases[i].is_marked != (story.marked_ms >= 0 && story.marked_ms < story.told_ms))
+            fail_msg("%s %d times: marked at %lld, told at %lld", cases[i].fault, cases[i].times,
+                     (long long)story.marked_ms, (long long)story.told_ms);
+        assert_in_range(story.told_ms, DEADLINE_MS - 60 * SECOND_MS,
+                        DEADLINE_MS - 60 * SECOND_MS + LATE_MS);
+        assert_in_range(story.told_grace_s, 55, 60);
+        expect_done(rehearsal, transfer);
+    }
+}
+
 /* What its own grace leaves of it is asked once more at the deadline, and not before; never with
    grace 0, which would free its name while its processes run. */
 static void a_pod_that_does_not_stop_has_until_the_deadline(void **state)
@@ -293,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blocked_pod_is_deleted_its_own_grace_before_the_deadline),
+        cmocka_unit_test(a_mark_that_came_to_nothing_is_sent_again),
         cmocka_unit_test(a_pod_that_does_not_stop_has_until_the_deadline),
         cmocka_unit_test(a_long_grace_of_somebody_else_is_cut_at_the_deadline),
         cmocka_unit_test(what_outlives_its_machine_is_removed_before_its_node),

@@ -29,7 +29,10 @@ const char departures_text[] =
     "Certainty: leaving (its node is closed), announced (the time is on the node and is kept),\n"
     "planned (what the schedules will ask for, with the node that would be chosen now: another\n"
     "may be). Times are local in the table, UTC elsewhere.\n"
+    "A reservation that was not seen lately is not planned: it is named after the table, or on\n"
+    "standard error.\n"
     "JSON: at, until, notice_s, unnamed_nodes (departures of nodes that are still to come),\n"
+    "unknown: [{reservation, reason}] (not planned),\n"
     "departures: [{leaves, node, cluster, pool, to, certainty, due, window, held (who asked for a\n"
     "later time, and why: sluice hold), jobs: [{kind, job, namespace, gpus, started}]}].\n";
 
@@ -102,13 +105,24 @@ static void print_table(const struct config *config, const json_t *answer, struc
         table_cell(table, "%s", held[0] ? held : "-");
         table_cell(table, "%s", jobs[0] ? jobs : "-");
     }
-    if (json_array_size(json_object_get(answer, "departures")) == 0)
-        text_add(out, "no node of research leaves within that time\n");
-    else
+    if (json_array_size(json_object_get(answer, "departures")) > 0)
         table_print(table, out);
+    else if (json_array_size(json_object_get(answer, "unknown")) == 0)
+        text_add(out, "no node of research leaves within that time\n");
     if (unnamed > 0)
         text_add(out, "and %" PRId64 " nodes that will come to research and leave again\n",
                  unnamed);
+}
+
+/* What nobody can tell now. */
+static void print_unknown(const json_t *answer, FILE *file)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "unknown"), i, row)
+        fprintf(file, "reservation %s: not known who leaves: %s\n",
+                json_text_or(row, "reservation", "-"), json_text_or(row, "reason", ""));
 }
 
 int cmd_departures(struct command_call *call)
@@ -142,5 +156,6 @@ int cmd_departures(struct command_call *call)
     else
         print_table(config, answer, out);
     fputs(out->chars, stdout);
+    print_unknown(answer, text_equal(form, "table") ? stdout : stderr);
     return EXIT_DONE;
 }

@@ -41,7 +41,8 @@ json_t *service_transfer(struct service *service, const char *id, struct error *
     __attribute__((warn_unused_result));
 
 /* Research nodes that leave within so long, soonest first: {departures: [{leaves, node, cluster,
-   pool, to, certainty, due, window, held, jobs}], unnamed_nodes, notice_s}. */
+   pool, to, certainty, due, window, held, jobs}], unnamed_nodes, unknown: [{reservation, reason}],
+   notice_s}. */
 json_t *service_departures(struct service *service, int64_t ahead_ms)
     __attribute__((returns_nonnull, warn_unused_result));
 

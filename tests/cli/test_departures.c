@@ -63,6 +63,30 @@ static void tomorrow_is_on_the_board_today(void **state)
     assert_int_equal((int)json_array_size(rows_of(two)) + json_int_or(two, "unnamed_nodes", 0), 8);
 }
 
+/* A board without departures says that nobody leaves, unless it says that it does not know. */
+static void what_was_not_seen_lately_is_named_as_unknown(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    owned(json) json_t *seen = NULL;
+    owned(json) json_t *unseen = NULL;
+    const json_t *row;
+
+    (void)state;
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    seen = service_departures(rehearsal->service, DAY_MS);
+    assert_int_equal(json_array_size(json_object_get(seen, "unknown")), 0);
+    simulator_cut_off(rehearsal->simulator, "research-a");
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    unseen = service_departures(rehearsal->service, DAY_MS);
+    assert_int_equal(json_array_size(rows_of(unseen)), 0);
+    assert_int_equal(json_array_size(json_object_get(unseen, "unknown")), 1);
+    row = json_array_get(json_object_get(unseen, "unknown"), 0);
+    assert_string_equal(json_text_or(row, "reservation", ""), "east");
+    assert_non_null(strstr(json_text_or(row, "reason", ""), "research-a"));
+}
+
 /* Puts down who is announced, and since when. */
 static void note_announced(struct rehearsal *rehearsal, struct map *announced)
 {
@@ -153,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tomorrow_is_on_the_board_today),
+        cmocka_unit_test(what_was_not_seen_lately_is_named_as_unknown),
         cmocka_unit_test(who_leaves_was_announced),
         cmocka_unit_test(the_forms_for_other_programs),
     };

@@ -150,11 +150,13 @@ static int pod_owner(struct pod *pod, const json_t *object, struct error *err)
             pod->is_mirror = true;
     }
     if (controller && (field_name(controller, "kind", &pod->owner_kind, err) < 0 ||
-                       field_name(controller, "name", &pod->owner_name, err) < 0))
+                       field_name(controller, "name", &pod->owner_name, err) < 0 ||
+                       field_text(controller, "apiVersion", &pod->owner_version, err) < 0))
         return error_context(err, "metadata/ownerReferences");
     if (!controller) {
         pod->owner_kind = shared_text_of("");
         pod->owner_name = shared_text_of("");
+        pod->owner_version = shared_text_of("");
     }
     return 0;
 }

@@ -47,10 +47,8 @@ static const struct kube_member node_members[] = {
 };
 
 static const struct kube_member owner[] = {
-    { "kind", NULL },
-    { "name", NULL },
-    { "controller", NULL },
-    { NULL, NULL },
+    { "apiVersion", NULL }, { "kind", NULL }, { "name", NULL },
+    { "controller", NULL }, { NULL, NULL },
 };
 static const struct kube_member pod_metadata[] = {
     { "namespace", NULL },

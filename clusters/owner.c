@@ -103,10 +103,23 @@ static const struct kind *kind_at(const char *path)
     return kind;
 }
 
+/* The path of what a reference names, in the version that the reference says is served; NULL: none
+   of the table, though it may have the name of one (Volcano's Job is another than batch's). */
+static char *path_of_reference(const char *version, const char *kind_name, const char *namespace,
+                               const char *name)
+{
+    const struct kind *kind = kind_named(kind_name);
+    size_t length = strcspn(version, "/");
+
+    if (!kind || version[length] == '\0' || strncmp(kind->group, version, length) != 0 ||
+        kind->group[length] != '\0')
+        return NULL;
+    return path_of(kind, version + length + 1, namespace, name);
+}
+
 char *owner_of_pod(const struct pod *pod)
 {
     const char *operator= pod_label(pod, "training.kubeflow.org/operator-name");
-    const struct kind *kind = kind_named(pod->owner_kind);
 
     for (size_t i = 0; i < COUNT_OF(signs); i++) {
         const struct sign *sign = &signs[i];
@@ -116,7 +129,7 @@ char *owner_of_pod(const struct pod *pod)
         if (name && name[0] != '\0' && (!sign->is || text_equal(sign->is, operator)))
             return path_of(kind_named(sign->kind), sign->version, pod->namespace, name);
     }
-    return kind ? path_of(kind, NULL, pod->namespace, pod->owner_name) : NULL;
+    return path_of_reference(pod->owner_version, pod->owner_kind, pod->namespace, pod->owner_name);
 }
 
 bool owner_is_queued(const struct pod *pod)
@@ -170,19 +183,14 @@ static void read_controller(const json_t *object, const char *namespace, struct 
 
     json_array_foreach(json_at(object, "metadata/ownerReferences"), i, reference)
     {
-        const char *version = strchr(json_text_or(reference, "apiVersion", ""), '/');
-        const char *name = json_text_or(reference, "kind", "");
-        const struct kind *kind = kind_named(name);
+        const char *kind = json_text_or(reference, "kind", "");
 
-        if (!json_is_true(json_object_get(reference, "controller")) || text_equal(name, "CronJob"))
+        if (!json_is_true(json_object_get(reference, "controller")) || text_equal(kind, "CronJob"))
             continue;
         owner->is_part = true;
-        if (kind && version) {
-            owned(chars) char *path = path_of(kind, version + 1, namespace,
-                                              json_text_or(reference, "name", ""));
-
-            text_copy(owner->above, sizeof owner->above, path);
-        }
+        owned(chars) char *path = path_of_reference(json_text_or(reference, "apiVersion", ""), kind,
+                                                    namespace, json_text_or(reference, "name", ""));
+        text_copy(owner->above, sizeof owner->above, path ?: "");
     }
 }
 

@@ -89,8 +89,9 @@ void node_share(struct node *node, struct shared_pool *pool)
 /* What is each pod's own (its name and UID) would only fill the pool. */
 void pod_share(struct pod *pod, struct shared_pool *pool)
 {
-    const char **texts[] = { &pod->namespace,  &pod->node_name, &pod->owner_kind, &pod->owner_name,
-                             &pod->finalizers, &pod->labels,    &pod->annotations };
+    const char **texts[] = { &pod->namespace,  &pod->node_name,     &pod->owner_kind,
+                             &pod->owner_name, &pod->owner_version, &pod->finalizers,
+                             &pod->labels,     &pod->annotations };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         shared_pool_take(pool, texts[i]);
@@ -121,6 +122,7 @@ void pod_free(struct pod *pod)
     shared_text_drop(pod->node_name);
     shared_text_drop(pod->owner_kind);
     shared_text_drop(pod->owner_name);
+    shared_text_drop(pod->owner_version);
     shared_text_drop(pod->finalizers);
     shared_text_drop(pod->labels);
     shared_text_drop(pod->annotations);

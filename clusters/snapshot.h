@@ -67,7 +67,8 @@ struct pod {
     const char *node_name;  /* "" while not bound */
     const char *owner_kind; /* of the controlling owner; "" without one */
     const char *owner_name;
-    const char *finalizers; /* "a, b"; "" without any */
+    const char *owner_version; /* "batch/v1" */
+    const char *finalizers;    /* "a, b"; "" without any */
     const char *labels;
     const char *annotations;
     struct gang_ref gang; /* what it lives and dies with */

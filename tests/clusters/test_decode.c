@@ -130,7 +130,8 @@ static void a_node_that_lacks_something_is_refused_by_path(void **state)
 #define POD(meta, rest)                                                                            \
     "{\"metadata\":{\"namespace\":\"s\",\"name\":\"p\",\"uid\":\"U\"" meta "}" rest "}"
 #define OWNER(kind)                                                                                \
-    ",\"ownerReferences\":[{\"kind\":\"" kind "\",\"name\":\"o\",\"controller\":true}]"
+    ",\"ownerReferences\":[{\"apiVersion\":\"g/v\",\"kind\":\"" kind "\",\"name\":\"o\","          \
+    "\"controller\":true}]"
 
 #define LEAVING(grace_s)                                                                           \
     ",\"deletionTimestamp\":\"2026-11-17T12:12:05Z\",\"deletionGracePeriodSeconds\":" grace_s
@@ -199,6 +200,7 @@ static void a_whole_pod_is_read(void **state)
     assert_string_equal(pod->node_name, "n");
     assert_string_equal(pod->owner_kind, "Job");
     assert_string_equal(pod->owner_name, "o");
+    assert_string_equal(pod->owner_version, "g/v");
     assert_string_equal(pod_label(pod, "l"), "v");
     assert_int_equal(pod->phase, POD_RUNNING);
     assert_int_equal(pod->grace_s, 0);

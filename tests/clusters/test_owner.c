@@ -23,8 +23,9 @@ static json_t *parse(const char *chars)
 
 #define LABELS(text) ",\"labels\":{" text "}"
 #define NOTES(text) ",\"annotations\":{" text "}"
-#define OWNER(kind, name)                                                                          \
-    ",\"ownerReferences\":[{\"kind\":\"" kind "\",\"name\":\"" name "\",\"controller\":true}]"
+#define OWNER(version, kind, name)                                                                 \
+    ",\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name \
+    "\",\"controller\":true}]"
 #define KUBEFLOW(name)                                                                             \
     LABELS("\"training.kubeflow.org/job-name\":\"bert\",\"training.kubeflow.org/operator-name\":"  \
            "\"" name "\"")
@@ -35,26 +36,32 @@ static const struct {
     const char *path; /* NULL: nothing to ask */
 } pods[] = {
     { "", NULL },
-    { OWNER("ReplicaSet", "web-6d4"), NULL },
-    { OWNER("LeaderWorkerSet", "llm"), NULL },
+    { OWNER("apps/v1", "ReplicaSet", "web-6d4"), NULL },
+    { OWNER("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "llm"), NULL },
     { LABELS("\"scheduling.x-k8s.io/pod-group\":\"pg\""), NULL },
-    { OWNER("Job", "sweep"), "/apis/batch/v1" IN_ML "jobs/sweep" },
+    { OWNER("batch/v1", "Job", "sweep"), "/apis/batch/v1" IN_ML "jobs/sweep" },
+    { OWNER("batch.volcano.sh/v1alpha1", "Job", "sweep"), NULL },
+    { OWNER("batchv1", "Job", "sweep"), NULL },
+    { OWNER("trainer.kubeflow.org/v1", "TrainJob", "sft"),
+      "/apis/trainer.kubeflow.org/v1" IN_ML "trainjobs/sft" },
     { LABELS("\"batch.kubernetes.io/job-name\":\"j\",\"jobset.sigs.k8s.io/jobset-name\":\"sft\""),
       "/apis/jobset.x-k8s.io/v1alpha2" IN_ML "jobsets/sft" },
-    { NOTES("\"kueue.x-k8s.io/workload\":\"w\"") OWNER("Job", "j"),
+    { NOTES("\"kueue.x-k8s.io/workload\":\"w\"") OWNER("batch/v1", "Job", "j"),
       "/apis/kueue.x-k8s.io/v1beta2" IN_ML "workloads/w" },
     { LABELS("\"kueue.x-k8s.io/pod-group-name\":\"g\""),
       "/apis/kueue.x-k8s.io/v1beta2" IN_ML "workloads/g" },
     /* a queue's scheduler names a group of its own, but the job is what can be told */
-    { NOTES("\"scheduling.k8s.io/group-name\":\"pg\"") OWNER("PyTorchJob", "bert"),
+    { NOTES("\"scheduling.k8s.io/group-name\":\"pg\"")
+          OWNER("kubeflow.org/v1", "PyTorchJob", "bert"),
       "/apis/kubeflow.org/v1" IN_ML "pytorchjobs/bert" },
     { KUBEFLOW("pytorchjob-controller"), "/apis/kubeflow.org/v1" IN_ML "pytorchjobs/bert" },
     { KUBEFLOW("tfjob-controller"), "/apis/kubeflow.org/v1" IN_ML "tfjobs/bert" },
     { KUBEFLOW("mpijob-controller"), "/apis/kubeflow.org/v1" IN_ML "mpijobs/bert" },
-    { KUBEFLOW("mpi-operator") OWNER("Job", "bert-launcher"),
+    { KUBEFLOW("mpi-operator") OWNER("batch/v1", "Job", "bert-launcher"),
       "/apis/kubeflow.org/v2beta1" IN_ML "mpijobs/bert" },
     { LABELS("\"ray.io/cluster\":\"tune\""), "/apis/ray.io/v1" IN_ML "rayclusters/tune" },
-    { LABELS("\"workflows.argoproj.io/workflow\":\"eval\"") OWNER("Workflow", "eval"),
+    { LABELS("\"workflows.argoproj.io/workflow\":\"eval\"")
+          OWNER("argoproj.io/v1alpha1", "Workflow", "eval"),
       "/apis/argoproj.io/v1alpha1" IN_ML "workflows/eval" },
 };
 
@@ -80,9 +87,6 @@ static void a_pod_names_its_outermost_owner(void **state)
 }
 
 #define META "\"uid\":\"u1\",\"resourceVersion\":\"7\""
-#define ABOVE(version, kind, name)                                                                 \
-    ",\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name \
-    "\",\"controller\":true}]"
 #define JOB "/apis/batch/v1/namespaces/ml/jobs/j"
 #define TORCH "/apis/kubeflow.org/v1/namespaces/ml/pytorchjobs/j"
 #define WORKLOAD "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads/w"
@@ -106,12 +110,12 @@ static const struct {
     { WORKLOAD, META, "{}", "can - - absent " },
     { WORKLOAD, META, "{\"active\":true}", "can - - true " },
     { WORKLOAD, META, "{\"active\":false}", "can stopped - false " },
-    { "/apis/ray.io/v1/namespaces/ml/rayclusters/r", META ABOVE("ray.io/v1", "RayJob", "tune"),
+    { "/apis/ray.io/v1/namespaces/ml/rayclusters/r", META OWNER("ray.io/v1", "RayJob", "tune"),
       "{\"suspend\":true}", "- - part absent /apis/ray.io/v1/namespaces/ml/rayjobs/tune" },
-    { JOB, META ABOVE("kubeflow.org/v2beta1", "MPIJob", "bert"), "{}",
+    { JOB, META OWNER("kubeflow.org/v2beta1", "MPIJob", "bert"), "{}",
       "can - part absent /apis/kubeflow.org/v2beta1/namespaces/ml/mpijobs/bert" },
-    { JOB, META ABOVE("example.com/v1", "Widget", "w"), "{}", "can - part absent " },
-    { JOB, META ABOVE("batch/v1", "CronJob", "nightly"), "{}", "can - - absent " },
+    { JOB, META OWNER("example.com/v1", "Widget", "w"), "{}", "can - part absent " },
+    { JOB, META OWNER("batch/v1", "CronJob", "nightly"), "{}", "can - - absent " },
 };
 
 static void an_object_says_what_can_be_done_with_it(void **state)

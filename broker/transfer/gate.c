@@ -27,6 +27,7 @@ struct gate_line {
     int64_t blocked_ms; /* loop time until which a refusal holds; until then no version helps but
                            one with room */
     int64_t asked_ms;   /* when one was last sent, or the line began */
+    char refused[256];  /* the words of that refusal */
 };
 
 struct cluster_gate {
@@ -111,9 +112,12 @@ static enum gate_answer ask_budget(struct gate *gate, struct cluster_gate *of,
              "budget %.120s/%.120s lets %lld of its %lld pods go now (%lld healthy, %lld wanted)",
              budget->namespace, budget->name, (long long)(has_room ? budget->allowed : 0),
              (long long)budget->expected, (long long)budget->healthy, (long long)budget->wanted);
-    if (line->is_taken || now < line->blocked_ms)
+    if (now < line->blocked_ms) {
+        /* What the server said is newer than the numbers, or of another rule. */
+        text_copy(gate->why, sizeof gate->why, line->refused);
         return say(gate, GATE_WAIT, ret_why);
-    if (!has_room && now - line->asked_ms < PROBE_MS)
+    }
+    if (line->is_taken || (!has_room && now - line->asked_ms < PROBE_MS))
         return say(gate, GATE_WAIT, ret_why);
     return GATE_OPEN;
 }
@@ -198,5 +202,6 @@ void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct 
         wait_ms += (int64_t)random_below(gate->world->random, BUDGET_BACKOFF_MS);
         line->blocked_ms = loop_now(gate->world->loop) +
                            (err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms);
+        text_copy(line->refused, sizeof line->refused, err->text);
     }
 }

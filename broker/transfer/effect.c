@@ -19,9 +19,10 @@ enum {
     BACKOFF_FIRST_MS = 2 * SECOND_MS,
     BACKOFF_MAX_MS = 60 * SECOND_MS,
     DENIED_BACKOFF_MS = 60 * SECOND_MS,
-    BUDGET_BACKOFF_MS = 5 * SECOND_MS,
-    LINE_BACKOFF_MS = SECOND_MS, /* the gate knows better when its budget has room */
-    REPEAT_MS = 10 * SECOND_MS,  /* an accepted effect whose result does not show */
+    BUSY_BACKOFF_MS = 5 * SECOND_MS,
+    LINE_BACKOFF_MS = SECOND_MS,        /* the gate knows better when its budget has room */
+    UNSEEN_BACKOFF_MS = 10 * SECOND_MS, /* of a budget or rule that the gate cannot see */
+    REPEAT_MS = 10 * SECOND_MS,         /* an accepted effect whose result does not show */
 };
 
 static const char *const kind_names[EFFECT_KIND_COUNT] = {
@@ -161,7 +162,9 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
     if (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID)
         backoff = DENIED_BACKOFF_MS;
     else if (effect->kind == EFFECT_EVICT && err->kind == ERROR_THROTTLED)
-        backoff = effect->line ? LINE_BACKOFF_MS : BUDGET_BACKOFF_MS;
+        backoff = effect->line             ? LINE_BACKOFF_MS
+                  : cluster_is_budget(err) ? UNSEEN_BACKOFF_MS
+                                           : BUSY_BACKOFF_MS;
     if (backoff > BACKOFF_MAX_MS)
         backoff = BACKOFF_MAX_MS;
     /* Jitter, so that a hundred transfers do not ask in one beat; not before the server's word. */

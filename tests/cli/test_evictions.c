@@ -356,6 +356,64 @@ static void a_refused_budget_is_asked_again_at_its_pace(void **state)
     expect_done(rehearsal, 1);
 }
 
+/* T13: sluice does not know of the budget, or the budget's controller does not yet.  Neither is a
+   reason to ask in a hurry: not before the time that the server names, and else after 5 to 10 s. */
+static void a_budget_that_nobody_has_seen_is_asked_with_patience(void **state)
+{
+    static const struct {
+        const char *what;
+        bool is_hidden;   /* we may not see budgets */
+        bool is_observed; /* its controller has seen it, and it has no room */
+        int64_t least_ms;
+    } rows[] = {
+        { "hidden, and not processed yet", true, false, 10 * SECOND_MS },
+        { "hidden, and exhausted", true, true, 5 * SECOND_MS },
+        { "seen, and not processed yet", false, false, 10 * SECOND_MS },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+        const struct config_pool *pool = config_pool(rehearsal->config, "research-a-east");
+        struct kube_budget *budget;
+
+        print_message("%s\n", rows[i].what);
+        for (int k = 0; rows[i].is_hidden && k < 1000; k++)
+            simulator_fault_next(rehearsal->simulator, "http_403", "list_budgets");
+        begin(rehearsal, 1);
+        for (int k = 0; k < 2; k++)
+            post_pod(rehearsal, "new", k ? "new-1" : "new-0",
+                     rehearsal->service->runner->transfers.items[0]->node);
+        rehearsal_run(rehearsal, 5 * SECOND_MS);
+        post_budget(rehearsal, "new", 2, "IfHealthyBudget");
+        budget = budget_of(rehearsal, "new");
+        budget->is_observed = rows[i].is_observed;
+        write_budget(rehearsal, "new-0");
+        run_to_drain(rehearsal);
+        assert_int_equal(
+            map_count(fleet_snapshot(rehearsal->service->fleet, pool->cluster)->budgets),
+            rows[i].is_hidden ? 0 : 1);
+        await(rehearsal, "new", 429, 1, MINUTE_MS);
+        write_budget(rehearsal, "new-0"); /* a new version that says nothing new */
+        post_pod(rehearsal, "free", "free", rehearsal->service->runner->transfers.items[0]->node);
+        await(rehearsal, "free", 201, 1, AT_ONCE_MS); /* nobody else need be patient */
+        await(rehearsal, "new", 429, 8, 2 * MINUTE_MS);
+        if (rows[i].is_hidden) {
+            expect_pace("new-0", rows[i].least_ms, 10 * SECOND_MS + TICK_SLACK_MS);
+            expect_pace("new-1", rows[i].least_ms, 10 * SECOND_MS + TICK_SLACK_MS);
+        } else {
+            expect_pace("new", rows[i].least_ms, 10 * SECOND_MS + TICK_SLACK_MS);
+        }
+
+        budget->is_observed = true;
+        budget->min_available = 0;
+        write_budget(rehearsal, "new-0");
+        await(rehearsal, "new", 201, 2, 10 * SECOND_MS + TICK_SLACK_MS);
+        expect_done(rehearsal, 1);
+    }
+}
+
 /* T14: beside a pod that is well, and which no row lets go. */
 static void an_unready_pod_goes_when_its_budget_says_so(void **state)
 {
@@ -403,6 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_has_one_eviction_under_way),
         cmocka_unit_test(a_refused_budget_is_asked_again_at_its_pace),
+        cmocka_unit_test(a_budget_that_nobody_has_seen_is_asked_with_patience),
         cmocka_unit_test(an_unready_pod_goes_when_its_budget_says_so),
     };
 

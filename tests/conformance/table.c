@@ -50,7 +50,9 @@ const struct conformance_case conformance_cases[] = {
       "pod has more than one PodDisruptionBudget, which the eviction subresource does not "
       "support.\"" },
     { "T13", "a budget that the controller has not seen: 429, patience of 10 s obeyed",
-      an_unseen_budget_asks_for_patience, ON_BOTH, NULL, NULL, NULL },
+      an_unseen_budget_asks_for_patience, ON_BOTH,
+      "tests/cli/test_evictions.c a_budget_that_nobody_has_seen_is_asked_with_patience", NULL,
+      "That one: also where sluice may not see the budget" },
     { "T14", "an unready pod goes by the budget's policy", unready_pods_go_by_policy, ON_BOTH,
       "tests/cli/test_evictions.c an_unready_pod_goes_when_its_budget_says_so", NULL, NULL },
     { "T15", "a pod made anew under the same name is not evicted in its place",

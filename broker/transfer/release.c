@@ -114,14 +114,16 @@ static bool is_fenced(struct runner *runner, struct transfer *transfer,
     return false;
 }
 
-/* Removes the pods that are still bound; returns how many are left that can be removed. */
+/* Removes the pods that are still bound; returns how many are left that can be removed, and one
+   that cannot (NULL: none). */
 static int clear_pods(struct runner *runner, struct transfer *transfer,
-                      const struct snapshot *snapshot)
+                      const struct snapshot *snapshot, const struct pod **ret_held)
 {
     int left = 0;
     size_t count;
     const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
 
+    *ret_held = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pods[i];
         struct effect_target target = { .object = pod->uid, .pod = pod };
@@ -131,21 +133,46 @@ static int clear_pods(struct runner *runner, struct transfer *transfer,
             continue;
         /* A finalizer is somebody's promise to come by: reported, never stripped. */
         if (pod->finalizers[0] != '\0' && pod->deletion.ms > 0) {
-            transfer_wait_for(transfer, "pod %s/%s has a finalizer that nobody lifts: %s",
-                              pod->namespace, pod->name, pod->finalizers);
+            *ret_held = pod;
             continue;
         }
         left++;
         effect_ask(runner, transfer, EFFECT_CLEAR_POD, &target, snapshot->pods_seen_ms);
-        transfer_wait_for(transfer, "pod %s/%s to be cleared", pod->namespace, pod->name);
+        transfer_wait_for(transfer, "pod %.120s/%.120s to be cleared", pod->namespace, pod->name);
     }
     return left;
+}
+
+/* Nothing waits for this pod, but whoever put the finalizer should read that it stays. */
+static void tell_of_held(struct transfer *transfer, const struct pod *pod)
+{
+    owned(chars) char *before = mem_copy_chars(transfer->waiting);
+
+    if (pod)
+        transfer_wait_for(transfer, "%s; pod %.120s/%.120s stays, held by the finalizers %s",
+                          before, pod->namespace, pod->name, pod->finalizers);
+}
+
+/* Asks for what is still to be removed, pods first, and says for what it waits. */
+static void clear(struct runner *runner, struct transfer *transfer, const struct snapshot *snapshot,
+                  const struct node *node)
+{
+    struct effect_target target = { .object = transfer->node_uid };
+    const struct pod *held;
+
+    if (clear_pods(runner, transfer, snapshot, &held) == 0 &&
+        is_fenced(runner, transfer, snapshot, node)) {
+        transfer_wait_for(transfer, "node object %.120s to be deleted%s", transfer->node,
+                          node->is_leaving ? " (it has a finalizer)" : "");
+        if (!node->is_leaving)
+            effect_ask(runner, transfer, EFFECT_CLEAR_NODE, &target, snapshot->nodes_seen_ms);
+    }
+    tell_of_held(transfer, held);
 }
 
 enum verdict step_clear(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    struct effect_target target = { .object = transfer->node_uid };
     const struct node *node;
 
     if (!snapshot->is_known) {
@@ -158,11 +185,6 @@ enum verdict step_clear(struct runner *runner, struct transfer *transfer)
     /* Without its Node the garbage collector of the cluster takes the pods; we need not wait. */
     if (!node)
         return STEP_DONE;
-    if (clear_pods(runner, transfer, snapshot) > 0 || !is_fenced(runner, transfer, snapshot, node))
-        return STEP_WAIT;
-    transfer_wait_for(transfer, "node object %s to be deleted%s", transfer->node,
-                      node->is_leaving ? " (it has a finalizer)" : "");
-    if (!node->is_leaving)
-        effect_ask(runner, transfer, EFFECT_CLEAR_NODE, &target, snapshot->nodes_seen_ms);
+    clear(runner, transfer, snapshot, node);
     return STEP_WAIT;
 }

@@ -256,6 +256,15 @@ static void what_outlives_its_machine_is_removed_before_its_node(void **state)
     expect_done(rehearsal, transfer);
 }
 
+/* Whether who looks at the transfers now is told this. */
+static bool is_shown(struct rehearsal *rehearsal, const char *words)
+{
+    owned(json) json_t *shown = service_transfers(rehearsal->service, false);
+    const json_t *row = json_array_get(json_object_get(shown, "transfers"), 0);
+
+    return strstr(json_text_or(row, "waits_for", ""), words) != NULL;
+}
+
 /* A finalizer is somebody's promise to come by: it is told of and left, and the node moves. */
 static void a_foreign_finalizer_is_left_and_gone_past(void **state)
 {
@@ -264,6 +273,7 @@ static void a_foreign_finalizer_is_left_and_gone_past(void **state)
     const struct transfer *transfer = announced_with_pod(
         rehearsal, 20, "{\"test.sluice.dev/stops-in\": \"2s\"}", "[\"example.com/theirs\"]");
     bool was_told = false;
+    bool was_told_after = false; /* when its machine is gone */
     char uid[SIM_UID_SIZE];
 
     (void)state;
@@ -275,10 +285,14 @@ static void a_foreign_finalizer_is_left_and_gone_past(void **state)
         assert_string_equal(
             json_string_value(json_array_get(json_at(pod->written, "metadata/finalizers"), 0)),
             "example.com/theirs");
-        was_told |= strstr(transfer->waiting, "held by the finalizers example.com/theirs") != NULL;
+        was_told |= is_shown(rehearsal, "it is held by the finalizers example.com/theirs");
+        if (transfer->step == STEP_CLEAR)
+            was_told_after |= is_shown(
+                rehearsal, "; pod ml/held stays, held by the finalizers example.com/theirs");
         run_on(rehearsal, transfer);
     }
     assert_true(was_told);
+    assert_true(was_told_after);
     assert_null(effect_find(transfer, EFFECT_CLEAR_POD, uid)); /* it would change nothing */
     assert_non_null(effect_find(transfer, EFFECT_CLEAR_NODE, transfer->node_uid));
     expect_done(rehearsal, transfer);

@@ -91,7 +91,8 @@ const struct conformance_case conformance_cases[] = {
       ON_BOTH, "tests/cli/test_deadlines.c what_outlives_its_machine_is_removed_before_its_node",
       NULL, "The referee reports a grace 0 before the machine is gone" },
     { "T24", "a foreign finalizer is seen and stays", a_foreign_finalizer_stays, ON_BOTH,
-      "tests/cli/test_deadlines.c a_foreign_finalizer_is_left_and_gone_past", NULL, NULL },
+      "tests/cli/test_deadlines.c a_foreign_finalizer_is_left_and_gone_past", NULL,
+      "Whoever looks at the transfers is told of it, before its machine goes and after" },
     { "T25", "a Job's pod whose finalizer nobody takes away", a_foreign_finalizer_stays, ON_BOTH,
       "tests/cli/test_moves.c a_pod_that_is_only_to_be_counted_holds_no_drain_up", NULL,
       "To the verbs it is T24. The real Job controller may keep `job-tracking` on pods that have "

@@ -236,8 +236,8 @@ static bool is_empty(struct runner *runner, struct transfer *transfer)
     if (wait_ms > 0 || !look_at_pods(runner, transfer, transfer->step_began_ms, &count))
         return false;
     if (count > 0)
-        transfer_wait_for(transfer, "%d pods that the server lists and the watch does not show",
-                          count);
+        transfer_wait_for(transfer, "%d pod%s that the server lists and the watch does not show",
+                          count, count == 1 ? "" : "s");
     return count == 0;
 }
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Doubts about machines and nodes, each played inside a whole transfer: a cloud that contradicts
- * itself, an answer that never came, a pool without room, and a node that is not the one, or not
- * free, when its turn comes.
+ * itself, an answer that never came, a pool without room, and a node that is not empty, not the
+ * one, or not free, when its turn comes.
  */
 #include "tests/cli/stepwise.h"
 
@@ -228,6 +228,69 @@ static void a_move_is_closed_before_its_first_eviction(void **state)
     }
 }
 
+/* A pod that was bound to the node, of which no watch tells. */
+static struct kube_pod *bind_unseen(struct rehearsal *rehearsal, const char *node)
+{
+    struct simulator *simulator = rehearsal->simulator;
+    struct kube_pod *pod = sim_pod_new(simulator, sim_cluster(simulator, "research-a"), "research",
+                                       "unseen");
+
+    pod->written = json_make("{s:{s:[{s:s, s:s, s:b}]}, s:{s:[{s:s}]}}", "metadata",
+                             "ownerReferences", "kind", "ReplicaSet", "name", "owner", "controller",
+                             1, "spec", "containers", "name", "main");
+    simulator->is_started = false; /* what is there at the start is no change */
+    sim_pod_bind(simulator, pod, research_node(rehearsal, node));
+    simulator->is_started = true;
+    pod->state = POD_IS_RUNNING;
+    pod->is_ready = true;
+    pod->started_ms = sim_now(simulator);
+    pod->blob = sim_encode_pod(simulator, pod);
+    return pod;
+}
+
+/* T6: the scheduler had not heard of the cordon, and the watch does not tell what it did.  The node
+   is not empty on the word of that watch, however long it is silent. */
+static void a_pod_that_only_the_server_lists_keeps_its_node(void **state)
+{
+    static const struct {
+        int64_t silent_ms;
+        enum transfer_step step; /* at the end of it */
+        enum effect_kind way;    /* in which the pod leaves after it */
+    } rows[] = {
+        { 2 * MINUTE_MS, STEP_DRAIN, EFFECT_EVICT },
+        { 25 * MINUTE_MS, STEP_FORCE, EFFECT_DELETE_POD },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+        const struct transfer *transfer;
+        struct kube_pod *pod;
+        char uid[SIM_UID_SIZE];
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 7, 6);
+        transfer = run_to(rehearsal, STEP_DRAIN);
+        assert_non_null(transfer);
+        pod = bind_unseen(rehearsal, transfer->node);
+        text_copy(uid, sizeof uid, pod->uid);
+        rehearsal_run(rehearsal, rows[i].silent_ms);
+        assert_int_equal(transfer->step, rows[i].step);
+        assert_int_equal(transfer->needs_operator, rows[i].step == STEP_FORCE);
+        assert_string_equal(transfer->waiting,
+                            "1 pod that the server lists and the watch does not show");
+        assert_int_equal(rehearsal->simulator->machines_deleted, 0);
+
+        sim_pod_changed(rehearsal->simulator, pod, CHANGE_MODIFIED);
+        rehearsal_run(rehearsal, SECOND_MS);
+        assert_non_null(effect_find(transfer, rows[i].way, uid));
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+        expect_rest(rehearsal, 7);
+    }
+}
+
 /* All that anybody may have written to a node. */
 static json_t *face_of(const struct kube_node *node)
 {
@@ -332,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_machine_of_which_nobody_heard_is_the_only_one),
         cmocka_unit_test(a_node_without_room_elsewhere_is_made_anew_at_home),
         cmocka_unit_test(a_move_is_closed_before_its_first_eviction),
+        cmocka_unit_test(a_pod_that_only_the_server_lists_keeps_its_node),
         cmocka_unit_test(a_node_made_anew_under_the_name_is_not_ours),
         cmocka_unit_test(a_node_that_a_rival_has_marked_is_not_chosen),
     };

@@ -21,7 +21,8 @@ const struct conformance_case conformance_cases[] = {
       "One that was announced is given back; `a_node_that_a_rival_has_marked_is_not_chosen` of "
       "tests/cli/test_doubts.c is the other half" },
     { "T6", "a pod bound after the cordon is in the deciding list", a_late_pod_is_listed, ON_BOTH,
-      NULL, NULL, NULL },
+      "tests/cli/test_doubts.c a_pod_that_only_the_server_lists_keeps_its_node", NULL,
+      "That one: no watch tells of it" },
     /* classes */
     { "T7",
       "mirror, DaemonSet, finished and unmanaged pods have their classes; one of a DaemonSet that "

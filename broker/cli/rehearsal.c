@@ -100,7 +100,7 @@ static int gate(void *context)
         return 0;
     rehearsal->is_dead = true;
     loop_stop(rehearsal->loop);
-    return -1;
+    return rehearsal->dies_after ? 0 : -1;
 }
 
 /* Which intents allow which effect. */
@@ -253,6 +253,13 @@ void rehearsal_kill(struct rehearsal *rehearsal)
 void rehearsal_kill_at_commit(struct rehearsal *rehearsal, int64_t at)
 {
     rehearsal->kill_at = rehearsal->commits + at;
+    rehearsal->dies_after = false;
+}
+
+void rehearsal_kill_after_commit(struct rehearsal *rehearsal, int64_t at)
+{
+    rehearsal_kill_at_commit(rehearsal, at);
+    rehearsal->dies_after = true;
 }
 
 void rehearsal_run(struct rehearsal *rehearsal, int64_t duration_ms)

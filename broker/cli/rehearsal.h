@@ -28,6 +28,7 @@ struct rehearsal {
     uint64_t seed;
     int64_t commits; /* by services so far */
     int64_t kill_at; /* the commit at which the process dies; 0: none */
+    bool dies_after; /* that commit is written */
     bool is_dead;
 };
 
@@ -44,9 +45,10 @@ int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
 /* Ends the service as SIGKILL would: nothing is flushed, nothing more is sent. */
 void rehearsal_kill(struct rehearsal *rehearsal);
 
-/* The service dies at its commit number `at` from now: before it is written, and so before what
-   would have followed. */
+/* The service dies at its commit number `at` from now: before it is written, or right after it, and
+   in both cases before what would have followed. */
 void rehearsal_kill_at_commit(struct rehearsal *rehearsal, int64_t at);
+void rehearsal_kill_after_commit(struct rehearsal *rehearsal, int64_t at);
 
 /* Runs for so long in virtual time, or until the service died. */
 void rehearsal_run(struct rehearsal *rehearsal, int64_t duration_ms);

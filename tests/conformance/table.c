@@ -165,7 +165,9 @@ const struct conformance_case conformance_cases[] = {
     { "T45", "a death at any commit", NULL, 0,
       "tests/cli/test_crash.c a_death_at_any_commit_loses_nothing",
       "tests/real/two_clusters.c a_node_moves_once_whenever_the_service_dies",
-      "`tests/real/sigkill` does it with SIGKILL on sockets" },
+      "`a_death_among_forced_deletes_loses_nothing` is beside it: pods that a budget keeps, and "
+      "pods "
+      "that do not stop. `tests/real/sigkill` does it with SIGKILL on sockets" },
     { "T46", "a damaged journal is found", NULL, 0,
       "tests/broker/test_journal.c a_changed_story_is_found", NULL, NULL },
     { "T47", "without a durable intent there is no effect", NULL, 0,

@@ -181,7 +181,10 @@ void effect_answered(struct effect *effect, const struct error *err)
     effect->outcome = err ? err->kind : ERROR_NONE;
     text_copy(effect->text, sizeof effect->text, err ? err->text : "");
     effect->not_before_ms = effect->answered_ms + backoff_ms(effect, err);
+    if (!err && effect->accepted_ms == 0)
+        effect->accepted_ms = effect->answered_ms;
     if (err && err->kind != ERROR_UNKNOWN_OUTCOME) {
+        effect->accepted_ms = 0;
         effect->generation++;
         name_request(effect);
     }
@@ -278,6 +281,8 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
             effect->outcome = text_equal(json_text_or(value, "state", ""), "answered")
                                   ? error_kind_of_name(json_text_or(value, "outcome", ""))
                                   : ERROR_UNKNOWN_OUTCOME;
+            if (effect->outcome == ERROR_NONE)
+                effect->accepted_ms = effect->answered_ms;
             text_copy(effect->text, sizeof effect->text, json_text_or(value, "text", ""));
             text_copy(effect->name, sizeof effect->name, json_text_or(value, "name", ""));
             name_request(effect);

@@ -54,6 +54,7 @@ struct effect {
     enum error_kind outcome; /* of the last answer; ERROR_NONE: it was accepted */
     char text[256];
     int64_t answered_ms; /* loop time; 0: never */
+    int64_t accepted_ms; /* since when this process knows that it was accepted; 0: it was not */
     int64_t not_before_ms;
     uint64_t rev;
 };

@@ -13,6 +13,7 @@
 
 enum {
     PATIENCE_MS = 4 * MINUTE_MS, /* a slot just freed may take minutes to be seen */
+    SHOWS_MS = 4 * MINUTE_MS,    /* so long a machine that was accepted may be in no list */
 };
 
 /* Removes the machine of a failed attempt; STEP_DONE when it is provably gone. */
@@ -86,6 +87,17 @@ static enum verdict look_at_trouble(struct runner *runner, struct transfer *tran
     return STEP_BACK;
 }
 
+/* The cloud took the order, and a list that was begun long after that has no such machine: it died,
+   or somebody deleted it.  A repeat under the same key gets the first answer again and makes
+   nothing, so only another attempt, with a name and a key of its own, brings a machine. */
+static bool is_lost(const struct runner *runner, const struct transfer *transfer,
+                    const struct effect *create)
+{
+    int64_t seen_ms = fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms;
+
+    return create->accepted_ms > 0 && seen_ms - create->accepted_ms >= SHOWS_MS;
+}
+
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
@@ -116,6 +128,12 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
                         fleet_pool(runner->fleet, goal)->began_ms);
     if (effect->is_in_flight || effect->answered_ms == 0)
         return STEP_WAIT;
+    if (is_lost(runner, transfer, effect)) {
+        transfer_wait_for(transfer,
+                          "machine %s, attempt %d: the cloud accepted it, and no list has it",
+                          transfer->new_instance, transfer->attempt);
+        return STEP_BACK;
+    }
     if (effect->outcome != ERROR_NONE)
         error_set(&trouble,
                   effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome,

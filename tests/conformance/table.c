@@ -136,9 +136,13 @@ const struct conformance_case conformance_cases[] = {
       "`a_list_that_lies_clears_no_node` of tests/cli/test_hazards.c is its counterpart" },
     { "T36", "a create whose answer was lost: one machine", NULL, 0,
       "tests/cli/test_doubts.c a_machine_of_which_nobody_heard_is_the_only_one", NULL, NULL },
-    { "T37", "a further attempt has a name and a key of its own", NULL, 0,
-      "tests/broker/test_transfer_record.c a_machine_is_named_by_transfer_and_attempt", NULL,
-      NULL },
+    { "T37",
+      "a machine that died while its create was repeated is replaced by another attempt, with a "
+      "name and a key of its own",
+      NULL, 0, "tests/cli/test_repeats.c a_machine_that_died_under_a_repeated_create_is_replaced",
+      NULL,
+      "`a_machine_is_named_by_transfer_and_attempt` of tests/broker/test_transfer_record.c is the "
+      "name alone" },
     { "T38", "a stock-out closes the pool, and gives the node back", NULL, 0,
       "tests/cli/test_joining.c a_stock_out_tears_no_second_wave_down", NULL,
       "`a_node_without_room_elsewhere_is_made_anew_at_home` of tests/cli/test_doubts.c is the "

@@ -35,6 +35,7 @@ static json_t *get_transfer(const struct ask *ask, struct error *err);
 static json_t *get_events(const struct ask *ask, struct error *err);
 static json_t *get_leads(const struct ask *ask, struct error *err);
 static json_t *get_departures(const struct ask *ask, struct error *err);
+static json_t *get_hosts(const struct ask *ask, struct error *err);
 static json_t *get_version(const struct ask *ask, struct error *err);
 static json_t *post_plan(const struct ask *ask, struct error *err);
 static json_t *post_apply(const struct ask *ask, struct error *err);
@@ -42,6 +43,7 @@ static json_t *post_reclaim(const struct ask *ask, struct error *err);
 static json_t *post_freeze(const struct ask *ask, struct error *err);
 static json_t *post_unfreeze(const struct ask *ask, struct error *err);
 static json_t *post_hold(const struct ask *ask, struct error *err);
+static json_t *post_release(const struct ask *ask, struct error *err);
 
 /* clang-format off */
 static const struct route {
@@ -57,6 +59,7 @@ static const struct route {
     { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER,   false },
     { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER,   false },
     { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER,  false },
+    { HTTP_GET,  "/v1/hosts",         get_hosts,     ROLE_VIEWER,   false },
     { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER,   false },
     { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER,   true },
     { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR, false },
@@ -64,6 +67,7 @@ static const struct route {
     { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR, false },
     { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR, false },
     { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR, false },
+    { HTTP_POST, "/v1/hosts/release", post_release,  ROLE_OPERATOR, false },
 };
 /* clang-format on */
 
@@ -116,6 +120,12 @@ static json_t *get_departures(const struct ask *ask, struct error *err)
     return service_departures(ask->service, seconds * SECOND_MS);
 }
 
+static json_t *get_hosts(const struct ask *ask, struct error *err)
+{
+    (void)err;
+    return service_hosts(ask->service);
+}
+
 static json_t *get_version(const struct ask *ask, struct error *err)
 {
     (void)ask;
@@ -161,6 +171,11 @@ static json_t *post_unfreeze(const struct ask *ask, struct error *err)
 static json_t *post_hold(const struct ask *ask, struct error *err)
 {
     return service_hold(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *post_release(const struct ask *ask, struct error *err)
+{
+    return service_release_host(ask->service, ask->body, ask->by, err);
 }
 
 static int status_of(enum error_kind kind)

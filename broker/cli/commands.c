@@ -40,6 +40,8 @@ static const struct command commands[] = {
       COMMAND_WRITES, unfreeze_options,  unfreeze_examples,  unfreeze_text,  cmd_unfreeze,  NULL },
     { "hold",      "ask for a node until later than its departure",       "NODE",       1,  1,
       COMMAND_WRITES, hold_options,      hold_examples,      hold_text,      cmd_hold,      NULL },
+    { "hosts",     "list the hosts in quarantine, or use one again",      "[release HOST]", 0, 2,
+      COMMAND_WRITES, hosts_options,     hosts_examples,     hosts_text,     cmd_hosts,     NULL },
     { "snapshot",  "keep recorded arrivals from the sources in a file",   "",           0,  0,
       COMMAND_WRITES, snapshot_options,  snapshot_examples,  snapshot_text,  cmd_snapshot,  NULL },
     { "allocate",  "size production from demand and write the schedules", "",           0,  0,

@@ -65,6 +65,11 @@ extern const struct command_option hold_options[];
 extern const char hold_examples[], hold_text[];
 int cmd_hold(struct command_call *call);
 
+/* cmd_hosts.c */
+extern const struct command_option hosts_options[];
+extern const char hosts_examples[], hosts_text[];
+int cmd_hosts(struct command_call *call);
+
 /* cmd_snapshot.c */
 extern const struct command_option snapshot_options[];
 extern const char snapshot_examples[], snapshot_text[];

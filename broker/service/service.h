@@ -87,6 +87,14 @@ json_t *service_freeze(struct service *service, const json_t *request, const cha
 json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
                          struct error *err) __attribute__((warn_unused_result));
 
+/* Hosts that are not used for a while: {hosts: [{host, provider, pool, machine, until, text}]}. */
+json_t *service_hosts(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* request: {host (or provider/host)}; the host is used again: its row as above, and `by`. */
+json_t *service_release_host(struct service *service, const json_t *request, const char *by,
+                             struct error *err) __attribute__((warn_unused_result));
+
 static inline void owned_service(struct service **service)
 {
     service_close(*service);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* One host on which a machine never came to serve. */
 struct bad_host {
@@ -262,21 +263,78 @@ struct wall_time attempts_quarantine(const struct attempts *attempts,
     return found && found->until.ms > now.ms ? found->until : (struct wall_time){ 0 };
 }
 
-json_t *attempts_hosts(const struct attempts *attempts, struct wall_time now)
+/* For people. */
+static json_t *describe_host(const char *id, const struct bad_host *host)
 {
-    json_t *rows = json_array();
+    json_t *row = json_deep_copy(host->value);
+    const char *slash = strchr(id, '/');
+    char until[WALL_TEXT_SIZE];
+
+    json_object_set_new(row, "provider", json_stringn(id, slash ? (size_t)(slash - id) : 0));
+    json_object_set_new(row, "until", json_string(wall_format(host->until, until)));
+    return row;
+}
+
+/* The key of the one host in quarantine that has this name; NULL and an error: none, or two. */
+static const char *find_host(const struct attempts *attempts, const char *name,
+                             struct wall_time now, struct error *err)
+{
+    const char *found = NULL;
+    const char *id;
     void *value;
 
-    for (size_t i = 0; map_next(attempts->hosts, &i, NULL, &value);) {
+    for (size_t i = 0; map_next(attempts->hosts, &i, &id, &value);) {
         const struct bad_host *host = value;
-        json_t *row;
-        char until[WALL_TEXT_SIZE];
 
         if (host->until.ms <= now.ms)
             continue;
-        row = json_deep_copy(host->value);
-        json_object_set_new(row, "until", json_string(wall_format(host->until, until)));
-        json_array_append_new(rows, row);
+        if (text_equal(id, name))
+            return id;
+        if (!text_equal(json_text_or(host->value, "host", ""), name))
+            continue;
+        if (found) {
+            error_set(err, ERROR_CONFLICT, "two clouds have a host %.100s: say PROVIDER/HOST",
+                      name);
+            return NULL;
+        }
+        found = id;
+    }
+    if (!found)
+        error_set(err, ERROR_NOT_FOUND, "host %.100s is not in quarantine", name);
+    return found;
+}
+
+json_t *attempts_release(struct attempts *attempts, const char *name, const char *by,
+                         struct wall_time now, struct journal_batch *batch, struct error *err)
+{
+    const char *id = find_host(attempts, name, now, err);
+    const struct bad_host *host = id ? map_get(attempts->hosts, id) : NULL;
+    owned(json) json_t *event = NULL;
+    json_t *row;
+
+    if (!host)
+        return NULL;
+    row = describe_host(id, host);
+    event = json_deep_copy(row);
+    json_object_set_new(event, "event", json_string("host_released"));
+    json_object_set_new(event, "by", json_string(by));
+    journal_remove(batch, "quarantine", id, host->rev);
+    journal_event(batch, now, event);
+    map_remove(attempts->hosts, id);
+    return row;
+}
+
+json_t *attempts_hosts(const struct attempts *attempts, struct wall_time now)
+{
+    json_t *rows = json_array();
+    const char *id;
+    void *value;
+
+    for (size_t i = 0; map_next(attempts->hosts, &i, &id, &value);) {
+        const struct bad_host *host = value;
+
+        if (host->until.ms > now.ms)
+            json_array_append_new(rows, describe_host(id, host));
     }
     return rows;
 }

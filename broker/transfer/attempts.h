@@ -65,6 +65,13 @@ struct wall_time attempts_quarantine(const struct attempts *attempts,
                                      const struct config_pool *pool, const char *host,
                                      struct wall_time now);
 
-/* [{host, pool, machine, until, text}] of the hosts in quarantine. */
+/* A person says that the host is in order: its quarantine ends now.  name: HOST, or PROVIDER/HOST
+   where two clouds have one of that name.  Puts record and event into the batch, as above, and
+   returns its row; NULL and ERROR_NOT_FOUND or ERROR_CONFLICT. */
+json_t *attempts_release(struct attempts *attempts, const char *name, const char *by,
+                         struct wall_time now, struct journal_batch *batch, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* [{host, provider, pool, machine, until, text}] of the hosts in quarantine. */
 json_t *attempts_hosts(const struct attempts *attempts, struct wall_time now)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -103,14 +103,15 @@ static void load(struct bench *bench)
         fail_msg("%s", err.text);
 }
 
-static void fail_attempt(struct bench *bench, const char *host, int64_t ms)
+static void fail_in(struct bench *bench, const struct config_pool *pool, const char *host,
+                    int64_t ms)
 {
     struct transfer *transfer = transfer_new();
     struct journal_batch *batch = journal_batch_new(bench->epoch);
     struct error err = { 0 };
 
     transfer->source = &pools[1];
-    transfer->target = &pools[0];
+    transfer->target = pool;
     text_copy(transfer->new_instance, sizeof transfer->new_instance, "prod-1");
     text_copy(transfer->waiting, sizeof transfer->waiting, "7 of 8 GPUs allocatable");
     if (host)
@@ -120,6 +121,11 @@ static void fail_attempt(struct bench *bench, const char *host, int64_t ms)
     if (journal_commit(bench->journal, &batch, &err) < 0)
         fail_msg("%s", err.text);
     transfer_free(transfer);
+}
+
+static void fail_attempt(struct bench *bench, const char *host, int64_t ms)
+{
+    fail_in(bench, &pools[0], host, ms);
 }
 
 static void open_bench(struct bench *bench)
@@ -194,6 +200,68 @@ static void a_host_is_avoided_for_its_time(void **state)
     close_bench(&bench);
 }
 
+/* NULL: it is released; else the kind of the refusal. */
+static void release(struct bench *bench, const char *name, int64_t ms, const char *refusal)
+{
+    struct journal_batch *batch = journal_batch_new(bench->epoch);
+    struct error err = { 0 };
+    owned(json)
+        json_t *row = attempts_release(bench->attempts, name, "ada", after(ms), batch, &err);
+
+    if (!row != (refusal != NULL))
+        fail_msg("%s: %s", name, err.text);
+    if (refusal)
+        assert_string_equal(error_kind_name(err.kind), refusal);
+    if (journal_commit(bench->journal, &batch, &err) < 0)
+        fail_msg("%s", err.text);
+    load(bench);
+}
+
+static int count_hosts(const struct bench *bench, int64_t ms)
+{
+    owned(json) json_t *rows = attempts_hosts(bench->attempts, after(ms));
+
+    return (int)json_array_size(rows);
+}
+
+static void a_person_ends_a_quarantine_by_the_hosts_name(void **state)
+{
+    struct bench bench;
+    struct error err = { 0 };
+    const json_t *row;
+
+    (void)state;
+    open_bench(&bench);
+    fail_attempt(&bench, "b/s/h1", 0);
+    fail_attempt(&bench, "b/s/h2", 0);
+    fail_in(&bench, &pools[2], "b/s/h2", 0);
+    release(&bench, "h1", 0, "not_found"); /* the whole name */
+    release(&bench, "google", 0, "not_found");
+    release(&bench, "b/s/h2", 0, "conflict"); /* which of the two? */
+    release(&bench, "b/s/h1", DAY_MS, "not_found");
+    assert_int_equal(count_hosts(&bench, 0), 3);
+    release(&bench, "b/s/h1", HOUR_MS, NULL);
+    assert_int_equal(attempts_quarantine(bench.attempts, &pools[0], "b/s/h1", noon).ms, 0);
+    release(&bench, "b/s/h1", HOUR_MS, "not_found");
+    release(&bench, "other/b/s/h2", HOUR_MS, NULL);
+    assert_int_equal(attempts_quarantine(bench.attempts, &pools[2], "b/s/h2", noon).ms, 0);
+    assert_true(attempts_quarantine(bench.attempts, &pools[0], "b/s/h2", noon).ms > 0);
+    release(&bench, "b/s/h2", HOUR_MS, NULL); /* one is left of that name */
+    assert_int_equal(count_hosts(&bench, 0), 0);
+    fail_attempt(&bench, "b/s/h1", 2 * HOUR_MS); /* it was not mended */
+    assert_int_equal(attempts_quarantine(bench.attempts, &pools[0], "b/s/h1", noon).ms,
+                     noon.ms + 2 * HOUR_MS + DAY_MS);
+
+    owned(json) json_t *events = journal_events(bench.journal, 3, &err);
+
+    row = json_object_get(json_array_get(events, 0), "event");
+    assert_string_equal(json_text_or(row, "event", ""), "host_released");
+    assert_string_equal(json_text_or(row, "host", ""), "b/s/h2");
+    assert_string_equal(json_text_or(row, "provider", ""), "google");
+    assert_string_equal(json_text_or(row, "by", ""), "ada");
+    close_bench(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +269,7 @@ int main(void)
         cmocka_unit_test(waves_grow_by_what_served),
         cmocka_unit_test(failures_in_a_row_are_counted_over_a_restart),
         cmocka_unit_test(a_host_is_avoided_for_its_time),
+        cmocka_unit_test(a_person_ends_a_quarantine_by_the_hosts_name),
     };
 
     mem_setup();

@@ -183,6 +183,52 @@ static void a_quarantined_host_is_left_at_once(void **state)
     expect_rest(rehearsal, 7);
 }
 
+static json_t *release_host(struct rehearsal *rehearsal, const char *host, struct error *err)
+{
+    owned(json) json_t *request = json_make("{ss}", "host", host);
+
+    return service_release_host(rehearsal->service, request, "ada", err);
+}
+
+/* A person has mended the host: the next machine that comes to it serves there.  That is known
+   after a restart, too. */
+static void a_host_that_a_person_releases_is_used_again(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 33, quick, "one_gpu_less");
+    owned(json) json_t *hosts = NULL;
+    owned(json) json_t *released = NULL;
+    owned(json) json_t *none = NULL;
+    const json_t *row;
+    struct error err = { 0 };
+
+    (void)state;
+    joining(rehearsal, 1);
+    simulator_fault_next(rehearsal->simulator, "same_host", NULL);
+    while (only(rehearsal)->attempt == 1)
+        rehearsal_run(rehearsal, SECOND_MS);
+    hosts = service_hosts(rehearsal->service);
+    assert_int_equal(json_array_size(json_object_get(hosts, "hosts")), 1);
+    row = json_array_get(json_object_get(hosts, "hosts"), 0);
+    assert_string_equal(json_text_or(row, "pool", ""), "prod-a-east");
+    assert_string_equal(json_text_or(row, "provider", ""), "google");
+    assert_non_null(strstr(json_text_or(row, "text", ""), "7 of 8 GPUs"));
+
+    released = release_host(rehearsal, json_text_or(row, "host", ""), &err);
+    assert_non_null(released);
+    assert_null(release_host(rehearsal, json_text_or(row, "host", ""), &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_true(story_has(rehearsal, "host_released", "\"by\":\"ada\""));
+    restart(rehearsal);
+    none = service_hosts(rehearsal->service);
+    assert_int_equal(json_array_size(json_object_get(none, "hosts")), 0);
+    assert_false(warns_of(rehearsal, "quarantine"));
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(only(rehearsal)->state, TRANSFER_DONE);
+    assert_int_equal(only(rehearsal)->attempt, 2); /* on that host: see the case before */
+    expect_rest(rehearsal, 7);
+}
+
 /* Where there is no other host the last attempt takes the sick one, and the way back does too. */
 static void attempts_are_bounded_by_the_guard(void **state)
 {
@@ -365,6 +411,7 @@ int main(void)
         cmocka_unit_test(the_taint_goes_last),
         cmocka_unit_test(seven_of_eight_gpus_are_not_enough),
         cmocka_unit_test(a_quarantined_host_is_left_at_once),
+        cmocka_unit_test(a_host_that_a_person_releases_is_used_again),
         cmocka_unit_test(attempts_are_bounded_by_the_guard),
         cmocka_unit_test(an_old_node_of_the_same_name_is_not_taken),
         cmocka_unit_test(what_is_configured_is_waited_for),

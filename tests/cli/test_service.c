@@ -5,6 +5,7 @@
  * in this process.  Exit codes, and which keys their JSON has (tests/golden/cli/keys.txt: the
  * stable part of the interface).
  */
+#include "broker/journal/journal.h"
 #include "tests/cli/said.h"
 #include "tests/cli/small_world.h"
 #include "tests/support/golden.h"
@@ -120,6 +121,31 @@ static void write_schedules(int nodes)
     }
 }
 
+/* Two hosts in quarantine for long, as an earlier service left them. */
+static void write_hosts(void)
+{
+    static const char *const hosts[] = { "block-1/host-2", "block-1/host-3" };
+    owned(chars) char *path = text_format("%s/sluice.db", folder);
+    struct error err = { 0 };
+    struct journal *journal = journal_sqlite_open(path, &err);
+    struct journal_batch *batch;
+    uint64_t epoch;
+
+    assert_non_null(journal);
+    assert_int_equal(journal_begin_epoch(journal, &epoch, &err), 0);
+    batch = journal_batch_new(epoch);
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+        owned(chars) char *id = text_format("google/%s", hosts[i]);
+        owned(json) json_t *value = json_make("{ss ss ss sI ss}", "host", hosts[i], "pool",
+                                              "prod-a-east", "machine", "m", "until",
+                                              (json_int_t)4102444800000, "text", "7 of 8 GPUs");
+
+        journal_put(batch, "quarantine", id, 0, value);
+    }
+    assert_int_equal(journal_commit(journal, &batch, &err), 0);
+    journal_close(journal);
+}
+
 static int open_world(void **state)
 {
     static const char simulator[] = SLUICE_BUILD "/sluice-simulator";
@@ -133,6 +159,7 @@ static int open_world(void **state)
     world = test_folder_write(folder, "world.yaml", small_machines);
     write_config(1);
     write_schedules(6);
+    write_hosts();
     programs[0] = start("simulator.log", (const char *[]){ simulator, "-c", config, "-w", world,
                                                            "--write-kubeconfigs", folder, NULL });
     write_config(await_port());
@@ -236,6 +263,9 @@ static void json_has_the_keys_that_it_always_had(void **state)
     keys_of(0, "plan", "plan", keys);
     write_schedules(6);
     keys_of(0, "unfreeze", "unfreeze --cluster research-a", keys);
+    keys_of(0, "hosts", "hosts", keys);
+    keys_of(0, "hosts release", "hosts release google/block-1/host-3", keys);
+    expect(0, "hosts", "No host is in quarantine.");
     keys_of(0, "version", "version", keys);
     golden_check("golden/cli/keys.txt", keys->chars);
 }
@@ -258,6 +288,11 @@ static void exit_codes_say_what_happened(void **state)
     expect(1, "freeze --for 1h --reason a\nb", "without control characters");
     expect(1, "reclaim --to prod-a --nodes 1 --reason a\nb", "without control characters");
     expect(1, "transfers t-none", "there is no transfer t-none");
+    expect(0, "hosts", "block-1/host-2  google    prod-a-east  2100-01-01T00:00:00Z  7 of 8 GPUs");
+    expect(1, "hosts release host-2", "host host-2 is not in quarantine");
+    expect(0, "hosts release block-1/host-2", "host block-1/host-2 is used again");
+    expect(1, "hosts release block-1/host-2", "host block-1/host-2 is not in quarantine");
+    expect(0, "events", "host_released");
     expect(75, "serve", "another sluice serves this journal");
     expect(0, "freeze --for 1h --reason incident", "all clusters: frozen until");
     expect(0, "plan", "FROZEN");

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice hosts: the physical hosts in quarantine, and the end of one.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/cli/client.h"
+#include "broker/cli/commands.h"
+#include "broker/cli/table.h"
+
+#include <stdio.h>
+
+const struct command_option hosts_options[] = {
+    { 0 },
+};
+const char hosts_examples[] = "sluice hosts\n"
+                              "sluice hosts -o json\n"
+                              "sluice hosts release block-4/subblock-2/host-9\n";
+const char hosts_text[] =
+    "A machine that did not serve by join.deadline leaves its host in quarantine for\n"
+    "join.quarantine: another that lands there goes at once, while attempts are left. Release a\n"
+    "host that was mended; PROVIDER/HOST where two clouds have one of that name.\n"
+    "JSON: at, hosts: [{host, provider, pool, machine (that failed there), until, text (why)}];\n"
+    "of release: one of them, and by.\n";
+
+static void print_hosts(const json_t *answer)
+{
+    static const char *const titles[] = { "HOST", "PROVIDER", "POOL", "UNTIL", "WHY", NULL };
+    owned(table) struct table *table = table_new(titles);
+    owned(text) struct text *out = text_new(8 << 20);
+    const json_t *row;
+    size_t i;
+
+    if (json_array_size(json_object_get(answer, "hosts")) == 0) {
+        printf("No host is in quarantine.\n");
+        return;
+    }
+    json_array_foreach(json_object_get(answer, "hosts"), i, row)
+    {
+        table_cell(table, "%s", json_text_or(row, "host", "-"));
+        table_cell(table, "%s", json_text_or(row, "provider", "-"));
+        table_cell(table, "%s", json_text_or(row, "pool", "-"));
+        table_cell(table, "%s", json_text_or(row, "until", "-"));
+        table_cell(table, "%s", json_text_or(row, "text", "-"));
+    }
+    table_print(table, out);
+    fputs(out->chars, stdout);
+}
+
+static void print_released(const json_t *row)
+{
+    printf("host %s is used again; its quarantine was to end at %s\n",
+           json_text_or(row, "host", "-"), json_text_or(row, "until", "-"));
+}
+
+int cmd_hosts(struct command_call *call)
+{
+    const char *verb = call_argument(call, 0);
+    const char *host = call_argument(call, 1);
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    owned(config) struct config *config = NULL;
+    owned(json) json_t *request = NULL;
+    owned(json) json_t *answer = NULL;
+
+    if (verb && (!text_equal(verb, "release") || !host))
+        return call_usage_error(call, "expected nothing, or: release HOST");
+    config = client_config(call, &code);
+    if (!config)
+        return code;
+    if (verb) {
+        request = json_make("{ss}", "host", host);
+        answer = client_ask(config, HTTP_POST, "/v1/hosts/release", request, &err);
+    } else {
+        answer = client_ask(config, HTTP_GET, "/v1/hosts", NULL, &err);
+    }
+    if (!answer)
+        return client_fail(call, &err);
+    client_show(call, answer, verb ? print_released : print_hosts);
+    return EXIT_DONE;
+}

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Hosts in quarantine: a machine that came to one of them never served.  They end by themselves, or
+ * when a person says that the host is mended.
+ */
+#include "base/json.h"
+#include "broker/service/service_parts.h"
+
+json_t *service_hosts(const struct service *service)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+
+    return json_make("{ss so so}", "kind", "hosts", "at", json_wall(now), "hosts",
+                     attempts_hosts(service->runner->attempts, now));
+}
+
+json_t *service_release_host(struct service *service, const json_t *request, const char *by,
+                             struct error *err)
+{
+    struct journal_batch *batch;
+    const char *name;
+    json_t *row;
+
+    if (json_need_text(request, "host", &name, err) < 0)
+        return NULL;
+    batch = journal_batch_new(service->epoch);
+    row = attempts_release(service->runner->attempts, name, by, loop_wall(service->world->loop),
+                           batch, err);
+    if (!row) {
+        journal_batch_free(batch);
+        return NULL;
+    }
+    if (journal_commit(service->world->journal, &batch, err) < 0) {
+        runner_break(service->runner, err);
+        json_decref(row);
+        return NULL;
+    }
+    runner_wake(service->runner);
+    json_object_set_new(row, "by", json_string(by));
+    return row;
+}

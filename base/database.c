@@ -6,17 +6,22 @@
  */
 #include "base/database.h"
 
+#include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { LOG_HEAD_SIZE = 32, LOG_MAGIC = 0x377f0682 };
 
 struct database {
     sqlite3 *sqlite;
@@ -173,6 +178,54 @@ static int restrict_file(struct database *database, struct error *err)
     return 0;
 }
 
+static uint32_t word_at(const unsigned char *bytes, bool is_big)
+{
+    uint32_t word;
+
+    memcpy(&word, bytes, sizeof word);
+    return is_big ? be32toh(word) : le32toh(word);
+}
+
+/* The head of a write-ahead log as sqlite.org/fileformat2.html has it: the first 24 bytes add up to
+   the last 8, in the order of bytes that the lowest bit of the first word names. */
+static bool is_head_of_log(const unsigned char bytes[LOG_HEAD_SIZE])
+{
+    uint32_t magic = word_at(bytes, true);
+    bool is_big = magic & 1;
+    uint32_t sums[2] = { 0, 0 };
+
+    if ((magic & ~UINT32_C(1)) != LOG_MAGIC)
+        return false;
+    for (size_t at = 0; at < LOG_HEAD_SIZE - 8; at += 8) {
+        sums[0] += word_at(bytes + at, is_big) + sums[1];
+        sums[1] += word_at(bytes + at + 4, is_big) + sums[0];
+    }
+    return sums[0] == word_at(bytes + LOG_HEAD_SIZE - 8, true) &&
+           sums[1] == word_at(bytes + LOG_HEAD_SIZE - 4, true);
+}
+
+/* SQLite takes a log that does not begin as one for none, and all that was committed in it is
+   forgotten without a word.  A crash cannot make such a log: its head is on the disk before the
+   first commit follows it. */
+static int check_log(const char *path, struct error *err)
+{
+    owned(chars) char *log = text_format("%s-wal", path);
+    owned(fd) int fd = open(log, O_RDONLY | O_CLOEXEC);
+    unsigned char head[LOG_HEAD_SIZE];
+    struct stat status;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error_errno(err, ERROR_DENIED, "cannot read %s", log);
+    if (fstat(fd, &status) < 0)
+        return error_errno(err, ERROR_DENIED, "cannot read %s", log);
+    if (status.st_size <= LOG_HEAD_SIZE)
+        return 0;
+    if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head || !is_head_of_log(head))
+        return error_set(err, ERROR_CORRUPT,
+                         "%s is damaged at its head: what was committed to it would be lost", log);
+    return 0;
+}
+
 static int set_up(struct database *database, struct error *err)
 {
     if (restrict_file(database, err) < 0 ||
@@ -232,6 +285,35 @@ static int migrate(struct database *database, int32_t application_id, const char
     return 0;
 }
 
+static char *schema_of(struct database *database, struct error *err)
+{
+    return ask(database,
+               "SELECT group_concat(sql, '; ') FROM (SELECT sql FROM sqlite_schema ORDER BY name)",
+               err);
+}
+
+/* The statements of our callers rest on the tables being those that the migrations make: here the
+   same migrations make them once more. */
+static int check_schema(struct database *database, int32_t application_id,
+                        const char *const *migrations, int version, struct error *err)
+{
+    owned(database) struct database *fresh = mem_new(sizeof *fresh);
+    owned(chars) char *found = schema_of(database, err);
+    owned(chars) char *wanted = NULL;
+
+    fresh->statements = map_new(NULL);
+    fresh->is_in_memory = true;
+    if (!found || open_file(fresh, ":memory:", err) < 0 ||
+        migrate(fresh, application_id, migrations, version, err) < 0)
+        return -1;
+    wanted = schema_of(fresh, err);
+    if (!wanted)
+        return -1;
+    if (strcmp(found, wanted) != 0)
+        return error_set(err, ERROR_CORRUPT, "its tables are not as they were made");
+    return 0;
+}
+
 static void finalize(void *statement)
 {
     sqlite3_finalize(statement);
@@ -245,8 +327,10 @@ struct database *database_open(const char *path, int32_t application_id,
     database->statements = map_new(finalize);
     database->is_in_memory = strcmp(path, ":memory:") == 0;
     if (open_file(database, path, err) < 0 || check_owner(database, application_id, err) < 0 ||
-        set_up(database, err) < 0 || expect(database, "PRAGMA quick_check(1)", "ok", err) < 0 ||
-        migrate(database, application_id, migrations, version, err) < 0) {
+        (!database->is_in_memory && check_log(path, err) < 0) || set_up(database, err) < 0 ||
+        expect(database, "PRAGMA quick_check(1)", "ok", err) < 0 ||
+        migrate(database, application_id, migrations, version, err) < 0 ||
+        check_schema(database, application_id, migrations, version, err) < 0) {
         error_context(err, "database %s", path);
         return NULL;
     }

@@ -14,10 +14,10 @@
 
 struct database;
 
-/* Opens or makes the file, checks application id and quick_check, and brings the schema to
-   `version` by running migrations[i] (SQL) for each i from the stored version on, each in one
-   transaction with its version number.  A newer file is ERROR_CORRUPT, a held one ERROR_CONFLICT.
-   path ":memory:" is a database in memory. */
+/* Opens or makes the file, checks application id, the head of its log, quick_check and its tables,
+   and brings the schema to `version` by running migrations[i] (SQL) for each i from the stored
+   version on, each in one transaction with its version number.  A newer or damaged file is
+   ERROR_CORRUPT, a held one ERROR_CONFLICT.  path ":memory:" is a database in memory. */
 struct database *database_open(const char *path, int32_t application_id,
                                const char *const *migrations, int version, struct error *err)
     __attribute__((warn_unused_result));

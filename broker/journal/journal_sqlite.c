@@ -9,6 +9,8 @@
 #include "broker/journal/journal_store.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { APPLICATION_ID = 0x736c7563 }; /* "sluc" */
 
@@ -29,7 +31,14 @@ static const char *const migrations[] = {
     " value TEXT NOT NULL) STRICT;"
     "CREATE TABLE epoch (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) STRICT;"
     "INSERT INTO epoch VALUES (1, 0);",
+
+    /* What a row says, hashed: SQLite sees that a page hangs together, not that its text is what
+       was written.  '': written before there were any. */
+    "ALTER TABLE record ADD COLUMN hash TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE claim ADD COLUMN hash TEXT NOT NULL DEFAULT '';",
 };
+
+enum { ROW_HASH_SIZE = 17 };
 
 struct store {
     struct journal journal;
@@ -54,6 +63,18 @@ static const char *column_text(sqlite3_stmt *statement, int at)
     return (const char *)sqlite3_column_text(statement, at) ?: "";
 }
 
+/* Against damage, not against forgers: 64 bits of it. */
+static const char *hash_row(const char *name, const char *id, int64_t rev, const char *value,
+                            char out[ROW_HASH_SIZE])
+{
+    owned(chars) char *joined = text_format("%s\n%s\n%" PRId64 "\n%s", name, id, rev, value);
+    char hash[SHA256_TEXT_SIZE];
+
+    crypto_sha256_text(joined, strlen(joined), hash);
+    snprintf(out, ROW_HASH_SIZE, "%.16s", hash);
+    return out;
+}
+
 /* Runs a statement that changes exactly one row. */
 static int change_one(struct store *store, sqlite3_stmt *statement, const char *kind,
                       const char *id, struct error *err)
@@ -68,21 +89,24 @@ static int change_one(struct store *store, sqlite3_stmt *statement, const char *
 static int put(struct store *store, const struct journal_entry *entry, struct error *err)
 {
     owned(chars) char *value = json_print(entry->value);
+    char hash[ROW_HASH_SIZE];
     sqlite3_stmt *statement;
 
     if (entry->rev == 0) {
-        statement = database_statement(store->database, "INSERT INTO record (kind, id, rev, value)"
-                                                        " VALUES (?1, ?2, ?3, ?4)");
+        statement = database_statement(store->database,
+                                       "INSERT INTO record (kind, id, rev, value, hash)"
+                                       " VALUES (?1, ?2, ?3, ?4, ?5)");
         bind_int(statement, 3, 1);
     } else {
         statement = database_statement(store->database,
-                                       "UPDATE record SET rev = rev + 1, value = ?4"
+                                       "UPDATE record SET rev = rev + 1, value = ?4, hash = ?5"
                                        " WHERE kind = ?1 AND id = ?2 AND rev = ?3");
         bind_int(statement, 3, (int64_t)entry->rev);
     }
     bind_text(statement, 1, entry->name);
     bind_text(statement, 2, entry->id);
     bind_text(statement, 4, value);
+    bind_text(statement, 5, hash_row(entry->name, entry->id, (int64_t)entry->rev + 1, value, hash));
     return change_one(store, statement, entry->name, entry->id, err);
 }
 
@@ -100,11 +124,13 @@ static int take_out(struct store *store, const struct journal_entry *entry, stru
 static int claim(struct store *store, const struct journal_entry *entry, struct error *err)
 {
     sqlite3_stmt *statement = database_statement(
-        store->database, "INSERT INTO claim (name, holder) VALUES (?1, ?2)"
+        store->database, "INSERT INTO claim (name, holder, hash) VALUES (?1, ?2, ?3)"
                          " ON CONFLICT (name) DO UPDATE SET holder = holder WHERE holder = ?2");
+    char hash[ROW_HASH_SIZE];
 
     bind_text(statement, 1, entry->name);
     bind_text(statement, 2, entry->id);
+    bind_text(statement, 3, hash_row(entry->name, entry->id, 0, "", hash));
     if (database_step(store->database, statement, err) < 0)
         return -1;
     if (database_changes(store->database) != 1)
@@ -290,6 +316,31 @@ static int read_tail(struct store *store, struct error *err)
     return result < 0 ? -1 : 0;
 }
 
+/* All rows, before anybody rests on one: a record whose kind is damaged would be asked for by
+   nobody, and a claim is never read again, only run into. */
+static int check_rows(struct store *store, struct error *err)
+{
+    sqlite3_stmt *statement = database_statement(
+        store->database, "SELECT kind, id, rev, value, hash FROM record UNION ALL"
+                         " SELECT name, holder, 0, '', hash FROM claim");
+    int result;
+
+    while ((result = database_step(store->database, statement, err)) == 1) {
+        owned(chars) char *name = text_format("%s %s", column_text(statement, 0),
+                                              column_text(statement, 1));
+        char hash[ROW_HASH_SIZE];
+
+        hash_row(column_text(statement, 0), column_text(statement, 1),
+                 sqlite3_column_int64(statement, 2), column_text(statement, 3), hash);
+        if (column_text(statement, 4)[0] == '\0' || text_equal(column_text(statement, 4), hash))
+            continue;
+        sqlite3_reset(statement);
+        return error_set(err, ERROR_CORRUPT, "\"%.200s\" is not what was written: it is damaged",
+                         name);
+    }
+    return result;
+}
+
 struct journal *journal_sqlite_open(const char *path, struct error *err)
 {
     struct store *store = mem_new(sizeof *store);
@@ -297,7 +348,7 @@ struct journal *journal_sqlite_open(const char *path, struct error *err)
     store->journal.verbs = &sqlite_verbs;
     store->database = database_open(path, APPLICATION_ID, migrations, (int)COUNT_OF(migrations),
                                     err);
-    if (!store->database || read_tail(store, err) < 0) {
+    if (!store->database || check_rows(store, err) < 0 || read_tail(store, err) < 0) {
         sqlite_close(&store->journal);
         return NULL;
     }

@@ -170,10 +170,14 @@ const struct conformance_case conformance_cases[] = {
       "tests/cli/test_crash.c a_death_at_any_commit_loses_nothing",
       "tests/real/two_clusters.c a_node_moves_once_whenever_the_service_dies",
       "`a_death_among_forced_deletes_loses_nothing` is beside it: pods that a budget keeps, and "
-      "pods "
-      "that do not stop. `tests/real/sigkill` does it with SIGKILL on sockets" },
-    { "T46", "a damaged journal is found", NULL, 0,
-      "tests/broker/test_journal.c a_changed_story_is_found", NULL, NULL },
+      "pods that do not stop. `tests/real/sigkill` does it with SIGKILL on sockets" },
+    { "T46",
+      "a torn tail of the journal is cut off at a commit, and the move ends; all else that is "
+      "damaged is refused",
+      NULL, 0, "tests/cli/test_torn.c a_commit_that_was_torn_never_was", NULL,
+      "`commits_that_the_disk_lost_are_seen_in_the_world` is beside it. The files alone, byte by "
+      "byte: tests/broker/test_damage.c; a story that was changed: `a_changed_story_is_found` of "
+      "tests/broker/test_journal.c" },
     { "T47", "without a durable intent there is no effect", NULL, 0,
       "tests/cli/test_crash.c a_full_disk_lets_nothing_out", NULL, NULL },
     { "T48", "an older broker writes no more", NULL, 0,

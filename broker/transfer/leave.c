@@ -106,6 +106,16 @@ static json_t *notes_of(const struct transfer *transfer)
                      wall_format(transfer->departure, departure), SLUICE_NOTE_REASON, reason);
 }
 
+/* The transfer that has marked the node, when it is none of ours: two brokers with a journal each
+   could else both take its machine, and both make one in its place.  The patch that marks is bound
+   to what was read, so one of the two is first. */
+static const char *mark_of_another(const struct node *node, const struct transfer *transfer)
+{
+    const char *mark = node_annotation(node, SLUICE_NOTE_TRANSFER);
+
+    return mark && !text_equal(mark, transfer->id) ? mark : NULL;
+}
+
 /* The snapshot does not show the node: the server itself must say so. */
 static bool is_gone(struct runner *runner, struct transfer *transfer)
 {
@@ -117,6 +127,7 @@ static enum verdict judge_node(const struct runner *runner, struct transfer *tra
                                const struct node *node)
 {
     const char *rival = node_rival(node);
+    const char *other = mark_of_another(node, transfer);
 
     if (!fleet_is_ephemeral(runner->config, node))
         transfer_wait_for(transfer, "node %s lost its label %s", transfer->node,
@@ -124,6 +135,9 @@ static enum verdict judge_node(const struct runner *runner, struct transfer *tra
     else if (rival)
         transfer_wait_for(transfer, "node %s is another controller's: taint %s", transfer->node,
                           rival);
+    else if (other)
+        transfer_wait_for(transfer, "node %s is another broker's: it is marked by transfer %.100s",
+                          transfer->node, other);
     else
         return STEP_DONE;
     return STEP_UNDO;

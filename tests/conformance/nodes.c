@@ -9,6 +9,7 @@
 
 #define LEAVING "sluice.dev/leaving"
 #define NOTE "sluice.dev/transfer"
+#define BALANCERS "node.kubernetes.io/exclude-from-external-load-balancers"
 
 static const struct node *known_node(const struct stage *stage, const char *name)
 {
@@ -21,8 +22,10 @@ static const struct node *known_node(const struct stage *stage, const char *name
 static json_t *cordon_patch(const struct node *node)
 {
     owned(json) json_t *notes = json_make("{s:s}", NOTE, "1-test");
+    owned(json) json_t *labels = json_make("{s:s}", BALANCERS, "true");
     struct node_change change = {
         .cordon = NODE_CORDON,
+        .labels = labels,
         .taint_key = LEAVING,
         .taint_value = "1-test",
         .taint_effect = "NoSchedule",
@@ -103,10 +106,14 @@ void cordon_is_one_patch(struct stage *stage)
     owned(json) json_t *patch = cordon_patch(known_node(stage, name));
 
     assert_int_equal(send_patch(stage, name, patch).kind, ERROR_NONE);
-    /* The answer is the one version that has all three. */
+    /* The answer is the one version that has all four. */
     assert_true(is_closed(stage->body));
     assert_true(has_taint(stage->body, LEAVING));
     assert_string_equal(note_of(stage->body), "1-test");
+    assert_string_equal(
+        json_string_value(json_object_get(json_at(stage->body, "metadata/labels"), BALANCERS))
+            ?: "",
+        "true");
 }
 
 static void add_foreign_taint(struct stage *stage, const char *name, const char *key)

@@ -7,8 +7,11 @@
 
 const struct conformance_case conformance_cases[] = {
     /* cordon */
-    { "T1", "a cordon is one patch: unschedulable, taint and annotations, one version",
-      cordon_is_one_patch, ON_BOTH, NULL, NULL, NULL },
+    { "T1",
+      "a cordon is one patch: unschedulable, taint, annotations and the label that takes the node "
+      "out of load balancers, one version",
+      cordon_is_one_patch, ON_BOTH,
+      "tests/cli/test_cordon.c a_node_leaves_the_load_balancers_with_its_cordon", NULL, NULL },
     { "T2", "another client taints between read and patch: refused, read again, both stay",
       a_stale_cordon_is_refused, ON_BOTH, NULL, NULL, NULL },
     { "T3", "a node that a person had cordoned is as it was after the undo", a_human_cordon_stays,
@@ -180,8 +183,13 @@ const struct conformance_case conformance_cases[] = {
       "tests/broker/test_journal.c" },
     { "T47", "without a durable intent there is no effect", NULL, 0,
       "tests/cli/test_crash.c a_full_disk_lets_nothing_out", NULL, NULL },
-    { "T48", "an older broker writes no more", NULL, 0,
-      "tests/broker/test_journal.c an_older_epoch_writes_no_more", NULL, NULL },
+    { "T48",
+      "two brokers: of one journal the second process is refused, and who lost it does nothing "
+      "more; with a journal each they move no node twice",
+      NULL, 0, "tests/cli/test_two_brokers.c who_lost_the_journal_does_nothing_more", NULL,
+      "`a_second_process_on_one_journal_ends_at_once` and "
+      "`two_brokers_on_one_fleet_move_no_node_twice` are beside it; the store alone: "
+      "`an_older_epoch_writes_no_more` of tests/broker/test_journal.c" },
     { "T49", "a machine of an open intent is not discarded, nor a node of another broker chosen",
       NULL, 0, "tests/cli/test_hazards.c a_node_of_another_broker_is_not_chosen", NULL,
       "`a_machine_that_serves_is_not_discarded` is beside it. No machine is ever looked for to be "

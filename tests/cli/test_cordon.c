@@ -1,0 +1,138 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * T1 as the service does it: what it writes to a node that leaves, patch by patch, and that a way
+ * back takes all of it away.
+ */
+#include "tests/cli/stepwise.h"
+
+#define BALANCERS "node.kubernetes.io/exclude-from-external-load-balancers"
+
+/* The service's way out, with the bodies of its patches of Nodes kept. */
+static struct http *open_way;
+static json_t *patches;
+
+static struct http_exchange *kept_send(struct http *http, const struct http_request *request,
+                                       http_done_fn done, void *context)
+{
+    struct error err = { 0 };
+    const char *node = strstr(request->url, "/api/v1/nodes/");
+
+    (void)http;
+    if (request->method == HTTP_PATCH && node && !strstr(node, "/status"))
+        json_array_append_new(patches,
+                              json_parse(request->body, request->body_size, "patch", &err));
+    return http_send(open_way, request, done, context);
+}
+
+static void kept_cancel(struct http_exchange *exchange)
+{
+    http_cancel(open_way, exchange);
+}
+
+static const struct http_verbs kept_verbs = { .send = kept_send, .cancel = kept_cancel };
+
+static const char *label_of(const json_t *patch)
+{
+    const json_t *labels = json_at(patch, "metadata/labels");
+
+    return json_string_value(json_object_get(labels, BALANCERS)) ?: "";
+}
+
+static const char *effect_of_taint(const json_t *patch)
+{
+    const json_t *taint;
+    size_t i;
+
+    json_array_foreach(json_at(patch, "spec/taints"), i, taint)
+    {
+        if (text_equal(json_text_or(taint, "key", ""), SLUICE_TAINT_LEAVING))
+            return json_text_or(taint, "effect", "");
+    }
+    return "";
+}
+
+/* A patch that closes the node, and says everything at once, bound to what was read. */
+static void expect_cordon(const json_t *patch, const struct transfer *transfer)
+{
+    const json_t *notes = json_at(patch, "metadata/annotations");
+
+    assert_true(json_is_true(json_at(patch, "spec/unschedulable")));
+    assert_string_equal(label_of(patch), "true");
+    assert_string_equal(effect_of_taint(patch), "NoSchedule");
+    assert_string_equal(json_string_value(json_object_get(notes, SLUICE_NOTE_TRANSFER)),
+                        transfer->id);
+    assert_string_equal(json_string_value(json_object_get(notes, SLUICE_NOTE_WAS_CORDONED)),
+                        "false");
+    assert_non_null(json_object_get(notes, SLUICE_NOTE_DEPARTURE));
+    assert_true(json_text_or(patch, "metadata/resourceVersion", "")[0] != '\0');
+}
+
+/* What is announced still serves; what is closed does not. */
+static void expect_announcement(const json_t *patch)
+{
+    assert_null(json_at(patch, "spec/unschedulable"));
+    assert_string_equal(label_of(patch), "");
+    assert_string_equal(effect_of_taint(patch), "PreferNoSchedule");
+}
+
+static void expect_as_before(struct rehearsal *rehearsal, const char *name)
+{
+    const struct kube_node *node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes,
+                                           name);
+
+    assert_non_null(node);
+    assert_false(node->is_unschedulable);
+    assert_null(json_object_get(node->labels, BALANCERS));
+    assert_int_equal(json_array_size(node->taints), 0);
+    assert_null(json_object_get(node->annotations, SLUICE_NOTE_TRANSFER));
+    assert_null(json_object_get(node->annotations, SLUICE_NOTE_ADDED));
+}
+
+static void a_node_leaves_the_load_balancers_with_its_cordon(void **state)
+{
+    (void)state;
+    for (int is_reclaim = 0; is_reclaim < 2; is_reclaim++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 3, "");
+        struct http kept = { &kept_verbs };
+        owned(json) json_t *kept_patches = json_array();
+        owned(json) json_t *answer = NULL;
+        struct transfer *transfer;
+        struct error err = { 0 };
+
+        patches = kept_patches;
+        open_way = rehearsal->door;
+        rehearsal_kill(rehearsal);
+        rehearsal->world.http = &kept;
+        assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        if (is_reclaim)
+            answer = reclaim(rehearsal, 1);
+        else
+            apply(rehearsal, 7, 6);
+        transfer = run_to(rehearsal, STEP_DRAIN);
+        assert_non_null(transfer);
+        assert_int_equal(json_array_size(patches), is_reclaim ? 1 : 2);
+        if (!is_reclaim)
+            expect_announcement(json_array_get(patches, 0));
+        expect_cordon(json_array_get(patches, json_array_size(patches) - 1), transfer);
+        runner_withdraw(rehearsal->service->runner, transfer, "a person thinks better of it");
+        rehearsal_run(rehearsal, 10 * SECOND_MS);
+        assert_int_equal(transfer->state, TRANSFER_UNDONE);
+        expect_as_before(rehearsal, transfer->node);
+        rehearsal_kill(rehearsal);
+        rehearsal->world.http = rehearsal->door;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_leaves_the_load_balancers_with_its_cordon),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

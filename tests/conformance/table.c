@@ -242,8 +242,9 @@ const struct conformance_case conformance_cases[] = {
       NULL, "By the Date of its answers; real servers here have our clock" },
     { "T60", "why a transfer waits, or will", NULL, 0,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words", NULL,
-      "13 blockers word for word, before a move; `a_held_transfer_says_what_holds_it` of "
-      "tests/cli/test_moves.c during one" },
+      "13 blockers word for word, before a move; `what_is_said_of_a_pod_comes_true` of "
+      "tests/cli/test_blocked.c reads them on a live system and sees the drain do what they say; "
+      "`a_held_transfer_says_what_holds_it` of tests/cli/test_moves.c during one" },
     { "T61", "a dry run of an eviction: each refusal is told apart, and nothing is evicted",
       a_dry_run_tells_and_does_nothing, ON_BOTH,
       "tests/cli/test_trials.c two_budgets_are_asked_about_a_few_for_each_node", NULL, NULL },

@@ -178,7 +178,7 @@ static void who_lost_the_journal_does_nothing_more(void **state)
 
     (void)state;
     assert_true(commits > 20);
-    for (int64_t after = 1; after < commits; after += 2)
+    for (int64_t after = 1; after < commits; after += 4)
         take_over(after);
 }
 
@@ -205,7 +205,7 @@ static void two_brokers_on_one_fleet_move_no_node_twice(void **state)
     static const int64_t later_ms[] = { 0, 20, 30 * SECOND_MS, 30 * MINUTE_MS };
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (uint64_t seed = 1; seed <= 4; seed++) {
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, "");
         owned(json) json_t *schedules = small_schedules(9, 6);

@@ -98,6 +98,9 @@ void board_holds(const json_t *answer, struct text *out)
                  json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
                  json_text_or(row, "reason", "-"));
+    json_array_foreach(json_at(answer, "holds/quotas"), i, row)
+        text_add(out, "HELD            %s gives no node: %s\n", json_text_or(row, "cluster", "-"),
+                 json_text_or(row, "text", "-"));
 }
 
 /* A number, or "-" where it is not known. */

@@ -12,7 +12,8 @@
 
 void board_status(const json_t *status, struct text *out);
 
-/* A line for each freeze and reclaim of a status or a plan. */
+/* A line for each freeze and reclaim of a status or a plan, and for what else a plan says that no
+   node may leave. */
 void board_holds(const json_t *answer, struct text *out);
 
 /* The first `most` transfers of a status or a list as a table: which node is where, since when,

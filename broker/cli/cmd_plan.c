@@ -35,13 +35,14 @@ const char plan_text[] =
     "due}], transfers: [{node, from, to, lost_gpu_hours, due, is_emergency, "
     "blockers}],\n" LEAVERS_JSON
     ",\nworkloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
-    "holds: {freezes, reclaims}, withdrawn_transfers, bill: {lost_gpu_hours, nodes, idle_nodes,\n"
-    "gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams: [{team, lost_gpu_hours}],\n"
-    "blocks_broken, is_exact, alternatives: {random_gpu_hours, oldest_first_gpu_hours,\n"
-    "node_greedy_gpu_hours, next_best_gpu_hours}}, dry_runs: {asked, unanswered,\n"
-    "unheard: [cluster]}.  Nothing is changed: where the numbers alone cannot tell whether a pod\n"
-    "would be evicted (several budgets, unready pods, admission webhooks) its API server is asked\n"
-    "by a dry run, a few for each node; a cluster that is unheard could not be asked.\n"
+    "holds: {freezes, reclaims, quotas: [{cluster, text}]}, withdrawn_transfers, bill:\n"
+    "{lost_gpu_hours, nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}],\n"
+    "teams: [{team, lost_gpu_hours}], blocks_broken, is_exact, alternatives: {random_gpu_hours,\n"
+    "oldest_first_gpu_hours, node_greedy_gpu_hours, next_best_gpu_hours}}, dry_runs: {asked,\n"
+    "unanswered, unheard: [cluster]}.  Nothing is changed: where the numbers alone cannot tell\n"
+    "whether a pod would be evicted (several budgets, unready pods, admission webhooks) its API\n"
+    "server is asked by a dry run, a few for each node; a cluster that is unheard could not be\n"
+    "asked.\n"
     "The bill is what research loses: whole gangs since their last checkpoint, and what other\n"
     "ways of choosing the nodes would have lost.\n";
 

@@ -314,7 +314,8 @@ static const struct setting quota_settings[] = {
     { "fixed_gpus", SETTING_INT, offsetof(struct config_quota, fixed_gpus), "0", 0, 1000000,
       "on top of the movable nodes' GPUs" },
     { "reserved", SETTING_BOOL, offsetof(struct config_quota, is_reserved), "false", 0, 0,
-      "never written: while it is more than the cluster's static nodes hold, no node leaves" },
+      "never written: while all that is reserved of the resource in the cluster, with its "
+      "fixed_gpus, is more than its static nodes hold, no node leaves" },
 };
 
 #define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)

@@ -6,13 +6,18 @@
  * be seen smaller before anything is drained; the taker's grows when the GPUs are there.  Kueue
  * admits nothing more over a smaller quota, and evicts nothing for it.
  *
- * A reserved quota is a promise to its teams: it is never written, and while it is more than the
- * static nodes hold, or is not known, no node leaves its cluster.
+ * A reserved quota is a promise to its teams: it is never written.  While all that is reserved in a
+ * cluster, with what the other quotas have whatever nodes move, is more than its static nodes hold,
+ * or is not known, no node leaves it.
  */
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/service/dial.h"
 #include "clusters/kueue.h"
+
+#include <inttypes.h>
+
+enum { QUOTA_NAMES_SIZE = 4096 }; /* of a list of quotas */
 
 struct quotas {
     struct service *service;
@@ -181,26 +186,65 @@ static int64_t static_gpus(const struct config *config, const struct config_clus
     return gpus;
 }
 
+/* GPUs that a quota promises whatever nodes move; -1: that is not known. */
+static int64_t promised_by(const struct dial *dial)
+{
+    return quota_of(dial)->is_reserved ? dial->value : quota_of(dial)->fixed_gpus;
+}
+
+/* All promises of that resource in that cluster, for the static nodes keep them together; `who`
+   names them. */
+static int64_t promised_beside(const struct quotas *quotas, const struct dial *of, struct text *who)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < quotas->count; i++) {
+        const struct dial *dial = &quotas->dials[i];
+        int64_t gpus = promised_by(dial);
+
+        if (dial->cluster != of->cluster || gpus <= 0 ||
+            !text_equal(quota_of(dial)->resource, quota_of(of)->resource))
+            continue;
+        text_add(who, "%s%s %" PRId64, sum > 0 ? ", " : "", quota_of(dial)->name, gpus);
+        sum = gpus < INT64_MAX - sum ? sum + gpus : INT64_MAX;
+    }
+    return sum;
+}
+
+static int allow_one(const struct quotas *quotas, const struct dial *dial, struct error *err)
+{
+    const struct config_quota *quota = quota_of(dial);
+    const char *cluster = dial->cluster->name;
+    int64_t holds = static_gpus(quotas->service->config, dial->cluster);
+    owned(text) struct text *who = text_new(QUOTA_NAMES_SIZE);
+    int64_t promised;
+
+    if (dial->value < 0)
+        return error_set(err, ERROR_DENIED, "quota %s of %s is not known: %s", quota->name, cluster,
+                         dial->trouble[0] != '\0' ? dial->trouble : "it is being read");
+    promised = promised_beside(quotas, dial, who);
+    if (dial->value > holds)
+        return error_set(err, ERROR_DENIED,
+                         "ClusterQueue %s of %s reserves %" PRId64 " GPUs of flavor %s, and the "
+                         "static nodes have %" PRId64 ": lower it, or make more nodes static",
+                         quota->cluster_queue, cluster, dial->value, quota->flavor, holds);
+    if (promised > holds)
+        return error_set(err, ERROR_DENIED,
+                         "the quotas of %s promise %" PRId64 " of %s (%s), and the static nodes "
+                         "have %" PRId64 ": lower them, or make more nodes static",
+                         cluster, promised, quota->resource, who->chars, holds);
+    return 0;
+}
+
 int quotas_allow_leaving(const struct quotas *quotas, const struct config_cluster *cluster,
                          struct error *err)
 {
     for (size_t i = 0; i < quotas->count; i++) {
         const struct dial *dial = &quotas->dials[i];
-        const struct config_quota *quota = quota_of(dial);
-        int64_t holds = static_gpus(quotas->service->config, cluster);
 
-        if (dial->cluster != cluster || !quota->is_reserved)
-            continue;
-        if (dial->value < 0)
-            return error_set(err, ERROR_DENIED, "quota %s of %s is not known: %s", quota->name,
-                             cluster->name,
-                             dial->trouble[0] != '\0' ? dial->trouble : "it is being read");
-        if (dial->value > holds)
-            return error_set(err, ERROR_DENIED,
-                             "ClusterQueue %s of %s reserves %lld GPUs of flavor %s, and the "
-                             "static nodes have %lld: lower it, or make more nodes static",
-                             quota->cluster_queue, cluster->name, (long long)dial->value,
-                             quota->flavor, (long long)holds);
+        if (dial->cluster == cluster && quota_of(dial)->is_reserved &&
+            allow_one(quotas, dial, err) < 0)
+            return -1;
     }
     return 0;
 }

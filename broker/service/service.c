@@ -273,6 +273,24 @@ static json_t *describe_workloads(const struct service *service, const struct ma
     return rows;
 }
 
+/* What is in force, and the clusters from which no scheduled move can take a node. */
+static json_t *describe_holds(const struct service *service)
+{
+    json_t *holds = holds_describe(service);
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->config->cluster_count; i++) {
+        const struct config_cluster *cluster = &service->config->clusters[i];
+        struct error err;
+
+        if (quotas_allow_leaving(service->quotas, cluster, &err) < 0)
+            json_array_append_new(rows,
+                                  json_make("{ss ss}", "cluster", cluster->name, "text", err.text));
+    }
+    json_object_set_new(holds, "quotas", rows);
+    return holds;
+}
+
 json_t *service_plan(struct service *service, const json_t *schedules, struct error *err)
 {
     owned(map) struct map *candidate = NULL;
@@ -302,7 +320,7 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
                      moves_describe_blocked(service, plan, BILL_ALL), "workloads",
                      describe_workloads(service, book), "lacks", describe_lacks(plan), "bill",
                      bill_describe(&survey->input, plan, BILL_ALL), "holds",
-                     holds_describe(service), "withdrawn_transfers", (int)plan->withdrawn.count,
+                     describe_holds(service), "withdrawn_transfers", (int)plan->withdrawn.count,
                      "reach_s", (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS),
                      "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
 }

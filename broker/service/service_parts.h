@@ -141,7 +141,8 @@ struct quotas *quotas_new(struct service *service) __attribute__((warn_unused_re
 void quotas_free(struct quotas *quotas);
 int quotas_load(struct quotas *quotas, struct error *err) __attribute__((warn_unused_result));
 void quotas_advance(struct quotas *quotas);
-/* Whether nodes may leave the cluster at all: what is reserved fits the static nodes. */
+/* Whether nodes may leave the cluster at all: all that is reserved there fits its static
+   nodes. */
 int quotas_allow_leaving(const struct quotas *quotas, const struct config_cluster *cluster,
                          struct error *err) __attribute__((warn_unused_result));
 /* Whether closed nodes may be drained: the quotas have shrunk. */

@@ -33,15 +33,38 @@ static bool is_same(const struct config_quota *left, const struct config_quota *
            text_equal(left->flavor, right->flavor) && text_equal(left->resource, right->resource);
 }
 
+/* Both would have the GPUs of one node.  A reserved quota has none of a movable node. */
+static bool is_overlapping(const struct config_quota *left, const struct config_quota *right)
+{
+    return !left->is_reserved && !right->is_reserved && left->cluster == right->cluster &&
+           text_equal(left->resource, right->resource) &&
+           (!left->pool || !right->pool || left->pool == right->pool);
+}
+
+static int check_pair(const struct config *config, size_t at, size_t before, struct error *err)
+{
+    const struct config_quota *quota = &config->quotas[at];
+    const struct config_quota *other = &config->quotas[before];
+    const struct yaml_node *place = config_place(config, "quotas", at, "");
+
+    if (is_same(quota, other))
+        return yaml_error(err, place, "is the same quota as %s", other->name);
+    if (is_overlapping(quota, other))
+        return yaml_error(err, place,
+                          "promises the GPUs of the same movable nodes as quotas.%s of line %d: "
+                          "give each a pool of its own, or let one of them follow the nodes",
+                          other->name, config_place(config, "quotas", before, "")->line);
+    return 0;
+}
+
 int config_check_quotas(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->quota_count; i++) {
         if (check_quota(config, i, &config->quotas[i], err) < 0)
             return -1;
         for (size_t k = 0; k < i; k++)
-            if (is_same(&config->quotas[i], &config->quotas[k]))
-                return yaml_error(err, config_place(config, "quotas", i, ""),
-                                  "is the same quota as %s", config->quotas[k].name);
+            if (check_pair(config, i, k, err) < 0)
+                return -1;
     }
     return 0;
 }

@@ -310,7 +310,8 @@ static const struct setting quota_settings[] = {
     { "resource", SETTING_TEXT, offsetof(struct config_quota, resource), "nvidia.com/gpu", 0, 0,
       "the resource" },
     { "pool", SETTING_TEXT, offsetof(struct config_quota, pool_name), "", 0, 0,
-      "only this pool's nodes count; absent: all movable nodes of the cluster" },
+      "only this pool's nodes count; absent: all movable nodes of the cluster; no node counts for "
+      "two quotas of a resource" },
     { "fixed_gpus", SETTING_INT, offsetof(struct config_quota, fixed_gpus), "0", 0, 1000000,
       "on top of the movable nodes' GPUs" },
     { "reserved", SETTING_BOOL, offsetof(struct config_quota, is_reserved), "false", 0, 0,

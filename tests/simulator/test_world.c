@@ -250,6 +250,8 @@ static void test_worlds_that_cannot_be(void **state)
         { "pools: { nobody: { nodes: 1 } }\n", "no such pool" },
         { "pools: { prod-east: { nodes: 7 } }\n", "reservation east has 6 nodes" },
         { "colour: red\n", "unknown key" },
+        { "policy: v2\n", "policy: expected one of v1, v1beta1" },
+        { "autoscaling: ''\n", "expected one of v2, v2beta2, v1, none" },
         { "faults: { flood: 1 }\n", "no such fault" },
         { "latency: { api: 5ms..1ms }\n", "backwards" },
         { "latency: { api: soon }\n", "latency.api" },

@@ -236,7 +236,7 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     else if (count == 3 && PATH_IS(call, at, "api", "v1", "pods") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_POD, NULL);
-    else if (count == 4 && PATH_IS(call, at, "apis", "policy", "v1", "poddisruptionbudgets") &&
+    else if (count == 4 && PATH_IS(call, at, "apis", "policy", NULL, "poddisruptionbudgets") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_BUDGET, NULL);
     else if (count == 5 && PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods") &&

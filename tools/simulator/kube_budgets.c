@@ -4,6 +4,7 @@
  * PodDisruptionBudgets: what people post, what their status says, and whether an eviction may be.
  * The order of the questions is the API server's.
  */
+#include "tools/simulator/kube_versions.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>
@@ -24,14 +25,15 @@ static int allowed(const struct kube_budget *budget)
     return budget->healthy > budget->min_available ? budget->healthy - budget->min_available : 0;
 }
 
-static struct blob *encode(const struct kube_budget *budget)
+static struct blob *encode(const struct simulator *sim, const struct kube_budget *budget)
 {
     owned(chars) char *version = text_format("%" PRIu64, budget->version);
+    owned(chars) char *api = text_format("policy/%s", sim_version_of(sim, SCENARIO_POLICY));
 
     return sim_blob_of(json_make(
         "{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:i}, s:{s:i, s:{s:O}, s:s},"
         " s:{s:i, s:i, s:i, s:i, s:i}}",
-        "apiVersion", "policy/v1", "kind", "PodDisruptionBudget", "metadata", "name", budget->name,
+        "apiVersion", api, "kind", "PodDisruptionBudget", "metadata", "name", budget->name,
         "namespace", budget->namespace, "uid", budget->uid, "resourceVersion", version,
         "generation", 1, "spec", "minAvailable", budget->min_available, "selector", "matchLabels",
         budget->labels, "unhealthyPodEvictionPolicy",
@@ -47,7 +49,7 @@ static void write_down(struct simulator *sim, struct kube_budget *budget, enum c
 
     budget->version = change.version = ++budget->cluster->version;
     sim_blob_drop(budget->blob);
-    budget->blob = change.blob = encode(budget);
+    budget->blob = change.blob = encode(sim, budget);
     text_copy(change.name, sizeof change.name, budget->name);
     sim_history_add(sim, budget->cluster, &change);
 }
@@ -259,8 +261,8 @@ bool sim_kube_budgets(struct sim_call *call, size_t at)
     struct kube_budget *budget;
 
     if (count < 6 || count > 7 || !text_equal(items[0], "apis") ||
-        !text_equal(items[1], "policy") || !text_equal(items[2], "v1") ||
-        !text_equal(items[3], "namespaces") || !text_equal(items[5], "poddisruptionbudgets"))
+        !text_equal(items[1], "policy") || !text_equal(items[3], "namespaces") ||
+        !text_equal(items[5], "poddisruptionbudgets"))
         return false;
     if (count == 6) {
         if (call->request->method != HTTP_POST)

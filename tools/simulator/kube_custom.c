@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Objects that are kept as they are (Kueue's in its newer version): custom resources (Kueue, KEDA,
- * LeaderWorkerSet) and autoscalers, which nobody here acts on.  They are put there by who plays the
- * world; a client may read, list and merge-patch them.  Deployments are read in the same form.  Who
- * set what is in managedFields, as far as it was patched.
+ * Objects that are kept as they are (in the newest version of their group): custom resources
+ * (Kueue, KEDA, LeaderWorkerSet) and autoscalers, which nobody here acts on.  They are put there by
+ * who plays the world; a client may read, list and merge-patch them.  Deployments are read in the
+ * same form.  Who set what is in managedFields, as far as it was patched.
  */
 #include "base/url.h"
 #include "tools/simulator/kube_gangs.h"
-#include "tools/simulator/kube_kueue.h"
+#include "tools/simulator/kube_versions.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>
@@ -45,7 +45,7 @@ void sim_custom_put(struct simulator *sim, struct kube_cluster *cluster, const c
     owned(chars) char *kept = mem_copy_chars(path);
     char uid[SIM_UID_SIZE];
 
-    sim_kueue_keep(kept, own);
+    sim_version_keep(kept, own);
     if (!json_object_get(own, "metadata"))
         json_object_set_new(own, "metadata", json_object());
     sim_uuid(sim, uid);
@@ -111,7 +111,7 @@ static void answer_object(struct sim_call *call, const json_t *object, const cha
 {
     json_t *shown = json_deep_copy(object);
 
-    sim_kueue_show(path, shown);
+    sim_version_show(path, shown);
     sim_answer_json(call->answer, 200, shown);
 }
 
@@ -139,9 +139,9 @@ static void patch_object(struct sim_call *call, json_t *object, const char *path
                             json_text_or(object, "metadata/uid", ""),
                             json_text_or(body, "metadata/uid", NULL)))
         return;
-    sim_kueue_show(path, object);
+    sim_version_show(path, object);
     merge(object, body);
-    sim_kueue_keep(kept, object);
+    sim_version_keep(kept, object);
     set_version(call->cluster, object);
     json_object_set_new(json_object_get(object, "metadata"), "managedFields",
                         sim_managed_fields(call->sim, manager ? manager : "unknown",
@@ -164,7 +164,7 @@ static json_t *list_below(const struct kube_cluster *cluster, const char *path, 
             !strchr(key + length + 1, '/')) {
             json_t *shown = json_deep_copy(value);
 
-            sim_kueue_show(asked, shown);
+            sim_version_show(asked, shown);
             json_array_append_new(items, shown);
         }
     return items;
@@ -196,10 +196,8 @@ bool sim_kube_custom(struct sim_call *call, size_t at)
     if (count < 4 || !text_equal(call->path->items[at], "apis"))
         return false;
     join(asked, call->path->items + at, count);
-    if (!sim_kueue_serves(call->sim, asked))
-        return false;
     memcpy(path, asked, sizeof path);
-    sim_kueue_keep(path, NULL);
+    sim_version_keep(path, NULL);
     object = map_get(call->cluster->objects, path);
     if (object) {
         call->verb = call->request->method == HTTP_PATCH ? "patch_object" : "get_object";
@@ -245,7 +243,7 @@ const json_t *simulator_object(struct simulator *simulator, const char *cluster,
 {
     owned(chars) char *kept = mem_copy_chars(path);
 
-    sim_kueue_keep(kept, NULL);
+    sim_version_keep(kept, NULL);
     return map_get(cluster_named(simulator, cluster)->objects, kept);
 }
 

@@ -4,7 +4,7 @@
  * What a server says of itself, so that kubectl finds its way: the version, the groups, and the
  * resources that there are.
  */
-#include "tools/simulator/kube_kueue.h"
+#include "tools/simulator/kube_versions.h"
 #include "tools/simulator/model.h"
 
 static json_t *resource(const char *name, const char *kind, bool is_namespaced, json_t *verbs)
@@ -19,7 +19,7 @@ static json_t *resource_list(const char *version, json_t *resources)
                      "groupVersion", version, "resources", resources);
 }
 
-static json_t *core_resources(void)
+static json_t *core_resources(const struct sim_call *call)
 {
     json_t *verbs = json_make("[s, s, s, s, s]", "get", "list", "watch", "patch", "delete");
 
@@ -29,10 +29,12 @@ static json_t *core_resources(void)
                         resource("pods/status", "Pod", true, json_make("[s]", "patch")),
                         json_make("{s:s, s:s, s:b, s:s, s:s, s:s, s:[s]}", "name", "pods/eviction",
                                   "singularName", "", "namespaced", 1, "group", "policy", "version",
-                                  "v1", "kind", "Eviction", "verbs", "create")));
+                                  sim_version_of(call->sim, SCENARIO_POLICY), "kind", "Eviction",
+                                  "verbs", "create")));
 }
 
-static json_t *group(const char *name)
+/* A group with the one version v1. */
+static json_t *plain_group(const char *name)
 {
     owned(chars) char *version = text_format("%s/v1", name);
 
@@ -41,19 +43,46 @@ static json_t *group(const char *name)
                      version, "version", "v1");
 }
 
-static json_t *group_list(void)
+/* Kueue is not named here: kubectl would ask for resources that nobody lists. */
+static json_t *group_list(const struct sim_call *call)
 {
-    return json_make("{s:s, s:s, s:[o, o]}", "kind", "APIGroupList", "apiVersion", "v1", "groups",
-                     group("apps"), group("policy"));
+    json_t *policy = sim_version_group(call, "policy");
+    json_t *autoscaling = sim_version_group(call, "autoscaling");
+    json_t *groups = json_make("[o, o]", plain_group("apps"), policy);
+
+    if (autoscaling)
+        json_array_append_new(groups, autoscaling);
+    return json_make("{s:s, s:s, s:o}", "kind", "APIGroupList", "apiVersion", "v1", "groups",
+                     groups);
 }
 
-static json_t *policy_group(void)
+/* The resources of a group and version that are served. */
+static json_t *group_resources(const char *group, const char *version)
 {
-    json_t *policy = group("policy");
+    static const struct {
+        const char *group;
+        const char *name;
+        const char *kind;
+        const char *verbs[3];
+    } rows[] = {
+        { "apps", "deployments/scale", "Scale", { "get", "patch", "update" } },
+        { "autoscaling",
+          "horizontalpodautoscalers",
+          "HorizontalPodAutoscaler",
+          { "get", "list", "patch" } },
+        { "policy", "poddisruptionbudgets", "PodDisruptionBudget", { "get", "list", "watch" } },
+    };
 
-    json_object_set_new(policy, "kind", json_string("APIGroup"));
-    json_object_set_new(policy, "apiVersion", json_string("v1"));
-    return policy;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *const *verbs = rows[i].verbs;
+        owned(chars) char *name = text_format("%s/%s", group, version);
+
+        if (text_equal(rows[i].group, group))
+            return resource_list(name, json_make("[o]", resource(rows[i].name, rows[i].kind, true,
+                                                                 json_make("[s, s, s]", verbs[0],
+                                                                           verbs[1], verbs[2]))));
+    }
+    return NULL;
 }
 
 /* Of a group that is not there the real server speaks in plain text. */
@@ -67,39 +96,36 @@ static void answer_no_group(struct sim_call *call)
     text_add(call->answer->body, "%s", words);
 }
 
-/* True when the path was one of these. */
-bool sim_kube_discover(struct sim_call *call, size_t at)
+static json_t *describe(const struct sim_call *call, size_t at)
 {
     char **items = call->path->items + at;
     size_t count = call->path->count - at;
-    json_t *body = NULL;
+    bool is_of_groups = count > 0 && text_equal(items[0], "apis");
 
-    if (call->request->method != HTTP_GET)
-        return false;
     if (count == 1 && text_equal(items[0], "version"))
-        body = json_make("{s:s, s:s, s:s}", "major", "1", "minor", "33", "gitVersion", "v1.33.5");
-    else if (count == 1 && text_equal(items[0], "api"))
-        body = json_make("{s:s, s:[s]}", "kind", "APIVersions", "versions", "v1");
-    else if (count == 1 && text_equal(items[0], "apis"))
-        body = group_list();
-    else if (count == 2 && text_equal(items[0], "api") && text_equal(items[1], "v1"))
-        body = core_resources();
-    else if (count == 2 && text_equal(items[0], "apis") && text_equal(items[1], "policy"))
-        body = policy_group();
-    else if (count == 2 && text_equal(items[0], "apis") && text_equal(items[1], "kueue.x-k8s.io"))
-        body = sim_kueue_group(call);
-    else if (count == 3 && text_equal(items[0], "apis") && text_equal(items[1], "policy"))
-        body = resource_list(
-            "policy/v1", json_make("[o]", resource("poddisruptionbudgets", "PodDisruptionBudget",
-                                                   true, json_make("[s, s]", "list", "watch"))));
-    else if (count == 3 && text_equal(items[0], "apis") && text_equal(items[1], "apps"))
-        body = resource_list(
-            "apps/v1",
-            json_make("[o]", resource("deployments/scale", "Scale", true,
-                                      json_make("[s, s, s]", "get", "patch", "update"))));
+        return json_make("{s:s, s:s, s:s}", "major", "1", "minor", "33", "gitVersion", "v1.33.5");
+    if (count == 1 && text_equal(items[0], "api"))
+        return json_make("{s:s, s:[s]}", "kind", "APIVersions", "versions", "v1");
+    if (count == 2 && text_equal(items[0], "api") && text_equal(items[1], "v1"))
+        return core_resources(call);
+    if (count == 1 && is_of_groups)
+        return group_list(call);
+    if (count == 2 && is_of_groups)
+        return sim_version_group(call, items[1]);
+    return count == 3 && is_of_groups ? group_resources(items[1], items[2]) : NULL;
+}
+
+/* True when the path was one of these, or of a version that is not served. */
+bool sim_kube_discover(struct sim_call *call, size_t at)
+{
+    bool is_read = call->request->method == HTTP_GET;
+    bool is_served = sim_version_is_served(call, at);
+    json_t *body = is_read && is_served ? describe(call, at) : NULL;
+
     if (body)
         sim_answer_json(call->answer, 200, body);
-    else if (count == 2 && text_equal(items[0], "apis"))
+    else if (!is_served ||
+             (is_read && call->path->count - at == 2 && text_equal(call->path->items[at], "apis")))
         answer_no_group(call);
     return body || call->answer->body;
 }

@@ -5,6 +5,7 @@
  * with the history, field selectors.
  */
 #include "base/crypto.h"
+#include "tools/simulator/kube_versions.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>
@@ -167,8 +168,10 @@ static void write_list(struct listing *listing)
     answer->status = 200;
     answer->content_type = "application/json";
     answer->body = text_new(256 << 20);
-    text_add(answer->body, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{",
-             sim_kind_name(listing->kind), listing->kind == OBJECT_BUDGET ? "policy/v1" : "v1");
+    text_add(answer->body, "{\"kind\":\"%sList\",\"apiVersion\":\"%s%s\",\"metadata\":{",
+             sim_kind_name(listing->kind), listing->kind == OBJECT_BUDGET ? "policy/" : "",
+             listing->kind == OBJECT_BUDGET ? sim_version_of(listing->call->sim, SCENARIO_POLICY)
+                                            : "v1");
     if (taken < left)
         add_continue(listing, listing->items.items[first + taken - 1].key, left - taken);
     text_add(answer->body, "\"resourceVersion\":\"%" PRIu64 "\"},\"items\":[", listing->version);

@@ -4,6 +4,7 @@
  * Writes to pods: the mark in their status, the eviction that asks the budgets, the delete that
  * does not.
  */
+#include "tools/simulator/kube_versions.h"
 #include "tools/simulator/model.h"
 
 static bool bad(struct sim_call *call, const char *what)
@@ -153,6 +154,18 @@ static bool read_dry_run(struct sim_call *call, const json_t *body, bool *ret_is
     return true;
 }
 
+/* As old servers do, one that has only v1beta1 takes no other. */
+static bool is_eviction_of(const struct simulator *sim, const json_t *body,
+                           const struct kube_pod *pod)
+{
+    owned(chars) char *version = text_format("policy/%s", sim_version_of(sim, SCENARIO_POLICY));
+
+    return text_equal(json_text_or(body, "apiVersion", ""), version) &&
+           text_equal(json_text_or(body, "kind", ""), "Eviction") &&
+           text_equal(json_text_or(body, "metadata/name", ""), pod->name) &&
+           text_equal(json_text_or(body, "metadata/namespace", pod->namespace), pod->namespace);
+}
+
 void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod)
 {
     static const char *const known[] = { "apiVersion", "kind", "metadata", "deleteOptions" };
@@ -166,11 +179,8 @@ void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod)
         !options_are_right(call, json_at(body, "deleteOptions")) ||
         !read_dry_run(call, body, &is_dry_run))
         return;
-    if (!text_equal(json_text_or(body, "apiVersion", ""), "policy/v1") ||
-        !text_equal(json_text_or(body, "kind", ""), "Eviction") ||
-        !text_equal(json_text_or(body, "metadata/name", ""), pod->name) ||
-        !text_equal(json_text_or(body, "metadata/namespace", pod->namespace), pod->namespace)) {
-        bad(call, "the body is no policy/v1 Eviction of this pod");
+    if (!is_eviction_of(sim, body, pod)) {
+        bad(call, "the body is no Eviction of this pod in the version that is served");
         return;
     }
 

@@ -363,25 +363,59 @@ static int read_rest(struct scenario *scenario, const char *world_path, struct e
                : 0;
 }
 
-static int read_kueue(struct scenario *scenario, struct error *err)
+const struct scenario_group scenario_groups[SCENARIO_GROUPS] = {
+    [SCENARIO_KUEUE] = { "kueue", "kueue.x-k8s.io", { "v1beta2", "v1beta1" } },
+    [SCENARIO_POLICY] = { "policy", "policy", { "v1", "v1beta1" } },
+    [SCENARIO_AUTOSCALING] = { "autoscaling", "autoscaling", { "v2", "v2beta2", "v1" } },
+};
+
+/* What world.yaml may say of them; the first of a group is what servers have when it does not. */
+static const struct {
+    enum scenario_group_id group;
+    const char *word;
+    unsigned served;
+} served_words[] = {
+    { SCENARIO_KUEUE, "both", 3 },          { SCENARIO_KUEUE, "v1beta2", 1 },
+    { SCENARIO_KUEUE, "v1beta1", 2 },       { SCENARIO_POLICY, "v1", 1 },
+    { SCENARIO_POLICY, "v1beta1", 2 },      { SCENARIO_AUTOSCALING, "v2", 1 },
+    { SCENARIO_AUTOSCALING, "v2beta2", 2 }, { SCENARIO_AUTOSCALING, "v1", 4 },
+    { SCENARIO_AUTOSCALING, "none", 0 },
+};
+
+static int read_group(struct scenario *scenario, enum scenario_group_id group, struct error *err)
 {
     const struct yaml_node *world = yaml_root(scenario->world);
-    const char *served;
+    const char *key = scenario_groups[group].key;
+    owned(text) struct text *known = text_new(256);
+    const char *word;
 
-    if (text_of(world, "kueue", "both", &served, err) < 0)
+    if (text_of(world, key, "", &word, err) < 0)
         return -1;
-    scenario->has_old_kueue = !text_equal(served, "v1beta2");
-    scenario->has_new_kueue = !text_equal(served, "v1beta1");
-    if (scenario->has_old_kueue && scenario->has_new_kueue && !text_equal(served, "both"))
-        return yaml_error(err, yaml_get(world, "kueue"), "v1beta1, v1beta2 or both");
+    for (size_t i = 0; i < COUNT_OF(served_words); i++) {
+        if (served_words[i].group != group)
+            continue;
+        if (text_equal(word, served_words[i].word) || !yaml_get(world, key)) {
+            scenario->served[group] = served_words[i].served;
+            return 0;
+        }
+        text_add(known, "%s%s", known->length > 0 ? ", " : "", served_words[i].word);
+    }
+    return yaml_error(err, yaml_get(world, key), "expected one of %s", known->chars);
+}
+
+static int read_groups(struct scenario *scenario, struct error *err)
+{
+    for (size_t i = 0; i < SCENARIO_GROUPS; i++)
+        if (read_group(scenario, (enum scenario_group_id)i, err) < 0)
+            return -1;
     return 0;
 }
 
 static int check_keys(const struct yaml_node *world, struct error *err)
 {
-    static const char *const known[] = { "seed",    "pools",  "replicas", "latency",
-                                         "jobs",    "demand", "faults",   "stockouts",
-                                         "budgets", "kueue",  "clocks" };
+    static const char *const known[] = { "seed",   "pools",       "replicas",  "latency", "jobs",
+                                         "demand", "faults",      "stockouts", "budgets", "kueue",
+                                         "policy", "autoscaling", "clocks" };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;
@@ -410,7 +444,7 @@ struct scenario *scenario_read(const char *config_path, const char *world_path, 
         read_reservations(scenario, err) < 0 || read_pools(scenario, err) < 0 ||
         read_queues(scenario, err) < 0 || read_workloads(scenario, err) < 0 ||
         read_latency(scenario, err) < 0 || read_trouble(scenario, err) < 0 ||
-        read_budgets(scenario, err) < 0 || read_kueue(scenario, err) < 0 ||
+        read_budgets(scenario, err) < 0 || read_groups(scenario, err) < 0 ||
         read_rest(scenario, world_path, err) < 0)
         return NULL;
     return steal(&scenario);

@@ -101,6 +101,16 @@ struct scenario_latency {
     struct range api, delete, create, join, gpus, pod_start, pod_stop;
 };
 
+/* The API groups that servers have in several versions. */
+enum scenario_group_id { SCENARIO_KUEUE, SCENARIO_POLICY, SCENARIO_AUTOSCALING, SCENARIO_GROUPS };
+enum { SCENARIO_VERSIONS = 3 };
+
+extern const struct scenario_group {
+    const char *key; /* in world.yaml */
+    const char *name;
+    const char *versions[SCENARIO_VERSIONS]; /* newest first, and it has the shortest name */
+} scenario_groups[SCENARIO_GROUPS];
+
 struct scenario {
     struct yaml_document *config;
     struct yaml_document *world;
@@ -111,8 +121,7 @@ struct scenario {
     struct scenario_latency latency;
     int job_backlog;
     struct range job_duration;
-    bool has_old_kueue; /* v1beta1 is served */
-    bool has_new_kueue; /* v1beta2 */
+    unsigned served[SCENARIO_GROUPS]; /* bit i: versions[i] of the group */
     double faults[FAULT_COUNT];
     ARRAY(struct scenario_cluster) clusters;
     ARRAY(struct scenario_reservation) reservations;

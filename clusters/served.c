@@ -8,25 +8,29 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "clusters/cluster.h"
 
 #include <string.h>
 
 enum {
     FRESH_MS = 10 * MINUTE_MS,
     TIMEOUT_MS = 15 * SECOND_MS,
-    KNOWN_MAX = 2,
+    KNOWN_MAX = 3,
 };
 
 /* Newest first.  What sluice reads and writes of these objects has the same form in all versions;
-   but an older one does not have all that a newer one may say, and a write in it takes that away.
- */
+   but an older one does not have all that a newer one may say, and a write in it takes that away
+   (of an autoscaler the server keeps it in annotations). */
 static const struct {
     const char *group;
     const char *versions[KNOWN_MAX];
 } known[] = {
     { "policy", { "v1", "v1beta1" } },
     { "kueue.x-k8s.io", { "v1beta2", "v1beta1" } },
+    { "autoscaling", { "v2", "v2beta2", "v1" } },
 };
+
+static const char no_version[] = "the server has no version of";
 
 struct waiter {
     served_done_fn done;
@@ -102,10 +106,15 @@ static bool has_version(const json_t *group, const char *version)
 
 static const char *newest_of(size_t row, const json_t *group)
 {
-    for (size_t i = 0; i < KNOWN_MAX; i++)
+    for (size_t i = 0; i < KNOWN_MAX && known[row].versions[i]; i++)
         if (has_version(group, known[row].versions[i]))
             return known[row].versions[i];
     return NULL;
+}
+
+bool cluster_lacks_group(const struct error *err)
+{
+    return cluster_serves_none(err) && strstr(err->text, no_version);
 }
 
 static void on_group(void *context, const json_t *body, const struct error *err)
@@ -122,9 +131,11 @@ static void on_group(void *context, const json_t *body, const struct error *err)
     else
         lookup->version = err ? NULL : newest_of(row, body);
     if (err ? err->kind == ERROR_INVALID : !lookup->version) {
-        error_set(&none, ERROR_INVALID,
-                  "cluster %s: the server has no version of %s that sluice knows",
-                  kube_name(lookup->served->session), known[row].group);
+        if (err) /* with the server's own words: see cluster_lacks_group() */
+            none = *err;
+        else
+            error_set(&none, ERROR_INVALID, "cluster %s", kube_name(lookup->served->session));
+        error_context(&none, "%s %s that sluice knows", no_version, known[row].group);
         err = &none;
     }
     memset(&lookup->waiters, 0, sizeof lookup->waiters); /* whoever asks anew comes after these */

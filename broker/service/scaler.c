@@ -22,9 +22,12 @@ struct scaler {
     size_t count;
 };
 
+#define AUTOSCALING "autoscaling/v2"
+
 /* Where the number is, by what the workload keeps. */
 static const struct way {
-    const char *group;
+    const char *kind;
+    const char *group; /* and its version, for which the server's is put */
     const char *plural;
     const char *value; /* path in the object */
     const char *key;   /* its last part */
@@ -32,11 +35,13 @@ static const struct way {
     int64_t least;     /* that the object may hold */
     const char *below; /* the subresource that is written; "": the object itself */
 } ways[] = {
-    { "apps/v1", "deployments", "spec/replicas", "replicas", 1, 0, "/scale" },
-    { "leaderworkerset.x-k8s.io/v1", "leaderworkersets", "spec/replicas", "replicas", 1, 0,
-      "/scale" },
-    { "autoscaling/v2", "horizontalpodautoscalers", "spec/minReplicas", "minReplicas", 1, 1, "" },
-    { "keda.sh/v1alpha1", "scaledobjects", "spec/minReplicaCount", "minReplicaCount", 0, 0, "" },
+    { "Deployment", "apps/v1", "deployments", "spec/replicas", "replicas", 1, 0, "/scale" },
+    { "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", "spec/replicas",
+      "replicas", 1, 0, "/scale" },
+    { "HorizontalPodAutoscaler", AUTOSCALING, "horizontalpodautoscalers", "spec/minReplicas",
+      "minReplicas", 1, 1, "" },
+    { "ScaledObject", "keda.sh/v1alpha1", "scaledobjects", "spec/minReplicaCount",
+      "minReplicaCount", 0, 0, "" },
 };
 
 enum { WAY_DEPLOYMENT, WAY_LEADER_WORKER_SET, WAY_HPA, WAY_KEDA, WAY_COUNT };
@@ -59,16 +64,19 @@ static int way_index(const struct config_workload *workload)
     return workload->is_leader_worker_set ? WAY_LEADER_WORKER_SET : WAY_DEPLOYMENT;
 }
 
+static const char *object_of(const struct config_workload *workload)
+{
+    return workload->keeps != KEEPS_REPLICAS && workload->autoscaler ? workload->autoscaler
+                                                                     : workload->name;
+}
+
 /* Names in Kubernetes need no escapes. */
 static char *path_of(const struct config_workload *workload, const char *below)
 {
     const struct way *way = &ways[way_index(workload)];
-    const char *name = workload->keeps != KEEPS_REPLICAS && workload->autoscaler
-                           ? workload->autoscaler
-                           : workload->name;
 
     return text_format("/apis/%s/namespaces/%s/%s/%s%s", way->group, workload->namespace,
-                       way->plural, name, below);
+                       way->plural, object_of(workload), below);
 }
 
 static struct cluster *cluster_of(const struct dial *dial)
@@ -76,11 +84,24 @@ static struct cluster *cluster_of(const struct dial *dial)
     return fleet_cluster(dial->service->fleet, dial->cluster);
 }
 
+/* A server that does not know its kind (one without KEDA) has no such object either. */
+static void object_was_read(void *context, const json_t *object, const struct error *err)
+{
+    struct dial *dial = context;
+    const struct config_workload *workload = workload_of(dial);
+    struct error none = { 0 };
+
+    if (err && (err->kind == ERROR_NOT_FOUND || cluster_serves_none(err)))
+        error_set(&none, ERROR_NOT_FOUND, "there is no %s %s/%s", ways[way_index(workload)].kind,
+                  workload->namespace, object_of(workload));
+    dial_was_read(dial, object, none.kind == ERROR_NONE ? err : &none);
+}
+
 static void read_object(struct dial *dial)
 {
     owned(chars) char *path = path_of(workload_of(dial), "");
 
-    cluster_read_at(cluster_of(dial), path, dial_was_read, dial);
+    cluster_read_at(cluster_of(dial), path, object_was_read, dial);
 }
 
 static int decode(const struct dial *dial, const json_t *object, int64_t *ret_value,
@@ -109,7 +130,7 @@ static void tell(const struct dial *dial, json_t *event)
 /* The autoscaler whose target this workload is, if there is one. */
 static const json_t *autoscaler_of(const struct config_workload *workload, const json_t *list)
 {
-    const char *kind = workload->is_leader_worker_set ? "LeaderWorkerSet" : "Deployment";
+    const char *kind = ways[way_index(workload)].kind;
     const json_t *item;
     size_t i;
 
@@ -141,7 +162,7 @@ static void autoscalers_answered(void *context, const json_t *body, const struct
                           workload->name, is_keda ? "keda" : "hpa",
                           json_text_or(is_keda ? owner : json_at(found, "metadata"), "name", "?"),
                           workload->name);
-    else if (err && err->kind != ERROR_NOT_FOUND) /* a server without autoscalers has none */
+    else if (err && !cluster_lacks_group(err)) /* a server without autoscalers has none */
         why = text_format("whether an autoscaler scales %s: %s", workload->name, err->text);
     dial_may_be_written(dial, why);
 }
@@ -150,7 +171,7 @@ static void check_autoscalers(struct dial *dial)
 {
     const struct config_workload *workload = workload_of(dial);
     owned(chars) char *path = text_format(
-        "/apis/autoscaling/v2/namespaces/%s/horizontalpodautoscalers", workload->namespace);
+        "/apis/" AUTOSCALING "/namespaces/%s/horizontalpodautoscalers", workload->namespace);
 
     cluster_read_at(cluster_of(dial), path, autoscalers_answered, dial);
 }

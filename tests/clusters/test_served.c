@@ -158,6 +158,59 @@ static void a_server_without_it_says_so(void **state)
     }
 }
 
+#define SCALERS "/apis/autoscaling"
+#define SCALER_VERSION(name) "{\"groupVersion\":\"autoscaling/" name "\",\"version\":\"" name "\"}"
+#define NOT_SERVED "404 page not found\n"
+
+/* Of old servers too; and only a server that has no autoscalers at all has none. */
+static void autoscalers_are_asked_for_in_their_newest_version(void **state)
+{
+    static const struct {
+        int status;
+        const char *group;
+        const char *version; /* that is asked for; NULL: none is */
+        int list_status;
+        const char *list;
+        bool lacks_group;
+    } rows[] = {
+        { 200, VERSIONS(SCALER_VERSION("v1") "," SCALER_VERSION("v2")), "v2", 200, "{}", false },
+        { 200,
+          VERSIONS(
+              SCALER_VERSION("v1") "," SCALER_VERSION("v2beta1") "," SCALER_VERSION("v2beta2")),
+          "v2beta2", 200, "{}", false },
+        { 200, VERSIONS(SCALER_VERSION("v1") "," SCALER_VERSION("v2beta1")), "v1", 200, "{}",
+          false },
+        { 404, NOT_SERVED, NULL, 0, NULL, true },
+        { 404, "<html>no such site</html>", NULL, 0, NULL, false },
+        { 200, VERSIONS(SCALER_VERSION("v3")), NULL, 0, NULL, false },
+        { 403, "{}", NULL, 0, NULL, false },
+        { 503, "", NULL, 0, NULL, false },
+        /* another server answers, an older one, while they are upgraded */
+        { 200, VERSIONS(SCALER_VERSION("v2")), "v2", 404, NOT_SERVED, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *list = text_format(SERVER SCALERS "/%s/horizontalpodautoscalers",
+                                              rows[i].version ?: "");
+        const struct script_step steps[] = {
+            { HTTP_GET, SERVER SCALERS, rows[i].status, .answer = rows[i].group },
+            { HTTP_GET, list, rows[i].list_status, .answer = rows[i].list },
+        };
+        struct bench bench;
+
+        bench_open(&bench, steps, rows[i].version ? 2 : 1);
+        cluster_read_at(bench.cluster, SCALERS "/v2/horizontalpodautoscalers", bench_done, &bench);
+        loop_run_until(bench.loop, loop_now(bench.loop) + 1000);
+        assert_int_equal(bench.calls, 1);
+        assert_true(script_is_played(bench.script));
+        assert_int_equal(bench.err.kind == ERROR_NONE, rows[i].list_status == 200);
+        if (cluster_lacks_group(&bench.err) != rows[i].lacks_group)
+            fail_msg("row %zu: %s", i, bench.err.text);
+        bench_close(&bench);
+    }
+}
+
 /* Whoever waits when the cluster is closed is not called, and nothing is left. */
 static void closing_ends_the_wait(void **state)
 {
@@ -184,6 +237,7 @@ int main(void)
         cmocka_unit_test(one_question_serves_all),
         cmocka_unit_test(an_upgrade_is_noticed),
         cmocka_unit_test(a_server_without_it_says_so),
+        cmocka_unit_test(autoscalers_are_asked_for_in_their_newest_version),
         cmocka_unit_test(closing_ends_the_wait),
     };
 

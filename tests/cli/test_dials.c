@@ -49,6 +49,33 @@ static void put_hpa(struct rehearsal *rehearsal, int least, bool is_of_keda)
     simulator_put_object(rehearsal->simulator, "prod-a", hpa_path, hpa);
 }
 
+/* A LeaderWorkerSet has no pods of its own here: its number is what counts. */
+static void the_groups_of_a_leader_worker_set_are_kept(void **state)
+{
+    static const char path[] =
+        "/apis/leaderworkerset.x-k8s.io/v1/namespaces/serving/leaderworkersets/chat-2x";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", "",
+                                                                        ", kind: leaderworkerset");
+    owned(json) json_t *object = json_make("{s:{s:i, s:i}}", "spec", "replicas", 20, "other", 7);
+    const json_t *now;
+
+    (void)state;
+    simulator_put_object(rehearsal->simulator, "prod-a", path, object);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 5, 5); /* production gives a node: 16 are wanted before it goes */
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    now = simulator_object(rehearsal->simulator, "prod-a", path);
+    assert_int_equal(json_int_or(now, "spec/replicas", -1), 16);
+    assert_int_equal(json_int_or(now, "spec/other", -1), 7);
+    apply(rehearsal, 7, 7);
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 7);
+    now = simulator_object(rehearsal->simulator, "prod-a", path);
+    assert_int_equal(json_int_or(now, "spec/replicas", -1), 24);
+    assert_int_equal(replicas_of(rehearsal), 20); /* nobody touched the Deployment */
+}
+
 /* Replicas follow the nodes that are ready, and not the clock alone; what leaves, leaves first. */
 static void replicas_grow_with_nodes_and_shrink_before_them(void **state)
 {
@@ -431,6 +458,7 @@ int main(void)
         cmocka_unit_test(replicas_grow_with_nodes_and_shrink_before_them),
         cmocka_unit_test(a_window_that_begins_wants_all_its_replicas),
         cmocka_unit_test(an_autoscaler_that_nobody_told_us_of_is_left_alone),
+        cmocka_unit_test(the_groups_of_a_leader_worker_set_are_kept),
         cmocka_unit_test(the_least_of_an_autoscaler_is_kept),
         cmocka_unit_test(who_sets_it_back_twice_wins_and_is_named),
         cmocka_unit_test(who_fights_ahead_of_a_window_wins_as_well),

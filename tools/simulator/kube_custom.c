@@ -195,6 +195,10 @@ bool sim_kube_custom(struct sim_call *call, size_t at)
 
     if (count < 4 || !text_equal(call->path->items[at], "apis"))
         return false;
+    /* Of a scale only spec.replicas is written here: the object has it in the same place. */
+    if (call->request->method == HTTP_PATCH &&
+        text_equal(call->path->items[at + count - 1], "scale"))
+        count--;
     join(asked, call->path->items + at, count);
     memcpy(path, asked, sizeof path);
     sim_version_keep(path, NULL);

@@ -31,7 +31,7 @@ enum kube_verb {
 struct kube_call {
     enum kube_verb verb;
     enum http_priority priority;
-    const char *target;       /* "/api/v1/nodes?limit=2500" */
+    const char *target;       /* "/api/v1/nodes?limit=25000" */
     const char *content_type; /* of the body; NULL: application/json */
     const json_t *body;       /* NULL: none */
     int64_t timeout_ms;

@@ -10,7 +10,7 @@
 
 #define META                                                                                       \
     "\"metadata\":{\"namespace\":\"s\",\"name\":\"b\",\"uid\":\"B\",\"resourceVersion\":\"3\""
-#define LIST(path) SERVER path "?limit=2500"
+#define LIST(path) SERVER path "?limit=25000"
 #define WATCH(path, version)                                                                       \
     SERVER path "?watch=1&resourceVersion=" version "&allowWatchBookmarks=true&timeoutSeconds=290"
 #define V1 "/apis/policy/v1/poddisruptionbudgets"

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "tests/clusters/cluster_bench.h"
 
-#define LIST(resource) SERVER "/api/v1/" resource "?limit=2500"
+#define LIST(resource) SERVER "/api/v1/" resource "?limit=25000"
 #define WATCH(resource, version)                                                                   \
     SERVER "/api/v1/" resource "?watch=1&resourceVersion=" version                                 \
            "&allowWatchBookmarks=true&timeoutSeconds=290"

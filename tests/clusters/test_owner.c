@@ -6,6 +6,7 @@
  */
 #include "base/json.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "clusters/owner.h"
 #include "tests/support/unit.h"
 
@@ -56,9 +57,13 @@ static const struct {
       "/apis/kubeflow.org/v1" IN_ML "pytorchjobs/bert" },
     { KUBEFLOW("pytorchjob-controller"), "/apis/kubeflow.org/v1" IN_ML "pytorchjobs/bert" },
     { KUBEFLOW("tfjob-controller"), "/apis/kubeflow.org/v1" IN_ML "tfjobs/bert" },
+    { KUBEFLOW("xgboostjob-controller"), "/apis/kubeflow.org/v1" IN_ML "xgboostjobs/bert" },
+    { KUBEFLOW("paddlejob-controller"), "/apis/kubeflow.org/v1" IN_ML "paddlejobs/bert" },
+    { KUBEFLOW("jaxjob-controller"), "/apis/kubeflow.org/v1" IN_ML "jaxjobs/bert" },
     { KUBEFLOW("mpijob-controller"), "/apis/kubeflow.org/v1" IN_ML "mpijobs/bert" },
     { KUBEFLOW("mpi-operator") OWNER("batch/v1", "Job", "bert-launcher"),
       "/apis/kubeflow.org/v2beta1" IN_ML "mpijobs/bert" },
+    { OWNER("ray.io/v1", "RayJob", "tune"), "/apis/ray.io/v1" IN_ML "rayjobs/tune" },
     { LABELS("\"ray.io/cluster\":\"tune\""), "/apis/ray.io/v1" IN_ML "rayclusters/tune" },
     { LABELS("\"workflows.argoproj.io/workflow\":\"eval\"")
           OWNER("argoproj.io/v1alpha1", "Workflow", "eval"),
@@ -84,6 +89,51 @@ static void a_pod_names_its_outermost_owner(void **state)
             fail_msg("%s: %s, not %s", pods[i].members, path ?: "(none)", pods[i].path ?: "(none)");
         pod_free(pod);
     }
+}
+
+static bool has_item(const struct yaml_node *rule, const char *key, const char *item, size_t size)
+{
+    const struct yaml_node *list = yaml_get(rule, key);
+
+    for (size_t i = 0; list && i < list->count; i++)
+        if (strlen(list->children[i].text) == size && !memcmp(list->children[i].text, item, size))
+            return true;
+    return false;
+}
+
+/* Whether clusters/role.yaml lets us do that with "/apis/GROUP/VERSION/namespaces/ml/PLURAL/NAME".
+ */
+static bool role_grants(const struct yaml_node *rules, const char *verb, const char *path)
+{
+    const char *group = path + strlen("/apis/");
+    const char *plural = strstr(path, IN_ML) + strlen(IN_ML);
+
+    for (size_t i = 0; i < rules->count; i++)
+        if (has_item(&rules->children[i], "apiGroups", group, strcspn(group, "/")) &&
+            has_item(&rules->children[i], "resources", plural, strcspn(plural, "/")) &&
+            has_item(&rules->children[i], "verbs", verb, strlen(verb)))
+            return true;
+    return false;
+}
+
+/* A kind that it forgets would be evicted pod by pod. */
+static void the_role_reaches_every_owner(void **state)
+{
+    struct error err = { 0 };
+    struct yaml_document *role = yaml_read(SLUICE_SOURCE "/clusters/role.yaml", &err);
+
+    (void)state;
+    if (!role)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < COUNT_OF(pods); i++) {
+        const struct yaml_node *rules = yaml_get(yaml_root(role), "rules");
+        const char *path = pods[i].path;
+
+        if (path && (!role_grants(rules, "get", path) ||
+                     (!strstr(path, "/rayclusters/") && !role_grants(rules, "patch", path))))
+            fail_msg("%s is not granted", path);
+    }
+    yaml_document_free(role);
 }
 
 #define META "\"uid\":\"u1\",\"resourceVersion\":\"7\""
@@ -251,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_names_its_outermost_owner),
+        cmocka_unit_test(the_role_reaches_every_owner),
         cmocka_unit_test(an_object_says_what_can_be_done_with_it),
         cmocka_unit_test(an_object_without_uid_or_version_is_refused),
         cmocka_unit_test(what_was_is_restored_exactly),

@@ -24,8 +24,9 @@ enum { STAGE_NODES = 4 };
 
 /* The real server to play on; kubeconfig NULL: the simulator. */
 struct stage_choice {
-    const char *kubeconfig;
-    pid_t controllers; /* of its controller manager, to be held still; 0: unknown */
+    const char *kubeconfig; /* of whoever changes the world: may do all */
+    const char *broker;     /* of the product, whose user is "broker"; NULL: the same */
+    pid_t controllers;      /* of its controller manager, to be held still; 0: unknown */
 };
 
 struct stage {
@@ -62,6 +63,10 @@ void stage_run(struct stage *stage, int64_t duration_ms);
 /* Nobody reconciles until they go on again. */
 void stage_hold_controllers(struct stage *stage);
 void stage_continue_controllers(struct stage *stage);
+
+/* The server has room for no more than one eviction at a time, until it is calm again. */
+void stage_overload(struct stage *stage);
+void stage_calm(struct stage *stage);
 
 /* Posts a node of 8 GPUs and waits until the product's watch has it, Ready. */
 const char *stage_add_node(struct stage *stage);
@@ -165,4 +170,5 @@ void a_leaving_namespace_is_waited_for(struct stage *stage);
 void a_budget_lets_one_go(struct stage *stage);
 void what_stands_before_an_eviction_is_told_apart(struct stage *stage);
 void evicting_twice_is_evicting_once(struct stage *stage);
+void an_overload_is_no_budget(struct stage *stage);
 void a_dry_run_tells_and_does_nothing(struct stage *stage);

@@ -254,6 +254,64 @@ void a_budget_lets_one_go(struct stage *stage)
     assert_int_equal(gone, 1);
 }
 
+enum { CROWD = 10 };
+
+struct crowd {
+    char names[CROWD][20];
+    char *uids[CROWD];
+};
+
+/* All at once, as a drain of several nodes is; how many the server had no room for. */
+static int evict_crowd(struct stage *stage, const struct crowd *crowd)
+{
+    struct heard heard[CROWD] = { 0 };
+    int refused = 0;
+
+    for (int i = 0; i < CROWD; i++)
+        cluster_evict_pod(stage->cluster, stage->namespace, crowd->names[i], crowd->uids[i], hear,
+                          &heard[i]);
+    for (int i = 0; i < CROWD; i++) {
+        const struct error *err = &heard[i].err;
+
+        await_heard(stage, &heard[i]);
+        if (err->kind != ERROR_NONE &&
+            (err->kind != ERROR_THROTTLED || cluster_is_budget(err) ||
+             err->retry_after_ms < SECOND_MS || !strstr(err->text, "Too many requests")))
+            fail_msg("%s, %d ms: %s", error_kind_name(err->kind), (int)err->retry_after_ms,
+                     err->text);
+        refused += err->kind != ERROR_NONE;
+        heard_clear(&heard[i]);
+    }
+    return refused;
+}
+
+void an_overload_is_no_budget(struct stage *stage)
+{
+    const char *node = stage_add_node(stage);
+    int64_t end_ms = loop_now(stage->loop) + 20 * SECOND_MS;
+    struct crowd crowd;
+    int refused = 0;
+
+    for (int i = 0; i < CROWD; i++) {
+        snprintf(crowd.names[i], sizeof crowd.names[i], "work-%d", i);
+        crowd.uids[i] = stage_add_pod(
+            stage, &(struct pod_wish){
+                       .name = crowd.names[i], .node = node, .stops_in = "60s", .grace_s = 90 });
+    }
+    stage_overload(stage);
+    /* Evicting twice is evicting once.  They may come one by one, each in its time. */
+    while (refused == 0 && loop_now(stage->loop) < end_ms)
+        refused = evict_crowd(stage, &crowd);
+    assert_in_range(refused, 1, CROWD - 1);
+    stage_calm(stage);
+    while (evict_crowd(stage, &crowd) > 0)
+        assert_true(loop_now(stage->loop) < end_ms);
+    for (int i = 0; i < CROWD; i++) {
+        assert_true(stage_pod(stage, crowd.names[i])->deletion.ms > 0);
+        mem_free(crowd.uids[i]);
+    }
+}
+
 static bool is_denied_dry(struct stage *stage, const void *context)
 {
     evict_raw(stage, context, true);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * conformance [KUBECONFIG [PID]]: plays the cases on the simulator, or on the API server of the
- * kubeconfig (whose controller manager is the process).  Without a server the table of README.md is
- * checked, too.  SLUICE_CASE=T12 plays one.
+ * conformance [KUBECONFIG [BROKER PID]]: plays the cases on the simulator, or on the API server of
+ * the kubeconfig, where the product has the rights of another (and whose controller manager is the
+ * process).  Without a server the table of README.md is checked, too.  SLUICE_CASE=T12 plays one.
  */
 #include "base/file.h"
 #include "base/log.h"
@@ -124,11 +124,13 @@ int main(int argc, char **argv)
 
     mem_setup();
     log_setup(LOG_SILENT, LOG_FORM_TEXT);
-    if (argc > 3 || (argc > 2 && !text_to_int(argv[2], 1, INT32_MAX, &pid))) {
-        fprintf(stderr, "usage: test_conformance [KUBECONFIG [PID_OF_CONTROLLER_MANAGER]]\n");
+    if (argc == 3 || argc > 4 || (argc == 4 && !text_to_int(argv[3], 1, INT32_MAX, &pid))) {
+        fprintf(stderr, "usage: test_conformance [KUBECONFIG [BROKER_KUBECONFIG"
+                        " PID_OF_CONTROLLER_MANAGER]]\n");
         return 64;
     }
-    choice = (struct stage_choice){ argc > 1 ? argv[1] : NULL, (pid_t)pid };
+    choice = (struct stage_choice){ argc > 1 ? argv[1] : NULL, argc > 3 ? argv[2] : NULL,
+                                    (pid_t)pid };
     for (size_t i = 0; i < conformance_case_count; i++) {
         const struct conformance_case *it = &conformance_cases[i];
 

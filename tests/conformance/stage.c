@@ -96,7 +96,8 @@ struct stage *stage_open(const struct stage_choice *choice, const char *name)
     stage->folder = test_folder_new();
 
     owned(chars) char *kubeconfig = choice->kubeconfig ? open_real(stage) : open_simulator(stage);
-    struct cluster_settings settings = { .name = "stage", .kubeconfig = kubeconfig };
+    struct cluster_settings settings = { .name = "stage",
+                                         .kubeconfig = choice->broker ?: kubeconfig };
 
     random_seed(&stage->random, (uint64_t)loop_wall(stage->loop).ms);
     stage->world = (struct world){ stage->loop, stage->http, &stage->random, NULL };
@@ -127,6 +128,7 @@ static void clean_real(struct stage *stage)
     json_t *pod;
 
     stage_continue_controllers(stage);
+    stage_calm(stage);
     stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods", stage->namespace);
 
     owned(json) json_t *list = json_incref(stage->body);
@@ -229,4 +231,43 @@ void stage_hold_controllers(struct stage *stage)
 void stage_continue_controllers(struct stage *stage)
 {
     signal_controllers(stage, SIGCONT);
+}
+
+#define FLOW "/apis/flowcontrol.apiserver.k8s.io/v1/"
+
+/* A priority level without a share has one seat, and no queue.  Administrators are never held. */
+void stage_overload(struct stage *stage)
+{
+    if (stage->simulator) {
+        simulator_fault_next(stage->simulator, "http_429", "evict_pod");
+        return;
+    }
+    if (!stage->choice.broker)
+        skip();
+    stage_ask(stage, HTTP_POST, NULL,
+              json_make("{s:{s:s}, s:{s:s, s:{s:i, s:i, s:i, s:{s:s}}}}", "metadata", "name",
+                        stage->namespace, "spec", "type", "Limited", "limited",
+                        "nominalConcurrencyShares", 0, "lendablePercent", 0,
+                        "borrowingLimitPercent", 0, "limitResponse", "type", "Reject"),
+              FLOW "prioritylevelconfigurations");
+    stage_expect(stage, 201);
+    stage_ask(stage, HTTP_POST, NULL,
+              json_make("{s:{s:s}, s:{s:{s:s}, s:i, s:[{s:[{s:s, s:{s:s}}],"
+                        " s:[{s:[s], s:[s], s:[s], s:[s]}]}]}}",
+                        "metadata", "name", stage->namespace, "spec", "priorityLevelConfiguration",
+                        "name", stage->namespace, "matchingPrecedence", 2, "rules", "subjects",
+                        "kind", "User", "user", "name", "broker", "resourceRules", "verbs",
+                        "create", "apiGroups", "", "resources", "pods/eviction", "namespaces",
+                        stage->namespace),
+              FLOW "flowschemas");
+    stage_expect(stage, 201);
+}
+
+void stage_calm(struct stage *stage)
+{
+    if (stage->simulator)
+        return;
+    stage_ask(stage, HTTP_DELETE, NULL, NULL, FLOW "flowschemas/%s", stage->namespace);
+    stage_ask(stage, HTTP_DELETE, NULL, NULL, FLOW "prioritylevelconfigurations/%s",
+              stage->namespace);
 }

@@ -68,12 +68,14 @@ const struct conformance_case conformance_cases[] = {
       "tests/cli/test_evictions.c a_budget_has_one_eviction_under_way", NULL,
       "A transfer sends none in vain: `budgets_are_asked_only_when_they_have_room` of "
       "tests/cli/test_moves.c is beside it" },
-    { "T18", "an overloaded server: plain 429 with Retry-After is not a budget", NULL, 0,
-      "tests/cli/test_gate.c one_refusal_holds_all_of_a_drain", NULL,
+    { "T18", "an overloaded server: plain 429 with Retry-After is not a budget",
+      an_overload_is_no_budget, ON_BOTH, "tests/cli/test_gate.c one_refusal_holds_all_of_a_drain",
+      NULL,
       "`an_overloaded_server_is_left_alone_and_no_other` and "
-      "`nothing_is_asked_again_before_the_time_that_a_server_named` are beside it, and the answer "
-      "as plain "
-      "text is in tests/clusters/test_verbs.c. No real server is overloaded on purpose" },
+      "`nothing_is_asked_again_before_the_time_that_a_server_named` are beside it. On a real "
+      "server "
+      "evictions have a priority level with one seat; the answer is plain text: \"Too many "
+      "requests, please try again later.\"" },
     { "T19",
       "a webhook out of reach: 500 is asked again, and evicted when it is gone; a policy that "
       "forbids is a hold of that pod alone",

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * kueue RESEARCH.kubeconfig SEED: the service beside Kueue's real controller.  The research cluster
- * is real, production and the cloud are the simulator's; what boots there for research is
- * registered in the real API server.
+ * kueue ADMIN.kubeconfig BROKER.kubeconfig SEED: the service, as the second user, beside Kueue's
+ * real controller.  The research cluster is real, production and the cloud are the simulator's;
+ * what boots there for research is registered in the real API server.
  *
  * A gang of two nodes and a job of one run on all that research can lend; then production wants two
  * nodes.  A third party looks at the real server ten times a second, at what follows first and at
@@ -87,7 +87,7 @@ struct run {
     int running;    /* and those that run */
 };
 
-static const char *kubeconfig;
+static const char *admin, *broker; /* kubeconfigs of the same cluster */
 static long long seed;
 
 static json_t *ask_lab(struct run *run, const char *path, ...)
@@ -287,7 +287,7 @@ static void open_world(struct run *run, const char *more)
     int port = 1;
 
     for (int i = 0; i < 2; i++) { /* the simulator reads it before it knows its port */
-        owned(chars) char *chars = text_format(config_format, run->name, kubeconfig, port, port,
+        owned(chars) char *chars = text_format(config_format, run->name, broker, port, port,
                                                run->name, run->name, run->name, run->name, more);
 
         mem_free(path);
@@ -315,7 +315,7 @@ static void open_run(struct run *run, const char *name, const char *more)
     run->folder = test_folder_new();
     run->loop = loop_libevent_new(&err);
     run->http = run->loop ? http_curl_new(run->loop, NULL, &err) : NULL;
-    run->access = run->http ? kube_config_read(kubeconfig, NULL, NULL, &err) : NULL;
+    run->access = run->http ? kube_config_read(admin, NULL, NULL, &err) : NULL;
     if (!run->access)
         fail_msg("%s", err.text);
     run->lab = (struct asker){ run->loop, run->http, run->access, 0, NULL };
@@ -563,10 +563,11 @@ int main(int argc, char **argv)
 
     mem_setup();
     log_setup(getenv("SLUICE_LOG") ? LOG_DEBUG : LOG_SILENT, LOG_FORM_TEXT);
-    if (argc != 3 || !text_to_int(argv[2], 1, INT32_MAX, &seed)) {
-        fprintf(stderr, "usage: real_kueue RESEARCH.kubeconfig SEED\n");
+    if (argc != 4 || !text_to_int(argv[3], 1, INT32_MAX, &seed)) {
+        fprintf(stderr, "usage: real_kueue ADMIN.kubeconfig BROKER.kubeconfig SEED\n");
         return 64;
     }
-    kubeconfig = argv[1];
+    admin = argv[1];
+    broker = argv[2];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,13 +29,16 @@ in_turn() {
     wait $!
 }
 
-# start_planes NAME...
+# start_planes NAME...: the user broker may do there what clusters/role.yaml says, and no more.
 start_planes() {
     local name
     in_turn "$planes" build
     for name in "$@"; do
         plane_names+=("$name")
         in_turn "$planes" up "$name" >/dev/null
+        "$planes" kubectl "$name" apply -f "$here/../../clusters/role.yaml" >/dev/null
+        "$planes" kubectl "$name" create clusterrolebinding sluice --clusterrole=sluice \
+            --user=broker >/dev/null
     done
 }
 

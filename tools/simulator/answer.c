@@ -41,16 +41,20 @@ static void count_verb(struct simulator *sim, const char *verb)
     ++*count;
 }
 
+/* An API server that is overloaded says so in plain text. */
 static void refuse(struct sim_call *call, int code)
 {
     struct sim_answer *answer = call->answer;
 
-    if (call->cluster)
-        sim_kube_status(answer, code, code == 429 ? "TooManyRequests" : "InternalError",
-                        code == 429 ? "the server has received too many requests"
-                                    : "Internal error occurred: injected");
-    else
+    if (call->cluster && code == 429) {
+        answer->status = code;
+        answer->content_type = "text/plain; charset=utf-8";
+        set_body(answer, mem_copy_chars("Too many requests, please try again later.\n"));
+    } else if (call->cluster) {
+        sim_kube_status(answer, code, "InternalError", "Internal error occurred: injected");
+    } else {
         sim_gcp_error(answer, code, code == 429 ? "rateLimitExceeded" : "backendError", "injected");
+    }
     if (code == 429)
         answer->headers[answer->header_count++] = (struct http_header){ "Retry-After", "1" };
 }

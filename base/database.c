@@ -285,10 +285,13 @@ static int migrate(struct database *database, int32_t application_id, const char
     return 0;
 }
 
+/* Spaces and quotes around names are SQLite's to write when it alters a table: another release may
+   do so in another way. */
 static char *schema_of(struct database *database, struct error *err)
 {
     return ask(database,
-               "SELECT group_concat(sql, '; ') FROM (SELECT sql FROM sqlite_schema ORDER BY name)",
+               "SELECT group_concat(replace(replace(replace(sql, ' ', ''), '\n', ''), '\"', ''),"
+               " ';') FROM (SELECT sql FROM sqlite_schema ORDER BY name)",
                err);
 }
 

@@ -29,6 +29,12 @@ json_t *json_parse(const char *bytes, size_t size, const char *source, struct er
 json_t *json_parse_foreign(const char *bytes, size_t size, const char *source, struct error *err)
     __attribute__((warn_unused_result));
 
+/* White space between values; RFC 8259, section 2. */
+static inline bool json_is_space(char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
 /* The value at a path, borrowed; NULL when absent or null.  root may be NULL. */
 json_t *json_at(const json_t *root, const char *path);
 

@@ -6,6 +6,8 @@
  */
 #include "clusters/kube_extract.h"
 
+#include "base/json.h"
+
 #include <string.h>
 
 enum { KEPT_LIMIT = 4 * 1024 * 1024, RAW_LIMIT = 4 * KEPT_LIMIT, DEPTH_LIMIT = 1000 };
@@ -42,11 +44,6 @@ void kube_extract_free(struct kube_extract *extract)
         return;
     text_free(extract->kept);
     mem_free(extract);
-}
-
-static bool is_space(char byte)
-{
-    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
 
 static const struct kube_member *wanted_here(const struct kube_extract *extract)
@@ -105,7 +102,7 @@ static void drop_comma(struct text *kept)
 {
     size_t length = kept->length;
 
-    while (length > 0 && is_space(kept->chars[length - 1]))
+    while (length > 0 && json_is_space(kept->chars[length - 1]))
         length--;
     text_end_at(kept, length > 0 && kept->chars[length - 1] == ',' ? length - 1 : length);
 }

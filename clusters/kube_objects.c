@@ -73,11 +73,6 @@ void kube_objects_free(struct kube_objects *objects)
     mem_free(objects);
 }
 
-static bool is_space(char byte)
-{
-    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
-}
-
 /* Whether the text ends with this key and its colon. */
 static bool ends_with_key(const struct text *text, const char *key)
 {
@@ -85,11 +80,11 @@ static bool ends_with_key(const struct text *text, const char *key)
     size_t length = text->length;
     size_t size = strlen(key);
 
-    while (length > 0 && is_space(chars[length - 1]))
+    while (length > 0 && json_is_space(chars[length - 1]))
         length--;
     if (length == 0 || chars[length - 1] != ':')
         return false;
-    for (length--; length > 0 && is_space(chars[length - 1]);)
+    for (length--; length > 0 && json_is_space(chars[length - 1]);)
         length--;
     return length > size && chars[length - size - 1] != '\\' &&
            strncmp(chars + length - size, key, size) == 0;
@@ -122,7 +117,7 @@ static const char *read_object(struct kube_objects *objects, const char *at, con
 /* One byte of the row that begins no object. */
 static void read_between(struct kube_objects *objects, char byte)
 {
-    if (is_space(byte))
+    if (json_is_space(byte))
         return;
     if (byte == ',' && objects->needs_comma)
         objects->needs_comma = false;

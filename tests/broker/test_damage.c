@@ -5,7 +5,6 @@
  * that does not fit is cut off at a commit, never in the middle of one; everything else that was
  * changed is refused, because whoever believed it would act on it.
  */
-#include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -20,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COMMITS = 16, WAL_HEADER = 32, FILE_LIMIT = 16 << 20 };
+enum { COMMITS = 16, WAL_HEADER = 32 };
 
 /* What was on the disk when the process died, and what the journal held after each commit. */
 struct disk {
@@ -32,25 +31,6 @@ struct disk {
     size_t wal_sizes[COMMITS + 1];
     char *dumps[COMMITS + 1];
 };
-
-static struct text *read_bytes(const char *path)
-{
-    struct error err = { 0 };
-    struct text *bytes = file_read(path, FILE_LIMIT, &err);
-
-    if (!bytes)
-        fail_msg("%s", err.text);
-    return bytes;
-}
-
-static void write_bytes(const char *path, const char *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
 
 static int add_row(void *context, int count, char **values, char **names)
 {
@@ -84,11 +64,11 @@ static void note_state(struct disk *disk, int commit)
 {
     owned(chars) char *copy = text_format("%s/copy.db", disk->folder);
     owned(chars) char *copy_wal = text_format("%s-wal", copy);
-    owned(text) struct text *file = read_bytes(disk->path);
-    owned(text) struct text *wal = read_bytes(disk->wal_path);
+    owned(text) struct text *file = test_file_read(disk->path);
+    owned(text) struct text *wal = test_file_read(disk->wal_path);
 
-    write_bytes(copy, file->chars, file->length);
-    write_bytes(copy_wal, wal->chars, wal->length);
+    test_file_write(copy, file->chars, file->length);
+    test_file_write(copy_wal, wal->chars, wal->length);
     disk->wal_sizes[commit] = wal->length;
     disk->dumps[commit] = dump_file(copy);
 }
@@ -127,8 +107,8 @@ static void open_disk(struct disk *disk)
         add_commit(journal, epoch, i);
         note_state(disk, i);
     }
-    disk->file = read_bytes(disk->path);
-    disk->wal = read_bytes(disk->wal_path);
+    disk->file = test_file_read(disk->path);
+    disk->wal = test_file_read(disk->wal_path);
     journal_close(journal);
 }
 
@@ -190,8 +170,8 @@ static void write_torn(const struct disk *disk, size_t tear, size_t at)
 
     memcpy(wal, disk->wal->chars, size);
     tears[tear].tear(wal, &size, at);
-    write_bytes(disk->path, disk->file->chars, disk->file->length);
-    write_bytes(disk->wal_path, wal, size);
+    test_file_write(disk->path, disk->file->chars, disk->file->length);
+    test_file_write(disk->wal_path, wal, size);
     mem_free(wal);
 }
 
@@ -258,8 +238,8 @@ static void a_log_that_does_not_begin_as_one_is_refused(void **state)
         struct error err = { 0 };
         struct journal *journal;
 
-        write_bytes(disk.path, disk.file->chars, disk.file->length);
-        write_bytes(disk.wal_path, "................................", size);
+        test_file_write(disk.path, disk.file->chars, disk.file->length);
+        test_file_write(disk.wal_path, "................................", size);
         journal = journal_sqlite_open(disk.path, &err);
         if (!journal)
             fail_msg("%zu bytes: %s", size, err.text);
@@ -303,7 +283,7 @@ static void a_changed_byte_of_the_file_is_not_believed(void **state)
 
     (void)state;
     open_disk(&disk);
-    whole = read_bytes(disk.path); /* closed well: all is in the file */
+    whole = test_file_read(disk.path); /* closed well: all is in the file */
     for (size_t at = 0; at < whole->length; at += at < 4096 ? 5 : 23) {
         struct error err = { 0 };
         owned(chars) char *dump = NULL;
@@ -311,7 +291,7 @@ static void a_changed_byte_of_the_file_is_not_believed(void **state)
 
         whole->chars[at] = (char)(byte ^ (1 << at % 7));
         unlink(disk.wal_path);
-        write_bytes(disk.path, whole->chars, whole->length);
+        test_file_write(disk.path, whole->chars, whole->length);
         whole->chars[at] = byte;
         if (read_all(disk.path, &err) < 0) {
             assert_true(err.text[0] != '\0');

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The small world, played until its first transfer is at a step.
+ * The small world, played until its first transfer is at a step, and looked into.
  */
 #pragma once
 
@@ -26,6 +26,18 @@ static inline struct transfer *run_to(struct rehearsal *rehearsal, enum transfer
         rehearsal_run(rehearsal, STEPWISE_MS);
     }
     fail_msg("no transfer begins");
+    return NULL;
+}
+
+/* The cloud of a pool. */
+static inline const struct pool *pool_of(struct rehearsal *rehearsal, const char *name)
+{
+    const struct simulator *simulator = rehearsal->simulator;
+
+    for (size_t i = 0; i < simulator->pool_count; i++)
+        if (text_equal(simulator->pools[i].plan->name, name))
+            return &simulator->pools[i];
+    fail_msg("there is no pool %s", name);
     return NULL;
 }
 

@@ -19,17 +19,6 @@ static struct kube_node *research_node(struct rehearsal *rehearsal, const char *
     return map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, name);
 }
 
-static const struct pool *pool_of(struct rehearsal *rehearsal, const char *name)
-{
-    const struct simulator *simulator = rehearsal->simulator;
-
-    for (size_t i = 0; i < simulator->pool_count; i++)
-        if (text_equal(simulator->pools[i].plan->name, name))
-            return &simulator->pools[i];
-    fail_msg("there is no pool %s", name);
-    return NULL;
-}
-
 /* A way out on which the cloud does not know what deleteInstances is while it is forgetful. */
 static struct http *open_way;
 static bool is_forgetful;

@@ -7,17 +7,6 @@
  */
 #include "tests/cli/stepwise.h"
 
-static const struct pool *pool_of(struct rehearsal *rehearsal, const char *name)
-{
-    const struct simulator *simulator = rehearsal->simulator;
-
-    for (size_t i = 0; i < simulator->pool_count; i++)
-        if (text_equal(simulator->pools[i].plan->name, name))
-            return &simulator->pools[i];
-    fail_msg("there is no pool %s", name);
-    return NULL;
-}
-
 static const struct transfer *only(struct rehearsal *rehearsal)
 {
     const struct runner *runner = rehearsal->service->runner;

@@ -6,7 +6,6 @@
  * all commits before that one and nothing of it, and ends the move; also when the disk had only
  * said that it wrote the last few, though what they promised was done.
  */
-#include "base/file.h"
 #include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
 
@@ -14,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NODES = 2, LONG_MS = 45 * MINUTE_MS, FILE_LIMIT = 16 << 20, COMMITS_MAX = 400 };
+enum { NODES = 2, LONG_MS = 45 * MINUTE_MS, COMMITS_MAX = 400 };
 
 /* How the log looks from there on. */
 enum tear { CUT_OFF, FIRST_BYTE, LAST_BYTE, ZEROS, TEAR_COUNT };
@@ -36,25 +35,6 @@ static size_t count_events(struct journal *journal)
 
     assert_non_null(events);
     return json_array_size(events);
-}
-
-static struct text *read_bytes(const char *path)
-{
-    struct error err = { 0 };
-    struct text *bytes = file_read(path, FILE_LIMIT, &err);
-
-    if (!bytes)
-        fail_msg("%s", err.text);
-    return bytes;
-}
-
-static void write_bytes(const char *path, const struct text *bytes)
-{
-    FILE *file = fopen(path, "wb");
-
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes->chars, 1, bytes->length, file), bytes->length);
-    assert_int_equal(fclose(file), 0);
 }
 
 static size_t size_of_log(const struct tape *tape)
@@ -114,8 +94,8 @@ static void die(struct tape *tape, enum tear tear, int64_t torn)
     size_t to;
 
     rehearsal_kill(tape->rehearsal);
-    file = read_bytes(tape->path); /* before SQLite closes them well */
-    wal = read_bytes(wal_path);
+    file = test_file_read(tape->path); /* before SQLite closes them well */
+    wal = test_file_read(wal_path);
     journal_close(tape->rehearsal->journal);
     to = torn + 1 < tape->commits ? tape->sizes[torn + 1] : wal->length;
     assert_true(to > from);
@@ -127,8 +107,8 @@ static void die(struct tape *tape, enum tear tear, int64_t torn)
         wal->chars[to - 1] ^= 1;
     else
         memset(wal->chars + from, 0, wal->length - from);
-    write_bytes(tape->path, file);
-    write_bytes(wal_path, wal);
+    test_file_write(tape->path, file->chars, file->length);
+    test_file_write(wal_path, wal->chars, wal->length);
 }
 
 /* One move of NODES nodes, in which the process dies at its commit number `last` (0: it does not),

@@ -62,9 +62,9 @@ typedef void (*cluster_done_fn)(void *context, const json_t *body, const struct 
 void cluster_patch_node(struct cluster *cluster, const char *name, const json_t *merge_patch,
                         cluster_done_fn done, void *context);
 
-/* Eviction API, with a UID precondition; the pod's own grace period. */
+/* Eviction API, with a UID precondition; grace_s 0: the pod's own grace period. */
 void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
-                       const char *uid, cluster_done_fn done, void *context);
+                       const char *uid, int64_t grace_s, cluster_done_fn done, void *context);
 
 /* How long a question is waited for that only tells a person more: a webhook has 10 s by default,
    and who asks through our own API waits no longer than 30. */

@@ -61,8 +61,10 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
     send_change(cluster, &call, done, context);
 }
 
+/* query "": the eviction itself. */
 static void send_eviction(struct cluster *cluster, const char *namespace, const char *name,
-                          const char *uid, const char *query, cluster_done_fn done, void *context)
+                          const char *uid, int64_t grace_s, const char *query, cluster_done_fn done,
+                          void *context)
 {
     owned(chars) char *path = url_format("/api/v1/namespaces/%s/pods/%s/eviction", namespace, name);
     owned(chars) char *target = text_format("%s%s", path, query);
@@ -76,6 +78,9 @@ static void send_eviction(struct cluster *cluster, const char *namespace, const 
         .target = target,
         .body = body,
     };
+    if (grace_s > 0)
+        json_object_set_new(json_object_get(body, "deleteOptions"), "gracePeriodSeconds",
+                            json_integer(grace_s));
     if (query[0] != '\0') /* what is asked here must be the same there */
         json_object_set_new(json_object_get(body, "deleteOptions"), "dryRun",
                             json_make("[s]", "All"));
@@ -84,9 +89,9 @@ static void send_eviction(struct cluster *cluster, const char *namespace, const 
 }
 
 void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
-                       const char *uid, cluster_done_fn done, void *context)
+                       const char *uid, int64_t grace_s, cluster_done_fn done, void *context)
 {
-    send_eviction(cluster, namespace, name, uid, "", done, context);
+    send_eviction(cluster, namespace, name, uid, grace_s, "", done, context);
 }
 
 int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster_done_fn done,
@@ -98,7 +103,7 @@ int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster
             "cluster %s has no policy/v1 (Kubernetes 1.21): an older server may take a "
             "dry run for an eviction",
             cluster_name(cluster));
-    send_eviction(cluster, pod->namespace, pod->name, pod->uid, "?dryRun=All", done, context);
+    send_eviction(cluster, pod->namespace, pod->name, pod->uid, 0, "?dryRun=All", done, context);
     return 0;
 }
 

@@ -326,7 +326,37 @@ static void tell_transfer(struct house *house, const struct transfer *transfer)
             "no pod is left to wait for: transfer %s", transfer->id);
 }
 
-/* Pods that were deleted past their own deadline. */
+static bool was_accepted(const struct effect *effect)
+{
+    return effect && effect->answered_ms > 0 && effect->outcome == ERROR_NONE;
+}
+
+/* What the pod reads of an end that is not its own: NULL: nothing. */
+static char *end_of_pod(const struct transfer *transfer, const struct pod *pod,
+                        const char **ret_reason)
+{
+    const struct effect *forced = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+    const struct effect *evicted = effect_find(transfer, EFFECT_EVICT, pod->uid);
+
+    if (was_accepted(forced)) {
+        *ret_reason = "ForcedDelete";
+        return forced->grace_s > 0
+                   ? text_format("was not gone in time and is deleted with %" PRId64 " s of its"
+                                 " %" PRId64 " s to stop: node %s leaves",
+                                 forced->grace_s, pod->grace_s, transfer->node)
+                   : text_format("was not gone in time and is deleted: node %s leaves",
+                                 transfer->node);
+    }
+    if (was_accepted(evicted) && evicted->grace_s > 0) {
+        *ret_reason = "GraceCut";
+        return text_format("is evicted with %" PRId64 " s of its %" PRId64 " s to stop: node %s"
+                           " leaves",
+                           evicted->grace_s, pod->grace_s, transfer->node);
+    }
+    return NULL;
+}
+
+/* Pods that have less time than they asked for, or are told past their own deadline. */
 static void tell_forced(struct house *house, const struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(house->notices->service->fleet, house->config);
@@ -338,22 +368,17 @@ static void tell_forced(struct house *house, const struct transfer *transfer)
         return;
     pods = snapshot_pods_on(snapshot, transfer->node, &count);
     for (size_t i = 0; i < count; i++) {
-        const struct effect *effect = effect_find(transfer, EFFECT_DELETE_POD, pods[i]->uid);
-        owned(chars) char *key = text_format("%s %s", transfer->id, pods[i]->uid);
+        const char *reason = "";
+        owned(chars) char *message = end_of_pod(transfer, pods[i], &reason);
+        owned(chars) char *key = text_format("%s %s %s", transfer->id, reason, pods[i]->uid);
         struct letter *letter;
 
-        if (!effect || effect->answered_ms == 0 || effect->outcome != ERROR_NONE ||
-            map_get(house->notices->told, key))
+        if (!message || map_get(house->notices->told, key))
             continue;
         map_set(house->notices->told, key, mem_new(sizeof(uint64_t)));
-        letter = add_letter(house, transfer, pods[i], "ForcedDelete");
+        letter = add_letter(house, transfer, pods[i], reason);
         letter->is_warning = true;
-        letter->message = effect->grace_s > 0
-                              ? text_format("was not gone in time and is deleted with %" PRId64
-                                            " s of its %" PRId64 " s to stop: node %s leaves",
-                                            effect->grace_s, pods[i]->grace_s, transfer->node)
-                              : text_format("was not gone in time and is deleted: node %s leaves",
-                                            transfer->node);
+        letter->message = steal(&message);
     }
 }
 

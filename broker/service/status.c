@@ -28,10 +28,9 @@ json_t *holds_describe(const struct service *service)
 static json_t *describe_blockers(const struct service *service, const struct transfer *transfer)
 {
     struct wall_time now = loop_wall(service->world->loop);
-    int64_t left_ms = service->config->drain.deadline_ms;
+    int64_t left_ms = transfer->drain_due.ms > 0 ? transfer->drain_due.ms - now.ms
+                                                 : service->config->drain.deadline_ms;
 
-    if (transfer->cordoned.ms > 0)
-        left_ms -= now.ms - transfer->cordoned.ms;
     return blockers_of_lone_node(fleet_snapshot(service->fleet, transfer->source->cluster),
                                  transfer->node, left_ms, now);
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Steps drain and force.  A pod may use its own grace period to the full even when a budget holds
- * it: the last moment for its delete is the move's deadline less that grace.
+ * it: the last moment for its delete is the move's deadline less that grace.  The deadline is moved
+ * by the time in which nothing could be asked.
  */
 #include "base/log.h"
 #include "base/text.h"
@@ -11,11 +12,14 @@
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
-#include <stdio.h>
-
 enum { FORCE_WAIT_MS = 30 * SECOND_MS, VOLUMES_MS = 3 * MINUTE_MS };
-/* Before its pod's last moment: time enough for a server that says "later" once. */
-enum { MARK_AHEAD_MS = 20 * SECOND_MS };
+/* Before its pod's last moment: time enough for a server that says "later" once, and for a gang to
+   be told to stop. */
+enum { MARK_AHEAD_MS = 20 * SECOND_MS, TELL_AHEAD_MS = 40 * SECOND_MS };
+/* A watch tells something every minute. */
+enum { UNHEARD_MS = 2 * MINUTE_MS };
+/* What is kept for an eviction of the time of a pod that wants more than the whole drain has. */
+enum { ASK_FIRST_MS = MINUTE_MS };
 
 /* What the node still holds, for the verdict and for people. */
 struct rest {
@@ -31,15 +35,73 @@ struct rest {
 
 static struct wall_time deadline(const struct runner *runner, const struct transfer *transfer)
 {
-    return (struct wall_time){ transfer->cordoned.ms + runner->config->drain.deadline_ms };
+    int64_t paused_ms = transfer->paused_ms > 0
+                            ? loop_now(runner->world->loop) - transfer->paused_ms
+                            : 0;
+
+    return (struct wall_time){ transfer->drain_due.ms + paused_ms };
+}
+
+static bool is_past_deadline(const struct runner *runner, const struct transfer *transfer)
+{
+    return runner_now(runner).ms >= deadline(runner, transfer).ms;
+}
+
+/* Since when nothing can be asked: a freeze, or a server that is not heard; 0: it can be.  A
+   reclaim's deadline is not moved. */
+static int64_t paused_since(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    int64_t now = loop_now(runner->world->loop);
+
+    if (transfer->is_emergency)
+        return 0;
+    if (!snapshot->is_known || now - snapshot->pods_seen_ms >= UNHEARD_MS)
+        return snapshot->pods_seen_ms > transfer->step_began_ms ? snapshot->pods_seen_ms
+                                                                : transfer->step_began_ms;
+    return runner_freeze(runner, transfer) ? now : 0;
+}
+
+/* Budgets are to be asked for as long as was said.  How long this process was not there nobody
+   knows: a deadline that came meanwhile is set anew.  -1: it could not be stored. */
+static int follow_clock(struct runner *runner, struct transfer *transfer)
+{
+    int64_t since_ms = paused_since(runner, transfer);
+    bool was_away = runner->turned_ms == 0 && transfer->step == STEP_DRAIN &&
+                    !transfer->is_emergency && is_past_deadline(runner, transfer);
+    bool goes_on = since_ms == 0 && transfer->paused_ms > 0;
+    struct error err;
+
+    if (was_away)
+        transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
+    if (goes_on)
+        transfer->drain_due = deadline(runner, transfer);
+    if (transfer->paused_ms == 0 || since_ms < transfer->paused_ms)
+        transfer->paused_ms = since_ms;
+    return was_away || goes_on ? runner_store(runner, transfer, "drain_goes_on", &err) : 0;
+}
+
+static bool wants_too_much(const struct runner *runner, const struct pod *pod)
+{
+    return pod->grace_s * SECOND_MS >= runner->config->drain.deadline_ms;
+}
+
+/* How long before the deadline the pod is deleted at the latest.  One that wants more than there is
+   will be cut short in any case: an eviction, which asks its budget, comes first. */
+static int64_t last_call_ms(const struct runner *runner, const struct pod *pod)
+{
+    int64_t whole_ms = runner->config->drain.deadline_ms;
+    int64_t first_ms = whole_ms / 2 < ASK_FIRST_MS ? whole_ms / 2 : ASK_FIRST_MS;
+
+    return wants_too_much(runner, pod) ? whole_ms - first_ms : pod->grace_s * SECOND_MS;
 }
 
 /* Seconds of grace that a forced delete grants, at least one.  A pod that nobody asked in time (a
    freeze, a broker that was down) has its own grace yet, up to a whole drain's length. */
 static int64_t grace_s(const struct runner *runner, const struct pod *pod, int64_t left_ms)
 {
-    int64_t left_s = (pod->deletion.ms == 0 ? runner->config->drain.deadline_ms : left_ms) /
-                     SECOND_MS;
+    bool has_left = pod->deletion.ms > 0 || (left_ms > 0 && wants_too_much(runner, pod));
+    int64_t left_s = (has_left ? left_ms : runner->config->drain.deadline_ms) / SECOND_MS;
 
     if (left_s > pod->grace_s)
         left_s = pod->grace_s;
@@ -85,48 +147,101 @@ static bool is_over(const struct runner *runner, const struct transfer *transfer
            snapshot_wall(snapshot, pod->deletion).ms <= runner_now(runner).ms;
 }
 
-/* Whether the pod is within the grace that our delete gave it. */
+static void note_why(struct rest *rest, const char *why)
+{
+    if (rest->why[0] == '\0')
+        text_copy(rest->why, sizeof rest->why, why);
+}
+
+/* Whether the pod is within the grace that our delete gave it, or about to be seen so. */
 static bool has_time(const struct runner *runner, const struct transfer *transfer,
                      const struct pod *pod)
 {
-    bool has_end = pod->deletion.ms > 0 && !is_over(runner, transfer, pod);
-    const struct effect *effect = has_end ? effect_find(transfer, EFFECT_DELETE_POD, pod->uid)
-                                          : NULL;
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct effect *effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
 
-    return effect && effect->answered_ms > 0 && effect->outcome == ERROR_NONE;
+    if (!effect || effect->answered_ms == 0 || effect->outcome != ERROR_NONE)
+        return false;
+    return pod->deletion.ms > 0 ? !is_over(runner, transfer, pod)
+                                : snapshot->pods_seen_ms <= effect->answered_ms;
+}
+
+/* Whether the pod was made when the node should have been empty. */
+static bool is_latecomer(const struct runner *runner, const struct transfer *transfer,
+                         const struct pod *pod)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+
+    return snapshot_wall(snapshot, pod->created).ms > deadline(runner, transfer).ms;
 }
 
 /* Evicts the pod, or notes what that waits for. */
 static const struct effect *evict_pod(struct runner *runner, struct transfer *transfer,
-                                      const struct pod *pod, int64_t seen_ms, struct rest *rest)
+                                      const struct pod *pod, int64_t left_ms, int64_t seen_ms,
+                                      struct rest *rest)
 {
-    struct effect_target target = { .object = pod->uid, .pod = pod };
+    struct effect_target target = {
+        .object = pod->uid,
+        .pod = pod,
+        .grace_s = wants_too_much(runner, pod) ? left_ms / SECOND_MS : 0,
+    };
     const struct effect *effect;
     const char *why = "";
 
     if (!gate_is_free(runner->gate, transfer->source->cluster, &why)) {
-        if (rest->why[0] == '\0')
-            text_copy(rest->why, sizeof rest->why, why);
+        note_why(rest, why);
         return NULL;
     }
     effect = effect_find(transfer, EFFECT_EVICT, pod->uid);
     if (effect && effect_is_open(transfer, EFFECT_EVICT, pod->uid, seen_ms))
         return effect;
     if (pod_is_protected(pod)) {
-        if (rest->why[0] == '\0')
-            snprintf(
-                rest->why, sizeof rest->why,
-                "pod %.100s/%.100s asks not to be disrupted: it is deleted at its own deadline",
-                pod->namespace, pod->name);
+        owned(chars) char *text = text_format(
+            "pod %.100s/%.100s asks not to be disrupted: it is deleted at its own deadline",
+            pod->namespace, pod->name);
+
+        note_why(rest, text);
         return NULL;
     }
     /* Before the first pod of a gang goes, the whole of it is told to stop. */
     if (suspend_is_settled(runner->suspensions, transfer, pod, &why) &&
         gate_ask(runner->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
         return effect_ask(runner, transfer, EFFECT_EVICT, &target, seen_ms);
-    if (rest->why[0] == '\0')
-        text_copy(rest->why, sizeof rest->why, why);
+    note_why(rest, why);
     return NULL;
+}
+
+/* By eviction before its last moment, by deletion after it; a gang is told to stop before either.
+   Whoever comes past the deadline to a node that was closed for so long holds nothing up. */
+static const struct effect *ask_pod(struct runner *runner, struct transfer *transfer,
+                                    const struct pod *pod, int64_t left_ms, struct rest *rest)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    int64_t seen_ms = snapshot->pods_seen_ms;
+    int64_t call_ms = last_call_ms(runner, pod);
+    const struct effect *effect;
+    const char *why = "";
+
+    if (pod->deletion.ms > 0 && left_ms > 0)
+        return NULL;
+    if (left_ms > call_ms) {
+        if (left_ms <= call_ms + TELL_AHEAD_MS)
+            (void)suspend_is_settled(runner->suspensions, transfer, pod, &why);
+        if (left_ms <= call_ms + MARK_AHEAD_MS)
+            (void)mark_pod(runner, transfer, pod, seen_ms);
+        return evict_pod(runner, transfer, pod, left_ms, seen_ms, rest);
+    }
+    if (pod->deletion.ms == 0 && !suspend_is_settled(runner->suspensions, transfer, pod, &why)) {
+        note_why(rest, why);
+        rest->refused += !is_latecomer(runner, transfer, pod);
+        return NULL;
+    }
+    effect = delete_pod(runner, transfer, pod, left_ms, seen_ms);
+    if ((effect->kind != EFFECT_DELETE_POD || effect->outcome != ERROR_NONE ||
+         effect->answered_ms <= transfer->step_began_ms) &&
+        !is_latecomer(runner, transfer, pod))
+        rest->refused++;
+    return effect;
 }
 
 /* Whether the node's kubelet is known to be silent: nobody will say that its pods have ended. */
@@ -149,7 +264,7 @@ static void note_volumes(struct runner *runner, struct transfer *transfer, const
         transfer->has_volumes = false; /* the runner is broken, and says so */
 }
 
-/* Asks each pod to leave: by eviction before its last moment, by deletion after it. */
+/* Asks each pod to leave. */
 static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
@@ -160,7 +275,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
 
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pods[i];
-        const struct effect *effect = NULL;
+        const struct effect *effect;
 
         if (!pod_must_leave(pod))
             continue;
@@ -172,18 +287,10 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
             rest.lost += is_silent(snapshot, transfer);
         }
         if (has_time(runner, transfer, pod)) {
-            rest.granted++;
+            rest.granted += !is_latecomer(runner, transfer, pod);
             continue;
         }
-        if (left_ms <= pod->grace_s * SECOND_MS && (pod->deletion.ms == 0 || left_ms <= 0)) {
-            effect = delete_pod(runner, transfer, pod, left_ms, snapshot->pods_seen_ms);
-            rest.refused += effect->kind != EFFECT_DELETE_POD || effect->outcome != ERROR_NONE ||
-                            effect->answered_ms <= transfer->step_began_ms;
-        } else if (pod->deletion.ms == 0) {
-            if (left_ms <= pod->grace_s * SECOND_MS + MARK_AHEAD_MS)
-                (void)mark_pod(runner, transfer, pod, snapshot->pods_seen_ms);
-            effect = evict_pod(runner, transfer, pod, snapshot->pods_seen_ms, &rest);
-        }
+        effect = ask_pod(runner, transfer, pod, left_ms, &rest);
         if (effect && effect->outcome != ERROR_NONE)
             rest.blocker = effect;
     }
@@ -282,12 +389,13 @@ static bool is_detached(struct runner *runner, struct transfer *transfer)
 
 enum verdict step_drain(struct runner *runner, struct transfer *transfer)
 {
-    enum verdict verdict = leave_check(runner, transfer);
+    enum verdict verdict = follow_clock(runner, transfer) < 0 ? STEP_WAIT
+                                                              : leave_check(runner, transfer);
     struct rest rest;
 
     if (verdict != STEP_DONE)
         return verdict;
-    if (runner_now(runner).ms >= deadline(runner, transfer).ms)
+    if (is_past_deadline(runner, transfer))
         return STEP_DONE;
     rest = ask_pods_to_leave(runner, transfer);
     if (rest.count == 0)
@@ -298,7 +406,8 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer)
 
 enum verdict step_force(struct runner *runner, struct transfer *transfer)
 {
-    enum verdict verdict = leave_check(runner, transfer);
+    enum verdict verdict = follow_clock(runner, transfer) < 0 ? STEP_WAIT
+                                                              : leave_check(runner, transfer);
     struct rest rest;
 
     if (verdict != STEP_DONE)
@@ -315,7 +424,7 @@ enum verdict step_force(struct runner *runner, struct transfer *transfer)
        itself (a dead kubelet, a process that hangs).  Only the machine's end will end it. */
     if (rest.refused == 0 && rest.granted == 0 &&
         loop_now(runner->world->loop) - transfer->step_began_ms >= FORCE_WAIT_MS &&
-        runner_now(runner).ms >= deadline(runner, transfer).ms)
+        is_past_deadline(runner, transfer))
         return STEP_DONE;
     return STEP_WAIT;
 }

@@ -49,7 +49,7 @@ struct effect {
     char request_id[40]; /* UUID, the same until a definite failure */
     int generation;      /* definite failures so far */
     int sent_count;
-    int64_t grace_s; /* what a delete of this process gave its pod */
+    int64_t grace_s; /* what this process gave its pod; 0 when evicted: its own */
     bool is_in_flight;
     enum error_kind outcome; /* of the last answer; ERROR_NONE: it was accepted */
     char text[256];
@@ -64,7 +64,7 @@ struct effect_target {
     const char *object;        /* the key: UID or machine name */
     const struct node *node;   /* node effects: from the snapshot */
     const struct pod *pod;     /* pod effects */
-    int64_t grace_s;           /* EFFECT_DELETE_POD */
+    int64_t grace_s;           /* EFFECT_DELETE_POD; EFFECT_EVICT: 0 is the pod's own */
     const json_t *annotations; /* node effects */
     const json_t *labels;      /* EFFECT_CORDON and _RESTORE */
 };

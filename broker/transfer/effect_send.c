@@ -114,7 +114,8 @@ static void send_pod(struct effect *effect, const struct effect_target *target)
 
     switch (effect->kind) {
     case EFFECT_EVICT:
-        cluster_evict_pod(cluster, pod->namespace, pod->name, pod->uid, cluster_answered, effect);
+        cluster_evict_pod(cluster, pod->namespace, pod->name, pod->uid, target->grace_s,
+                          cluster_answered, effect);
         break;
     case EFFECT_MARK:
         message = text_format("node %s moves to pool %s (transfer %s)", transfer->node,

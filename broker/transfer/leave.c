@@ -268,7 +268,6 @@ static bool move_is_closed(const struct runner *runner, const struct transfer *t
     return true;
 }
 
-/* The drain's deadline is counted from here. */
 static int store_cordoned(struct runner *runner, struct transfer *transfer, const char *event)
 {
     struct error err;
@@ -327,7 +326,10 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
         if (transfer->cordoned.ms == 0 && store_cordoned(runner, transfer, "cordoned") < 0)
             return STEP_WAIT;
         transfer_wait_for(transfer, "the other nodes of move %s to be cordoned", transfer->move);
-        return move_is_closed(runner, transfer) ? may_drain(runner, transfer) : STEP_WAIT;
+        verdict = move_is_closed(runner, transfer) ? may_drain(runner, transfer) : STEP_WAIT;
+        if (verdict == STEP_DONE) /* stored with the step */
+            transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
+        return verdict;
     }
 
     /* A node that cannot be closed gives up alone; the others of its move wait for that, not with

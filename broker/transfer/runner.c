@@ -425,7 +425,6 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->leads = lead_book_new(config);
     runner->attempts = attempts_new(config);
     runner->suspensions = suspensions_new(runner);
-    runner->turned_ms = loop_now(world->loop);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||

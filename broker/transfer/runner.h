@@ -36,7 +36,7 @@ struct runner {
     struct suspensions *suspensions;
     struct timer *timer;
     size_t live_count; /* transfers, at the last turn */
-    int64_t turned_ms; /* when that was */
+    int64_t turned_ms; /* when that was; 0: there was none yet */
 
     /* NULL, or: whether the nodes of a move that is closed may be drained yet; err says what is
        waited for.  An emergency does not ask. */

@@ -21,8 +21,8 @@ static const char *const state_names[TRANSFER_STATE_COUNT] = {
     [TRANSFER_RETURNED] = "returned",
 };
 
-/* How the stored members stand in the journal. */
-enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_TIME };
+/* How the stored members stand in the journal; FIELD_NEW_TIME: older journals lack it. */
+enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_TIME, FIELD_NEW_TIME };
 
 static const struct {
     const char *key;
@@ -42,6 +42,10 @@ static const struct {
 #define TIME(member)                                                                               \
     {                                                                                              \
 #member, FIELD_TIME, offsetof(struct transfer, member), sizeof(struct wall_time)           \
+    }
+#define NEW_TIME(member)                                                                           \
+    {                                                                                              \
+#member, FIELD_NEW_TIME, offsetof(struct transfer, member), sizeof(struct wall_time)       \
     }
     CHARS("id", id),
     CHARS("move", move),
@@ -63,6 +67,7 @@ static const struct {
     TIME(due),
     TIME(step_began),
     TIME(cordoned),
+    NEW_TIME(drain_due),
     TIME(ended),
 };
 
@@ -125,6 +130,7 @@ json_t *transfer_encode(const struct transfer *transfer)
             json = json_boolean(*(const bool *)member);
             break;
         case FIELD_TIME:
+        case FIELD_NEW_TIME:
             json = json_integer((json_int_t)((const struct wall_time *)(const void *)member)->ms);
             break;
         }
@@ -150,6 +156,10 @@ static int decode_fields(struct transfer *transfer, const json_t *value, struct 
             if (json_need_bool(value, fields[i].key, (bool *)member, err) < 0)
                 return -1;
             break;
+        case FIELD_NEW_TIME:
+            if (!json_object_get(value, fields[i].key))
+                break;
+            __attribute__((fallthrough));
         case FIELD_TIME:
             if (json_need_int(value, fields[i].key, &ms, err) < 0)
                 return -1;

@@ -52,13 +52,15 @@ struct transfer {
     struct wall_time departure; /* announced: cordon not before */
     struct wall_time due;       /* wanted ready by; 0: no matter when */
     struct wall_time step_began;
-    struct wall_time cordoned; /* the lead time is counted from here */
+    struct wall_time cordoned;  /* the lead time is counted from here */
+    struct wall_time drain_due; /* the drain's deadline; 0: it has not begun */
     struct wall_time ended;
     uint64_t rev; /* of the journal record; 0: not stored yet */
 
     /* seen by this process */
     struct map *effects;        /* "kind/object" -> struct effect */
     int64_t step_began_ms;      /* loop time; at a restart: the start */
+    int64_t paused_ms;          /* since when nothing can be asked of the node's pods; 0: it can */
     int64_t emptied_ms;         /* since when only volumes are waited for; 0: not */
     int64_t ready_ms;           /* since when the new node lacks nothing; 0: it does */
     struct host_look *host;     /* where the new machine is; host.h */

@@ -47,6 +47,7 @@ static struct transfer *full_transfer(void)
     transfer->due.ms = 1700000000003;
     transfer->step_began.ms = 1700000000004;
     transfer->cordoned.ms = 1700000000005;
+    transfer->drain_due.ms = 1700000600005;
     transfer->ended.ms = 1700000000006;
     return transfer;
 }
@@ -88,6 +89,7 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
     assert_int_equal(left->due.ms, right->due.ms);
     assert_int_equal(left->step_began.ms, right->step_began.ms);
     assert_int_equal(left->cordoned.ms, right->cordoned.ms);
+    assert_int_equal(left->drain_due.ms, right->drain_due.ms);
     assert_int_equal(left->ended.ms, right->ended.ms);
 }
 
@@ -168,10 +170,13 @@ static void what_is_not_known_is_refused(void **state)
         owned(json) json_t *value = json_deep_copy(good);
         struct error err = { 0 };
 
+        owned(transfer) struct transfer *read = NULL;
+
         json_object_del(value, key);
-        if (transfer_decode(&config, value, &err))
-            fail_msg("a record without %s was read", key);
-        assert_non_null(strstr(err.text, key));
+        read = transfer_decode(&config, value, &err);
+        if (!read != !text_equal(key, "drain_due")) /* journals from before it can be read */
+            fail_msg("a record without %s was %sread", key, read ? "" : "not ");
+        assert_true(read || strstr(err.text, key));
     }
 }
 

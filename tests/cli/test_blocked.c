@@ -23,7 +23,7 @@ enum {
 enum end {
     EVICTED,   /* soon after the cordon */
     FORCED,    /* deleted its own grace before the deadline, and never evicted */
-    CUT_SHORT, /* soon, and with no longer a grace than there is time */
+    CUT_SHORT, /* evicted soon, with no longer a grace than there is time */
     STAYS,     /* soon, but its object is there when its machine is gone */
 };
 
@@ -123,7 +123,7 @@ static void expect_end(struct rehearsal *rehearsal, size_t row, const struct tra
     int64_t due_ms = DEADLINE_MS - rows[row].grace_s * SECOND_MS;
 
     assert_non_null(pod);
-    assert_int_equal(pod->is_forced, rows[row].end == FORCED || rows[row].end == CUT_SHORT);
+    assert_int_equal(pod->is_forced, rows[row].end == FORCED);
     if (rows[row].end == FORCED)
         assert_in_range(ms, due_ms - SECOND_MS, due_ms + SOON_MS);
     else

@@ -298,6 +298,62 @@ static void a_foreign_finalizer_is_left_and_gone_past(void **state)
     expect_done(rehearsal, transfer);
 }
 
+/* A delete that is accepted late gives the pod its whole grace, however soon the next turn is. */
+static void a_delete_that_was_refused_for_long_grants_all_the_same(void **state)
+{
+    (void)state;
+    for (int refusals = 4; refusals < 10; refusals++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, no_room);
+        const struct transfer *transfer = announced_with_pod(
+            rehearsal, 60, "{\"test.sluice.dev/stops-in\": \"50s\"}", "[]");
+
+        for (int k = 0; k < refusals; k++)
+            simulator_fault_next(rehearsal->simulator, "http_429", "delete_pod");
+        watch_drain(rehearsal, transfer);
+        if (held_pod(rehearsal))
+            fail_msg("%d refusals: its machine goes %lld ms before its grace is over", refusals,
+                     (long long)(held_pod(rehearsal)->deletion_ms - sim_now(rehearsal->simulator)));
+        expect_done(rehearsal, transfer);
+    }
+}
+
+static void post_daring_pod(struct rehearsal *rehearsal, const struct transfer *transfer, int at)
+{
+    owned(chars) char *name = text_format("back-%d", at);
+
+    post(rehearsal, "api/v1/namespaces/ml/pods",
+         json_make("{s:{s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}", "metadata",
+                   "name", name, "annotations", "test.sluice.dev/stops-in", "20s",
+                   "ownerReferences", "kind", "ReplicaSet", "name", "owner", "controller", 1,
+                   "spec", "nodeName", transfer->node, "terminationGracePeriodSeconds", 30,
+                   "containers", "name", "main"));
+}
+
+/* What tolerates every taint comes back to the closed node as often as it is evicted. */
+static void a_pod_that_comes_back_for_ever_holds_no_drain(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer = announced_with_pod(
+        rehearsal, 30, "{\"test.sluice.dev/stops-in\": \"5s\"}", "[]");
+    int count = 0;
+
+    (void)state;
+    post_daring_pod(rehearsal, transfer, count);
+    while (transfer->step <= STEP_FORCE) {
+        owned(chars) char *key = text_format("ml/back-%d", count);
+        const struct kube_pod *pod = map_get(research(rehearsal)->pods, key);
+
+        if (!pod || pod->deletion_ms > 0)
+            post_daring_pod(rehearsal, transfer, ++count);
+        run_on(rehearsal, transfer);
+    }
+    assert_in_range(loop_wall(rehearsal->loop).ms, transfer->drain_due.ms,
+                    transfer->drain_due.ms + 2 * MINUTE_MS);
+    expect_done(rehearsal, transfer);
+}
+
 /* The message of the only Event of this reason about the pod; NULL: there is none. */
 static const char *told_of_pod(struct rehearsal *rehearsal, const char *reason)
 {
@@ -317,24 +373,37 @@ static const char *told_of_pod(struct rehearsal *rehearsal, const char *reason)
 }
 
 /* Who wants longer than the whole drain has what the drain has, and reads on the pod how long that
-   was. */
+   was.  Its budget is asked all the same, for a minute. */
 static void a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so(void **state)
 {
-    owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
-    const struct transfer *transfer = announced_with_pod(
-        rehearsal, 900, "{\"test.sluice.dev/stops-in\": \"4m\"}", "[]");
-    struct story story = watch_drain(rehearsal, transfer);
-    owned(chars) char *granted = text_format("with %lld s of its 900 s to stop",
-                                             (long long)story.told_grace_s);
-    const char *message = told_of_pod(rehearsal, "ForcedDelete");
+    static const struct {
+        const char *budgets;
+        int64_t told_ms;
+        int64_t grace_s;
+        const char *reason;
+    } rows[] = {
+        { "", 0, 300, "GraceCut" },
+        { no_room, MINUTE_MS, 240, "ForcedDelete" },
+    };
 
     (void)state;
-    assert_in_range(story.told_ms, 0, LATE_MS);
-    assert_in_range(story.told_grace_s, 290, 300);
-    assert_non_null(message);
-    assert_non_null(strstr(message, granted));
-    expect_done(rehearsal, transfer);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, rows[i].budgets);
+        const struct transfer *transfer = announced_with_pod(
+            rehearsal, 900, "{\"test.sluice.dev/stops-in\": \"3m\"}", "[]");
+        struct story story = watch_drain(rehearsal, transfer);
+        owned(chars) char *granted = text_format("with %lld s of its 900 s to stop",
+                                                 (long long)story.told_grace_s);
+        const char *message = told_of_pod(rehearsal, rows[i].reason);
+
+        assert_in_range(story.told_ms, rows[i].told_ms, rows[i].told_ms + LATE_MS);
+        assert_in_range(story.told_grace_s, rows[i].grace_s - 10, rows[i].grace_s);
+        assert_int_equal(story.forced_ms, i == 0 ? -1 : story.told_ms);
+        assert_non_null(message);
+        assert_non_null(strstr(message, granted));
+        expect_done(rehearsal, transfer);
+    }
 }
 
 int main(void)
@@ -344,6 +413,8 @@ int main(void)
         cmocka_unit_test(a_mark_that_came_to_nothing_is_sent_again),
         cmocka_unit_test(a_pod_that_does_not_stop_has_until_the_deadline),
         cmocka_unit_test(a_long_grace_of_somebody_else_is_cut_at_the_deadline),
+        cmocka_unit_test(a_delete_that_was_refused_for_long_grants_all_the_same),
+        cmocka_unit_test(a_pod_that_comes_back_for_ever_holds_no_drain),
         cmocka_unit_test(what_outlives_its_machine_is_removed_before_its_node),
         cmocka_unit_test(a_foreign_finalizer_is_left_and_gone_past),
         cmocka_unit_test(a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so),

@@ -242,7 +242,7 @@ static void an_old_server_is_asked_in_its_own_words(void **state)
     assert_int_equal(cluster_try_eviction(bench.cluster, pod, bench_done, &bench, &bench.err), -1);
     assert_int_equal(bench.err.kind, ERROR_INVALID);
     assert_non_null(strstr(bench.err.text, "policy/v1"));
-    cluster_evict_pod(bench.cluster, "s", "p", "U", bench_done, &bench);
+    cluster_evict_pod(bench.cluster, "s", "p", "U", 0, bench_done, &bench);
     loop_run_until(bench.loop, loop_now(bench.loop) + 1000);
     assert_non_null(strstr(bench.script->body, "\"apiVersion\":\"policy/v1beta1\""));
     assert_true(script_is_played(bench.script));

@@ -11,7 +11,7 @@ static const char NODE_URL[] = SERVER "/api/v1/nodes/n";
 
 static void evict(struct bench *bench)
 {
-    cluster_evict_pod(bench->cluster, "s", "p", "U", bench_done, bench);
+    cluster_evict_pod(bench->cluster, "s", "p", "U", 0, bench_done, bench);
 }
 
 static void delete_pod(struct bench *bench)

@@ -241,7 +241,7 @@ void a_budget_lets_one_go(struct stage *stage)
     stage_add_budget(stage, "nine", "chat", PODS - 1, false);
     stage_await_healthy(stage, "nine", PODS);
     for (int i = 0; i < PODS; i++)
-        cluster_evict_pod(stage->cluster, stage->namespace, names[i], uids[i], hear, &heard[i]);
+        cluster_evict_pod(stage->cluster, stage->namespace, names[i], uids[i], 0, hear, &heard[i]);
     for (int i = 0; i < PODS; i++) {
         await_heard(stage, &heard[i]);
         if (heard[i].err.kind == ERROR_NONE)
@@ -268,8 +268,8 @@ static int evict_crowd(struct stage *stage, const struct crowd *crowd)
     int refused = 0;
 
     for (int i = 0; i < CROWD; i++)
-        cluster_evict_pod(stage->cluster, stage->namespace, crowd->names[i], crowd->uids[i], hear,
-                          &heard[i]);
+        cluster_evict_pod(stage->cluster, stage->namespace, crowd->names[i], crowd->uids[i], 0,
+                          hear, &heard[i]);
     for (int i = 0; i < CROWD; i++) {
         const struct error *err = &heard[i].err;
 

@@ -162,7 +162,7 @@ struct error stage_evict(struct stage *stage, const char *pod, const char *uid)
     struct heard heard = { 0 };
     struct error err;
 
-    cluster_evict_pod(stage->cluster, stage->namespace, pod, uid, hear, &heard);
+    cluster_evict_pod(stage->cluster, stage->namespace, pod, uid, 0, hear, &heard);
     await_heard(stage, &heard);
     err = heard.err;
     heard_clear(&heard);

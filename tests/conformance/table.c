@@ -106,7 +106,7 @@ const struct conformance_case conformance_cases[] = {
       "drain waits for that" },
     { "T26", "a grace longer than the whole drain is warned of", a_cut_grace_is_told_once, ON_BOTH,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words", NULL,
-      "`ForcedDelete` on the pod says what it was granted: "
+      "`GraceCut` on the pod says what it was granted: "
       "`a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so` of tests/cli/test_deadlines.c" },
     { "T27", "a dead kubelet: the machine goes, the rest is cleared behind the fence",
       a_silent_node_keeps_its_pods, ON_BOTH,

@@ -356,6 +356,22 @@ static char *end_of_pod(const struct transfer *transfer, const struct pod *pod,
     return NULL;
 }
 
+/* Once.  Takes the message. */
+static void tell_pod(struct house *house, const struct transfer *transfer, const struct pod *pod,
+                     const char *reason, char *message)
+{
+    owned(chars) char *key = text_format("%s %s %s", transfer->id, reason, pod->uid);
+    owned(chars) char *text = message;
+    struct letter *letter;
+
+    if (map_get(house->notices->told, key))
+        return;
+    map_set(house->notices->told, key, mem_new(sizeof(uint64_t)));
+    letter = add_letter(house, transfer, pod, reason);
+    letter->is_warning = true;
+    letter->message = steal(&text);
+}
+
 /* Pods that have less time than they asked for, or are told past their own deadline. */
 static void tell_forced(struct house *house, const struct transfer *transfer)
 {
@@ -370,15 +386,9 @@ static void tell_forced(struct house *house, const struct transfer *transfer)
     for (size_t i = 0; i < count; i++) {
         const char *reason = "";
         owned(chars) char *message = end_of_pod(transfer, pods[i], &reason);
-        owned(chars) char *key = text_format("%s %s %s", transfer->id, reason, pods[i]->uid);
-        struct letter *letter;
 
-        if (!message || map_get(house->notices->told, key))
-            continue;
-        map_set(house->notices->told, key, mem_new(sizeof(uint64_t)));
-        letter = add_letter(house, transfer, pods[i], reason);
-        letter->is_warning = true;
-        letter->message = steal(&message);
+        if (message)
+            tell_pod(house, transfer, pods[i], reason, steal(&message));
     }
 }
 

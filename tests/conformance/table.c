@@ -158,7 +158,7 @@ const struct conformance_case conformance_cases[] = {
       "On a real server: no Node of the name, but of the provider ID" },
     /* readiness */
     { "T40", "Ready without GPUs does not serve", gpus_are_counted_as_they_come_and_go, ON_BOTH,
-      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/two_clusters.c expect_starting",
+      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting",
       NULL },
     { "T41", "GPUs that come and go are waited out", gpus_are_counted_as_they_come_and_go, ON_BOTH,
       "tests/cli/test_joining.c the_taint_goes_last", NULL,
@@ -166,7 +166,7 @@ const struct conformance_case conformance_cases[] = {
     { "T42", "seven of eight GPUs: another attempt, and not on that host", NULL, 0,
       "tests/cli/test_joining.c seven_of_eight_gpus_are_not_enough", NULL, NULL },
     { "T43", "the start-up taint is lifted last, and by us", NULL, 0,
-      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/two_clusters.c expect_starting",
+      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting",
       NULL },
     { "T44", "a machine that never joins is replaced", NULL, 0,
       "tests/cli/test_joining.c attempts_are_bounded_by_the_guard", NULL, NULL },

@@ -109,7 +109,7 @@ static const struct {
     const char *kinds[5];
 } promises[] = {
     { "patch_node", { "announce", "cordon", "restore", "welcome", "fence" } },
-    { "delete_node", { "clear_node" } },
+    { "delete_node", { "clear_node", "discard_node" } },
     { "evict_pod", { "evict" } },
     { "mark_pod", { "mark" } },
     { "delete_pod", { "delete_pod", "clear_pod" } },

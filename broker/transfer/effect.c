@@ -32,7 +32,7 @@ static const char *const kind_names[EFFECT_KIND_COUNT] = {
     [EFFECT_CLEAR_POD] = "clear_pod",   [EFFECT_FENCE] = "fence",
     [EFFECT_CLEAR_NODE] = "clear_node", [EFFECT_CREATE] = "create",
     [EFFECT_DISCARD] = "discard",       [EFFECT_WELCOME] = "welcome",
-    [EFFECT_RESTORE] = "restore",
+    [EFFECT_RESTORE] = "restore",       [EFFECT_DISCARD_NODE] = "discard_node",
 };
 
 const char *effect_kind_name(enum effect_kind kind)

@@ -32,10 +32,11 @@ enum effect_kind {
     EFFECT_CLEAR_POD,  /* grace 0, the machine is gone */
     EFFECT_FENCE,      /* the node is told to be out of service: its volumes are let go */
     EFFECT_CLEAR_NODE,
-    EFFECT_CREATE,  /* the cloud grows the pool by our machine */
-    EFFECT_DISCARD, /* the cloud deletes a machine of ours that never served */
-    EFFECT_WELCOME, /* start-up taint lifted, labels set */
-    EFFECT_RESTORE, /* undo: cordon and announcement taken back */
+    EFFECT_CREATE,       /* the cloud grows the pool by our machine */
+    EFFECT_DISCARD,      /* the cloud deletes a machine of ours that never served */
+    EFFECT_DISCARD_NODE, /* its Node, when it is gone */
+    EFFECT_WELCOME,      /* start-up taint lifted, labels set */
+    EFFECT_RESTORE,      /* undo: cordon and announcement taken back */
     EFFECT_KIND_COUNT,
 };
 

@@ -13,12 +13,14 @@ static void cluster_answered(void *context, const json_t *body, const struct err
 {
     struct effect *effect = context;
     enum effect_kind kind = effect->kind;
-    const struct config_pool *pool = kind == EFFECT_WELCOME ? transfer_goal(effect->transfer)
-                                                            : effect->transfer->source;
+    bool is_of_goal = kind == EFFECT_WELCOME || kind == EFFECT_DISCARD_NODE;
+    const struct config_pool *pool = is_of_goal ? transfer_goal(effect->transfer)
+                                                : effect->transfer->source;
+    bool is_delete = kind == EFFECT_CLEAR_NODE || kind == EFFECT_DISCARD_NODE;
     bool is_pod = kind == EFFECT_EVICT || kind == EFFECT_MARK || kind == EFFECT_DELETE_POD ||
                   kind == EFFECT_CLEAR_POD;
     bool is_gone = err && (err->kind == ERROR_NOT_FOUND ||
-                           (err->kind == ERROR_CONFLICT && (is_pod || kind == EFFECT_CLEAR_NODE)));
+                           (err->kind == ERROR_CONFLICT && (is_pod || is_delete)));
 
     (void)body;
     if (kind == EFFECT_EVICT)
@@ -93,6 +95,9 @@ static void send_node(struct effect *effect, const struct effect_target *target)
     case EFFECT_CLEAR_NODE:
         cluster_delete_node(source, transfer->node, transfer->node_uid, cluster_answered, effect);
         break;
+    case EFFECT_DISCARD_NODE:
+        cluster_delete_node(goal, target->node->name, target->node->uid, cluster_answered, effect);
+        break;
     case EFFECT_EVICT:
     case EFFECT_MARK:
     case EFFECT_DELETE_POD:
@@ -142,6 +147,7 @@ static void send_pod(struct effect *effect, const struct effect_target *target)
     case EFFECT_REMOVE:
     case EFFECT_CREATE:
     case EFFECT_DISCARD:
+    case EFFECT_DISCARD_NODE:
     case EFFECT_KIND_COUNT:
         require(false); /* not an effect on a pod */
     }
@@ -185,6 +191,7 @@ static const struct {
     [EFFECT_CLEAR_NODE] = { send_node, STEP_CLEAR, STEP_CLEAR, false },
     [EFFECT_CREATE] = { send_cloud, STEP_ACQUIRE, STEP_ACQUIRE, false },
     [EFFECT_DISCARD] = { send_cloud, STEP_ACQUIRE, STEP_ACQUIRE, false },
+    [EFFECT_DISCARD_NODE] = { send_node, STEP_ACQUIRE, STEP_ACQUIRE, false },
     [EFFECT_WELCOME] = { send_node, STEP_JOIN, STEP_HAND_OVER, false },
     [EFFECT_RESTORE] = { send_node, STEP_ANNOUNCE, STEP_FORCE, false },
 };

@@ -45,6 +45,28 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
+/* Whether the Node of the machine that is gone is gone too, or cannot be helped.  The cloud's own
+   controller takes it minutes later, or there is none and nobody would.  A Node that is Ready while
+   we never asked for its machine's end says that the list is wrong. */
+static bool is_node_gone(struct runner *runner, struct transfer *transfer)
+{
+    const struct config_pool *goal = transfer_goal(transfer);
+    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
+
+    if (!node || node->is_leaving || (node->is_ready && !effect_may_have_happened(effect)))
+        return true;
+
+    struct effect_target target = { .object = node->uid, .node = node };
+
+    transfer_wait_for(transfer, "node object %.120s of a machine that failed to be deleted",
+                      node->name);
+    effect = effect_ask(runner, transfer, EFFECT_DISCARD_NODE, &target,
+                        fleet_snapshot(runner->fleet, goal->cluster)->nodes_seen_ms);
+    return effect->answered_ms > 0 &&
+           (effect->outcome == ERROR_DENIED || effect->outcome == ERROR_INVALID);
+}
+
 /* The next attempt; after the last one, back to where the node came from. */
 static enum verdict try_again(struct runner *runner, struct transfer *transfer)
 {
@@ -109,7 +131,9 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     if (transfer->new_instance[0] == '\0')
         transfer_name_instance(transfer);
     if (transfer->is_discarding)
-        return discard(runner, transfer) == STEP_DONE ? try_again(runner, transfer) : STEP_WAIT;
+        return discard(runner, transfer) == STEP_DONE && is_node_gone(runner, transfer)
+                   ? try_again(runner, transfer)
+                   : STEP_WAIT;
 
     transfer_wait_for(transfer, "machine %s to run in pool %s", transfer->new_instance, goal->name);
     fleet_refresh(runner->fleet, goal);

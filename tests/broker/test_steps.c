@@ -60,8 +60,8 @@ static void each_effect_has_its_steps(void **state)
         { EFFECT_DELETE_POD, "...df.....", true },  { EFFECT_REMOVE, ".....r....", true },
         { EFFECT_CLEAR_POD, "......c...", false },  { EFFECT_FENCE, "......c...", false },
         { EFFECT_CLEAR_NODE, "......c...", false }, { EFFECT_CREATE, ".......a..", false },
-        { EFFECT_DISCARD, ".......a..", false },    { EFFECT_WELCOME, "........jh", false },
-        { EFFECT_RESTORE, "ahcdf.....", false },
+        { EFFECT_DISCARD, ".......a..", false },    { EFFECT_DISCARD_NODE, ".......a..", false },
+        { EFFECT_WELCOME, "........jh", false },    { EFFECT_RESTORE, "ahcdf.....", false },
     };
 
     (void)state;

@@ -152,6 +152,10 @@ static void seven_of_eight_gpus_are_not_enough(void **state)
     rehearsal_run(rehearsal, 5 * MINUTE_MS + 50 * SECOND_MS);
     expect_waits_for(transfer, "7 of 8 GPUs allocatable");
     assert_int_equal(transfer->attempt, 1);
+    assert_non_null(map_get(sim_cluster(rehearsal->simulator, "prod-a")->nodes, first));
+    while (transfer->attempt == 1)
+        rehearsal_run(rehearsal, 100);
+    assert_null(map_get(sim_cluster(rehearsal->simulator, "prod-a")->nodes, first));
     transfer = joining(rehearsal, 2);
     assert_string_not_equal(transfer->new_instance, first);
     assert_true(story_has(rehearsal, "machine_failed", "7 of 8 GPUs allocatable"));

@@ -158,18 +158,19 @@ const struct conformance_case conformance_cases[] = {
       "On a real server: no Node of the name, but of the provider ID" },
     /* readiness */
     { "T40", "Ready without GPUs does not serve", gpus_are_counted_as_they_come_and_go, ON_BOTH,
-      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting",
-      NULL },
+      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting", NULL },
     { "T41", "GPUs that come and go are waited out", gpus_are_counted_as_they_come_and_go, ON_BOTH,
       "tests/cli/test_joining.c the_taint_goes_last", NULL,
       "On a real server: the count follows the kubelet, and Ready says nothing of it" },
     { "T42", "seven of eight GPUs: another attempt, and not on that host", NULL, 0,
-      "tests/cli/test_joining.c seven_of_eight_gpus_are_not_enough", NULL, NULL },
+      "tests/cli/test_joining.c seven_of_eight_gpus_are_not_enough",
+      "tests/real/machines.c seven_of_eight_gpus_are_not_enough", NULL },
     { "T43", "the start-up taint is lifted last, and by us", NULL, 0,
-      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting",
-      NULL },
+      "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting", NULL },
     { "T44", "a machine that never joins is replaced", NULL, 0,
-      "tests/cli/test_joining.c attempts_are_bounded_by_the_guard", NULL, NULL },
+      "tests/cli/test_joining.c attempts_are_bounded_by_the_guard",
+      "tests/real/machines.c a_machine_that_never_joins_is_replaced",
+      "On the real one the second machine serves" },
     /* crash and concurrency */
     { "T45", "a death at any commit", NULL, 0,
       "tests/cli/test_crash.c a_death_at_any_commit_loses_nothing",
@@ -243,10 +244,13 @@ const struct conformance_case conformance_cases[] = {
     { "T59", "clocks that differ", NULL, 0, "tests/cli/test_clocks.c grace_is_as_long_by_any_clock",
       NULL, "By the Date of its answers; real servers here have our clock" },
     { "T60", "why a transfer waits, or will", NULL, 0,
-      "tests/broker/test_blockers.c each_blocker_is_said_in_its_words", NULL,
+      "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
+      "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
       "13 blockers word for word, before a move; `what_is_said_of_a_pod_comes_true` of "
       "tests/cli/test_blocked.c reads them on a live system and sees the drain do what they say; "
-      "`a_held_transfer_says_what_holds_it` of tests/cli/test_moves.c during one" },
+      "`a_held_transfer_says_what_holds_it` of tests/cli/test_moves.c during one. On real servers "
+      "seven of them, on eight pods of one node; a budget that has no room now, unhealthy pods, a "
+      "silent node and volumes are not among them" },
     { "T61", "a dry run of an eviction: each refusal is told apart, and nothing is evicted",
       a_dry_run_tells_and_does_nothing, ON_BOTH,
       "tests/cli/test_trials.c two_budgets_are_asked_about_a_few_for_each_node", NULL, NULL },

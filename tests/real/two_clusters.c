@@ -11,12 +11,13 @@
  * outage PID: in the middle of the drain that process, the API server of RESEARCH, stands still for
  * minutes.
  *
- * What a move leaves is looked at without the service: nodes, machines, cordons, marks, Jobs, and
- * all that should not be touched.
+ * The others are told in plays.h.  What a move leaves is looked at without the service: nodes,
+ * machines, cordons, marks, Jobs, and all that should not be touched.
  */
 #include "base/log.h"
 #include "base/text.h"
 #include "tests/real/picture.h"
+#include "tests/real/plays.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/model.h"
 
@@ -119,6 +120,9 @@ static const struct play {
 } plays[] = {
     { "deaths", a_node_moves_once_whenever_the_service_dies, " FIRST EACH", 2, { 0, 1 } },
     { "outage", a_node_moves_once_when_nobody_answered_for_long, " PID", 1, { 2 } },
+    { "gpus", seven_of_eight_gpus_are_not_enough, "", 0, { 0 } },
+    { "silence", a_machine_that_never_joins_is_replaced, "", 0, { 0 } },
+    { "blockers", what_is_said_of_a_pod_comes_true, "", 0, { 0 } },
 };
 
 static int usage(void)

@@ -242,7 +242,9 @@ const struct conformance_case conformance_cases[] = {
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
       "On the real one a move goes back in the middle of its drain" },
     { "T59", "clocks that differ", NULL, 0, "tests/cli/test_clocks.c grace_is_as_long_by_any_clock",
-      NULL, "By the Date of its answers; real servers here have our clock" },
+      "tests/real/clocks.c grace_is_as_long_by_any_clock",
+      "By the Date of its answers. Beside real servers it is the service's own clock that is 90 s "
+      "ahead and 90 s behind; that the two servers differ from each other is not played there" },
     { "T60", "why a transfer waits, or will", NULL, 0,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",

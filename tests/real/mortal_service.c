@@ -6,6 +6,7 @@
 #include "tests/real/mortal_service.h"
 
 #include "base/text.h"
+#include "tests/real/wrong_clock.h"
 #include "tests/support/unit.h"
 
 #include <fcntl.h>
@@ -27,6 +28,7 @@ struct mortal_service {
     char *orders_path;
     struct mortal_orders *orders;
     pid_t process; /* 0: none */
+    int ahead_s;   /* its clock, of ours */
 };
 
 struct mortal_service *mortal_service_new(struct loop *loop, struct http *http, const char *folder)
@@ -55,6 +57,7 @@ static _Noreturn void become_service(const struct mortal_service *service, pid_t
 {
     owned(chars) char *log_path = text_format("%s/serve.log", service->folder);
     owned(chars) char *config_path = text_format("%s/sluice.yaml", service->folder);
+    owned(chars) char *ahead = text_format("%d", service->ahead_s);
     int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
     /* Whoever dies between fork and here is not told: look. */
@@ -63,7 +66,8 @@ static _Noreturn void become_service(const struct mortal_service *service, pid_t
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     setenv(MORTAL_ORDERS, service->orders_path, 1);
-    setenv("LD_PRELOAD", SLUICE_BUILD "/mortal_journal.so", 1);
+    setenv(WRONG_CLOCK_AHEAD, ahead, 1);
+    setenv("LD_PRELOAD", SLUICE_BUILD "/mortal_journal.so:" SLUICE_BUILD "/wrong_clock.so", 1);
     setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
     execl(SLUICE_BUILD "/sluice", "sluice", "serve", "--log-level", "debug", "--config",
           config_path, NULL);
@@ -79,6 +83,11 @@ void mortal_service_start(struct mortal_service *service)
     assert_true(service->process >= 0);
     if (service->process == 0)
         become_service(service, parent);
+}
+
+void mortal_service_set_clock(struct mortal_service *service, int ahead_s)
+{
+    service->ahead_s = ahead_s;
 }
 
 void mortal_service_order(struct mortal_service *service, int64_t commit, enum mortal_moment moment)
@@ -144,7 +153,7 @@ json_t *mortal_service_ask(struct mortal_service *service, enum http_method meth
     return waiting.answer;
 }
 
-static void end_process(struct mortal_service *service)
+void mortal_service_stop(struct mortal_service *service)
 {
     int64_t end_ms = loop_now(service->loop) + END_MS;
     int status = 0;
@@ -163,7 +172,7 @@ static void end_process(struct mortal_service *service)
 void mortal_service_free(struct mortal_service *service)
 {
     if (service->process > 0)
-        end_process(service);
+        mortal_service_stop(service);
     munmap(service->orders, sizeof *service->orders);
     mem_free(service->orders_path);
     mem_free(service->socket);

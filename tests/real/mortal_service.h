@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * `sluice serve` as a process of its own, with its journal in a file, that can be told at which of
- * its commits it dies by SIGKILL.  It ends with the test that started it, however that ends.
+ * its commits it dies by SIGKILL, and how wrong its clock is.  It ends with the test that started
+ * it, however that ends.
  */
 #pragma once
 
@@ -18,10 +19,16 @@ struct mortal_service;
 struct mortal_service *mortal_service_new(struct loop *loop, struct http *http, const char *folder)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Asks it to end, and fails the test when it does not end well. */
+/* Stops it first. */
 void mortal_service_free(struct mortal_service *service);
 
 void mortal_service_start(struct mortal_service *service);
+
+/* Asks it to end, and fails the test when it does not end well. */
+void mortal_service_stop(struct mortal_service *service);
+
+/* Its clock is ahead of ours by so much, from its next start on. */
+void mortal_service_set_clock(struct mortal_service *service, int ahead_s);
 
 /* Commits are counted from now; commit 0: it lives. */
 void mortal_service_order(struct mortal_service *service, int64_t commit,

@@ -122,6 +122,7 @@ static const struct play {
     { "outage", a_node_moves_once_when_nobody_answered_for_long, " PID", 1, { 2 } },
     { "gpus", seven_of_eight_gpus_are_not_enough, "", 0, { 0 } },
     { "silence", a_machine_that_never_joins_is_replaced, "", 0, { 0 } },
+    { "clocks", grace_is_as_long_by_any_clock, "", 0, { 0 } },
     { "blockers", what_is_said_of_a_pod_comes_true, "", 0, { 0 } },
 };
 

@@ -140,6 +140,11 @@ static void the_taint_goes_last(void **state)
     }
 }
 
+static bool has_node(struct rehearsal *rehearsal, const char *name)
+{
+    return map_get(sim_cluster(rehearsal->simulator, "prod-a")->nodes, name) != NULL;
+}
+
 /* T42: evidence, another attempt, and the host remembered over a restart, for its time only. */
 static void seven_of_eight_gpus_are_not_enough(void **state)
 {
@@ -152,10 +157,10 @@ static void seven_of_eight_gpus_are_not_enough(void **state)
     rehearsal_run(rehearsal, 5 * MINUTE_MS + 50 * SECOND_MS);
     expect_waits_for(transfer, "7 of 8 GPUs allocatable");
     assert_int_equal(transfer->attempt, 1);
-    assert_non_null(map_get(sim_cluster(rehearsal->simulator, "prod-a")->nodes, first));
+    assert_true(has_node(rehearsal, first));
     while (transfer->attempt == 1)
         rehearsal_run(rehearsal, 100);
-    assert_null(map_get(sim_cluster(rehearsal->simulator, "prod-a")->nodes, first));
+    assert_false(has_node(rehearsal, first));
     transfer = joining(rehearsal, 2);
     assert_string_not_equal(transfer->new_instance, first);
     assert_true(story_has(rehearsal, "machine_failed", "7 of 8 GPUs allocatable"));
@@ -169,6 +174,56 @@ static void seven_of_eight_gpus_are_not_enough(void **state)
     expect_rest(rehearsal, 7);
     rehearsal_run(rehearsal, 25 * (int64_t)HOUR_MS);
     assert_false(warns_of(rehearsal, "quarantine"));
+}
+
+/* A machine that failed leaves no Node behind, wherever between its end and the next attempt the
+   service dies. */
+static void a_death_leaves_no_node_of_a_failed_machine(void **state)
+{
+    (void)state;
+    for (int64_t at = 1; at <= 16; at++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 32, quick, "one_gpu_less");
+        owned(chars) char *first = mem_copy_chars(joining(rehearsal, 1)->new_instance);
+        int deaths = 0;
+
+        rehearsal_run(rehearsal, 5 * MINUTE_MS + 50 * SECOND_MS);
+        if (at % 2 == 0)
+            rehearsal_kill_after_commit(rehearsal, at / 2);
+        else
+            rehearsal_kill_at_commit(rehearsal, at / 2 + 1);
+        while (only(rehearsal)->attempt == 1 || rehearsal->is_dead) {
+            rehearsal_run(rehearsal, 100);
+            if (!rehearsal->is_dead)
+                continue;
+            restart(rehearsal);
+            deaths++;
+        }
+        rehearsal->kill_at = 0;
+        assert_true(deaths == 1 || at > 8);
+        assert_false(has_node(rehearsal, first));
+        rehearsal_run(rehearsal, 15 * MINUTE_MS);
+        expect_rest(rehearsal, 7);
+    }
+}
+
+/* Who may not delete Nodes leaves them to the cloud's controller, and makes the next attempt. */
+static void a_node_that_may_not_be_deleted_holds_nothing_up(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 32, quick, "one_gpu_less");
+    owned(chars) char *first = mem_copy_chars(joining(rehearsal, 1)->new_instance);
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        simulator_fault_next(rehearsal->simulator, "http_403", "delete_node");
+    while (only(rehearsal)->attempt == 1)
+        rehearsal_run(rehearsal, 100);
+    assert_true(has_node(rehearsal, first));
+    rehearsal_run(rehearsal, 15 * MINUTE_MS);
+    assert_false(has_node(rehearsal, first));
+    assert_int_equal(only(rehearsal)->attempt, 2);
+    expect_rest(rehearsal, 7);
 }
 
 /* A machine that comes to the sick host again, and would do well there, goes all the same. */
@@ -414,6 +469,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_taint_goes_last),
         cmocka_unit_test(seven_of_eight_gpus_are_not_enough),
+        cmocka_unit_test(a_death_leaves_no_node_of_a_failed_machine),
+        cmocka_unit_test(a_node_that_may_not_be_deleted_holds_nothing_up),
         cmocka_unit_test(a_quarantined_host_is_left_at_once),
         cmocka_unit_test(a_host_that_a_person_releases_is_used_again),
         cmocka_unit_test(attempts_are_bounded_by_the_guard),
@@ -426,6 +483,6 @@ int main(void)
     };
 
     mem_setup();
-    log_setup(LOG_ERROR, LOG_FORM_TEXT);
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,7 @@ __attribute__((constructor)) static void read_ahead(void)
     ahead_s = chars ? strtol(chars, NULL, 10) : 0;
 }
 
-/* The kernel is asked itself: a sanitizer's own clock_gettime() is not ready when it is asked
- * first.
- */
+/* By the kernel: a sanitizer's own clock_gettime() is not ready when it is asked first. */
 int clock_gettime(clockid_t id, struct timespec *ret)
 {
     int result = (int)syscall(SYS_clock_gettime, id, ret);

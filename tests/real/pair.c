@@ -61,7 +61,7 @@ static void write_config(struct pair *pair, int port)
 {
     owned(chars) char *chars = text_format(
         config_format, pair->name, pair->drain ?: "notice: 2s, deadline: 60s, settle: 1s",
-        pair->join ?: "stable: 1s", pair->kubeconfigs[PROD], pair->kubeconfigs[RESEARCH],
+        pair->join ?: "stable: 1s", pair->brokers[PROD], pair->brokers[RESEARCH],
         pair->movable + STATIC_NODES, port, port, pair->name, pair->name, pair->name);
 
     mem_free(test_folder_write(pair->folder, "sluice.yaml", chars));
@@ -232,8 +232,9 @@ static void post_job(struct pair *pair, const char *node)
         json_object_set_new(json_object_get(template, "metadata"), "annotations",
                             json_make("{s:s}", "test.sluice.dev/stops-in", pair->stops_in));
     ask_server(asker, HTTP_POST, NULL,
-               json_make("{s:s, s:s, s:{s:s}, s:{s:i, s:i, s:o}}", "apiVersion", "batch/v1", "kind",
-                         "Job", "metadata", "name", node, "spec", "parallelism", PODS_PER_NODE,
+               json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:i, s:i, s:o}}", "apiVersion", "batch/v1",
+                         "kind", "Job", "metadata", "name", node, "spec", "completionMode",
+                         pair->is_indexed ? "Indexed" : "NonIndexed", "parallelism", PODS_PER_NODE,
                          "completions", PODS_PER_NODE, "template", template),
                "/apis/batch/v1/namespaces/%s/jobs", pair->name);
     ask_expect(asker, 201);

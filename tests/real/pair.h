@@ -20,15 +20,17 @@ enum { STATIC_NODES = 3, PODS_PER_NODE = 4 };
 enum { MOVE_MS = 240 * SECOND_MS }; /* the longest that one may take */
 
 struct pair {
-    const char *kubeconfigs[CLUSTERS];
-    const char *name;     /* of what this run makes, apart from other runs' */
-    int movable;          /* nodes of research that can leave; one more is static */
-    const char *drain;    /* settings; NULL: short ones */
-    const char *join;     /* likewise */
-    const char *stops_in; /* how long the Jobs' pods take; NULL: no time */
-    int moves;            /* nodes that were ordered to production so far, */
-    int moving;           /* and with the last order */
-    int spoiled;          /* machines that were made in vain */
+    const char *kubeconfigs[CLUSTERS]; /* of who looks and changes: may do all */
+    const char *brokers[CLUSTERS];     /* the service's: may do what clusters/role.yaml says */
+    const char *name;                  /* of what this run makes, apart from other runs' */
+    int movable;                       /* nodes of research that can leave; one more is static */
+    const char *drain;                 /* settings; NULL: short ones */
+    const char *join;                  /* likewise */
+    const char *stops_in;              /* how long the Jobs' pods take; NULL: no time */
+    bool is_indexed;                   /* the Jobs are gangs, which are stopped as a whole */
+    int moves;                         /* nodes that were ordered to production so far, */
+    int moving;                        /* and with the last order */
+    int spoiled;                       /* machines that were made in vain */
 
     /* The rest is made by pair_begin(). */
     char *folder;

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME PLAY [NUMBER...]: moves nodes between two
- * real control planes while something is wrong.
+ * two_clusters PROD RESEARCH BROKER_IN_PROD BROKER_IN_RESEARCH NAME PLAY [NUMBER...]: moves nodes
+ * between two real control planes while something is wrong.  The first four are kubeconfigs, two of
+ * who may do all, and two of the service.
  *
  * deaths FIRST EACH: with each move `sluice serve` dies by SIGKILL at another point and is started
  * again on its journal: point FIRST, then every EACH-th, until a move has no such point.  Point
- * 2 n - 2 is before commit n of a move, point 2 n - 1 right after it.
+ * 2 n - 2 is before commit n of a move, point 2 n - 1 right after it.  Half of the runs have Jobs
+ * whose pods are evicted, half those that are stopped as a whole.
  *
  * outage PID: in the middle of the drain that process, the API server of RESEARCH, stands still for
  * minutes.
@@ -60,6 +62,7 @@ static void a_node_moves_once_whenever_the_service_dies(void **state)
 {
     struct pair *pair = *state;
 
+    pair->is_indexed = numbers[0] / 2 % 2 == 1;
     pair_begin(pair);
     assert_false(move_and_die(pair, 0, MORTAL_BEFORE));
     for (long long point = numbers[0]; pair->moves < pair->movable; point += numbers[1])
@@ -128,7 +131,9 @@ static const struct play {
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: two_clusters PROD.kubeconfig RESEARCH.kubeconfig NAME PLAY\nplays:\n");
+    fprintf(stderr,
+            "usage: two_clusters PROD RESEARCH BROKER_IN_PROD BROKER_IN_RESEARCH NAME PLAY\n"
+            "plays:\n");
     for (size_t i = 0; i < COUNT_OF(plays); i++)
         fprintf(stderr, "  %s%s\n", plays[i].name, plays[i].numbers);
     return 64;
@@ -151,7 +156,7 @@ static const struct play *find_play(int count, char **words)
 
 int main(int argc, char **argv)
 {
-    const struct play *play = argc > 4 ? find_play(argc - 4, argv + 4) : NULL;
+    const struct play *play = argc > 6 ? find_play(argc - 6, argv + 6) : NULL;
     struct pair pair = { .movable = MOVES };
 
     mem_setup();
@@ -160,7 +165,9 @@ int main(int argc, char **argv)
         return usage();
     pair.kubeconfigs[PROD] = argv[1];
     pair.kubeconfigs[RESEARCH] = argv[2];
-    pair.name = argv[3];
+    pair.brokers[PROD] = argv[3];
+    pair.brokers[RESEARCH] = argv[4];
+    pair.name = argv[5];
 
     const struct CMUnitTest tests[] = {
         { .name = play->name, .test_func = play->function, .initial_state = &pair },

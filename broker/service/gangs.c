@@ -98,7 +98,7 @@ static int by_number(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* How long half of the cluster's gangs have run at least. */
+/* How long half of the cluster's gangs that hold GPUs have run at least. */
 static int64_t median_run_s(const struct drafts *drafts)
 {
     ARRAY(int64_t) runs = { 0 };
@@ -108,7 +108,7 @@ static int64_t median_run_s(const struct drafts *drafts)
     for (size_t i = 0; map_next(drafts->by_key, &i, NULL, &value);) {
         const struct draft *draft = value;
 
-        if (draft->started.ms > 0)
+        if (draft->started.ms > 0 && drafts->book->gangs.items[draft->index].gpus > 0)
             *array_add(&runs) = seconds_since(drafts, draft->started);
     }
     if (runs.count > 0) {

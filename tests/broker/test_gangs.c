@@ -48,29 +48,48 @@ static void owned_scene(struct scene *scene)
     array_clear(&scene->book.gangs);
 }
 
-/* A running pod with 4 GPUs of a Job; `start` and `saved` are times of today, "" for none. */
-static void add_pod(struct scene *scene, const char *node, const char *job, const char *start,
-                    const char *saved)
+/* A running pod of a Job.  Times are of today, "" for none. */
+struct given {
+    const char *node;
+    const char *job;
+    const char *start;
+    const char *saved;
+    const char *drain; /* Cluster API's label; NULL: none */
+    int gpus;
+};
+
+static void add(struct scene *scene, const struct given *given)
 {
     struct error err = { 0 };
     owned(chars) char *uid = text_format("u-%zu", map_count(scene->snapshot.pods));
-    owned(chars) char *note = saved[0] ? text_format("\"saved\":\"2026-11-17T%s:00Z\"", saved)
-                                       : mem_copy_chars("");
-    owned(chars) char *began = start[0] ? text_format(",\"startTime\":\"2026-11-17T%s:00Z\"", start)
-                                        : mem_copy_chars("");
+    owned(chars) char *note = given->saved[0]
+                                  ? text_format("\"saved\":\"2026-11-17T%s:00Z\"", given->saved)
+                                  : mem_copy_chars("");
+    owned(chars) char *began = given->start[0] ? text_format(",\"startTime\":\"2026-11-17T%s:00Z\"",
+                                                             given->start)
+                                               : mem_copy_chars("");
+    owned(chars) char *drain = given->drain
+                                   ? text_format(",\"cluster.x-k8s.io/drain\":\"%s\"", given->drain)
+                                   : mem_copy_chars("");
     owned(chars) char *chars = text_format(
         "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"%s\",\"uid\":\"%s\","
-        "\"labels\":{\"team\":\"vision\"},\"annotations\":{%s},"
+        "\"labels\":{\"team\":\"vision\"%s},\"annotations\":{%s},"
         "\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"%s\",\"controller\":true}]},"
         "\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":"
-        "{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]},\"status\":{\"phase\":\"Running\"%s}}",
-        uid, uid, note, job, node, began);
+        "{\"limits\":{\"nvidia.com/gpu\":\"%d\"}}}]},\"status\":{\"phase\":\"Running\"%s}}",
+        uid, uid, drain, note, given->job, given->node, given->gpus, began);
     owned(json) json_t *object = json_parse(chars, strlen(chars), "pod", &err);
     struct pod *pod = object ? pod_decode(object, &err) : NULL;
 
     if (!pod)
         fail_msg("%s: %s", chars, err.text);
     map_set(scene->snapshot.pods, uid, pod);
+}
+
+static void add_pod(struct scene *scene, const char *node, const char *job, const char *start,
+                    const char *saved)
+{
+    add(scene, &(struct given){ node, job, start, saved, NULL, 4 });
 }
 
 static void survey(struct scene *scene)
@@ -142,6 +161,22 @@ static void silence_protects_up_to_the_median(void **state)
     survey(&scene);
     assert_int_equal(gang(&scene, "ml/a")->lost_gpu_s, 4 * 600);
     assert_int_equal(gang(&scene, "ml/b")->lost_gpu_s, 4 * 3600);
+    assert_int_equal(gang(&scene, "ml/c")->lost_gpu_s, 4 * 3600);
+}
+
+/* A web server that has run for months says nothing of how long work on GPUs runs. */
+static void the_median_is_of_gangs_with_gpus(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    add_pod(&scene, "n1", "a", "11:50", "");
+    add_pod(&scene, "n2", "b", "11:00", "");
+    add_pod(&scene, "n3", "c", "02:00", "");
+    add(&scene, &(struct given){ "n1", "web", "01:00", "", NULL, 0 });
+    add(&scene, &(struct given){ "n2", "log", "01:00", "", NULL, 0 });
+    survey(&scene);
     assert_int_equal(gang(&scene, "ml/c")->lost_gpu_s, 4 * 3600);
 }
 
@@ -232,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_gang_is_priced_whole),
         cmocka_unit_test(a_checkpoint_saves_what_was_before_it),
         cmocka_unit_test(silence_protects_up_to_the_median),
+        cmocka_unit_test(the_median_is_of_gangs_with_gpus),
         cmocka_unit_test(who_lost_lately_is_dearer),
         cmocka_unit_test(replicas_lose_only_their_place),
         cmocka_unit_test(losses_fade_and_survive_a_restart),

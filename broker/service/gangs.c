@@ -75,7 +75,7 @@ static void add_pod(struct drafts *drafts, const struct pod *pod)
         k++;
     if (k == work->gangs.count)
         *array_add(&work->gangs) = draft->index;
-    work->is_protected = work->is_protected || pod->gang.is_protected;
+    work->is_protected = work->is_protected || pod_is_protected(pod);
     drafts->book->gangs.items[draft->index].gpus += pod->gpus;
     if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
         draft->started = pod->started;

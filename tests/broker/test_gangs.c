@@ -180,6 +180,28 @@ static void the_median_is_of_gangs_with_gpus(void **state)
     assert_int_equal(gang(&scene, "ml/c")->lost_gpu_s, 4 * 3600);
 }
 
+static bool is_protected(const struct scene *scene, const char *node)
+{
+    const struct node_work *work = map_get(scene->work, node);
+
+    return work->is_protected;
+}
+
+static void a_pod_that_is_not_to_be_drained_protects_its_node(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    add(&scene, &(struct given){ "n1", "a", "11:00", "", "skip", 4 });
+    add(&scene, &(struct given){ "n2", "b", "11:00", "", "wait-completed", 4 });
+    add(&scene, &(struct given){ "n3", "c", "11:00", "", "yes", 4 });
+    survey(&scene);
+    assert_true(is_protected(&scene, "n1"));
+    assert_true(is_protected(&scene, "n2"));
+    assert_false(is_protected(&scene, "n3"));
+}
+
 static void who_lost_lately_is_dearer(void **state)
 {
     owned(scene) struct scene scene;
@@ -268,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_saves_what_was_before_it),
         cmocka_unit_test(silence_protects_up_to_the_median),
         cmocka_unit_test(the_median_is_of_gangs_with_gpus),
+        cmocka_unit_test(a_pod_that_is_not_to_be_drained_protects_its_node),
         cmocka_unit_test(who_lost_lately_is_dearer),
         cmocka_unit_test(replicas_lose_only_their_place),
         cmocka_unit_test(losses_fade_and_survive_a_restart),

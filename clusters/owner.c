@@ -38,6 +38,16 @@ static const struct kind {
     { "batch", "v1", "Job", "jobs", NULL, "suspend", true, true },
 };
 
+/* What a controller asks for before it lets its object be stopped.  The API server takes the member
+   all the same; KubeRay then calls the RayJob invalid, leaves its pods, and looks at it no more. */
+static const struct condition {
+    const char *kind;
+    const char *needs; /* member of the spec that must be true */
+    const char *lacks; /* one that must be empty */
+} conditions[] = {
+    { "RayJob", "shutdownAfterJobFinishes", "clusterSelector" },
+};
+
 enum place { LABEL, ANNOTATION };
 
 /* What a pod says it belongs to; the outermost first.  The value is the owner's name. */
@@ -175,6 +185,21 @@ static bool is_bag(const struct kind *kind, const json_t *object)
            !text_equal(json_text_or(object, "spec/completionMode", ""), "Indexed");
 }
 
+static bool may_stop(const struct kind *kind, const json_t *object)
+{
+    const json_t *spec = json_object_get(object, "spec");
+
+    for (size_t i = 0; i < COUNT_OF(conditions); i++) {
+        const struct condition *condition = &conditions[i];
+
+        if (text_equal(condition->kind, kind->kind) &&
+            (!json_is_true(json_object_get(spec, condition->needs)) ||
+             json_object_size(json_object_get(spec, condition->lacks)) > 0))
+            return false;
+    }
+    return kind->member != NULL;
+}
+
 /* Who controls the object.  A CronJob only made it. */
 static void read_controller(const json_t *object, const char *namespace, struct owner *owner)
 {
@@ -203,7 +228,7 @@ int owner_read(const char *path, const json_t *object, struct owner *ret_owner, 
     const json_t *notes = json_at(object, "metadata/annotations");
     const char *by = json_string_value(json_object_get(notes, OWNER_NOTE_STOPPED_BY));
     const char *before = json_string_value(json_object_get(notes, OWNER_NOTE_WAS));
-    struct owner owner = { .can_stop = kind->member && !is_bag(kind, object) };
+    struct owner owner = { .can_stop = may_stop(kind, object) && !is_bag(kind, object) };
 
     text_copy(owner.uid, sizeof owner.uid, json_text_or(object, "metadata/uid", ""));
     text_copy(owner.version, sizeof owner.version,

@@ -25,7 +25,7 @@ enum { OWNER_PATH_SIZE = 512 };
 struct owner {
     char uid[64];
     char version[32];
-    bool can_stop;       /* its kind has a way, and its pods are of no use without each other */
+    bool can_stop;       /* there is a way, and its pods are of no use without each other */
     bool is_stopped;     /* by whomever */
     char stopped_by[64]; /* the transfer in our note; "": none */
     char was[8];         /* the member's value, as in the note */

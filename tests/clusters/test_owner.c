@@ -139,6 +139,7 @@ static void the_role_reaches_every_owner(void **state)
 #define META "\"uid\":\"u1\",\"resourceVersion\":\"7\""
 #define JOB "/apis/batch/v1/namespaces/ml/jobs/j"
 #define TORCH "/apis/kubeflow.org/v1/namespaces/ml/pytorchjobs/j"
+#define RAY_JOB "/apis/ray.io/v1/namespaces/ml/rayjobs/r"
 #define WORKLOAD "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads/w"
 
 /* What is read: "can stopped part was above". */
@@ -160,6 +161,15 @@ static const struct {
     { WORKLOAD, META, "{}", "can - - absent " },
     { WORKLOAD, META, "{\"active\":true}", "can - - true " },
     { WORKLOAD, META, "{\"active\":false}", "can stopped - false " },
+    /* else KubeRay calls it invalid, leaves its pods, and never looks at it again */
+    { RAY_JOB, META, "{\"shutdownAfterJobFinishes\":true}", "can - - absent " },
+    { RAY_JOB, META, "{\"shutdownAfterJobFinishes\":true,\"clusterSelector\":{}}",
+      "can - - absent " },
+    { RAY_JOB, META, "{}", "- - - absent " },
+    { RAY_JOB, META, "{\"shutdownAfterJobFinishes\":false}", "- - - absent " },
+    { RAY_JOB, META,
+      "{\"shutdownAfterJobFinishes\":true,\"clusterSelector\":{\"ray.io/cluster\":\"c\"}}",
+      "- - - absent " },
     { "/apis/ray.io/v1/namespaces/ml/rayclusters/r", META OWNER("ray.io/v1", "RayJob", "tune"),
       "{\"suspend\":true}", "- - part absent /apis/ray.io/v1/namespaces/ml/rayjobs/tune" },
     { JOB, META OWNER("kubeflow.org/v2beta1", "MPIJob", "bert"), "{}",

@@ -28,6 +28,8 @@ struct search {
     bool is_under_way;
     int64_t began_ms;
     int64_t not_before_ms;
+    int64_t patience_ms; /* of who asked last */
+    int denials;         /* each is waited for twice as long as the one before */
 };
 
 /* How many pods of each gang a cluster has. */
@@ -124,12 +126,26 @@ static void settle(struct search *search, enum owner_found found)
     runner_wake(search->searches->runner);
 }
 
+static int64_t age_ms(const struct search *search)
+{
+    return loop_now(search->searches->runner->world->loop) - search->began_ms;
+}
+
+/* A right that is missing: a server that has just started may say so for a moment. */
+static bool is_denied_for_now(struct search *search, const struct error *err)
+{
+    return err->kind == ERROR_DENIED && age_ms(search) < search->patience_ms;
+}
+
 /* A question that failed: again later, or never. */
 static void failed(struct search *search, const struct error *err)
 {
-    int64_t wait_ms = err->retry_after_ms > AGAIN_MS ? err->retry_after_ms : AGAIN_MS;
+    bool is_denied = is_denied_for_now(search, err);
+    int64_t wait_ms = is_denied ? (int64_t)AGAIN_MS << search->denials++ : AGAIN_MS;
 
-    if (err->kind == ERROR_TRANSIENT || err->kind == ERROR_THROTTLED ||
+    if (err->retry_after_ms > wait_ms)
+        wait_ms = err->retry_after_ms;
+    if (is_denied || err->kind == ERROR_TRANSIENT || err->kind == ERROR_THROTTLED ||
         err->kind == ERROR_UNKNOWN_OUTCOME || err->kind == ERROR_CONFLICT) {
         search->not_before_ms = loop_now(search->searches->runner->world->loop) + wait_ms;
         return;
@@ -226,13 +242,14 @@ enum owner_found owner_search(struct owner_searches *searches, const struct conf
         search->searches = searches;
         search->cluster = cluster;
         search->began_ms = loop_now(searches->runner->world->loop);
+        search->patience_ms = patience_ms;
         text_copy(search->path, sizeof search->path, path);
         map_set(searches->searches, key, search);
         ask(search);
     }
     *ret_path = search->path;
-    if (search->found == OWNER_UNKNOWN &&
-        loop_now(searches->runner->world->loop) - search->began_ms >= patience_ms)
+    search->patience_ms = patience_ms;
+    if (search->found == OWNER_UNKNOWN && age_ms(search) >= patience_ms)
         return OWNER_NONE;
     return search->found;
 }

@@ -28,7 +28,7 @@ enum sight {
     OWNER_UNSEEN, /* to be read */
     OWNER_SEEN,
     OWNER_GONE,    /* deleted, or made anew: not the one that was stopped */
-    OWNER_REFUSED, /* the server will not let us, or the kind does not know the way */
+    OWNER_REFUSED, /* the server did not let us in time, or the kind does not know the way */
 };
 
 struct suspension {
@@ -200,7 +200,8 @@ static void back_off(struct suspension *suspension, const struct error *err)
     int shift = suspension->failures < 6 ? suspension->failures : 6;
     int64_t wait_ms = (int64_t)BACKOFF_FIRST_MS << shift;
 
-    if (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID || wait_ms > BACKOFF_MAX_MS)
+    if ((err->kind == ERROR_DENIED && suspension->is_ending) || err->kind == ERROR_INVALID ||
+        wait_ms > BACKOFF_MAX_MS)
         wait_ms = BACKOFF_MAX_MS;
     if (err->retry_after_ms > wait_ms)
         wait_ms = err->retry_after_ms;
@@ -209,6 +210,24 @@ static void back_off(struct suspension *suspension, const struct error *err)
                  FIELD_TEXT("owner", suspension->name), FIELD_TEXT("text", err->text));
     text_copy(suspension->text, sizeof suspension->text, err->text);
     suspension->not_before_ms = now_ms(suspension->book) + wait_ms;
+}
+
+static int64_t patience_of(const struct transfer *transfer)
+{
+    return transfer && transfer->is_emergency ? PATIENCE_EMERGENCY_MS : PATIENCE_MS;
+}
+
+/* What a failure leaves of what was seen.  A right that is missing may be there in a moment: a
+   server that has just started says so, and has done nothing. */
+static enum sight sight_after(const struct suspension *suspension, enum error_kind kind)
+{
+    int64_t asked_ms = now_ms(suspension->book) - suspension->asked_ms;
+
+    if (suspension->is_ending || (kind != ERROR_DENIED && kind != ERROR_INVALID))
+        return OWNER_UNSEEN;
+    if (kind == ERROR_DENIED && asked_ms < patience_of(wanted_by(suspension)))
+        return suspension->sight;
+    return OWNER_REFUSED;
 }
 
 /* What an answer shows, to a read or to a patch. */
@@ -232,10 +251,7 @@ static void look(struct suspension *suspension, const json_t *body, const struct
         suspension->sight = OWNER_GONE;
     } else {
         back_off(suspension, err);
-        suspension->sight = !suspension->is_ending &&
-                                    (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID)
-                                ? OWNER_REFUSED
-                                : OWNER_UNSEEN;
+        suspension->sight = sight_after(suspension, err->kind);
     }
     runner_wake(suspension->book->runner);
 }
@@ -396,7 +412,7 @@ static bool say(struct suspensions *book, const char **ret_why)
 bool suspend_is_settled(struct suspensions *book, struct transfer *transfer, const struct pod *pod,
                         const char **ret_why)
 {
-    int64_t patience_ms = transfer->is_emergency ? PATIENCE_EMERGENCY_MS : PATIENCE_MS;
+    int64_t patience_ms = patience_of(transfer);
     const struct config_cluster *cluster = transfer->source->cluster;
     const char *path = NULL;
     struct suspension *suspension;

@@ -48,6 +48,8 @@ static const struct condition {
     { "RayJob", "shutdownAfterJobFinishes", "clusterSelector" },
 };
 
+enum { BACKOFF_LIMIT = 6 }; /* of a Job that says nothing */
+
 enum place { LABEL, ANNOTATION };
 
 /* What a pod says it belongs to; the outermost first.  The value is the owner's name. */
@@ -142,6 +144,20 @@ char *owner_of_pod(const struct pod *pod)
     return path_of_reference(pod->owner_version, pod->owner_kind, pod->namespace, pod->owner_name);
 }
 
+char *owner_job_of_pod(const struct pod *pod)
+{
+    if (!text_equal(pod->owner_kind, "Job"))
+        return NULL;
+    return path_of_reference(pod->owner_version, pod->owner_kind, pod->namespace, pod->owner_name);
+}
+
+/* Its Job's controller lifts the finalizer once it has counted it. */
+bool owner_counts_pod(const struct pod *pod)
+{
+    return pod_must_leave(pod) &&
+           (pod->deletion.ms == 0 || strstr(pod->finalizers, POD_JOB_FINALIZER));
+}
+
 bool owner_is_queued(const struct pod *pod)
 {
     return pod_annotation(pod, "kueue.x-k8s.io/workload") ||
@@ -183,6 +199,46 @@ static bool is_bag(const struct kind *kind, const json_t *object)
 {
     return text_equal(kind->kind, "Job") && json_int_or(object, "spec/parallelism", 1) > 1 &&
            !text_equal(json_text_or(object, "spec/completionMode", ""), "Indexed");
+}
+
+/* What the Job's own rules make of a pod that is evicted: the first about it counts; "": none. */
+static const char *rule_of_disruption(const json_t *job)
+{
+    const json_t *rule;
+    const json_t *condition;
+    size_t i;
+    size_t k;
+
+    json_array_foreach(json_at(job, "spec/podFailurePolicy/rules"), i, rule)
+    {
+        json_array_foreach(json_object_get(rule, "onPodConditions"), k, condition)
+        {
+            if (text_equal(json_text_or(condition, "type", ""), "DisruptionTarget") &&
+                text_equal(json_text_or(condition, "status", "True"), "True"))
+                return json_text_or(rule, "action", "");
+        }
+    }
+    return "";
+}
+
+/* An evicted pod is a failed one to its Job, and one more than the limit ends the Job with all its
+   pods.  Of an index's own limit the whole Job's failures are taken, which are no fewer. */
+static int64_t spare_of(const struct kind *kind, const json_t *object)
+{
+    const char *rule = rule_of_disruption(object);
+    int64_t per_index = json_int_or(object, "spec/backoffLimitPerIndex", INT32_MAX);
+    int64_t limit = json_int_or(object, "spec/backoffLimit",
+                                per_index < INT32_MAX ? INT32_MAX : BACKOFF_LIMIT);
+    int64_t failed = json_int_or(object, "status/failed", 0) +
+                     (int64_t)json_array_size(
+                         json_at(object, "status/uncountedTerminatedPods/failed"));
+
+    if (!text_equal(kind->kind, "Job") || text_equal(rule, "Ignore"))
+        return INT64_MAX;
+    limit = per_index < limit ? per_index : limit;
+    return text_equal(rule, "FailJob") || text_equal(rule, "FailIndex") || failed >= limit
+               ? 0
+               : limit - failed;
 }
 
 static bool may_stop(const struct kind *kind, const json_t *object)
@@ -228,7 +284,11 @@ int owner_read(const char *path, const json_t *object, struct owner *ret_owner, 
     const json_t *notes = json_at(object, "metadata/annotations");
     const char *by = json_string_value(json_object_get(notes, OWNER_NOTE_STOPPED_BY));
     const char *before = json_string_value(json_object_get(notes, OWNER_NOTE_WAS));
-    struct owner owner = { .can_stop = may_stop(kind, object) && !is_bag(kind, object) };
+    struct owner owner = {
+        .can_stop = may_stop(kind, object),
+        .is_bag = is_bag(kind, object),
+        .spare = spare_of(kind, object),
+    };
 
     text_copy(owner.uid, sizeof owner.uid, json_text_or(object, "metadata/uid", ""));
     text_copy(owner.version, sizeof owner.version,

@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { OWNER_PATH_SIZE = 512 };
 
@@ -25,7 +26,10 @@ enum { OWNER_PATH_SIZE = 512 };
 struct owner {
     char uid[64];
     char version[32];
-    bool can_stop;       /* there is a way, and its pods are of no use without each other */
+    bool can_stop;       /* there is a way */
+    bool is_bag;         /* its pods are of use without each other */
+    int64_t spare;       /* so many of its pods may be evicted before it fails for good, as a Job
+                            does; INT64_MAX: any number */
     bool is_stopped;     /* by whomever */
     char stopped_by[64]; /* the transfer in our note; "": none */
     char was[8];         /* the member's value, as in the note */
@@ -37,6 +41,13 @@ struct owner {
 /* The path of what the pod says it belongs to; NULL: nothing that we know to have a way, or to be
    part of something that has.  The caller frees it. */
 char *owner_of_pod(const struct pod *pod) __attribute__((warn_unused_result));
+
+/* The path of the Job that made the pod, whatever that Job is part of; NULL: none did.  The caller
+   frees it. */
+char *owner_job_of_pod(const struct pod *pod) __attribute__((warn_unused_result));
+
+/* Whether it is yet to be counted as a failure of its Job, should it be evicted or have been. */
+bool owner_counts_pod(const struct pod *pod);
 
 /* Whether a queueing controller has admitted the pod: then even one alone belongs to a whole. */
 bool owner_is_queued(const struct pod *pod);

@@ -11,6 +11,8 @@
 #include "broker/transfer/runner.h"
 #include "clusters/owner.h"
 
+#include <string.h>
+
 enum {
     AGAIN_MS = SECOND_MS,
     CENSUS_MS = SECOND_MS, /* a count of pods may be so old */
@@ -24,6 +26,8 @@ struct search {
     struct owner owner;
     int height;
     enum owner_found found;
+    bool is_alone;       /* began for the only pod there was */
+    bool is_spared;      /* found none, for it can spare the pods that leave as of this search */
     bool wants_workload; /* the object was read: now the Workload that stands for it */
     bool is_under_way;
     int64_t began_ms;
@@ -101,7 +105,8 @@ static struct map *count_pods(const struct snapshot *snapshot)
     return counts;
 }
 
-/* One pod of an owner without a queue is evicted: that loses no more, and costs less. */
+/* One pod of an owner without a queue is evicted, but where that ends its Job: it loses no more,
+   and costs less. */
 static bool is_alone(struct owner_searches *searches, const struct config_cluster *cluster,
                      const struct pod *pod)
 {
@@ -118,6 +123,34 @@ static bool is_alone(struct owner_searches *searches, const struct config_cluste
     }
     count = map_get(census->counts, pod->gang.key);
     return !count || *count < 2;
+}
+
+/* Pods of the Job on nodes that are emptied now, or as soon as their move is closed. */
+static int64_t leaving_pods(const struct search *search)
+{
+    const struct runner *runner = search->searches->runner;
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, search->cluster);
+    const char *name = strrchr(search->path, '/') + 1;
+    int64_t count = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *transfer = runner->transfers.items[i];
+        const struct pod *const *pods;
+        size_t pod_count;
+
+        if (transfer->source->cluster != search->cluster || transfer->state != TRANSFER_LIVE ||
+            transfer->is_undoing || transfer->step < STEP_CORDON || transfer->step > STEP_FORCE)
+            continue;
+        pods = snapshot_pods_on(snapshot, transfer->node, &pod_count);
+        for (size_t k = 0; k < pod_count; k++) {
+            /* the name first: thousands of pods, of as many Jobs, may leave at once */
+            bool may_be = text_equal(pods[k]->owner_name, name) && owner_counts_pod(pods[k]);
+            owned(chars) char *job = may_be ? owner_job_of_pod(pods[k]) : NULL;
+
+            count += text_equal(job, search->path);
+        }
+    }
+    return count;
 }
 
 static void settle(struct search *search, enum owner_found found)
@@ -156,6 +189,16 @@ static void failed(struct search *search, const struct error *err)
     settle(search, OWNER_NONE);
 }
 
+/* Whether the Job goes on though its pods on those nodes are evicted: then they are. */
+static bool spares(struct search *search)
+{
+    if (leaving_pods(search) > search->owner.spare)
+        return false;
+    search->is_spared = true;
+    settle(search, OWNER_NONE);
+    return true;
+}
+
 /* No Workload stands for the object: the one above it counts, or it itself. */
 static void judge(struct search *search)
 {
@@ -167,7 +210,10 @@ static void judge(struct search *search)
         ask(search);
         return;
     }
-    settle(search, owner->can_stop && !owner->is_part ? OWNER_FOUND : OWNER_NONE);
+    if (!owner->can_stop || owner->is_part)
+        settle(search, OWNER_NONE);
+    else if (!owner->is_bag || !spares(search))
+        settle(search, OWNER_FOUND);
 }
 
 static void workloads_came(void *context, const json_t *body, const struct error *err)
@@ -204,7 +250,12 @@ static void object_came(void *context, const json_t *body, const struct error *e
         err = &bad;
     if (err) {
         failed(search, err);
-    } else if (owner_is_workload(search->path)) {
+        return;
+    }
+    if (search->is_alone && spares(search))
+        return;
+    search->is_alone = false;
+    if (owner_is_workload(search->path)) {
         settle(search, OWNER_FOUND);
     } else if (census_of(search->searches, search->cluster)->lacks_kueue) {
         judge(search);
@@ -228,27 +279,63 @@ static void ask(struct search *search)
     }
 }
 
-enum owner_found owner_search(struct owner_searches *searches, const struct config_cluster *cluster,
+static void begin(struct search *search, bool is_alone)
+{
+    search->found = OWNER_UNKNOWN;
+    search->is_alone = is_alone;
+    search->is_spared = search->wants_workload = false;
+    search->denials = search->height = 0;
+    search->began_ms = loop_now(search->searches->runner->world->loop);
+    ask(search);
+}
+
+static struct search *search_of(struct owner_searches *searches,
+                                const struct config_cluster *cluster, const char *path)
+{
+    owned(chars) char *key = path ? text_format("%s %s", cluster->name, path) : NULL;
+
+    return key ? map_get(searches->searches, key) : NULL;
+}
+
+/* The search for the pod's owner; NULL: there is nothing to ask. */
+static struct search *find_or_begin(struct owner_searches *searches,
+                                    const struct config_cluster *cluster, const struct pod *pod,
+                                    int64_t patience_ms)
+{
+    owned(chars) char *owner = owner_of_pod(pod);
+    owned(chars) char *job = owner_job_of_pod(pod);
+    struct search *search = search_of(searches, cluster, owner);
+    bool alone = !search && is_alone(searches, cluster, pod);
+    const char *path = alone ? job : owner;
+
+    if (alone)
+        search = search_of(searches, cluster, job);
+    if (search || !path)
+        return search;
+    owned(chars) char *key = text_format("%s %s", cluster->name, path);
+    search = mem_new(sizeof *search);
+    search->searches = searches;
+    search->cluster = cluster;
+    search->patience_ms = patience_ms;
+    text_copy(search->path, sizeof search->path, path);
+    map_set(searches->searches, key, search);
+    begin(search, alone);
+    return search;
+}
+
+enum owner_found owner_search(struct owner_searches *searches, const struct transfer *transfer,
                               const struct pod *pod, int64_t patience_ms, const char **ret_path)
 {
-    owned(chars) char *path = owner_of_pod(pod);
-    owned(chars) char *key = path ? text_format("%s %s", cluster->name, path) : NULL;
-    struct search *search = key ? map_get(searches->searches, key) : NULL;
+    const struct config_cluster *cluster = transfer->source->cluster;
+    struct search *search = find_or_begin(searches, cluster, pod, patience_ms);
 
-    if (!path || (!search && is_alone(searches, cluster, pod)))
+    if (!search)
         return OWNER_NONE;
-    if (!search) {
-        search = mem_new(sizeof *search);
-        search->searches = searches;
-        search->cluster = cluster;
-        search->began_ms = loop_now(searches->runner->world->loop);
-        search->patience_ms = patience_ms;
-        text_copy(search->path, sizeof search->path, path);
-        map_set(searches->searches, key, search);
-        ask(search);
-    }
     *ret_path = search->path;
     search->patience_ms = patience_ms;
+    /* What a Job can spare was counted before this node, and maybe others, began to be emptied. */
+    if (search->is_spared && search->began_ms < transfer->step_began_ms)
+        begin(search, is_alone(searches, cluster, pod));
     if (search->found == OWNER_UNKNOWN && age_ms(search) >= patience_ms)
         return OWNER_NONE;
     return search->found;

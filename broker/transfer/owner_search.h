@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Which object stops a pod's gang as a whole: from what the pod says, over the Kueue Workload that
- * stands for it, up to whoever controls it.  Direct reads, each asked once while nodes drain; kept
- * by this process only, because a restart can ask again.
+ * stands for it, up to whoever controls it.  Direct reads, each asked once while nodes drain, or
+ * once for each node that begins to, where the answer hangs on their number; kept by this process
+ * only, because a restart can ask again.
  */
 #pragma once
 
@@ -11,9 +12,9 @@
 
 #include <stdbool.h>
 
-struct config_cluster;
 struct owner_searches;
 struct runner;
+struct transfer;
 
 struct owner_searches *owner_searches_new(struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -21,13 +22,15 @@ void owner_searches_free(struct owner_searches *searches);
 
 enum owner_found {
     OWNER_UNKNOWN, /* asked for, not answered yet */
-    OWNER_NONE,    /* the pod is alone, or nothing can stop its gang as one */
+    OWNER_NONE,    /* the pod may go without the others, or nothing can stop its gang as one */
     OWNER_FOUND,
 };
 
-/* A search that takes longer than patience_ms counts as none.  *ret_path is borrowed until
- * owner_searches_forget(). */
-enum owner_found owner_search(struct owner_searches *searches, const struct config_cluster *cluster,
+/* Of a pod on a node that the transfer drains.  Pods that do not need each other, and one alone, go
+ * as they are, unless their Job would count so many evictions, of this and all other nodes that are
+ * emptied, that it fails for good.  A search that takes longer than patience_ms counts as none.
+ * *ret_path is borrowed until owner_searches_forget(). */
+enum owner_found owner_search(struct owner_searches *searches, const struct transfer *transfer,
                               const struct pod *pod, int64_t patience_ms, const char **ret_path);
 
 /* Sends what is to be asked again.  True while a question is open. */

@@ -419,7 +419,7 @@ bool suspend_is_settled(struct suspensions *book, struct transfer *transfer, con
 
     if (!book->runner->config->drain.suspends_gangs)
         return true;
-    switch (owner_search(book->searches, cluster, pod, patience_ms, &path)) {
+    switch (owner_search(book->searches, transfer, pod, patience_ms, &path)) {
     case OWNER_NONE:
         return true;
     case OWNER_UNKNOWN:

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define JOB_SETS "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ml/jobsets/"
+#define JOBS "/apis/batch/v1/namespaces/ml/jobs/"
 #define WORKFLOWS "/apis/argoproj.io/v1alpha1/namespaces/ml/workflows/"
 #define WORKLOADS "/apis/kueue.x-k8s.io/v1beta1/namespaces/ml/workloads/"
 
@@ -410,6 +411,112 @@ static void an_owner_that_refuses_is_evicted_in_time(void **state)
     }
 }
 
+/* What a person, or the object's controller, writes into it. */
+static void set(struct rehearsal *rehearsal, const char *path, const char *part, const char *member,
+                int64_t number)
+{
+    const json_t *object = simulator_object(rehearsal->simulator, "research-a", path);
+
+    if (!json_object_get(object, part))
+        json_object_set_new((json_t *)(uintptr_t)object, part, json_object());
+    json_object_set_new(json_object_get(object, part), member, json_integer(number));
+}
+
+static void put_job(struct rehearsal *rehearsal, const char *path, int pods, int limit)
+{
+    put_owner(rehearsal, path, "Job", "batch.kubernetes.io/job-name", pods);
+    set(rehearsal, path, "spec", "backoffLimit", limit);
+}
+
+/* Tasks that do not need each other go one by one, but one failure over the limit would end all of
+   them. */
+static void a_bag_is_stopped_when_its_evictions_would_end_it(void **state)
+{
+    (void)state;
+    for (int limit = 1; limit <= 2; limit++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+        bool is_stopped = limit < 2;
+
+        put_job(rehearsal, JOBS "sweep", 10, limit);
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 8, 8);
+        rehearsal_run(rehearsal, LONG_MS);
+        expect_rest(rehearsal, 8);
+        expect_restored(rehearsal, JOBS "sweep");
+        assert_int_equal(evictions_of(rehearsal), is_stopped ? 0 : 2);
+        assert_int_equal(events_of(rehearsal, "gang_suspended"), is_stopped);
+    }
+}
+
+/* What the first move was allowed, the second is not, while the first still drains. */
+static void each_move_counts_what_a_bag_has_left(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *first = NULL;
+    owned(json) json_t *second = NULL;
+
+    (void)state;
+    put_job(rehearsal, JOBS "sweep", 10, 1);
+    settle(rehearsal);
+    first = reclaim(rehearsal, 1);
+    while (evictions_of(rehearsal) == 0)
+        rehearsal_run(rehearsal, SLICE_MS);
+    set(rehearsal, JOBS "sweep", "status", "failed", 1);
+    second = reclaim(rehearsal, 1);
+    run_until(rehearsal, JOBS "sweep", true);
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 8);
+    expect_restored(rehearsal, JOBS "sweep");
+    assert_int_equal(evictions_of(rehearsal), 1);
+}
+
+/* Ten Jobs of one pod each, in JobSets or not; two nodes leave. */
+static void play_lone_jobs(int limit, bool is_in_sets, int suspensions)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+
+    for (int i = 0; i < 10; i++) {
+        owned(chars) char *path = text_format(JOBS "lone-%d", i);
+        owned(chars) char *name = text_format("lone-%d", i);
+        const json_t *job;
+
+        put_job(rehearsal, path, 1, limit);
+        if (!is_in_sets)
+            continue;
+        put_job_set(rehearsal, name, 0);
+        job = simulator_object(rehearsal->simulator, "research-a", path);
+        json_object_set_new(json_object_get(job, "metadata"), "ownerReferences",
+                            json_make("[{s:s, s:s, s:s, s:b}]", "apiVersion",
+                                      "jobset.x-k8s.io/v1alpha2", "kind", "JobSet", "name", name,
+                                      "controller", true));
+    }
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 8, 8);
+    rehearsal_run(rehearsal, LONG_MS);
+    expect_rest(rehearsal, 8);
+    assert_int_equal(events_of(rehearsal, "gang_suspended"), suspensions);
+    assert_int_equal(events_of(rehearsal, "gang_resumed"), suspensions);
+    /* the simulator has no controller that would stop the Job of a JobSet */
+    assert_int_equal(evictions_of(rehearsal), is_in_sets ? 2 : 2 - suspensions);
+    for (int i = 0; i < 10; i++) {
+        owned(chars) char *path = text_format(JOBS "lone-%d", i);
+
+        expect_restored(rehearsal, path);
+    }
+}
+
+static void one_pod_is_evicted_unless_that_ends_its_job(void **state)
+{
+    (void)state;
+    play_lone_jobs(6, false, 0);
+    play_lone_jobs(0, false, 2);
+    play_lone_jobs(6, true, 0);
+    play_lone_jobs(0, true, 2);
+}
+
 /* One run that dies before commit `first` and, `second` commits after the restart, again; returns
    how many commits an undisturbed one makes. */
 static int64_t play(int64_t first, int64_t second)
@@ -464,6 +571,9 @@ int main(void)
         cmocka_unit_test(an_answer_that_is_lost_is_looked_for),
         cmocka_unit_test(a_moment_without_the_right_is_waited_out),
         cmocka_unit_test(an_owner_that_refuses_is_evicted_in_time),
+        cmocka_unit_test(a_bag_is_stopped_when_its_evictions_would_end_it),
+        cmocka_unit_test(each_move_counts_what_a_bag_has_left),
+        cmocka_unit_test(one_pod_is_evicted_unless_that_ends_its_job),
         cmocka_unit_test(a_death_at_any_commit_leaves_no_gang_stopped),
     };
 

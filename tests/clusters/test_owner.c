@@ -70,23 +70,64 @@ static const struct {
       "/apis/argoproj.io/v1alpha1" IN_ML "workflows/eval" },
 };
 
+static struct pod *pod_with(const char *members, const char *phase)
+{
+    owned(chars) char *chars = text_format(
+        "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"p\",\"uid\":\"u\"%s},\"spec\":{},"
+        "\"status\":{\"phase\":\"%s\"}}",
+        members, phase);
+    owned(json) json_t *object = parse(chars);
+    struct error err = { 0 };
+    struct pod *pod = pod_decode(object, &err);
+
+    if (!pod)
+        fail_msg("%s: %s", chars, err.text);
+    return pod;
+}
+
 static void a_pod_names_its_outermost_owner(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(pods); i++) {
-        owned(chars) char *chars = text_format(
-            "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"p\",\"uid\":\"u\"%s},\"spec\":{},"
-            "\"status\":{}}",
-            pods[i].members);
-        owned(json) json_t *object = parse(chars);
-        struct error err = { 0 };
-        struct pod *pod = pod_decode(object, &err);
-        owned(chars) char *path = pod ? owner_of_pod(pod) : NULL;
+        struct pod *pod = pod_with(pods[i].members, "Running");
+        owned(chars) char *path = owner_of_pod(pod);
 
-        if (!pod)
-            fail_msg("%s: %s", pods[i].members, err.text);
         if (!text_equal(path, pods[i].path))
             fail_msg("%s: %s, not %s", pods[i].members, path ?: "(none)", pods[i].path ?: "(none)");
+        pod_free(pod);
+    }
+}
+
+#define DELETED ",\"deletionTimestamp\":\"2026-11-17T12:00:00Z\",\"deletionGracePeriodSeconds\":30"
+#define UNCOUNTED ",\"finalizers\":[\"" POD_JOB_FINALIZER "\"]"
+#define OF_SET                                                                                     \
+    LABELS("\"jobset.sigs.k8s.io/jobset-name\":\"sft\"") OWNER("batch/v1", "Job", "sft-0")
+
+/* What evictions make of a Job is asked of that Job, though its pods belong to something larger. */
+static void a_pod_names_the_job_that_counts_it(void **state)
+{
+    static const struct {
+        const char *members;
+        const char *phase;
+        const char *job;
+        bool counts;
+    } cases[] = {
+        { OF_SET UNCOUNTED, "Running", "/apis/batch/v1" IN_ML "jobs/sft-0", true },
+        { OF_SET UNCOUNTED DELETED, "Running", "/apis/batch/v1" IN_ML "jobs/sft-0", true },
+        { OF_SET DELETED, "Running", "/apis/batch/v1" IN_ML "jobs/sft-0", false },
+        { OF_SET, "Succeeded", "/apis/batch/v1" IN_ML "jobs/sft-0", false },
+        { OWNER("batch.volcano.sh/v1alpha1", "Job", "j"), "Running", NULL, true },
+        { OWNER("kubeflow.org/v1", "PyTorchJob", "j"), "Running", NULL, true },
+        { "", "Running", NULL, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct pod *pod = pod_with(cases[i].members, cases[i].phase);
+        owned(chars) char *job = owner_job_of_pod(pod);
+
+        if (!text_equal(job, cases[i].job) || owner_counts_pod(pod) != cases[i].counts)
+            fail_msg("%s: %s", cases[i].members, job ?: "(none)");
         pod_free(pod);
     }
 }
@@ -142,7 +183,7 @@ static void the_role_reaches_every_owner(void **state)
 #define RAY_JOB "/apis/ray.io/v1/namespaces/ml/rayjobs/r"
 #define WORKLOAD "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads/w"
 
-/* What is read: "can stopped part was above". */
+/* What is read: "can stopped part was above"; a bag can be stopped, but has no need. */
 static const struct {
     const char *path;
     const char *metadata;
@@ -154,7 +195,7 @@ static const struct {
     { JOB, META, "{\"suspend\":true}", "can stopped - true " },
     /* numbered pods need each other, a bag of tasks does not */
     { JOB, META, "{\"parallelism\":4,\"completionMode\":\"Indexed\"}", "can - - absent " },
-    { JOB, META, "{\"parallelism\":4}", "- - - absent " },
+    { JOB, META, "{\"parallelism\":4}", "bag - - absent " },
     { JOB, META, "{\"parallelism\":1}", "can - - absent " },
     { TORCH, META, "{\"suspend\":true}", "can - - absent " },
     { TORCH, META, "{\"runPolicy\":{\"suspend\":true}}", "can stopped - true " },
@@ -191,11 +232,63 @@ static void an_object_says_what_can_be_done_with_it(void **state)
 
         if (owner_read(objects[i].path, object, &owner, &err) < 0)
             fail_msg("%s: %s", chars, err.text);
-        got = text_format("%s %s %s %s %s", owner.can_stop ? "can" : "-",
+        got = text_format("%s %s %s %s %s",
+                          owner.is_bag     ? "bag"
+                          : owner.can_stop ? "can"
+                                           : "-",
                           owner.is_stopped ? "stopped" : "-", owner.is_part ? "part" : "-",
                           owner.was, owner.above);
         if (!text_equal(got, objects[i].want))
             fail_msg("%s %s: \"%s\", not \"%s\"", objects[i].path, chars, got, objects[i].want);
+    }
+}
+
+#define RULES(rules) "{\"podFailurePolicy\":{\"rules\":[" rules "]}}"
+#define RULE(action, type, status)                                                                 \
+    "{\"action\":\"" action "\",\"onPodConditions\":[{\"type\":\"" type "\"" status "}]}"
+#define DISRUPTED "DisruptionTarget"
+
+/* How many evictions a Job survives, as Kubernetes counts them. */
+static const struct {
+    const char *path;
+    const char *spec;
+    const char *status;
+    int64_t spare;
+} limits[] = {
+    { JOB, "{}", "{}", 6 },
+    { JOB, "{\"backoffLimit\":0}", "{}", 0 },
+    { JOB, "{\"backoffLimit\":10}", "{\"failed\":4}", 6 },
+    { JOB, "{\"backoffLimit\":1}", "{\"failed\":4}", 0 },
+    { JOB, "{}", "{\"failed\":1,\"uncountedTerminatedPods\":{\"failed\":[\"u1\",\"u2\"]}}", 3 },
+    { JOB, "{\"backoffLimitPerIndex\":2}", "{}", 2 },
+    { JOB, "{\"backoffLimitPerIndex\":9,\"backoffLimit\":3}", "{}", 3 },
+    { JOB, RULES(RULE("Ignore", DISRUPTED, "")), "{}", INT64_MAX },
+    { JOB, RULES(RULE("Ignore", DISRUPTED, ",\"status\":\"True\"")), "{}", INT64_MAX },
+    { JOB, RULES(RULE("Ignore", DISRUPTED, ",\"status\":\"False\"")), "{}", 6 },
+    { JOB, RULES(RULE("Ignore", "ConfigIssue", "")), "{}", 6 },
+    { JOB, RULES(RULE("Count", DISRUPTED, "") "," RULE("Ignore", DISRUPTED, "")), "{}", 6 },
+    { JOB, RULES(RULE("FailJob", DISRUPTED, "")), "{}", 0 },
+    { JOB, RULES("{\"action\":\"FailJob\",\"onExitCodes\":{}}," RULE("Ignore", DISRUPTED, "")),
+      "{}", INT64_MAX },
+    { TORCH, "{}", "{\"failed\":4}", INT64_MAX },
+    { RAY_JOB, "{\"backoffLimit\":0}", "{}", INT64_MAX },
+};
+
+static void a_job_survives_so_many_evictions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        owned(chars) char *chars = text_format("{\"metadata\":{" META
+                                               "},\"spec\":%s,\"status\":%s}",
+                                               limits[i].spec, limits[i].status);
+        owned(json) json_t *object = parse(chars);
+        struct owner owner;
+        struct error err = { 0 };
+
+        assert_int_equal(owner_read(limits[i].path, object, &owner, &err), 0);
+        if (owner.spare != limits[i].spare)
+            fail_msg("%s: %lld, not %lld", chars, (long long)owner.spare,
+                     (long long)limits[i].spare);
     }
 }
 
@@ -311,8 +404,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_names_its_outermost_owner),
+        cmocka_unit_test(a_pod_names_the_job_that_counts_it),
         cmocka_unit_test(the_role_reaches_every_owner),
         cmocka_unit_test(an_object_says_what_can_be_done_with_it),
+        cmocka_unit_test(a_job_survives_so_many_evictions),
         cmocka_unit_test(an_object_without_uid_or_version_is_refused),
         cmocka_unit_test(what_was_is_restored_exactly),
         cmocka_unit_test(what_goes_again_is_not_touched),

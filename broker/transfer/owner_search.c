@@ -303,9 +303,9 @@ static struct search *find_or_begin(struct owner_searches *searches,
                                     int64_t patience_ms)
 {
     owned(chars) char *owner = owner_of_pod(pod);
-    owned(chars) char *job = owner_job_of_pod(pod);
     struct search *search = search_of(searches, cluster, owner);
     bool alone = !search && is_alone(searches, cluster, pod);
+    owned(chars) char *job = alone ? owner_job_of_pod(pod) : NULL;
     const char *path = alone ? job : owner;
 
     if (alone)

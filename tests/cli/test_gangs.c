@@ -111,6 +111,13 @@ static int64_t evictions_of(struct rehearsal *rehearsal)
     return json_int_or(report, "effects/evictions", -1);
 }
 
+static int64_t deletes_of(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *report = simulator_report(rehearsal->simulator);
+
+    return json_int_or(report, "effects/pod_deletes", -1);
+}
+
 static int events_of(struct rehearsal *rehearsal, const char *name)
 {
     struct error err = { 0 };
@@ -196,6 +203,38 @@ static void who_wants_evictions_gets_them(void **state)
     expect_rest(rehearsal, 9);
     assert_true(evictions_of(rehearsal) >= 2);
     assert_int_equal(events_of(rehearsal, "gang_suspended"), 0);
+}
+
+/* Pods that protect themselves, and those that want longer than the drain has, are not evicted: but
+   they are no less a gang. */
+static void a_gang_that_is_not_evicted_is_stopped_all_the_same(void **state)
+{
+    static const struct {
+        const char *protects;
+        int64_t grace_s;
+    } rows[] = { { "true", 60 }, { "false", 600 } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+        owned(json) json_t *owner = NULL;
+
+        put_job_set(rehearsal, "train", 10);
+        owner = object_at(rehearsal, JOB_SETS "train");
+        json_object_set_new(json_at(owner, "spec/template/spec"), "terminationGracePeriodSeconds",
+                            json_integer(rows[i].grace_s));
+        json_object_set_new(json_at(owner, "spec/template/metadata/annotations"),
+                            "karpenter.sh/do-not-disrupt", json_string(rows[i].protects));
+        simulator_put_object(rehearsal->simulator, "research-a", JOB_SETS "train", owner);
+        settle(rehearsal);
+        apply(rehearsal, 8, 8);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(events_of(rehearsal, "gang_suspended"), 1);
+        assert_int_equal(evictions_of(rehearsal), 0);
+        assert_int_equal(deletes_of(rehearsal), 0);
+        expect_rest(rehearsal, 8);
+    }
 }
 
 static void a_workload_is_deactivated_and_its_job_is_left_to_kueue(void **state)
@@ -562,6 +601,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gang_is_stopped_as_a_whole_and_goes_on_afterwards),
+        cmocka_unit_test(a_gang_that_is_not_evicted_is_stopped_all_the_same),
         cmocka_unit_test(who_wants_evictions_gets_them),
         cmocka_unit_test(a_workload_is_deactivated_and_its_job_is_left_to_kueue),
         cmocka_unit_test(a_gang_goes_on_when_the_last_of_its_nodes_is_kept),

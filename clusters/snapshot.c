@@ -13,6 +13,8 @@
 #include "clusters/kube_watch.h"
 #include "clusters/shared_text.h"
 
+#include <string.h>
+
 void snapshot_init(struct snapshot *snapshot)
 {
     *snapshot = (struct snapshot){
@@ -55,10 +57,16 @@ size_t snapshot_budgets_of(const struct snapshot *snapshot, const struct pod *po
     if (budget_counts_for(pod))
         budgets = index_find(snapshot->budgets_by_namespace, pod->namespace, &count);
     for (size_t i = 0; i < count; i++) {
-        if (!budget_selects(budgets[i], pod))
+        const struct budget *budget = budgets[i];
+        size_t at = found < most ? found : most;
+
+        if (!budget_selects(budget, pod))
             continue;
-        if (found < most)
-            out[found] = budgets[i];
+        for (; at > 0 && strcmp(out[at - 1]->name, budget->name) > 0; at--)
+            if (at < most)
+                out[at] = out[at - 1];
+        if (at < most)
+            out[at] = budget;
         found++;
     }
     return found;

@@ -116,8 +116,8 @@ static inline struct wall_time snapshot_wall(const struct snapshot *snapshot,
 const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const char *node_name,
                                           size_t *ret_count);
 
-/* The budgets that the server would ask to evict this pod; at most `most` of them are written to
-   out.  Returns how many there are. */
+/* The budgets that the server would ask to evict this pod; at most `most` of them, the first by
+   name, are written to out.  Returns how many there are. */
 size_t snapshot_budgets_of(const struct snapshot *snapshot, const struct pod *pod,
                            const struct budget **out, size_t most);
 

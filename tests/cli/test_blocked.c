@@ -44,7 +44,7 @@ static const struct {
       "all of them",
       FORCED },
     { OWNED(""), "", "budgets: [" BUDGET("app") ", " BUDGET("tier") "]\n", 60,
-      "two budgets, never: 2 budgets select it (tier-held, app-held): the server evicts no such "
+      "two budgets, never: 2 budgets select it (app-held, tier-held): the server evicts no such "
       "pod",
       FORCED },
     { OWNED(""), "", "", 900, "grace cut, note: it asks for 900 s to stop and gets 300 s",

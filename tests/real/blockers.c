@@ -231,15 +231,13 @@ static void fill_node(struct watch *watch)
     }
 }
 
-/* What is said of all pods of the node that leaves, a line each; "" when it is not announced.  Two
-   budgets have no order. */
+/* What is said of all pods of the node that leaves, a line each; "" when it is not announced. */
 static char *said_of_node(struct pair *pair)
 {
     owned(json) json_t *live = pair_live(pair);
     const json_t *row = json_array_get(live, 0);
     struct text *said = text_new(4096);
     const json_t *blocker;
-    char *swapped;
     size_t i;
 
     json_array_foreach(json_object_get(row, "blockers"), i, blocker)
@@ -248,9 +246,6 @@ static char *said_of_node(struct pair *pair)
                  json_text_or(blocker, "kind", ""), json_text_or(blocker, "verdict", ""),
                  json_text_or(blocker, "text", ""));
     }
-    swapped = strstr(said->chars, "(two-2, two-1)");
-    if (swapped)
-        memcpy(swapped, "(two-1, two-2)", strlen("(two-1, two-2)"));
     return text_take(said);
 }
 

@@ -14,9 +14,29 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a plugin finds its own credentials; nothing else of ours. */
-static const char *const passed_on[] = { "HOME=",   "USER=",     "LANG=",  "AWS_",
-                                         "GOOGLE_", "CLOUDSDK_", "AZURE_", "KUBERNETES_SERVICE_" };
+/* Of our own environment: how a plugin finds its way out, and its own credentials; nothing else.
+   One that ends in "=" is a whole name. */
+static const char *const passed_on[] = {
+    "HOME=",
+    "USER=",
+    "LANG=",
+    "TMPDIR=",
+    "HTTPS_PROXY=",
+    "https_proxy=",
+    "HTTP_PROXY=",
+    "http_proxy=",
+    "NO_PROXY=",
+    "no_proxy=",
+    "SSL_CERT_FILE=",
+    "SSL_CERT_DIR=",
+    "AWS_",
+    "GOOGLE_",
+    "CLOUDSDK_",
+    "AZURE_",
+    "AAD_",
+    "OCI_",
+    "KUBERNETES_SERVICE_",
+};
 
 static const char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

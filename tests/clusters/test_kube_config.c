@@ -130,6 +130,42 @@ static void the_allowed_program_is_made_ready(void **state)
     unsetenv("SECRET_OF_SLUICE");
 }
 
+/* What a plugin needs to find its way out, and its own identity; names whole, where they are names.
+ */
+static void a_plugin_is_told_the_way_and_who_it_is(void **state)
+{
+    static const char *const told[] = {
+        "HTTPS_PROXY",     "https_proxy",
+        "HTTP_PROXY",      "http_proxy",
+        "NO_PROXY",        "no_proxy",
+        "SSL_CERT_FILE",   "SSL_CERT_DIR",
+        "TMPDIR",          "AAD_SERVICE_PRINCIPAL_CLIENT_ID",
+        "AZURE_TENANT_ID", "AWS_ROLE_ARN",
+        "OCI_CLI_PROFILE", "GOOGLE_APPLICATION_CREDENTIALS",
+    };
+    static const char *const not_told[] = { "HTTPS_PROXY_OF_SLUICE", "TMPDIRS", "XAWS_KEY" };
+    struct error err = { 0 };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        setenv(told[i], "ours", 1);
+    for (size_t i = 0; i < COUNT_OF(not_told); i++)
+        setenv(not_told[i], "ours", 1);
+    owned(kube_config) struct kube_config *config = read_config(USER(V1 ", command: aws}"), NULL,
+                                                                &err);
+    if (!config)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < COUNT_OF(told); i++) {
+        owned(chars) char *start = text_format("%s=", told[i]);
+        if (!text_equal(variable(config->plugin, start), "ours"))
+            fail_msg("%s is not passed on", told[i]);
+        unsetenv(told[i]);
+    }
+    for (size_t i = 0; i < COUNT_OF(not_told); i++) {
+        assert_null(variable(config->plugin, not_told[i]));
+        unsetenv(not_told[i]);
+    }
+}
+
 static void without_leave_no_program_is_run(void **state)
 {
     (void)state;
@@ -238,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_whole_file_is_read),
         cmocka_unit_test(the_current_context_counts_and_a_token_file_wins),
         cmocka_unit_test(the_allowed_program_is_made_ready),
+        cmocka_unit_test(a_plugin_is_told_the_way_and_who_it_is),
         cmocka_unit_test(without_leave_no_program_is_run),
         cmocka_unit_test(a_pod_finds_its_own_server),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),

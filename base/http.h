@@ -39,7 +39,7 @@ struct http_header {
     const char *value;
 };
 
-/* PEM texts (not paths); NULL where not used.  Must live until `done`. */
+/* PEM texts (not paths); NULL where not used. */
 struct http_tls {
     const char *ca_pem;          /* NULL: the system's authorities */
     const char *certificate_pem; /* client certificate and its key */
@@ -108,7 +108,7 @@ struct http_limits {
 struct http *http_curl_new(struct loop *loop, const struct http_limits *limits, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Copies the request (not what tls points to).  The handle is valid until `done` has returned. */
+/* Copies the request, and what tls points to.  The handle is valid until `done` has returned. */
 struct http_exchange *http_send(struct http *http, const struct http_request *request,
                                 http_done_fn done, void *context);
 

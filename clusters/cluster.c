@@ -12,8 +12,6 @@
 #include "clusters/kube_watch.h"
 #include "clusters/served.h"
 
-#include <stdlib.h>
-
 enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS };
 
 struct cluster {
@@ -88,11 +86,8 @@ static void discover(void *context)
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
                              struct error *err)
 {
-    struct kube_config *config =
-        text_equal(settings->kubeconfig, KUBE_CONFIG_IN_CLUSTER)
-            ? kube_config_of_pod(KUBE_SERVICE_ACCOUNT, getenv("KUBERNETES_SERVICE_HOST"),
-                                 getenv("KUBERNETES_SERVICE_PORT"), err)
-            : kube_config_read(settings->kubeconfig, settings->context, settings->plugin, err);
+    struct kube_config *config = kube_config_open(settings->kubeconfig, settings->context,
+                                                  settings->plugin, err);
     if (!config) {
         error_context(err, "cluster %s", settings->name);
         return NULL;

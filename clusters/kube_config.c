@@ -12,6 +12,7 @@
 #include "base/yaml.h"
 #include "clusters/kube_plugin.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { PEM_LIMIT = 1 << 20 };
@@ -73,11 +74,18 @@ static int refuse(const struct yaml_node *mapping, const char *key, const char *
     return yaml_error(err, node, "%s", why);
 }
 
-static int expect_pem(const char *bytes, const struct yaml_node *where, struct error *err)
+/* Begins and ends: a file that is being written while it is read ends too soon. */
+static bool is_pem(const char *chars)
 {
-    if (strstr(bytes, "-----BEGIN "))
-        return 0;
-    return yaml_error(err, where, "holds no PEM text");
+    const char *begin = strstr(chars, "-----BEGIN ");
+    const char *end = NULL;
+
+    for (; begin; begin = strstr(end, "-----BEGIN ")) {
+        end = strstr(begin, "-----END ");
+        if (!end)
+            return false;
+    }
+    return end != NULL;
 }
 
 /* PEM from KEY-data (base64) or else from the file that KEY names. */
@@ -104,8 +112,8 @@ static int read_pem(const struct yaml_node *mapping, const char *key, const char
     }
     if (!pem)
         return yaml_error(err, where, "%s", why.text);
-    if (expect_pem(pem->chars, where, err) < 0)
-        return -1;
+    if (!is_pem(pem->chars))
+        return yaml_error(err, where, "holds no whole PEM text");
     *ret_pem = text_take(steal(&pem));
     return 0;
 }
@@ -229,6 +237,14 @@ static int read_context(struct kube_config *config, const struct yaml_node *root
     return user ? read_user(config, user, path, plugin, err) : -1;
 }
 
+static void set_from(struct kube_config *config, const char *first, const char *second,
+                     const char *third)
+{
+    config->from[0] = mem_copy_chars(first);
+    config->from[1] = mem_copy_chars(second);
+    config->from[2] = mem_copy_chars(third);
+}
+
 struct kube_config *kube_config_read(const char *path, const char *context, const char *plugin,
                                      struct error *err)
 {
@@ -241,6 +257,7 @@ struct kube_config *kube_config_read(const char *path, const char *context, cons
     if (yaml_expect(root, YAML_MAPPING, err) < 0 ||
         read_context(config, root, context, path, plugin, err) < 0)
         return NULL;
+    set_from(config, path, context, plugin);
     return steal(&config);
 }
 
@@ -259,6 +276,10 @@ struct kube_config *kube_config_of_pod(const char *folder, const char *host, con
         return NULL;
     }
     pem = file_read(ca, PEM_LIMIT, err);
+    if (pem && !is_pem(pem->chars)) {
+        error_set(err, ERROR_INVALID, "%s: holds no whole PEM text", ca);
+        text_free(steal(&pem));
+    }
     if (!pem) {
         error_context(err, "%s", KUBE_CONFIG_IN_CLUSTER);
         return NULL;
@@ -267,7 +288,61 @@ struct kube_config *kube_config_of_pod(const char *folder, const char *host, con
                                  port);
     config->token_file = text_format("%s/token", folder);
     config->tls.ca_pem = text_take(steal(&pem));
+    config->is_of_pod = true;
+    set_from(config, folder, host, port);
     return steal(&config);
+}
+
+struct kube_config *kube_config_open(const char *kubeconfig, const char *context,
+                                     const char *plugin, struct error *err)
+{
+    if (text_equal(kubeconfig, KUBE_CONFIG_IN_CLUSTER))
+        return kube_config_of_pod(KUBE_SERVICE_ACCOUNT, getenv("KUBERNETES_SERVICE_HOST"),
+                                  getenv("KUBERNETES_SERVICE_PORT"), err);
+    return kube_config_read(kubeconfig, context, plugin, err);
+}
+
+struct kube_config *kube_config_again(const struct kube_config *config, struct error *err)
+{
+    char *const *from = config->from;
+    owned(kube_config) struct kube_config *now =
+        config->is_of_pod ? kube_config_of_pod(from[0], from[1], from[2], err)
+                          : kube_config_read(from[0], from[1], from[2], err);
+
+    if (now && !text_equal(now->server, config->server)) {
+        error_set(err, ERROR_INVALID, "%s: leads to another server now: %s", from[0], now->server);
+        return NULL;
+    }
+    return steal(&now);
+}
+
+static bool words_equal(char *const *left, char *const *right)
+{
+    size_t i = 0;
+
+    while (left[i] && text_equal(left[i], right[i]))
+        i++;
+    return !left[i] && !right[i];
+}
+
+static bool plugins_equal(const struct kube_plugin *left, const struct kube_plugin *right)
+{
+    if (!left || !right)
+        return left == right;
+    return text_equal(left->api_version, right->api_version) &&
+           words_equal(left->arguments, right->arguments) &&
+           words_equal(left->environment, right->environment);
+}
+
+bool kube_config_equals(const struct kube_config *left, const struct kube_config *right)
+{
+    return text_equal(left->server, right->server) && text_equal(left->token, right->token) &&
+           text_equal(left->token_file, right->token_file) &&
+           text_equal(left->tls.ca_pem, right->tls.ca_pem) &&
+           text_equal(left->tls.certificate_pem, right->tls.certificate_pem) &&
+           text_equal(left->tls.key_pem, right->tls.key_pem) &&
+           text_equal(left->tls.server_name, right->tls.server_name) &&
+           plugins_equal(left->plugin, right->plugin);
 }
 
 /* The PEM texts are const for readers of struct http_tls; here is where they were made. */
@@ -294,5 +369,7 @@ void kube_config_free(struct kube_config *config)
     free_pem(&config->tls.certificate_pem);
     free_pem(&config->tls.key_pem);
     free_pem(&config->tls.server_name);
+    for (size_t i = 0; i < COUNT_OF(config->from); i++)
+        mem_free(config->from[i]);
     mem_free(config);
 }

@@ -25,6 +25,10 @@ struct kube_config {
     char *token_file;
     struct kube_plugin *plugin; /* NULL: none */
     struct http_tls tls;        /* its texts are owned here */
+
+    /* Where it was read: kubeconfig, context and plugin; of a pod: folder, host and port. */
+    bool is_of_pod;
+    char *from[3];
 };
 
 /* The path that stands for the service account of the pod in which sluice runs. */
@@ -40,6 +44,20 @@ struct kube_config *kube_config_read(const char *path, const char *context, cons
 #define KUBE_SERVICE_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 struct kube_config *kube_config_of_pod(const char *folder, const char *host, const char *port,
                                        struct error *err) __attribute__((warn_unused_result));
+
+/* One of the two: the kubeconfig is a path, or KUBE_CONFIG_IN_CLUSTER. */
+struct kube_config *kube_config_open(const char *kubeconfig, const char *context,
+                                     const char *plugin, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* What stands now where this one was read.  Fails when that cannot be read whole, or when it leads
+   to another server: what is known of one cluster must not be taken for another's. */
+struct kube_config *kube_config_again(const struct kube_config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether both show the same to the same server. */
+bool kube_config_equals(const struct kube_config *left, const struct kube_config *right);
+
 void kube_config_free(struct kube_config *config);
 
 static inline void owned_kube_config(struct kube_config **config)

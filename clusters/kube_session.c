@@ -6,6 +6,7 @@
 #include "clusters/kube_session.h"
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "clusters/kube_config.h"
 #include "clusters/kube_error.h"
@@ -18,7 +19,8 @@ enum {
     ANSWER_LIMIT = 64 * 1024 * 1024,
     AHEAD_LEAST_MS = 3 * SECOND_MS, /* less than that is the way of the answer, and Date's second */
     AHEAD_END_MS = 2 * SECOND_MS,   /* a difference that was there is over */
-    YOUNG_MS = 2 * SECOND_MS,       /* since the request: Date is when the answer began */
+    CONFIG_PAUSE_MS = 5 * SECOND_MS, /* between two looks at the kubeconfig */
+    YOUNG_MS = 2 * SECOND_MS,        /* since the request: Date is when the answer began */
 };
 
 struct kube_session {
@@ -26,6 +28,9 @@ struct kube_session {
     const char *name;
     struct kube_config *config;
     struct kube_token *token;
+    int config_number;           /* how often it was replaced */
+    int64_t config_read_ms;      /* when it was last looked at because something failed */
+    struct error config_failure; /* of that look; ERROR_NONE */
     struct kube_exchange *first; /* all in flight */
     int64_t ahead_ms;            /* the server's clock, of ours */
 };
@@ -41,6 +46,7 @@ struct kube_exchange {
     char *body;
     char *label; /* "PATCH /api/v1/nodes/a" for errors */
     char *used_token;
+    int used_config; /* its number */
     int64_t timeout_ms;
     bool is_long;
     http_chunk_fn on_chunk;
@@ -90,13 +96,6 @@ static void finish_failed(struct kube_exchange *exchange, struct error *err)
     finish(exchange, NULL, err);
 }
 
-static void on_late(void *context)
-{
-    struct kube_exchange *exchange = context;
-    struct error failure = exchange->failure;
-    finish_failed(exchange, &failure);
-}
-
 static bool is_mutation(enum kube_verb verb)
 {
     return verb == KUBE_PATCH || verb == KUBE_EVICT || verb == KUBE_CREATE || verb == KUBE_DELETE;
@@ -121,26 +120,94 @@ static enum http_method method_of(enum kube_verb verb)
 
 static void submit(struct kube_exchange *exchange);
 
-/* Whether the 401 was worth a second try with a newer token. */
-static bool ask_again(struct kube_exchange *exchange)
+static void on_token(void *context);
+
+static void take_config(struct kube_session *session, struct kube_config *config)
+{
+    log_info("kubeconfig_renewed", FIELD_TEXT("cluster", session->name));
+    kube_token_free(session->token);
+    kube_config_free(session->config);
+    session->config = config;
+    session->config_number++;
+    session->token = kube_token_new(session->world, config, on_token, session);
+}
+
+/* Looks whether the kubeconfig says something else by now.  A plugin that runs belongs to the one
+   that we have: it ends first. */
+static void renew_config(struct kube_session *session)
+{
+    int64_t now = loop_now(session->world->loop);
+    struct error err = { 0 };
+    struct kube_config *config;
+
+    if (now - session->config_read_ms < CONFIG_PAUSE_MS || kube_token_is_coming(session->token))
+        return;
+    session->config_read_ms = now;
+    config = kube_config_again(session->config, &err);
+    if (!config && !text_equal(err.text, session->config_failure.text))
+        log_warn("kubeconfig_unreadable", FIELD_TEXT("cluster", session->name),
+                 FIELD_TEXT("text", err.text));
+    session->config_failure = err;
+    if (config && !kube_config_equals(config, session->config))
+        take_config(session, config);
+    else
+        kube_config_free(config);
+}
+
+/* Whether a second try is under way, with something that the first had not.  A token alone is only
+   asked for where one was refused. */
+static bool ask_again(struct kube_exchange *exchange, bool may_be_done, bool is_refused)
 {
     struct kube_session *session = exchange->session;
-    if (exchange->has_asked_again || !kube_token_renew(session->token, exchange->used_token))
+
+    renew_config(session);
+    if (exchange->has_asked_again || may_be_done ||
+        (exchange->used_config == session->config_number &&
+         !(is_refused && kube_token_renew(session->token, exchange->used_token))))
         return false;
     exchange->has_asked_again = true;
     submit(exchange);
     return true;
 }
 
+/* We could not enter, and what might let us in cannot be read. */
+static void tell_of_config(const struct kube_session *session, struct error *err)
+{
+    const struct error *why = &session->config_failure;
+
+    if (why->kind != ERROR_NONE)
+        error_context(err, "its kubeconfig cannot be read again (%.200s)", why->text);
+}
+
+/* There is no token: its file is gone, or the plugin failed. */
+static void on_late(void *context)
+{
+    struct kube_exchange *exchange = context;
+    struct error failure = exchange->failure;
+
+    if (ask_again(exchange, false, false))
+        return;
+    tell_of_config(exchange->session, &failure);
+    finish_failed(exchange, &failure);
+}
+
 static void on_transport_failure(struct kube_exchange *exchange, const struct error *err)
 {
     struct error failure = *err;
+    bool may_be_done = err->kind != ERROR_TRANSIENT && err->kind != ERROR_INVALID;
+
+    if (ask_again(exchange, may_be_done, false))
+        return;
+    /* A certificate and its key are two files: one of them may be new already. */
+    if (failure.kind == ERROR_INVALID)
+        failure.kind = ERROR_TRANSIENT;
     if (is_mutation(exchange->verb)) {
         if (failure.kind == ERROR_CORRUPT)
             failure.kind = ERROR_UNKNOWN_OUTCOME;
     } else if (failure.kind == ERROR_UNKNOWN_OUTCOME) {
         failure.kind = ERROR_TRANSIENT;
     }
+    tell_of_config(exchange->session, &failure);
     finish_failed(exchange, &failure);
 }
 
@@ -172,7 +239,7 @@ static void on_answer(void *context, const struct http_answer *answer, const str
         return;
     }
     compare_clocks(exchange, answer);
-    if (answer->status == 401 && ask_again(exchange))
+    if (answer->status == 401 && ask_again(exchange, false, true))
         return;
     if (exchange->verb == KUBE_STREAM && answer->status == 200) {
         finish(exchange, NULL, NULL);
@@ -190,9 +257,10 @@ static void on_answer(void *context, const struct http_answer *answer, const str
     };
     if ((exchange->verb == KUBE_DELETE && kube_error_is_gone(&meaning)) ||
         kube_error_of_answer(&meaning, &why) == 0)
-        finish(exchange, body, NULL);
-    else
-        finish_failed(exchange, &why);
+        return finish(exchange, body, NULL);
+    if (answer->status == 401)
+        tell_of_config(exchange->session, &why);
+    finish_failed(exchange, &why);
 }
 
 static void on_chunk(void *context, const char *bytes, size_t size)
@@ -212,6 +280,7 @@ static void submit(struct kube_exchange *exchange)
         headers[count++] = (struct http_header){ "Content-Type", exchange->content_type };
 
     const char *token = NULL;
+    exchange->used_config = session->config_number;
     enum kube_token_state state = kube_token_get(session->token, &token, &exchange->failure);
     exchange->waits_for_token = state == KUBE_TOKEN_COMING;
     if (state == KUBE_TOKEN_COMING)
@@ -302,6 +371,7 @@ struct kube_session *kube_session_new(struct world *world, const char *name,
     session->world = world;
     session->name = name;
     session->config = config;
+    session->config_read_ms = INT64_MIN / 2;
     session->token = kube_token_new(world, config, on_token, session);
     return session;
 }

@@ -2,8 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The one place that speaks to an API server: it joins the URL, adds the headers, and turns what
- * comes back into a JSON body or an error.  A 401 makes it read the token file again and, if that
- * holds another token, ask once more: an unauthenticated request was not carried out.
+ * comes back into a JSON body or an error.
+ *
+ * Credentials and authorities are replaced while we run.  A 401, a server that cannot be spoken to
+ * (TLS that fails does not always say so), and a token that is not to be had, make it read the
+ * kubeconfig again, every few seconds at most, and the token behind it; if there is something new
+ * to show, a request that was surely not carried out is sent once more.  What cannot be read whole
+ * changes nothing, and is told with the failure.  Streams that are open stay open.
  */
 #pragma once
 

@@ -194,6 +194,11 @@ enum kube_token_state kube_token_get(struct kube_token *token, const char **ret_
     return state;
 }
 
+bool kube_token_is_coming(const struct kube_token *token)
+{
+    return token->program != NULL;
+}
+
 bool kube_token_renew(struct kube_token *token, const char *refused)
 {
     bool is_recent = loop_now(token->world->loop) - token->read_ms < PLUGIN_PAUSE_MS;

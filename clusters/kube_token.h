@@ -35,6 +35,9 @@ void kube_token_free(struct kube_token *token);
 enum kube_token_state kube_token_get(struct kube_token *token, const char **ret_chars,
                                      struct error *err);
 
+/* Whether the plugin runs. */
+bool kube_token_is_coming(const struct kube_token *token);
+
 /* The server refused this one (NULL: none): whether there is, or will be, another to try. */
 bool kube_token_renew(struct kube_token *token, const char *refused);
 

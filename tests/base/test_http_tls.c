@@ -5,84 +5,15 @@
  * answers with the name in the client's certificate.
  */
 #include "tests/base/http_fixture.h"
+#include "tests/support/identity.h"
 
 #include <event2/bufferevent_ssl.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <stdio.h>
-
-struct identity {
-    EVP_PKEY *key;
-    X509 *certificate;
-    char *certificate_pem;
-    char *key_pem;
-};
 
 static struct identity authority, stranger, server_identity, client_identity;
 static SSL_CTX *tls_context;
 static int request_count;
-
-static char *take_pem(BIO *bio)
-{
-    char *chars;
-    long size = BIO_get_mem_data(bio, &chars);
-    char *copy = mem_new((size_t)size + 1);
-
-    memcpy(copy, chars, (size_t)size);
-    BIO_free(bio);
-    return copy;
-}
-
-static void add_extension(X509 *certificate, int nid, const char *value)
-{
-    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, nid, value);
-
-    require(extension && X509_add_ext(certificate, extension, -1) == 1);
-    X509_EXTENSION_free(extension);
-}
-
-static void set_name(X509 *certificate, const char *name)
-{
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
-                               (const unsigned char *)name, -1, -1, 0);
-}
-
-/* issuer NULL: signs itself, as an authority. */
-static struct identity identity_make(const char *name, const char *alternatives,
-                                     const struct identity *issuer)
-{
-    static long serial;
-    struct identity self = { EVP_EC_gen("P-256"), X509_new(), NULL, NULL };
-    BIO *certificate = BIO_new(BIO_s_mem()), *key = BIO_new(BIO_s_mem());
-
-    X509_set_version(self.certificate, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(self.certificate), ++serial);
-    X509_gmtime_adj(X509_getm_notBefore(self.certificate), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(self.certificate), 3600);
-    X509_set_pubkey(self.certificate, self.key);
-    set_name(self.certificate, name);
-    X509_set_issuer_name(self.certificate,
-                         X509_get_subject_name(issuer ? issuer->certificate : self.certificate));
-    add_extension(self.certificate, NID_basic_constraints, issuer ? "CA:FALSE" : "CA:TRUE");
-    if (alternatives)
-        add_extension(self.certificate, NID_subject_alt_name, alternatives);
-    require(X509_sign(self.certificate, issuer ? issuer->key : self.key, EVP_sha256()) > 0);
-    PEM_write_bio_X509(certificate, self.certificate);
-    PEM_write_bio_PrivateKey(key, self.key, NULL, NULL, 0, NULL, NULL);
-    self.certificate_pem = take_pem(certificate);
-    self.key_pem = take_pem(key);
-    return self;
-}
-
-static void identity_clear(struct identity *self)
-{
-    EVP_PKEY_free(self->key);
-    X509_free(self->certificate);
-    mem_free(self->certificate_pem);
-    mem_free(self->key_pem);
-}
 
 static void on_tls_read(struct bufferevent *connection, void *context)
 {

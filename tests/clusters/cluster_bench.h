@@ -42,7 +42,8 @@ static inline void bench_write(const char *folder, const char *name, const char 
 
 static inline void bench_remove_folder(const char *folder)
 {
-    static const char *const names[] = { "config", "token", "ca.pem", "cert.pem", "key.pem" };
+    static const char *const names[] = { "config",   "token",   "ca.pem",
+                                         "cert.pem", "key.pem", "ca.crt" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         owned(chars) char *path = text_format("%s/%s", folder, names[i]);
         unlink(path);

@@ -30,8 +30,8 @@ static struct kube_config *read_config(const char *chars, const char *context, s
     return kube_config_read(path, context, "/usr/bin/aws", err);
 }
 
-#define PEM "-----BEGIN X-----\n"
-#define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0K"
+#define PEM "-----BEGIN X-----\n-----END X-----\n"
+#define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0KLS0tLS1FTkQgWC0tLS0tCg=="
 
 static void a_whole_file_is_read(void **state)
 {
@@ -197,6 +197,62 @@ static void a_pod_finds_its_own_server(void **state)
     assert_non_null(strstr(err.text, "ca.crt"));
 }
 
+static struct kube_config *again(const struct kube_config *config, const char *chars,
+                                 struct error *err)
+{
+    bench_write(folder, "config", chars);
+    return kube_config_again(config, err);
+}
+
+/* The same words make the same; each that counts makes another; what cannot be read, or leads
+   elsewhere, makes none. */
+static void a_file_is_read_again(void **state)
+{
+    static const char before[] = USER("token: one, client-certificate: cert.pem, client-key: "
+                                      "key.pem");
+    struct error err = { 0 };
+    (void)state;
+    bench_write(folder, "key.pem", PEM);
+    bench_write(folder, "cert.pem", PEM);
+    owned(kube_config) struct kube_config *config = read_config(before, NULL, &err);
+    owned(kube_config) struct kube_config *same = again(config, before, &err);
+    owned(kube_config) struct kube_config *other = again(config, USER("token: two"), &err);
+    if (!config || !same || !other)
+        fail_msg("%s", err.text);
+    assert_true(kube_config_equals(config, same));
+    assert_false(kube_config_equals(config, other));
+    bench_write(folder, "cert.pem", PEM "more");
+    owned(kube_config) struct kube_config *renewed = again(config, before, &err);
+    assert_false(kube_config_equals(config, renewed));
+
+    bench_write(folder, "cert.pem", "-----BEGIN X-----\n");
+    assert_null(again(config, before, &err));
+    assert_non_null(strstr(err.text, "holds no whole PEM text"));
+    assert_null(
+        again(config, CLUSTER("server: 'https://d'") "users: [{name: u, user: {}}]\n", &err));
+    assert_non_null(strstr(err.text, "leads to another server now: https://d"));
+    bench_write(folder, "cert.pem", PEM);
+}
+
+static void a_pods_authority_is_read_again(void **state)
+{
+    struct error err = { 0 };
+    (void)state;
+    bench_write(folder, "ca.crt", PEM);
+    owned(kube_config) struct kube_config *config = kube_config_of_pod(folder, "10.0.0.1", "443",
+                                                                       &err);
+    owned(kube_config) struct kube_config *same = kube_config_again(config, &err);
+    bench_write(folder, "ca.crt", PEM PEM);
+    owned(kube_config) struct kube_config *renewed = kube_config_again(config, &err);
+    if (!config || !same || !renewed)
+        fail_msg("%s", err.text);
+    assert_true(kube_config_equals(config, same));
+    assert_false(kube_config_equals(config, renewed));
+    assert_string_equal(renewed->tls.ca_pem, PEM PEM);
+    bench_write(folder, "ca.crt", "");
+    assert_null(kube_config_again(config, &err));
+}
+
 static void what_is_wrong_is_said_with_its_line(void **state)
 {
     static const struct {
@@ -225,7 +281,9 @@ static void what_is_wrong_is_said_with_its_line(void **state)
         { CLUSTER("server: 'https://c', certificate-authority-data: '%%%'"), NULL,
           "certificate-authority-data: " },
         { CLUSTER("server: 'https://c', certificate-authority-data: aGVsbG8="), NULL,
-          "certificate-authority-data: holds no PEM text" },
+          "certificate-authority-data: holds no whole PEM text" },
+        { CLUSTER("server: 'https://c', certificate-authority-data: LS0tLS1CRUdJTiBYLS0tLS0K"),
+          NULL, "certificate-authority-data: holds no whole PEM text" },
         { CLUSTER("server: 'https://c'"), NULL, "there is no list \"users\"" },
         { CLUSTER("server: 'https://c'") "users: []\n", NULL, "there is no user \"u\"" },
         { USER("exec: aws"), NULL, "exec: " },
@@ -277,6 +335,8 @@ int main(void)
         cmocka_unit_test(a_plugin_is_told_the_way_and_who_it_is),
         cmocka_unit_test(without_leave_no_program_is_run),
         cmocka_unit_test(a_pod_finds_its_own_server),
+        cmocka_unit_test(a_file_is_read_again),
+        cmocka_unit_test(a_pods_authority_is_read_again),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(a_missing_file_is_not_found),
     };

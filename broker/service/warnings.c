@@ -122,6 +122,28 @@ static void add_strays(const struct service *service, const struct config_cluste
     }
 }
 
+/* A pool whose newest machine was not closed by our taint when it came. */
+static void add_untainted(const struct service *service, const struct config_pool *pool,
+                          json_t *rows)
+{
+    for (size_t i = service->runner->transfers.count; i-- > 0;) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (transfer_goal(transfer) != pool ||
+            (transfer->new_node[0] == '\0' && !transfer->came_untainted))
+            continue;
+        if (transfer->came_untainted) {
+            owned(chars) char *line = text_format(
+                "new machines of pool %s come without the taint %s, so pods land on them before "
+                "all their GPUs are there: put it (NoSchedule) into the pool's node template",
+                pool->name, SLUICE_TAINT_STARTING);
+
+            add(rows, line);
+        }
+        return;
+    }
+}
+
 /* What could not be set in a cluster, or is set by somebody else. */
 static void add_troubles(json_t *list, const char *what, json_t *rows)
 {
@@ -179,5 +201,7 @@ json_t *warnings_describe(const struct service *service)
     add_troubles(quotas_describe(service->quotas), "quota", rows);
     for (size_t i = 0; i < service->config->cluster_count; i++)
         add_strays(service, &service->config->clusters[i], rows);
+    for (size_t i = 0; i < service->config->pool_count; i++)
+        add_untainted(service, &service->config->pools[i], rows);
     return rows;
 }

@@ -121,11 +121,25 @@ static enum verdict welcome(struct runner *runner, struct transfer *transfer,
     return STEP_WAIT;
 }
 
+/* Notes, once, that a node was ready and not closed by us: the pool's node template lacks our
+   taint, and pods came to it before all was there. */
+static int note_taint(struct runner *runner, struct transfer *transfer, const struct node *node)
+{
+    struct error err;
+
+    if (transfer->came_untainted || node_has_taint(node, SLUICE_TAINT_STARTING) ||
+        effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid)))
+        return 0;
+    transfer->came_untainted = true;
+    return runner_store(runner, transfer, "came_untainted", &err);
+}
+
 enum verdict step_join(struct runner *runner, struct transfer *transfer)
 {
     int64_t now = loop_now(runner->world->loop);
     int64_t stable_ms = runner->config->join.stable_ms;
     owned(text) struct text *missing = text_new(MISSING_MAX);
+    const struct node *node;
     char duration[DURATION_TEXT_SIZE];
 
     host_ask(runner, transfer);
@@ -137,6 +151,9 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer)
         transfer_wait_for(transfer, "%s", missing->chars);
         return STEP_WAIT;
     }
+    node = fleet_node_of(runner->fleet, transfer_goal(transfer), transfer->new_instance);
+    if (note_taint(runner, transfer, node) < 0)
+        return STEP_WAIT;
     if (transfer->ready_ms == 0)
         transfer->ready_ms = now;
     if (now - transfer->ready_ms < stable_ms) {
@@ -148,6 +165,5 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer)
         transfer_wait_for(transfer, "the cloud to say on which host %s is", transfer->new_instance);
         return STEP_WAIT;
     }
-    return welcome(runner, transfer,
-                   fleet_node_of(runner->fleet, transfer_goal(transfer), transfer->new_instance));
+    return welcome(runner, transfer, node);
 }

@@ -21,31 +21,36 @@ static const char *const state_names[TRANSFER_STATE_COUNT] = {
     [TRANSFER_RETURNED] = "returned",
 };
 
-/* How the stored members stand in the journal; FIELD_NEW_TIME: older journals lack it. */
-enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_TIME, FIELD_NEW_TIME };
+/* How the stored members stand in the journal. */
+enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_TIME };
 
 static const struct {
     const char *key;
     enum field_type type;
     size_t offset;
     size_t size;
+    bool is_later; /* a journal may be older than the member: false, or not yet */
 } fields[] = {
 #define CHARS(key, member)                                                                         \
     {                                                                                              \
         key, FIELD_CHARS, offsetof(struct transfer, member),                                       \
-            sizeof(((struct transfer *)0)->member)                                                 \
+            sizeof(((struct transfer *)0)->member), false                                          \
     }
 #define FLAG(member)                                                                               \
     {                                                                                              \
-#member, FIELD_FLAG, offsetof(struct transfer, member), sizeof(bool)                       \
+#member, FIELD_FLAG, offsetof(struct transfer, member), sizeof(bool), false                \
+    }
+#define LATER_FLAG(member)                                                                         \
+    {                                                                                              \
+#member, FIELD_FLAG, offsetof(struct transfer, member), sizeof(bool), true                 \
     }
 #define TIME(member)                                                                               \
     {                                                                                              \
-#member, FIELD_TIME, offsetof(struct transfer, member), sizeof(struct wall_time)           \
+#member, FIELD_TIME, offsetof(struct transfer, member), sizeof(struct wall_time), false    \
     }
-#define NEW_TIME(member)                                                                           \
+#define LATER_TIME(member)                                                                         \
     {                                                                                              \
-#member, FIELD_NEW_TIME, offsetof(struct transfer, member), sizeof(struct wall_time)       \
+#member, FIELD_TIME, offsetof(struct transfer, member), sizeof(struct wall_time), true     \
     }
     CHARS("id", id),
     CHARS("move", move),
@@ -61,13 +66,14 @@ static const struct {
     FLAG(is_returning),
     FLAG(is_discarding),
     FLAG(has_volumes),
+    LATER_FLAG(came_untainted),
     TIME(created),
     TIME(announced),
     TIME(departure),
     TIME(due),
     TIME(step_began),
     TIME(cordoned),
-    NEW_TIME(drain_due),
+    LATER_TIME(drain_due),
     TIME(ended),
 };
 
@@ -130,7 +136,6 @@ json_t *transfer_encode(const struct transfer *transfer)
             json = json_boolean(*(const bool *)member);
             break;
         case FIELD_TIME:
-        case FIELD_NEW_TIME:
             json = json_integer((json_int_t)((const struct wall_time *)(const void *)member)->ms);
             break;
         }
@@ -146,6 +151,8 @@ static int decode_fields(struct transfer *transfer, const json_t *value, struct 
         const char *chars;
         int64_t ms;
 
+        if (fields[i].is_later && !json_object_get(value, fields[i].key))
+            continue;
         switch (fields[i].type) {
         case FIELD_CHARS:
             if (json_need_text(value, fields[i].key, &chars, err) < 0)
@@ -156,10 +163,6 @@ static int decode_fields(struct transfer *transfer, const json_t *value, struct 
             if (json_need_bool(value, fields[i].key, (bool *)member, err) < 0)
                 return -1;
             break;
-        case FIELD_NEW_TIME:
-            if (!json_object_get(value, fields[i].key))
-                break;
-            __attribute__((fallthrough));
         case FIELD_TIME:
             if (json_need_int(value, fields[i].key, &ms, err) < 0)
                 return -1;

@@ -36,10 +36,11 @@ struct transfer {
     int step;        /* index into transfer_steps */
     bool is_undoing; /* on the way back from `step` */
     bool is_emergency;
-    bool is_returning;  /* the source pool is the target now */
-    bool is_discarding; /* the machine of this attempt must go first */
-    bool has_volumes;   /* pods with claims were asked to leave: their volumes must be detached */
-    int attempt;        /* at creating the machine, from 1 */
+    bool is_returning;   /* the source pool is the target now */
+    bool is_discarding;  /* the machine of this attempt must go first */
+    bool has_volumes;    /* pods with claims were asked to leave: their volumes must be detached */
+    bool came_untainted; /* the new node was ready without our start-up taint */
+    int attempt;         /* at creating the machine, from 1 */
     const struct config_pool *source;
     const struct config_pool *target;
     char node[TRANSFER_NAME_SIZE]; /* the node that leaves, */

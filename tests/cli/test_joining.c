@@ -368,6 +368,55 @@ static void what_is_configured_is_waited_for(void **state)
     assert_int_equal(transfer->state, TRANSFER_DONE);
 }
 
+/* The node template of the pool lacks our taint: the world's new Node is without it. */
+static void strip_taint(struct rehearsal *rehearsal)
+{
+    struct kube_node *node;
+    size_t i;
+    json_t *taint;
+
+    while (!(node = new_node(rehearsal)))
+        rehearsal_run(rehearsal, 100);
+    json_array_foreach(node->taints, i,
+                       taint) if (text_equal(json_text_or(taint, "key", ""), SIM_STARTING))
+    {
+        json_array_remove(node->taints, i);
+        break;
+    }
+    sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+}
+
+/* It serves all the same; the pool is named, once, until a machine of it comes as it should. */
+static void a_template_without_our_taint_is_named(void **state)
+{
+    static const char what[] = "pool prod-a-east come without the taint sluice.dev/starting";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 39, quick, NULL);
+    owned(json) json_t *answer = NULL;
+    const struct transfer *second;
+
+    (void)state;
+    joining(rehearsal, 1);
+    assert_false(warns_of(rehearsal, what));
+    strip_taint(rehearsal);
+    while (only(rehearsal)->state == TRANSFER_LIVE)
+        rehearsal_run(rehearsal, SECOND_MS);
+    assert_int_equal(only(rehearsal)->state, TRANSFER_DONE);
+    assert_true(warns_of(rehearsal, what));
+    assert_true(story_has(rehearsal, "came_untainted", ""));
+    restart(rehearsal);
+    assert_true(warns_of(rehearsal, what));
+
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, 1);
+    while (!(second = transfer_at(rehearsal, 1)) || second->state == TRANSFER_LIVE) {
+        rehearsal_run(rehearsal, SECOND_MS);
+        assert_true(warns_of(rehearsal, what) || (second && second->step >= STEP_JOIN));
+    }
+    assert_int_equal(second->state, TRANSFER_DONE);
+    assert_false(warns_of(rehearsal, what));
+}
+
 /* A cloud that does not say where a machine is keeps nobody from serving. */
 static void an_unknown_host_holds_nothing_up(void **state)
 {
@@ -476,6 +525,7 @@ int main(void)
         cmocka_unit_test(attempts_are_bounded_by_the_guard),
         cmocka_unit_test(an_old_node_of_the_same_name_is_not_taken),
         cmocka_unit_test(what_is_configured_is_waited_for),
+        cmocka_unit_test(a_template_without_our_taint_is_named),
         cmocka_unit_test(an_unknown_host_holds_nothing_up),
         cmocka_unit_test(a_stock_out_tears_no_second_wave_down),
         cmocka_unit_test(an_announced_node_waits_while_its_pool_is_closed),

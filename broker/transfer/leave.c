@@ -4,14 +4,16 @@
  * Steps announce, hold and cordon, and the way back from them.
  */
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { CORDON_MS = 10 * MINUTE_MS };
+enum { CORDON_MS = 10 * MINUTE_MS, AGAIN_SIZE = 80 };
 
 /* What tells others to keep off while the node is ours: who scales down or repairs must not race
    with us, and load balancers must not send it new requests. */
@@ -160,16 +162,91 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
     return judge_node(runner, transfer, *ret_node);
 }
 
+/* Closes the node, with what tells others; `was` says what the way back leaves it as. */
+static void close_node(struct runner *runner, struct transfer *transfer, const struct node *node,
+                       const char *key, const char *was, int64_t seen_ms)
+{
+    owned(json) json_t *notes = notes_of(transfer);
+    owned(json) json_t *labels = json_object();
+    struct effect_target target = { .object = key, .node = node };
+
+    json_object_set_new(notes, SLUICE_NOTE_WAS_CORDONED, json_string(was));
+    add_signs(node, notes, labels);
+    target.annotations = notes;
+    target.labels = labels;
+    effect_ask(runner, transfer, EFFECT_CORDON, &target, seen_ms);
+}
+
+/* The cordon that is put back is an effect beside the first: the ledger knows of each. */
+static const char *again_key(const struct transfer *transfer, char out[AGAIN_SIZE])
+{
+    snprintf(out, AGAIN_SIZE, "%s/again", transfer->node_uid);
+    return out;
+}
+
+/* Whether the server itself says that our cordon was taken away after it was put back. */
+static bool is_taken_twice(struct transfer *transfer, const struct effect *again)
+{
+    const char *opener;
+
+    if (look_is_closed(transfer, &opener) || !again || again->answered_ms == 0 ||
+        again->is_in_flight || again->outcome != ERROR_NONE)
+        return false;
+    transfer_wait_for(transfer, "the cordon of node %s was taken away twice, the last time by %s",
+                      transfer->node, opener[0] != '\0' ? opener : "somebody unnamed");
+    log_warn("cordon_taken", FIELD_TEXT("transfer", transfer->id),
+             FIELD_TEXT("text", transfer->waiting));
+    return true;
+}
+
+/* A node that is emptied stays closed: what comes to it would be killed at once.  A cordon that
+   somebody takes away may be a mistake, and is put back; twice it is meant, and the node stays. */
+static enum verdict keep_closed(struct runner *runner, struct transfer *transfer,
+                                const struct node *node, int64_t seen_ms)
+{
+    int64_t now = loop_now(runner->world->loop);
+    char key[AGAIN_SIZE];
+    const struct effect *again = effect_find(transfer, EFFECT_CORDON, again_key(transfer, key));
+    const char *was = node->is_unschedulable ? node_annotation(node, SLUICE_NOTE_WAS_CORDONED)
+                                             : NULL;
+    const char *opener;
+
+    if (node->is_unschedulable && node_has_taint(node, SLUICE_TAINT_LEAVING)) {
+        transfer->opened_ms = 0;
+        transfer_wait_for(transfer, "the scheduler to see that node %s is closed again",
+                          transfer->node);
+        return again && now - again->answered_ms < runner->config->drain.settle_ms ? STEP_WAIT
+                                                                                   : STEP_DONE;
+    }
+    if (transfer->opened_ms == 0)
+        transfer->opened_ms = now;
+    transfer_wait_for(transfer, "the cordon of node %s, which was taken away, to be put back",
+                      transfer->node);
+    if (now - transfer->opened_ms >= CORDON_MS)
+        return STEP_UNDO;
+    /* A watch may lag behind our own patch. */
+    if (look_at_node(runner, transfer, again ? again->answered_ms + 1 : transfer->opened_ms) !=
+            NODE_LOOK_OURS ||
+        look_is_closed(transfer, &opener))
+        return STEP_WAIT;
+    if (is_taken_twice(transfer, again))
+        return STEP_UNDO;
+    close_node(runner, transfer, node, key, was ? was : "false", seen_ms);
+    return STEP_WAIT;
+}
+
 enum verdict leave_check(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct node *node;
     int64_t seen_ms;
+    enum verdict verdict;
 
     /* A node that vanishes while it is emptied has lost its machine: what it held goes with it. */
     if (snapshot->is_known && !map_get(snapshot->nodes, transfer->node))
         return STEP_DONE;
-    return look_for_node(runner, transfer, &node, &seen_ms);
+    verdict = look_for_node(runner, transfer, &node, &seen_ms);
+    return verdict == STEP_DONE ? keep_closed(runner, transfer, node, seen_ms) : verdict;
 }
 
 static void announce(struct runner *runner, struct transfer *transfer, const struct node *node,
@@ -314,9 +391,6 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
     const struct node *node = NULL;
     int64_t seen_ms;
     enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
-    owned(json) json_t *notes = NULL;
-    owned(json) json_t *labels = json_object();
-    struct effect_target target = { .object = transfer->node_uid };
 
     if (verdict != STEP_DONE)
         return verdict;
@@ -336,15 +410,9 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
      * it. */
     if (loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS)
         return STEP_UNDO;
-    notes = notes_of(transfer);
-    json_object_set_new(notes, SLUICE_NOTE_WAS_CORDONED,
-                        json_string(node->is_unschedulable ? "true" : "false"));
-    add_signs(node, notes, labels);
-    target.node = node;
-    target.annotations = notes;
-    target.labels = labels;
     transfer_wait_for(transfer, "the cordon to show on the node");
-    effect_ask(runner, transfer, EFFECT_CORDON, &target, seen_ms);
+    close_node(runner, transfer, node, transfer->node_uid,
+               node->is_unschedulable ? "true" : "false", seen_ms);
     return STEP_WAIT;
 }
 
@@ -355,6 +423,7 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
     owned(json) json_t *notes = NULL;
     owned(json) json_t *labels = NULL;
     struct effect_target target = { .object = transfer->node_uid };
+    char key[AGAIN_SIZE];
 
     switch (find_node(runner, transfer, &node, &seen_ms)) {
     case PRESENCE_UNKNOWN:
@@ -368,7 +437,8 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
     }
     /* A patch that is still under way, or whose outcome nobody knows yet, could land later. */
     if (effect_is_open(transfer, EFFECT_ANNOUNCE, transfer->node_uid, seen_ms) ||
-        effect_is_open(transfer, EFFECT_CORDON, transfer->node_uid, seen_ms)) {
+        effect_is_open(transfer, EFFECT_CORDON, transfer->node_uid, seen_ms) ||
+        effect_is_open(transfer, EFFECT_CORDON, again_key(transfer, key), seen_ms)) {
         transfer_wait_for(transfer, "the outcome of an earlier patch of the node");
         return STEP_WAIT;
     }

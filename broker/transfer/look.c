@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
+#include "clusters/field_manager.h"
 
 enum { LOOK_VALID_MS = 10 * SECOND_MS, LOOK_RETRY_MS = 5 * SECOND_MS };
 
@@ -30,6 +31,8 @@ struct reading {
     int64_t tried_ms;
     int count;           /* pods, volumes */
     enum node_look node; /* node */
+    bool is_closed;
+    char opener[64];
 };
 
 struct transfer_look {
@@ -172,6 +175,17 @@ bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t s
     return count(&look_of(runner, transfer)->volumes, &volumes, since_ms, ret_count);
 }
 
+/* A field that was removed is nobody's any more; of the taints the last who changed them is told.
+ */
+static void note_closed(struct reading *reading, const struct node *node, const json_t *body)
+{
+    owned(chars) char *opener = field_manager_of(
+        body, node->is_unschedulable ? "f:spec/f:taints" : "f:spec/f:unschedulable");
+
+    reading->is_closed = node->is_unschedulable && node_has_taint(node, SLUICE_TAINT_LEAVING);
+    text_copy(reading->opener, sizeof reading->opener, opener ? opener : "");
+}
+
 static void node_answered(void *context, const json_t *body, const struct error *err)
 {
     struct reading *reading = context;
@@ -195,6 +209,7 @@ static void node_answered(void *context, const json_t *body, const struct error 
     else
         reading->node = fleet_is_ephemeral(reading->runner->config, node) ? NODE_LOOK_OURS
                                                                           : NODE_LOOK_MARKED;
+    note_closed(reading, node, body);
     node_free(node);
     finish(reading, true);
 }
@@ -209,4 +224,10 @@ enum node_look look_at_node(struct runner *runner, struct transfer *transfer, in
         cluster_read_node(fleet_cluster(runner->fleet, transfer->source->cluster), transfer->node,
                           node_answered, reading);
     return NODE_LOOK_UNKNOWN;
+}
+
+bool look_is_closed(const struct transfer *transfer, const char **ret_opener)
+{
+    *ret_opener = transfer->look->node.opener;
+    return transfer->look->node.is_closed;
 }

@@ -33,6 +33,10 @@ enum node_look {
 };
 enum node_look look_at_node(struct runner *runner, struct transfer *transfer, int64_t since_ms);
 
+/* Of that answer: whether the node is closed by a cordon and by our taint, and else who took one of
+   them away, where the server tells ("" where not). */
+bool look_is_closed(const struct transfer *transfer, const char **ret_opener);
+
 /* Whether an answer is still to come; look may be NULL. */
 bool look_is_under_way(const struct transfer_look *look);
 

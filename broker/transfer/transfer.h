@@ -63,6 +63,7 @@ struct transfer {
     int64_t step_began_ms;      /* loop time; at a restart: the start */
     int64_t paused_ms;          /* since when nothing can be asked of the node's pods; 0: it can */
     int64_t emptied_ms;         /* since when only volumes are waited for; 0: not */
+    int64_t opened_ms;          /* since when our cordon is seen to be taken away; 0: it is there */
     int64_t ready_ms;           /* since when the new node lacks nothing; 0: it does */
     struct host_look *host;     /* where the new machine is; host.h */
     struct transfer_look *look; /* a direct read under way or done */

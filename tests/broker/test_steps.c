@@ -55,7 +55,7 @@ static void each_effect_has_its_steps(void **state)
         const char *steps; /* a letter for each step that allows it, "." for one that does not */
         bool stops_at_freeze;
     } rows[] = {
-        { EFFECT_ANNOUNCE, "ah........", true },    { EFFECT_CORDON, "..c.......", true },
+        { EFFECT_ANNOUNCE, "ah........", true },    { EFFECT_CORDON, "..cdf.....", true },
         { EFFECT_EVICT, "...d......", true },       { EFFECT_MARK, "...df.....", true },
         { EFFECT_DELETE_POD, "...df.....", true },  { EFFECT_REMOVE, ".....r....", true },
         { EFFECT_CLEAR_POD, "......c...", false },  { EFFECT_FENCE, "......c...", false },

@@ -126,10 +126,144 @@ static void a_node_leaves_the_load_balancers_with_its_cordon(void **state)
     }
 }
 
+static const char no_room[] = "budgets: [{cluster: research-a, namespace: ml, "
+                              "selector_label: app=held, min_available: 99}]\n";
+
+/* The node's drain is held up by a budget, for the whole of its five minutes. */
+static struct transfer *held_drain(struct rehearsal *rehearsal)
+{
+    struct transfer *transfer;
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    transfer = run_to(rehearsal, STEP_HOLD);
+    post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
+    post(rehearsal, "api/v1/namespaces/ml/pods",
+         json_make("{s:{s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}", "metadata",
+                   "name", "held", "labels", "app", "held", "ownerReferences", "kind", "ReplicaSet",
+                   "name", "owner", "controller", 1, "spec", "nodeName", transfer->node,
+                   "terminationGracePeriodSeconds", 30, "containers", "name", "main"));
+    transfer = run_to(rehearsal, STEP_DRAIN);
+    rehearsal_run(rehearsal, 20 * SECOND_MS);
+    assert_int_equal(transfer->step, STEP_DRAIN);
+    return transfer;
+}
+
+static struct kube_node *node_of_transfer(struct rehearsal *rehearsal,
+                                          const struct transfer *transfer)
+{
+    return map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, transfer->node);
+}
+
+/* Somebody opens the node, or takes our taint off it; `manager` is who the server says did. */
+static void take_away(struct rehearsal *rehearsal, const struct transfer *transfer, bool is_taint,
+                      const char *manager)
+{
+    struct kube_node *node = node_of_transfer(rehearsal, transfer);
+    owned(json) json_t *patch = json_make("{s{so}}", "spec", "taints", json_object());
+
+    if (manager)
+        node->managed = sim_managed_fields(rehearsal->simulator, manager,
+                                           sim_now(rehearsal->simulator), patch);
+    if (is_taint)
+        json_array_clear(node->taints);
+    else
+        node->is_unschedulable = false;
+    sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+    sim_node_review(rehearsal->simulator, node);
+}
+
+static bool is_closed(const struct kube_node *node)
+{
+    return node->is_unschedulable && sim_node_has_taint(node, SLUICE_TAINT_LEAVING);
+}
+
+static bool story_says(struct rehearsal *rehearsal, const char *what)
+{
+    struct error err = { 0 };
+    owned(json) json_t *story = service_events(rehearsal->service, 1000, &err);
+    owned(chars) char *chars = json_print(story);
+
+    return strstr(chars, what) != NULL;
+}
+
+/* Once it may be a mistake, and is put back as it was; twice it is meant, and the node stays. */
+static void a_cordon_that_is_taken_away_is_put_back_once(void **state)
+{
+    (void)state;
+    for (int is_taint = 0; is_taint < 2; is_taint++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, no_room);
+        struct transfer *transfer = held_drain(rehearsal);
+        const struct kube_node *node = node_of_transfer(rehearsal, transfer);
+
+        take_away(rehearsal, transfer, is_taint, NULL);
+        rehearsal_run(rehearsal, 10 * SECOND_MS);
+        assert_true(is_closed(node));
+        assert_int_equal(transfer->step, STEP_DRAIN);
+        assert_false(transfer->is_undoing);
+        assert_string_equal(
+            json_string_value(json_object_get(node->annotations, SLUICE_NOTE_WAS_CORDONED)),
+            "false");
+
+        take_away(rehearsal, transfer, true, "karpenter");
+        rehearsal_run(rehearsal, 30 * SECOND_MS);
+        assert_int_equal(transfer->state, TRANSFER_UNDONE);
+        expect_as_before(rehearsal, transfer->node);
+        assert_true(story_says(rehearsal, "was taken away twice, the last time by karpenter"));
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
+}
+
+/* The broker dies right after it has put it back: it knows that it did. */
+static void a_restart_does_not_make_it_the_first_time_again(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, no_room);
+    struct transfer *transfer = held_drain(rehearsal);
+    struct error err = { 0 };
+
+    (void)state;
+    take_away(rehearsal, transfer, false, NULL);
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    assert_true(is_closed(node_of_transfer(rehearsal, transfer)));
+    rehearsal_kill(rehearsal);
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    transfer = rehearsal->service->runner->transfers.items[0];
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    assert_int_equal(transfer->step, STEP_DRAIN);
+    take_away(rehearsal, transfer, false, NULL);
+    rehearsal_run(rehearsal, 30 * SECOND_MS);
+    assert_int_equal(transfer->state, TRANSFER_UNDONE);
+    assert_true(story_says(rehearsal, "was taken away twice, the last time by somebody unnamed"));
+    expect_as_before(rehearsal, transfer->node);
+}
+
+/* Who takes it away, and does not let us put it back, is left alone after a while. */
+static void a_cordon_that_cannot_be_put_back_is_given_up(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, no_room);
+    struct transfer *transfer = held_drain(rehearsal);
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        simulator_fault_next(rehearsal->simulator, "http_403", "patch_node");
+    take_away(rehearsal, transfer, false, NULL);
+    rehearsal_run(rehearsal, 9 * MINUTE_MS);
+    assert_false(transfer->is_undoing);
+    assert_int_equal(transfer->step, STEP_DRAIN);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    assert_true(transfer->is_undoing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_leaves_the_load_balancers_with_its_cordon),
+        cmocka_unit_test(a_cordon_that_is_taken_away_is_put_back_once),
+        cmocka_unit_test(a_restart_does_not_make_it_the_first_time_again),
+        cmocka_unit_test(a_cordon_that_cannot_be_put_back_is_given_up),
     };
 
     mem_setup();

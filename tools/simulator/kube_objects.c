@@ -85,6 +85,8 @@ struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node
 
     if (json_object_size(node->annotations))
         json_object_set(metadata, "annotations", node->annotations);
+    if (node->managed)
+        json_object_set(metadata, "managedFields", node->managed);
     if (json_array_size(node->finalizers))
         json_object_set(metadata, "finalizers", node->finalizers);
     if (node->deletion_ms)

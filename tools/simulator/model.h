@@ -125,6 +125,7 @@ struct kube_node {
     json_t *annotations;
     json_t *taints;
     json_t *conditions; /* written by others, by type; NULL: none */
+    json_t *managed;    /* who set what, as a test has it; NULL: not told */
     bool is_unschedulable;
     bool is_open;  /* the scheduler may use it */
     bool is_alive; /* its kubelet runs */

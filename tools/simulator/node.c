@@ -379,6 +379,7 @@ void sim_node_free(struct actor *actor)
     json_decref(node->finalizers);
     json_decref(node->labels);
     json_decref(node->annotations);
+    json_decref(node->managed);
     json_decref(node->taints);
     json_decref(node->conditions);
     array_clear(&node->pods);

@@ -209,7 +209,8 @@ static int pod_storage(struct pod *pod, const json_t *object, struct error *err)
         if (json_object_get(volume, "hostPath") ||
             (empty && !text_equal(json_text_or(empty, "medium", ""), "Memory")))
             pod->has_local_storage = true;
-        if (json_object_get(volume, "persistentVolumeClaim"))
+        if (json_object_get(volume, "persistentVolumeClaim") ||
+            json_object_get(volume, "ephemeral")) /* claimed for this pod alone */
             pod->claims++;
     }
     return 0;

@@ -75,10 +75,8 @@ static const struct kube_member container[] = {
     { NULL, NULL },
 };
 static const struct kube_member volume[] = {
-    { "emptyDir", NULL },
-    { "hostPath", NULL },
-    { "persistentVolumeClaim", NULL },
-    { NULL, NULL },
+    { "emptyDir", NULL },  { "hostPath", NULL }, { "persistentVolumeClaim", NULL },
+    { "ephemeral", NULL }, { NULL, NULL },
 };
 static const struct kube_member pod_spec[] = {
     { "nodeName", NULL },

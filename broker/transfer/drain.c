@@ -348,37 +348,23 @@ static bool is_empty(struct runner *runner, struct transfer *transfer)
     return count == 0;
 }
 
-/* The volumes of pods that do not leave, as many as they claim: they stay attached. */
-static int kept_volumes(const struct snapshot *snapshot, const struct transfer *transfer)
-{
-    int kept = 0;
-    size_t count;
-    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
-
-    for (size_t i = 0; i < count; i++)
-        kept += pod_must_leave(pods[i]) ? 0 : pods[i]->claims;
-    return kept;
-}
-
 /* Whether the volumes of the pods that left are detached, or were waited for long enough.  A
    machine that dies with a volume on it keeps that volume from its next user for minutes. */
 static bool is_detached(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     int64_t now = loop_now(runner->world->loop);
-    int kept = kept_volumes(snapshot, transfer);
-    int count = kept;
+    int count = 0;
 
     if (!transfer->has_volumes || is_silent(snapshot, transfer))
         return true;
     if (transfer->emptied_ms == 0)
         transfer->emptied_ms = now;
     transfer_wait_for(transfer, "a list of the attached volumes");
-    if (look_at_volumes(runner, transfer, transfer->emptied_ms, &count) && count <= kept)
+    if (look_at_left_volumes(runner, transfer, transfer->emptied_ms, &count) && count == 0)
         return true;
-    if (count > kept)
-        transfer_wait_for(transfer, "%d volume%s to be detached", count - kept,
-                          count - kept == 1 ? "" : "s");
+    if (count > 0)
+        transfer_wait_for(transfer, "%d volume%s to be detached", count, count == 1 ? "" : "s");
     if (now - transfer->emptied_ms < VOLUMES_MS)
         return false;
     log_warn("volumes_left", FIELD_TEXT("transfer", transfer->id),

@@ -7,17 +7,26 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/url.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
 #include "clusters/field_manager.h"
 
-enum { LOOK_VALID_MS = 10 * SECOND_MS, LOOK_RETRY_MS = 5 * SECOND_MS };
+#include <string.h>
+
+enum { LOOK_VALID_MS = 10 * SECOND_MS, LOOK_RETRY_MS = 5 * SECOND_MS, CLAIMS_MOST = 32 };
+
+/* What stands for the volume of a claim. */
+static const char UNREAD[] = "";
+static const char UNREADABLE[] = "-"; /* no volume's name */
+
+struct reading;
 
 /* A list that is counted as its pages come. */
 struct census {
     void (*ask)(struct cluster *cluster, const char *node, const char *next, cluster_done_fn done,
                 void *context);
-    bool (*counts)(const json_t *item, const char *node);
+    bool (*counts)(struct reading *reading, const json_t *item);
 };
 
 /* One kind of read: asked for, and what came back. */
@@ -30,6 +39,7 @@ struct reading {
     int64_t asked_ms;
     int64_t tried_ms;
     int count;           /* pods, volumes */
+    int daemons;         /* of the volumes */
     enum node_look node; /* node */
     bool is_closed;
     char opener[64];
@@ -39,29 +49,36 @@ struct transfer_look {
     struct reading pods;
     struct reading node;
     struct reading volumes;
+    struct reading claim;
+    struct map *claims; /* of daemons that stay: "namespace/name" -> name of its volume */
+    char asked[TRANSFER_NAME_SIZE * 2]; /* the claim that is read */
 };
 
 void look_free(struct transfer_look *look)
 {
+    if (look)
+        map_free(look->claims);
     mem_free(look);
 }
 
 bool look_is_under_way(const struct transfer_look *look)
 {
-    return look &&
-           (look->pods.is_under_way || look->node.is_under_way || look->volumes.is_under_way);
+    return look && (look->pods.is_under_way || look->node.is_under_way ||
+                    look->volumes.is_under_way || look->claim.is_under_way);
 }
 
 static struct transfer_look *look_of(struct runner *runner, struct transfer *transfer)
 {
-    if (!transfer->look) {
-        transfer->look = mem_new(sizeof *transfer->look);
-        transfer->look->pods.runner = transfer->look->node.runner = runner;
-        transfer->look->pods.transfer = transfer->look->node.transfer = transfer;
-        transfer->look->volumes.runner = runner;
-        transfer->look->volumes.transfer = transfer;
-    }
-    return transfer->look;
+    struct transfer_look *look = transfer->look;
+
+    if (look)
+        return look;
+    look = transfer->look = mem_new(sizeof *look);
+    look->claims = map_new(mem_free);
+    look->pods.runner = look->node.runner = look->volumes.runner = look->claim.runner = runner;
+    look->pods.transfer = look->node.transfer = transfer;
+    look->volumes.transfer = look->claim.transfer = transfer;
+    return look;
 }
 
 static bool is_valid(const struct reading *reading, int64_t since_ms)
@@ -93,14 +110,41 @@ static void finish(struct reading *reading, bool is_good)
     runner_wake(reading->runner);
 }
 
+static void note_claim(struct transfer_look *look, const struct pod *pod, const char *name)
+{
+    owned(chars) char *key = text_format("%s/%s", pod->namespace, name);
+
+    if (!map_get(look->claims, key) && map_count(look->claims) < CLAIMS_MOST)
+        map_set(look->claims, key, mem_copy_chars(UNREAD));
+}
+
+/* The volumes of a DaemonSet's pod stay attached, as it stays itself. */
+static void note_claims(struct transfer_look *look, const struct pod *pod, const json_t *item)
+{
+    const json_t *volume;
+    size_t i;
+
+    if (pod_class_of(pod) != POD_CLASS_DAEMON)
+        return;
+    json_array_foreach(json_at(item, "spec/volumes"), i, volume)
+    {
+        const char *claim = json_text_or(volume, "persistentVolumeClaim/claimName", NULL);
+        owned(chars) char *own = text_format("%s-%s", pod->name, json_text_or(volume, "name", ""));
+
+        if (claim || json_object_get(volume, "ephemeral"))
+            note_claim(look, pod, claim ? claim : own);
+    }
+}
+
 /* What cannot be read may be work: it counts. */
-static bool is_in_the_way(const json_t *item, const char *node)
+static bool is_in_the_way(struct reading *reading, const json_t *item)
 {
     struct error broken = { 0 };
     struct pod *pod = pod_decode(item, &broken);
     bool counts = !pod || pod_must_leave(pod);
 
-    (void)node;
+    if (pod)
+        note_claims(reading->transfer->look, pod, item);
     pod_free(pod);
     return counts;
 }
@@ -112,9 +156,24 @@ static void ask_for_volumes(struct cluster *cluster, const char *node, const cha
     cluster_read_attachments(cluster, next, done, context);
 }
 
-static bool is_attached(const json_t *item, const char *node)
+static bool is_daemons(const struct transfer_look *look, const char *volume)
 {
-    return text_equal(json_text_or(item, "spec/nodeName", ""), node);
+    void *known;
+
+    for (size_t i = 0; map_next(look->claims, &i, NULL, &known);)
+        if (volume[0] != '\0' && text_equal(known, volume))
+            return true;
+    return false;
+}
+
+static bool is_attached(struct reading *reading, const json_t *item)
+{
+    const char *volume = json_text_or(item, "spec/source/persistentVolumeName", "");
+
+    if (!text_equal(json_text_or(item, "spec/nodeName", ""), reading->transfer->node))
+        return false;
+    reading->daemons += is_daemons(reading->transfer->look, volume);
+    return true;
 }
 
 static const struct census pods = { cluster_read_pods, is_in_the_way };
@@ -140,8 +199,7 @@ static void page_answered(void *context, const json_t *body, const struct error 
 
     if (err || !json_is_array(items))
         return finish(reading, false);
-    json_array_foreach(items, i, item)
-        reading->count += reading->census->counts(item, reading->transfer->node);
+    json_array_foreach(items, i, item) reading->count += reading->census->counts(reading, item);
     if (next[0] != '\0')
         ask_for_page(reading, next);
     else
@@ -157,7 +215,7 @@ static bool count(struct reading *reading, const struct census *census, int64_t 
     }
     if (may_ask(reading)) {
         reading->census = census;
-        reading->count = 0;
+        reading->count = reading->daemons = 0;
         ask_for_page(reading, NULL);
     }
     return false;
@@ -173,6 +231,58 @@ bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t s
                      int *ret_count)
 {
     return count(&look_of(runner, transfer)->volumes, &volumes, since_ms, ret_count);
+}
+
+/* Not to be found, or not ours to read: known for good.  Else it is asked for again. */
+static void claim_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct reading *reading = context;
+    struct transfer_look *look = reading->transfer->look;
+    const char *volume = json_text_or(body, "spec/volumeName", "");
+    bool is_final = !err || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_DENIED;
+
+    if (is_final)
+        map_set(look->claims, look->asked, mem_copy_chars(volume[0] ? volume : UNREADABLE));
+    if (err && err->kind == ERROR_DENIED)
+        log_warn("claim_unread", FIELD_TEXT("transfer", reading->transfer->id),
+                 FIELD_TEXT("text", err->text));
+    finish(reading, is_final);
+}
+
+/* Whether no claim is left to be read; asks for one that is. */
+static bool claims_are_read(struct runner *runner, struct transfer *transfer)
+{
+    struct transfer_look *look = look_of(runner, transfer);
+    const char *key;
+    void *volume;
+
+    for (size_t i = 0; map_next(look->claims, &i, &key, &volume);) {
+        const char *name = strchr(key, '/') + 1;
+        owned(chars) char *namespace = text_format("%.*s", (int)(name - 1 - key), key);
+        owned(chars) char *path = url_format("/api/v1/namespaces/%s/persistentvolumeclaims/%s",
+                                             namespace, name);
+
+        if (!text_equal(volume, UNREAD))
+            continue;
+        if (may_ask(&look->claim)) {
+            text_copy(look->asked, sizeof look->asked, key);
+            cluster_read_at(fleet_cluster(runner->fleet, transfer->source->cluster), path,
+                            claim_answered, &look->claim);
+        }
+        return false;
+    }
+    return true;
+}
+
+bool look_at_left_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
+                          int *ret_count)
+{
+    int count;
+
+    if (!claims_are_read(runner, transfer) || !look_at_volumes(runner, transfer, since_ms, &count))
+        return false;
+    *ret_count = count - transfer->look->volumes.daemons;
+    return true;
 }
 
 /* A field that was removed is nobody's any more; of the taints the last who changed them is told.

@@ -23,6 +23,11 @@ bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t sinc
 bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                      int *ret_count);
 
+/* Likewise, but for the volumes of the DaemonSets' pods that look_at_pods() saw there, known by the
+   claims of these pods.  One whose claim cannot be read counts. */
+bool look_at_left_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
+                          int *ret_count);
+
 /* What the server itself says of the source node. */
 enum node_look {
     NODE_LOOK_UNKNOWN, /* no answer yet; one is asked for */

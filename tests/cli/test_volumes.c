@@ -4,10 +4,12 @@
  * Volumes of the pods that leave: detached before their machine goes, or let go after it.
  */
 #include "tests/cli/stepwise.h"
+#include "tools/simulator/kube_volumes.h"
 
 /* Every pod on a node that is about to be drained claims a volume, or the daemon's alone.  One of a
-   job and one of the daemon are attached to the node. */
-static struct transfer *drain_with_volumes(struct rehearsal *rehearsal, bool is_daemons)
+   job and one of the daemon's are attached to the node. */
+static struct transfer *drain_with_claims(struct rehearsal *rehearsal, bool is_daemons,
+                                          bool is_ephemeral)
 {
     struct transfer *transfer;
     struct kube_cluster *cluster;
@@ -23,7 +25,13 @@ static struct transfer *drain_with_volumes(struct rehearsal *rehearsal, bool is_
         struct kube_pod *pod = node->pods.items[i];
 
         pod->has_claim = !is_daemons || !pod->job;
+        pod->is_ephemeral = is_ephemeral;
         claims += pod->has_claim;
+        if (!pod->job) {
+            owned(chars) char *claim = text_format("%s%s", pod->name, is_ephemeral ? "-data" : "");
+
+            sim_claim_bind(cluster, pod->namespace, claim, "pv-daemon");
+        }
         sim_pod_changed(rehearsal->simulator, pod, CHANGE_MODIFIED);
     }
     assert_true(claims > 0);
@@ -32,6 +40,11 @@ static struct transfer *drain_with_volumes(struct rehearsal *rehearsal, bool is_
     sim_volume_attach(cluster, "pv-daemon", transfer->node);
     sim_volume_attach(cluster, "pv-elsewhere", "another-node");
     return run_to(rehearsal, STEP_DRAIN);
+}
+
+static struct transfer *drain_with_volumes(struct rehearsal *rehearsal, bool is_daemons)
+{
+    return drain_with_claims(rehearsal, is_daemons, false);
 }
 
 static int64_t attachment_lists(struct rehearsal *rehearsal)
@@ -43,22 +56,24 @@ static int64_t attachment_lists(struct rehearsal *rehearsal)
 
 static void volumes_are_waited_for_until_they_are_detached(void **state)
 {
-    owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
-    struct transfer *transfer = drain_with_volumes(rehearsal, false);
-    struct kube_cluster *cluster = sim_cluster(rehearsal->simulator,
-                                               transfer->source->cluster->name);
-
     (void)state;
-    rehearsal_run(rehearsal, 90 * SECOND_MS);
-    assert_int_equal(transfer->step, STEP_DRAIN);
-    assert_non_null(strstr(transfer->waiting, "1 volume to be detached"));
-    map_remove(cluster->attachments, "pv-1");
-    rehearsal_run(rehearsal, 20 * SECOND_MS);
-    assert_true(transfer->step >= STEP_FORCE);
-    rehearsal_run(rehearsal, HOUR_MS);
-    assert_int_equal(transfer->state, TRANSFER_DONE);
-    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    for (int is_ephemeral = 0; is_ephemeral < 2; is_ephemeral++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+        struct transfer *transfer = drain_with_claims(rehearsal, false, is_ephemeral);
+        struct kube_cluster *cluster = sim_cluster(rehearsal->simulator,
+                                                   transfer->source->cluster->name);
+
+        rehearsal_run(rehearsal, 90 * SECOND_MS);
+        assert_int_equal(transfer->step, STEP_DRAIN);
+        assert_non_null(strstr(transfer->waiting, "1 volume to be detached"));
+        map_remove(cluster->attachments, "pv-1");
+        rehearsal_run(rehearsal, 20 * SECOND_MS);
+        assert_true(transfer->step >= STEP_FORCE);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
 }
 
 static bool is_fenced(struct rehearsal *rehearsal, const struct transfer *transfer)
@@ -164,6 +179,60 @@ static void a_node_that_counts_as_ready_is_not_fenced(void **state)
     expect_fence(rehearsal, transfer);
 }
 
+/* The daemon's volume is one that nobody attaches (a file share), or nobody may read its claim: it
+   stands for no other volume. */
+static void a_daemons_claim_hides_no_volume(void **state)
+{
+    static const char *const faults[] = { NULL, "http_403", "http_500" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(faults); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+        struct transfer *transfer = drain_with_volumes(rehearsal, false);
+        struct kube_cluster *cluster = sim_cluster(rehearsal->simulator, "research-a");
+
+        if (faults[i])
+            simulator_fault_next(rehearsal->simulator, faults[i], "get_claim");
+        map_remove(cluster->attachments, "pv-daemon");
+        rehearsal_run(rehearsal, 90 * SECOND_MS);
+        assert_int_equal(transfer->step, STEP_DRAIN);
+        assert_non_null(strstr(transfer->waiting, "1 volume to be detached"));
+        map_remove(cluster->attachments, "pv-1");
+        rehearsal_run(rehearsal, 20 * SECOND_MS);
+        assert_true(transfer->step >= STEP_FORCE);
+    }
+}
+
+static int64_t claims_read(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *report = simulator_report(rehearsal->simulator);
+
+    return json_int_or(json_object_get(report, "requests"), "get_claim", 0);
+}
+
+/* A right that is missing costs the wait for the daemon's volume, and is not asked for again and
+   again; a server that is busy is asked again. */
+static void a_claim_that_cannot_be_read_is_waited_for(void **state)
+{
+    (void)state;
+    for (int is_denied = 0; is_denied < 2; is_denied++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+        struct transfer *transfer = drain_with_volumes(rehearsal, false);
+        struct kube_cluster *cluster = sim_cluster(rehearsal->simulator, "research-a");
+
+        simulator_fault_next(rehearsal->simulator, is_denied ? "http_403" : "http_500",
+                             "get_claim");
+        map_remove(cluster->attachments, "pv-1");
+        rehearsal_run(rehearsal, 90 * SECOND_MS);
+        assert_int_equal(transfer->step > STEP_DRAIN, !is_denied);
+        assert_int_equal(claims_read(rehearsal), is_denied ? 1 : 2);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+    }
+}
+
 static void volumes_that_stay_or_are_not_there_cost_nothing(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -236,6 +305,8 @@ int main(void)
         cmocka_unit_test(a_volume_that_stays_attached_stops_nothing),
         cmocka_unit_test(a_fence_whose_answer_was_lost_is_seen),
         cmocka_unit_test(a_node_that_counts_as_ready_is_not_fenced),
+        cmocka_unit_test(a_daemons_claim_hides_no_volume),
+        cmocka_unit_test(a_claim_that_cannot_be_read_is_waited_for),
         cmocka_unit_test(volumes_that_stay_or_are_not_there_cost_nothing),
         cmocka_unit_test(a_dead_machine_lets_its_volumes_go),
         cmocka_unit_test(a_machine_without_volumes_is_told_nothing),

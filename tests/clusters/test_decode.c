@@ -223,6 +223,7 @@ static void what_is_on_the_disk_of_a_pod(void **state)
         { "{\"name\":\"v\",\"emptyDir\":{\"medium\":\"Memory\"}}", false, 0 },
         { "{\"hostPath\":{\"path\":\"/data\"}}", true, 0 },
         { "{\"persistentVolumeClaim\":{\"claimName\":\"c\"}}", false, 1 },
+        { "{\"ephemeral\":{\"volumeClaimTemplate\":{\"spec\":{}}}}", false, 1 },
         { "{\"configMap\":{}},{\"projected\":{\"sources\":[{}]}}", false, 0 },
     };
     (void)state;

@@ -127,7 +127,8 @@ const struct conformance_case conformance_cases[] = {
       "On a real server: one that was deleted counts until its attacher lets it go" },
     { "T31", "one of a DaemonSet's pod is ignored", a_daemons_volume_stays_with_it, ON_BOTH,
       "tests/cli/test_volumes.c volumes_that_stay_or_are_not_there_cost_nothing", NULL,
-      "On a real server: both claims are seen, and only one pod has to leave" },
+      "On a real server: both claims are seen, only one pod has to leave, and a claim names its "
+      "volume" },
     /* node and machine */
     { "T32", "machine deleted, seen gone, then the Node", NULL, 0,
       "tests/simulator/test_referee.c test_each_broken_promise_is_reported",

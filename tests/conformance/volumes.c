@@ -92,6 +92,29 @@ static void post_claimant(struct stage *stage, const char *name, const char *nod
     stage_expect(stage, 201);
 }
 
+/* What the product reads of the claim by its own rights: the volume that it stands for. */
+static void expect_volume_of_claim(struct stage *stage)
+{
+    struct heard heard = { 0 };
+    owned(chars) char *path = text_format("/api/v1/namespaces/%s/persistentvolumeclaims",
+                                          stage->namespace);
+    owned(chars) char *claim = text_format("%s/data", path);
+
+    stage_ask(stage, HTTP_POST, "application/json",
+              json_make("{s:s, s:s, s:{s:s}, s:{s:[s], s:s, s:s, s:{s:{s:s}}}}", "apiVersion", "v1",
+                        "kind", "PersistentVolumeClaim", "metadata", "name", "data", "spec",
+                        "accessModes", "ReadWriteMany", "storageClassName", "", "volumeName",
+                        "volume-of-data", "resources", "requests", "storage", "1Gi"),
+              "%s", path);
+    stage_expect(stage, 201);
+    cluster_read_at(stage->cluster, claim, hear, &heard);
+    await_heard(stage, &heard);
+    if (heard.err.kind)
+        fail_msg("%s", heard.err.text);
+    assert_string_equal(json_text_or(heard.body, "spec/volumeName", ""), "volume-of-data");
+    heard_clear(&heard);
+}
+
 static bool is_seen(struct stage *stage, const void *context)
 {
     return stage_pod(stage, context) != NULL;
@@ -114,5 +137,6 @@ void a_daemons_volume_stays_with_it(struct stage *stage)
     assert_true(pod_must_leave(stage_pod(stage, "worker")));
     assert_int_equal(stage_pod(stage, "daemon")->claims, 1);
     assert_false(pod_must_leave(stage_pod(stage, "daemon")));
+    expect_volume_of_claim(stage);
     stage_continue_controllers(stage);
 }

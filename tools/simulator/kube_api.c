@@ -3,6 +3,7 @@
  *
  * The API server's front: who asks, for what, and the answers that are refusals.
  */
+#include "tools/simulator/kube_volumes.h"
 #include "tools/simulator/model.h"
 
 #include <stdarg.h>
@@ -229,7 +230,8 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     size_t count = call->path->count - at;
 
     if (!is_authorized(call) || sim_kube_discover(call, at) || sim_kube_create(call, at) ||
-        sim_kube_budgets(call, at) || sim_kube_rules(call, at) || sim_kube_attachments(call, at))
+        sim_kube_budgets(call, at) || sim_kube_rules(call, at) || sim_kube_attachments(call, at) ||
+        sim_kube_claims(call, at))
         return;
     if (count == 3 && PATH_IS(call, at, "api", "v1", "nodes") && call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_NODE, NULL);

@@ -206,7 +206,11 @@ static json_t *pod_spec(const struct kube_pod *pod)
             container, "resources",
             json_make("{s:{s:s}, s:{s:s}}", "limits", SIM_GPU, count, "requests", SIM_GPU, count));
     }
-    if (pod->has_claim)
+    if (pod->has_claim && pod->is_ephemeral)
+        json_object_set_new(spec, "volumes",
+                            json_make("[{s:s, s:{s:{s:{}}}}]", "name", "data", "ephemeral",
+                                      "volumeClaimTemplate", "spec"));
+    else if (pod->has_claim)
         json_object_set_new(spec, "volumes",
                             json_make("[{s:s, s:{s:s}}]", "name", "data", "persistentVolumeClaim",
                                       "claimName", pod->name));

@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * VolumeAttachments: which volume is attached to which node.  A test says which there are, and so
- * may a client; nobody detaches them but from a node that is out of service.
+ * VolumeAttachments: which volume is attached to which node; and the claims of volumes.  A test
+ * says which there are, and so may a client; nobody detaches them but from a node that is out of
+ * service.
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/kube_volumes.h"
 
 #include <inttypes.h>
 
@@ -100,6 +101,65 @@ static void change_attachment(struct sim_call *call, const char *name)
         delete_attachment(call, name, attachment);
     else
         patch_attachment(call, name, attachment);
+}
+
+void sim_claim_bind(struct kube_cluster *cluster, const char *namespace, const char *name,
+                    const char *volume)
+{
+    owned(chars) char *key = text_format("%s/%s", namespace, name);
+
+    map_set(cluster->claims, key,
+            json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:s}}", "kind", "PersistentVolumeClaim",
+                      "apiVersion", "v1", "metadata", "name", name, "namespace", namespace, "spec",
+                      "volumeName", volume));
+}
+
+static void post_claim(struct sim_call *call, const char *namespace)
+{
+    owned(json) json_t *body = sim_kube_body(call);
+    const char *name = json_text_or(body, "metadata/name", "");
+    owned(chars) char *key = text_format("%s/%s", namespace, name);
+
+    if (!body)
+        return;
+    if (!name[0] || !json_is_array(json_at(body, "spec/accessModes")) ||
+        !json_text_or(body, "spec/resources/requests/storage", NULL)) {
+        sim_kube_status(call->answer, 422, "Invalid", "a claim has a name, a mode and a size");
+        return;
+    }
+    map_set(call->cluster->claims, key, json_incref(body));
+    sim_answer_json(call->answer, 201, json_incref(body));
+}
+
+static void get_claim(struct sim_call *call, const char *namespace, const char *name)
+{
+    owned(chars) char *key = text_format("%s/%s", namespace, name);
+    json_t *claim = map_get(call->cluster->claims, key);
+
+    call->verb = "get_claim";
+    if (sim_call_fault(call))
+        return;
+    if (claim)
+        sim_answer_json(call->answer, 200, json_incref(claim));
+    else
+        sim_kube_not_found(call, "persistentvolumeclaims", name);
+}
+
+bool sim_kube_claims(struct sim_call *call, size_t at)
+{
+    char **items = call->path->items + at;
+    size_t count = call->path->count - at;
+
+    if (count < 5 || count > 6 || !text_equal(items[0], "api") || !text_equal(items[1], "v1") ||
+        !text_equal(items[2], "namespaces") || !text_equal(items[4], "persistentvolumeclaims"))
+        return false;
+    if (count == 5 && call->request->method == HTTP_POST)
+        post_claim(call, items[3]);
+    else if (count == 6 && call->request->method == HTTP_GET)
+        get_claim(call, items[3], items[5]);
+    else
+        return false;
+    return true;
 }
 
 bool sim_kube_attachments(struct sim_call *call, size_t at)

@@ -113,6 +113,7 @@ static void make_places(struct simulator *sim)
         sim->clusters[i].nodes = map_new(NULL);
         sim->clusters[i].pods = map_new(NULL);
         sim->clusters[i].attachments = map_new(sim_free_json);
+        sim->clusters[i].claims = map_new(sim_free_json);
         sim->clusters[i].namespaces = map_new(NULL);
         sim->clusters[i].rules = map_new(sim_rule_free);
         sim->clusters[i].objects = map_new(sim_free_json);
@@ -214,6 +215,7 @@ static void clear_cluster(struct kube_cluster *cluster)
     for (size_t i = 0; map_next(cluster->nodes, &i, NULL, &value);)
         sim_actor_end(&((struct kube_node *)value)->actor);
     map_free(cluster->attachments);
+    map_free(cluster->claims);
     map_free(cluster->pods);
     map_free(cluster->nodes);
     for (size_t i = 0; map_next(cluster->namespaces, &i, NULL, &value);)

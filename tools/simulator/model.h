@@ -74,6 +74,7 @@ struct kube_cluster {
     ARRAY(struct deployment *) deployments;
     ARRAY(struct kube_budget *) budgets;
     struct map *attachments; /* name -> JSON: what the attach controller has not undone */
+    struct map *claims;      /* of volumes: namespace/name -> JSON */
     struct map *namespaces;  /* name -> struct kube_namespace, of those that somebody posted */
     struct map *rules;       /* of webhooks and policies: name of the configuration -> it */
     struct map *objects;     /* path -> JSON of what is only kept */
@@ -162,7 +163,8 @@ struct kube_pod {
     bool is_stuck;
     bool is_forced; /* a raw DELETE asked for it */
     bool has_finalizer;
-    bool has_claim; /* of a persistent volume */
+    bool has_claim;    /* of a persistent volume */
+    bool is_ephemeral; /* the claim is made for this pod alone */
     int gpus;
     int64_t grace_s; /* of its spec */
     int64_t created_ms;
@@ -460,10 +462,7 @@ bool sim_budgets_allow(struct sim_call *call, const struct kube_pod *pod); /* fa
 void sim_budgets_review(struct simulator *sim, struct kube_pod *pod); /* after any change of it */
 void sim_budgets_clear(struct kube_cluster *cluster);
 
-/* kube_volumes.c, kube_discovery.c; false: another path */
-bool sim_kube_attachments(struct sim_call *call, size_t at);
-void sim_volume_attach(struct kube_cluster *cluster, const char *name, const char *node);
-void sim_volumes_let_go(struct kube_cluster *cluster, const char *node);
+/* kube_discovery.c; false: another path */
 bool sim_kube_discover(struct sim_call *call, size_t at);
 
 /* kube_list.c; namespace NULL: all; a watch of one namespace is not known. */

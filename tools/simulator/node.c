@@ -5,6 +5,7 @@
  * taints, Ready, GPUs later; NotReady 40 s after the machine died; deleted when the cloud no longer
  * knows the machine.
  */
+#include "tools/simulator/kube_volumes.h"
 #include "tools/simulator/model.h"
 
 enum {

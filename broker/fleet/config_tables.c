@@ -363,8 +363,9 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER", "What of a workload runs in a cluster.",
                         TABLE(share_settings) },
     [CONFIG_QUOTAS] = { "quotas.NAME",
-                        "A quota of a Kueue ClusterQueue. It shrinks before nodes are drained, and "
-                        "grows when their GPUs can be used.",
+                        "A quota of a Kueue ClusterQueue. It shrinks before nodes are closed, and "
+                        "grows when their GPUs can be used.\nWhile it cannot be set, only a "
+                        "reclaim takes its nodes.",
                         TABLE(quota_settings), ENTRIES(config_quota) },
 };
 

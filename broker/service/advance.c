@@ -132,7 +132,7 @@ static void begin_move(struct service *service, struct survey *survey, const str
         if (guard_allows_transfer(&service->guard, wish->source, wish->target, node, &load,
                                   wish->is_emergency, &err) < 0 ||
             (!wish->is_emergency &&
-             quotas_allow_leaving(service->quotas, wish->source->cluster, &err) < 0)) {
+             quotas_allow_leaving(service->quotas, wish->source, &err) < 0)) {
             text_copy(service->held, sizeof service->held, err.text);
             continue;
         }

@@ -51,6 +51,19 @@ static void note_trouble(struct dial *dial, const char *text, int64_t retry_afte
     look_again(dial, retry_after_ms > READ_MS ? retry_after_ms : READ_MS);
 }
 
+/* Of a write: that the object can be read says nothing against it. */
+static void note_refusal(struct dial *dial, const char *text, int64_t retry_after_ms)
+{
+    dial->is_refused = true;
+    note_trouble(dial, text, retry_after_ms);
+}
+
+static void forget_trouble(struct dial *dial)
+{
+    dial->is_refused = false;
+    dial->trouble[0] = '\0';
+}
+
 static int store(struct dial *dial, const char *state, const char *outcome, struct error *err)
 {
     struct service *service = dial->service;
@@ -126,7 +139,8 @@ void dial_was_read(void *context, const json_t *object, const struct error *err)
     dial->object = json_deep_copy(object);
     dial->value = value;
     dial->is_checked = false;
-    dial->trouble[0] = '\0';
+    if (!dial->is_refused || value == dial->wanted)
+        forget_trouble(dial);
     if (dial->written >= 0 && dial->written == dial->wanted && value != dial->wanted)
         note_reversal(dial);
     if (dial->wanted >= 0 && value != dial->wanted && is_fought(dial))
@@ -137,7 +151,7 @@ void dial_was_read(void *context, const json_t *object, const struct error *err)
 void dial_may_be_written(struct dial *dial, const char *why)
 {
     if (why) {
-        note_trouble(dial, why, 0);
+        note_refusal(dial, why, 0);
         return;
     }
     dial->is_checked = true;
@@ -150,14 +164,16 @@ void dial_was_written(void *context, const json_t *body, const struct error *err
     struct error broken;
 
     (void)body;
-    if (!err)
+    if (!err) {
         dial->written = dial->sent;
+        forget_trouble(dial);
+    }
     if (store(dial, "answered", error_kind_name(err ? err->kind : ERROR_NONE), &broken) < 0)
         return;
     /* Accepted or not: what counts is what the next read says. */
     dial->value = -1;
     if (err && err->kind != ERROR_CONFLICT)
-        note_trouble(dial, err->text, err->retry_after_ms);
+        note_refusal(dial, err->text, err->retry_after_ms);
     else
         look_again(dial, SOON_MS);
 }

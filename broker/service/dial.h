@@ -56,6 +56,8 @@ struct dial {
     int reversals;   /* of it, by somebody else */
     char fighter[64];
     char trouble[256];
+    bool is_refused; /* the trouble is of a write: it holds until one is accepted, or the number is
+                        right without one */
     uint64_t rev;
 };
 

@@ -9,6 +9,10 @@
  * A reserved quota is a promise to its teams: it is never written.  While all that is reserved in a
  * cluster, with what the other quotas have whatever nodes move, is more than its static nodes hold,
  * or is not known, no node leaves it.
+ *
+ * While a quota cannot be set no scheduled move of its nodes begins, and what was announced is not
+ * closed: a transfer that waits for it keeps the same number wanted, so nothing is tried anew but
+ * the write.
  */
 #include "base/json.h"
 #include "base/text.h"
@@ -236,26 +240,44 @@ static int allow_one(const struct quotas *quotas, const struct dial *dial, struc
     return 0;
 }
 
-int quotas_allow_leaving(const struct quotas *quotas, const struct config_cluster *cluster,
+/* Nodes that leave the pool make the quota smaller. */
+static bool follows(const struct dial *dial, const struct config_pool *pool)
+{
+    const struct config_quota *quota = quota_of(dial);
+
+    return !quota->is_reserved && dial->cluster == pool->cluster &&
+           (!quota->pool || quota->pool == pool);
+}
+
+/* Where somebody keeps it smaller than it would be, nothing has to be set. */
+static bool is_stuck(const struct dial *dial)
+{
+    return dial->trouble[0] != '\0' && (dial->value < 0 || dial->value >= dial->wanted);
+}
+
+int quotas_allow_leaving(const struct quotas *quotas, const struct config_pool *pool,
                          struct error *err)
 {
     for (size_t i = 0; i < quotas->count; i++) {
         const struct dial *dial = &quotas->dials[i];
 
-        if (dial->cluster == cluster && quota_of(dial)->is_reserved &&
+        if (dial->cluster == pool->cluster && quota_of(dial)->is_reserved &&
             allow_one(quotas, dial, err) < 0)
             return -1;
+        if (follows(dial, pool) && is_stuck(dial))
+            return error_set(err, ERROR_DENIED, "quota %s of %s cannot be set: %s",
+                             quota_of(dial)->name, dial->cluster->name, dial->trouble);
     }
     return 0;
 }
 
-int quotas_allow_drain(const struct quotas *quotas, const struct config_cluster *cluster,
+int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *pool,
                        struct error *err)
 {
     for (size_t i = 0; i < quotas->count; i++) {
         const struct dial *dial = &quotas->dials[i];
 
-        if (dial->cluster != cluster || quota_of(dial)->is_reserved)
+        if (!follows(dial, pool))
             continue;
         if (dial->wanted < 0 || dial->value < 0 || dial->value > dial->wanted)
             return error_set(err, ERROR_TRANSIENT, "quota %s to shrink to %lld GPUs%s%s",

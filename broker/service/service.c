@@ -51,7 +51,7 @@ static int may_drain(void *context, const struct transfer *transfer, struct erro
 {
     const struct service *service = context;
 
-    return quotas_allow_drain(service->quotas, transfer->source->cluster, err);
+    return quotas_allow_drain(service->quotas, transfer->source, err);
 }
 
 static int load(struct service *service, struct error *err)
@@ -273,19 +273,22 @@ static json_t *describe_workloads(const struct service *service, const struct ma
     return rows;
 }
 
-/* What is in force, and the clusters from which no scheduled move can take a node. */
+/* What is in force, and the clusters from which no scheduled move can take a node of some pool. */
 static json_t *describe_holds(const struct service *service)
 {
     json_t *holds = holds_describe(service);
     json_t *rows = json_array();
+    char last[sizeof((struct error *)NULL)->text] = "";
 
-    for (size_t i = 0; i < service->config->cluster_count; i++) {
-        const struct config_cluster *cluster = &service->config->clusters[i];
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
         struct error err;
 
-        if (quotas_allow_leaving(service->quotas, cluster, &err) < 0)
-            json_array_append_new(rows,
-                                  json_make("{ss ss}", "cluster", cluster->name, "text", err.text));
+        if (quotas_allow_leaving(service->quotas, pool, &err) == 0 || text_equal(err.text, last))
+            continue;
+        text_copy(last, sizeof last, err.text);
+        json_array_append_new(
+            rows, json_make("{ss ss}", "cluster", pool->cluster->name, "text", err.text));
     }
     json_object_set_new(holds, "quotas", rows);
     return holds;

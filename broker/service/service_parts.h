@@ -141,12 +141,12 @@ struct quotas *quotas_new(struct service *service) __attribute__((warn_unused_re
 void quotas_free(struct quotas *quotas);
 int quotas_load(struct quotas *quotas, struct error *err) __attribute__((warn_unused_result));
 void quotas_advance(struct quotas *quotas);
-/* Whether nodes may leave the cluster at all: all that is reserved there fits its static
-   nodes. */
-int quotas_allow_leaving(const struct quotas *quotas, const struct config_cluster *cluster,
+/* Whether nodes may begin to leave the pool at all: all that is reserved in its cluster fits the
+   static nodes, and a quota that would have to shrink can be set. */
+int quotas_allow_leaving(const struct quotas *quotas, const struct config_pool *pool,
                          struct error *err) __attribute__((warn_unused_result));
-/* Whether closed nodes may be drained: the quotas have shrunk. */
-int quotas_allow_drain(const struct quotas *quotas, const struct config_cluster *cluster,
+/* Whether nodes of the pool that leave may be closed and drained: the quotas have shrunk. */
+int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *pool,
                        struct error *err) __attribute__((warn_unused_result));
 json_t *quotas_describe(const struct quotas *quotas);
 

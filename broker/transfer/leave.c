@@ -313,6 +313,18 @@ static bool move_is_ready(const struct runner *runner, const struct transfer *tr
     return ready > 0;
 }
 
+/* Jobs that are admitted on a quota that is still too large would land on what is left. */
+static bool waits_for_quotas(const struct runner *runner, struct transfer *transfer)
+{
+    struct error err;
+
+    if (transfer->is_emergency || !runner->may_drain ||
+        runner->may_drain(runner->may_drain_context, transfer, &err) == 0)
+        return false;
+    transfer_wait_for(transfer, "%s", err.text);
+    return true;
+}
+
 enum verdict step_hold(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
@@ -324,7 +336,8 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer)
     if (notice_follow(runner, transfer) < 0)
         return STEP_WAIT;
     if (transfer->is_emergency || is_over(runner, transfer) || move_is_ready(runner, transfer))
-        return step_is_kept(runner, transfer) ? STEP_WAIT : STEP_DONE;
+        return step_is_kept(runner, transfer) || waits_for_quotas(runner, transfer) ? STEP_WAIT
+                                                                                    : STEP_DONE;
     if (!is_told(node, transfer))
         announce(runner, transfer, node, seen_ms);
     wait_for_notice(runner, transfer);
@@ -353,15 +366,11 @@ static int store_cordoned(struct runner *runner, struct transfer *transfer, cons
     return runner_store(runner, transfer, event, &err);
 }
 
-/* Jobs that are admitted on a quota that is still too large would land on what is left. */
+/* A quota that grew again since the node was closed. */
 static enum verdict quotas_let_go(const struct runner *runner, struct transfer *transfer)
 {
-    struct error err;
-
-    if (transfer->is_emergency || !runner->may_drain ||
-        runner->may_drain(runner->may_drain_context, transfer, &err) == 0)
+    if (!waits_for_quotas(runner, transfer))
         return STEP_DONE;
-    transfer_wait_for(transfer, "%s", err.text);
     return loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS ? STEP_UNDO
                                                                                 : STEP_WAIT;
 }

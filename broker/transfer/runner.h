@@ -38,8 +38,8 @@ struct runner {
     size_t live_count; /* transfers, at the last turn */
     int64_t turned_ms; /* when that was; 0: there was none yet */
 
-    /* NULL, or: whether the nodes of a move that is closed may be drained yet; err says what is
-       waited for.  An emergency does not ask. */
+    /* NULL, or: whether the transfer's node may be closed, and drained when its move is closed; err
+       says what is waited for.  An emergency does not ask. */
     int (*may_drain)(void *context, const struct transfer *transfer, struct error *err);
     void *may_drain_context;
     bool is_broken; /* the journal failed: nothing more is sent or decided */

@@ -174,7 +174,6 @@ void service_advance(struct service *service)
     if (service->runner->is_broken)
         return;
     scaler_advance(service->scaler);
-    quotas_advance(service->quotas);
     service->held[0] = '\0';
     survey = survey_make(service, service->book);
     if (survey_wants_moves(survey))
@@ -186,4 +185,5 @@ void service_advance(struct service *service)
         if (!is_done[i])
             begin_move(service, survey, plan, i, is_done);
     mem_free(is_done);
+    quotas_advance(service->quotas); /* without the nodes of moves that just began */
 }

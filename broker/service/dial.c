@@ -215,8 +215,12 @@ void dial_advance(struct dial *dial, int64_t wanted)
         dial->written = -1;
         dial->wanted = wanted;
     }
-    if (dial->wanted < 0 || dial->is_under_way || now < dial->not_before_ms)
+    if (dial->wanted < 0 || dial->is_under_way)
         return;
+    if (now < dial->not_before_ms) { /* a turn for other news took the timer that was set for it */
+        timer_set_sooner(dial->service->timer, dial->not_before_ms - now);
+        return;
+    }
     if (dial->value < 0 ||
         ((dial->value == dial->wanted || is_fought(dial)) && now - dial->read_ms >= READ_MS))
         begin_read(dial);

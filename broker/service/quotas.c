@@ -280,9 +280,10 @@ int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *po
         if (!follows(dial, pool))
             continue;
         if (dial->wanted < 0 || dial->value < 0 || dial->value > dial->wanted)
-            return error_set(err, ERROR_TRANSIENT, "quota %s to shrink to %lld GPUs%s%s",
-                             quota_of(dial)->name, (long long)dial->wanted,
-                             dial->trouble[0] != '\0' ? ": " : "", dial->trouble);
+            return error_set(err, dial->trouble[0] != '\0' ? ERROR_DENIED : ERROR_TRANSIENT,
+                             "quota %s to shrink to %lld GPUs%s%s", quota_of(dial)->name,
+                             (long long)dial->wanted, dial->trouble[0] != '\0' ? ": " : "",
+                             dial->trouble);
     }
     return 0;
 }

@@ -22,9 +22,9 @@ static void tick(void *context)
     struct service *service = context;
 
     service->planned_ms = loop_now(service->world->loop);
+    timer_set(service->timer, TICK_MS); /* first: who is advanced may want a turn sooner */
     service_advance(service);
     notices_advance(service->notices);
-    timer_set(service->timer, TICK_MS);
 }
 
 /* Until news is planned on.  In a large fleet there always is news, and each plan looks at all

@@ -145,7 +145,8 @@ void quotas_advance(struct quotas *quotas);
    static nodes, and a quota that would have to shrink can be set. */
 int quotas_allow_leaving(const struct quotas *quotas, const struct config_pool *pool,
                          struct error *err) __attribute__((warn_unused_result));
-/* Whether nodes of the pool that leave may be closed and drained: the quotas have shrunk. */
+/* Whether nodes of the pool that leave may be closed and drained: the quotas have shrunk.
+   ERROR_TRANSIENT: they soon will; ERROR_DENIED: they cannot be set. */
 int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *pool,
                        struct error *err) __attribute__((warn_unused_result));
 json_t *quotas_describe(const struct quotas *quotas);

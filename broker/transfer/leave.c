@@ -13,7 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CORDON_MS = 10 * MINUTE_MS, AGAIN_SIZE = 80 };
+enum {
+    CORDON_MS = 10 * MINUTE_MS,
+    RECLAIM_QUOTA_MS = 10 * SECOND_MS, /* how long an emergency waits for quotas, from its cordon */
+    AGAIN_SIZE = 80,
+};
 
 /* What tells others to keep off while the node is ours: who scales down or repairs must not race
    with us, and load balancers must not send it new requests. */
@@ -313,13 +317,17 @@ static bool move_is_ready(const struct runner *runner, const struct transfer *tr
     return ready > 0;
 }
 
-/* Jobs that are admitted on a quota that is still too large would land on what is left. */
+/* Jobs that are admitted on a quota that is still too large would land on what is left.  An
+   emergency closes its node first, and waits for seconds, if that helps. */
 static bool waits_for_quotas(const struct runner *runner, struct transfer *transfer)
 {
     struct error err;
 
-    if (transfer->is_emergency || !runner->may_drain ||
-        runner->may_drain(runner->may_drain_context, transfer, &err) == 0)
+    if (!runner->may_drain || runner->may_drain(runner->may_drain_context, transfer, &err) == 0)
+        return false;
+    if (transfer->is_emergency &&
+        (err.kind != ERROR_TRANSIENT ||
+         runner_now(runner).ms >= transfer->cordoned.ms + RECLAIM_QUOTA_MS))
         return false;
     transfer_wait_for(transfer, "%s", err.text);
     return true;
@@ -371,8 +379,10 @@ static enum verdict quotas_let_go(const struct runner *runner, struct transfer *
 {
     if (!waits_for_quotas(runner, transfer))
         return STEP_DONE;
-    return loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS ? STEP_UNDO
-                                                                                : STEP_WAIT;
+    return !transfer->is_emergency &&
+                   loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS
+               ? STEP_UNDO
+               : STEP_WAIT;
 }
 
 /* A node that was closed early, because all on it were ready, waits for whoever came in the last
@@ -382,7 +392,7 @@ static enum verdict may_drain(struct runner *runner, struct transfer *transfer)
     int count;
 
     if (transfer->is_emergency)
-        return STEP_DONE;
+        return quotas_let_go(runner, transfer);
     if (notice_is_waived(runner, transfer, &count))
         return quotas_let_go(runner, transfer);
     if (!is_over(runner, transfer)) {

@@ -39,7 +39,7 @@ struct runner {
     int64_t turned_ms; /* when that was; 0: there was none yet */
 
     /* NULL, or: whether the transfer's node may be closed, and drained when its move is closed; err
-       says what is waited for.  An emergency does not ask. */
+       says what is waited for.  An emergency waits shortly, and only for ERROR_TRANSIENT. */
     int (*may_drain)(void *context, const struct transfer *transfer, struct error *err);
     void *may_drain_context;
     bool is_broken; /* the journal failed: nothing more is sent or decided */

@@ -497,6 +497,45 @@ static void a_reclaim_passes_a_quota_that_cannot_be_set(void **state)
     assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 7);
 }
 
+/* Kueue may admit on the old quota what is evicted: that is worth seconds, even in an emergency. */
+static void a_reclaim_waits_shortly_for_the_quota(void **state)
+{
+    static const struct {
+        void (*before)(struct rehearsal *rehearsal);
+        void (*again)(struct rehearsal *rehearsal);
+        int64_t least_ms; /* from the cordon to the drain */
+        int64_t most_ms;
+    } rows[] = {
+        { put_full_queue, no_queue, 0, 9 * SECOND_MS },
+        { put_full_queue, put_full_queue, 10 * SECOND_MS, 12 * SECOND_MS + STEPWISE_MS },
+        { no_queue, no_queue, 0, 3 * SECOND_MS },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", quota,
+                                                                            "");
+        owned(json) json_t *answer = NULL;
+        const struct transfer *transfer;
+        int64_t waited_ms;
+
+        rows[i].before(rehearsal);
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        answer = reclaim(rehearsal, 2);
+        do {
+            rows[i].again(rehearsal);
+            rehearsal_run(rehearsal, STEPWISE_MS);
+            transfer = rehearsal->service->runner->transfers.items[0];
+        } while (transfer->step < STEP_DRAIN);
+        waited_ms = loop_wall(rehearsal->loop).ms - transfer->cordoned.ms;
+        if (waited_ms < rows[i].least_ms || waited_ms > rows[i].most_ms)
+            fail_msg("row %zu: drained %lld ms after the cordon", i, (long long)waited_ms);
+        if (rows[i].before != rows[i].again)
+            assert_int_equal(quota_of(rehearsal), 8 + 7 * 8);
+    }
+}
+
 #define QUOTA(name, queue, more)                                                                   \
     "  " name ": {cluster: research-a, cluster_queue: " queue ", flavor: ephemeral, " more "}\n"
 
@@ -565,6 +604,7 @@ int main(void)
         cmocka_unit_test(a_lost_answer_is_looked_for),
         cmocka_unit_test(a_quota_that_cannot_be_set_holds_the_moves),
         cmocka_unit_test(a_reclaim_passes_a_quota_that_cannot_be_set),
+        cmocka_unit_test(a_reclaim_waits_shortly_for_the_quota),
         cmocka_unit_test(what_is_reserved_has_to_fit_the_static_nodes),
     };
 

@@ -9,6 +9,30 @@
 #include "base/text.h"
 #include "clusters/fields.h"
 
+enum { MESSAGE_SIZE = 200 };
+
+/* The controller fails closed: it allows none, and does not touch the other numbers. */
+static int find_failure(struct budget *budget, const json_t *object, struct error *err)
+{
+    json_t *conditions = NULL;
+    if (json_find_array(object, "status/conditions", &conditions, err) < 0)
+        return -1;
+
+    char message[MESSAGE_SIZE] = "";
+    size_t at = 0;
+    const json_t *condition = NULL;
+    json_array_foreach(conditions, at, condition)
+    {
+        if (text_equal(json_text_or(condition, "type", ""), "DisruptionAllowed") &&
+            text_equal(json_text_or(condition, "status", ""), "False") &&
+            text_equal(json_text_or(condition, "reason", ""), "SyncFailed"))
+            text_copy(message, sizeof message,
+                      json_text_or(condition, "message", "it does not say why"));
+    }
+    budget->failure = shared_text_of(message);
+    return 0;
+}
+
 static int fill(struct budget *budget, const json_t *object, struct error *err)
 {
     json_t *selector = NULL;
@@ -27,7 +51,8 @@ static int fill(struct budget *budget, const json_t *object, struct error *err)
         json_find_int(object, "status/currentHealthy", &budget->healthy, err) < 0 ||
         json_find_int(object, "status/desiredHealthy", &budget->wanted, err) < 0 ||
         json_find_int(object, "status/expectedPods", &budget->expected, err) < 0 ||
-        json_find_object(object, "status/disruptedPods", &disrupted, err) < 0)
+        json_find_object(object, "status/disruptedPods", &disrupted, err) < 0 ||
+        find_failure(budget, object, err) < 0)
         return -1;
     budget->selector = json_incref(selector);
     budget->is_current = observed >= generation;
@@ -68,6 +93,7 @@ void budget_free(struct budget *budget)
     shared_text_drop(budget->namespace);
     shared_text_drop(budget->name);
     shared_text_drop(budget->resource_version);
+    shared_text_drop(budget->failure);
     json_decref(budget->selector);
     mem_free(budget);
 }
@@ -139,6 +165,8 @@ bool budget_frees_unready(const struct budget *budget)
 
 enum budget_verdict budget_judge(const struct budget *budget)
 {
+    if (budget->failure[0] != '\0' && budget->allowed == 0)
+        return BUDGET_FAILED;
     if (!budget->is_current)
         return BUDGET_UNKNOWN;
     if (budget->allowed > 0)

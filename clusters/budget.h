@@ -25,7 +25,8 @@ struct budget {
     int64_t healthy;
     int64_t wanted; /* healthy ones */
     int64_t expected;
-    int64_t disrupted; /* evicted and not gone yet, as the status knows */
+    const char *failure; /* why its controller cannot compute the numbers above; "": it can */
+    int64_t disrupted;   /* evicted and not gone yet, as the status knows */
 };
 
 struct budget *budget_decode_v1(const json_t *object, struct error *err)
@@ -49,6 +50,7 @@ enum budget_verdict {
     BUDGET_UNKNOWN,     /* its controller has not looked at the present spec */
     BUDGET_LATER,       /* when pods that should be healthy are */
     BUDGET_RESCHEDULED, /* when what was evicted runs again elsewhere */
+    BUDGET_FAILED,      /* when its controller can compute it: not by waiting */
     BUDGET_NEVER,       /* all its pods are healthy and it allows none of them to go */
 };
 enum budget_verdict budget_judge(const struct budget *budget);

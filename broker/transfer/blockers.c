@@ -86,6 +86,15 @@ static bool has_budget_never(struct question *it)
     return true;
 }
 
+static bool has_budget_failed(struct question *it)
+{
+    if (!is_judged(it, BUDGET_FAILED))
+        return false;
+    text_add(it->text, "budget %s lets none go, for its controller cannot count: %s",
+             only_budget(it)->name, only_budget(it)->failure);
+    return true;
+}
+
 static bool has_budget_rescheduled(struct question *it)
 {
     if (!is_judged(it, BUDGET_RESCHEDULED))
@@ -221,6 +230,10 @@ static const struct {
 } rows[] = {
     { BLOCKER_TWO_BUDGETS, has_two_budgets },
     { { "budget", "never", "let it spare one pod, or add a replica", true }, has_budget_never },
+    { { "uncountable", "never",
+        "mend what the message names; pods whose owner has no scale need minAvailable as a number",
+        true },
+      has_budget_failed },
     { { "protected", "never", "ask its owner to stop it, or to lift the annotation", false },
       asks_for_peace },
     { { "stuck", "never", "see its node's kubelet, and who lifts its finalizers", false },

@@ -115,6 +115,14 @@ static const struct {
     { POD("", ""), BUDGET("b", MINE, COUNTED "\"currentHealthy\":2,\"desiredHealthy\":3"), NULL,
       NULL,
       "unhealthy, slow: budget b (2 healthy of 4, 3 wanted) waits for unhealthy pods to recover|" },
+    { POD("", ""),
+      BUDGET(
+          "b", MINE,
+          "\"conditions\":[{\"type\":\"DisruptionAllowed\",\"status\":\"False\",\"reason\":"
+          "\"SyncFailed\",\"message\":\"jobs.batch does not implement the scale subresource\"}]"),
+      NULL, NULL,
+      "uncountable, never: budget b lets none go, for its controller cannot count: jobs.batch does "
+      "not implement the scale subresource|" },
     { POD("", ""), BUDGET("b", MINE, "\"observedGeneration\":0"), NULL, NULL,
       "uncounted, slow: budget b was changed and its controller has not counted yet|" },
     { POD("", ",\"terminationGracePeriodSeconds\":900"), NULL, NULL, NULL,

@@ -15,6 +15,9 @@
     SERVER path "?watch=1&resourceVersion=" version "&allowWatchBookmarks=true&timeoutSeconds=290"
 #define V1 "/apis/policy/v1/poddisruptionbudgets"
 #define V1BETA1 "/apis/policy/v1beta1/poddisruptionbudgets"
+#define SYNC_FAILED(status)                                                                        \
+    "\"conditions\":[{\"type\":\"DisruptionAllowed\",\"status\":\"" status                         \
+    "\",\"reason\":\"SyncFailed\",\"message\":\"no scale\"}]"
 #define NOTHING "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"
 
 static json_t *parse(const char *chars)
@@ -131,6 +134,13 @@ static void a_status_tells_slow_from_never(void **state)
         { "\"observedGeneration\":2,\"currentHealthy\":1,\"desiredHealthy\":3,\"expectedPods\":3",
           BUDGET_NEVER, false }, /* nor would it when all were healthy */
         { "\"observedGeneration\":2,\"desiredHealthy\":0,\"expectedPods\":0", BUDGET_LATER, false },
+        /* Its controller leaves the other numbers as they were, those of a new one at 0. */
+        { "\"observedGeneration\":2," SYNC_FAILED("False"), BUDGET_FAILED, false },
+        { SYNC_FAILED("False"), BUDGET_FAILED, false },
+        { "\"observedGeneration\":2," SYNC_FAILED("True"), BUDGET_LATER, false },
+        { "\"observedGeneration\":2,\"conditions\":[{\"type\":\"DisruptionAllowed\",\"status\":"
+          "\"False\",\"reason\":\"InsufficientPods\"}]",
+          BUDGET_LATER, false },
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -316,7 +316,7 @@ static const struct setting quota_settings[] = {
       "on top of the movable nodes' GPUs" },
     { "reserved", SETTING_BOOL, offsetof(struct config_quota, is_reserved), "false", 0, 0,
       "never written: while all that is reserved of the resource in the cluster, with its "
-      "fixed_gpus, is more than its static nodes hold, no node leaves" },
+      "fixed_gpus, is more than its static nodes that can be used hold, no node leaves" },
 };
 
 #define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)

@@ -115,33 +115,9 @@ int quotas_load(struct quotas *quotas, struct error *err)
     return journal_each(quotas->service->world->journal, "quota", load_one, quotas, err);
 }
 
-/* A transfer that takes this node away, and will not give it back. */
-static bool is_leaving(const struct service *service, const struct config_cluster *cluster,
-                       const struct node *node)
+static bool is_movable(const void *context, const struct node *node)
 {
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-
-        if (transfer->state == TRANSFER_LIVE && !transfer->is_undoing && !transfer->wants_undo &&
-            transfer->source->cluster == cluster && text_equal(transfer->node_uid, node->uid))
-            return true;
-    }
-    return false;
-}
-
-static bool is_of_pool(const struct service *service, const struct config_pool *pool,
-                       const struct node *node)
-{
-    void *value;
-
-    for (size_t i = 0; map_next(fleet_pool(service->fleet, pool)->instances, &i, NULL, &value);) {
-        const struct instance *instance = value;
-        const struct node *found = fleet_node_of(service->fleet, pool, instance->name);
-
-        if (found == node)
-            return true;
-    }
-    return false;
+    return fleet_is_ephemeral(context, node);
 }
 
 /* -1: the cluster is not known, and the quota stays what it is. */
@@ -154,16 +130,13 @@ static int64_t wanted_gpus(const struct quotas *quotas, const struct config_quot
 
     if (!snapshot->is_known)
         return -1;
+    if (quota->pool)
+        return gpus + supply_gpus(service, quota->pool, is_movable, service->config);
     for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
         const struct node *node = value;
 
-        if (!fleet_is_ephemeral(service->config, node) || !node->is_ready ||
-            node->is_unschedulable || node->is_leaving ||
-            node_has_taint(node, SLUICE_TAINT_STARTING) ||
-            is_leaving(service, quota->cluster, node) ||
-            (quota->pool && !is_of_pool(service, quota->pool, node)))
-            continue;
-        gpus += node->gpus;
+        if (is_movable(service->config, node) && supply_counts(service, quota->cluster, node))
+            gpus += node->gpus;
     }
     return gpus;
 }
@@ -180,14 +153,30 @@ void quotas_advance(struct quotas *quotas)
     }
 }
 
-static int64_t static_gpus(const struct config *config, const struct config_cluster *cluster)
+static bool is_static(const void *context, const struct node *node)
 {
-    int64_t gpus = 0;
+    return !fleet_is_ephemeral(context, node);
+}
 
-    for (size_t i = 0; i < config->pool_count; i++)
-        if (config->pools[i].cluster == cluster)
-            gpus += config->pools[i].static_nodes * config->pools[i].reservation->gpus_per_node;
-    return gpus;
+/* Those that can be used, of as many as there should be; while nobody knows, all of them can. */
+static int64_t static_gpus(const struct service *service, const struct config_cluster *cluster)
+{
+    const struct config *config = service->config;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct config_pool *pool = &config->pools[i];
+        int64_t gpus = pool->static_nodes * pool->reservation->gpus_per_node;
+        int64_t usable = gpus;
+
+        if (pool->cluster != cluster)
+            continue;
+        if (fleet_snapshot(service->fleet, cluster)->is_known &&
+            fleet_pool(service->fleet, pool)->is_known)
+            usable = supply_gpus(service, pool, is_static, config);
+        sum += usable < gpus ? usable : gpus;
+    }
+    return sum;
 }
 
 /* GPUs that a quota promises whatever nodes move; -1: that is not known. */
@@ -219,7 +208,7 @@ static int allow_one(const struct quotas *quotas, const struct dial *dial, struc
 {
     const struct config_quota *quota = quota_of(dial);
     const char *cluster = dial->cluster->name;
-    int64_t holds = static_gpus(quotas->service->config, dial->cluster);
+    int64_t holds = static_gpus(quotas->service, dial->cluster);
     owned(text) struct text *who = text_new(QUOTA_NAMES_SIZE);
     int64_t promised;
 
@@ -230,12 +219,14 @@ static int allow_one(const struct quotas *quotas, const struct dial *dial, struc
     if (dial->value > holds)
         return error_set(err, ERROR_DENIED,
                          "ClusterQueue %s of %s reserves %" PRId64 " GPUs of flavor %s, and the "
-                         "static nodes have %" PRId64 ": lower it, or make more nodes static",
+                         "static nodes have %" PRId64 " that can be used: lower it, or make more "
+                         "nodes static",
                          quota->cluster_queue, cluster, dial->value, quota->flavor, holds);
     if (promised > holds)
         return error_set(err, ERROR_DENIED,
                          "the quotas of %s promise %" PRId64 " of %s (%s), and the static nodes "
-                         "have %" PRId64 ": lower them, or make more nodes static",
+                         "have %" PRId64 " that can be used: lower them, or make more nodes "
+                         "static",
                          cluster, promised, quota->resource, who->chars, holds);
     return 0;
 }

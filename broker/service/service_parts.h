@@ -127,6 +127,15 @@ int bills_load(struct service *service, struct error *err) __attribute__((warn_u
 void bills_charge(struct service *service, struct survey *survey,
                   const struct plan_transfer *const *transfers, size_t count);
 
+/* supply.c: whether replicas and quotas may count on the node: Ready, open, handed over, and no
+   transfer takes it away. */
+bool supply_counts(const struct service *service, const struct config_cluster *cluster,
+                   const struct node *node);
+/* The GPUs of the pool's nodes that count and are wanted, as far as the pool's list is known. */
+typedef bool (*supply_filter_fn)(const void *context, const struct node *node);
+int64_t supply_gpus(const struct service *service, const struct config_pool *pool,
+                    supply_filter_fn is_wanted, const void *context);
+
 /* scaler.c: replicas of the workloads' Deployments */
 struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_result));
 void scaler_free(struct scaler *scaler);

@@ -588,6 +588,43 @@ static void what_is_reserved_has_to_fit_the_static_nodes(void **state)
     }
 }
 
+static void set_static_ready(struct rehearsal *rehearsal, const char *status)
+{
+    void *value;
+
+    for (size_t i = 0;
+         map_next(sim_cluster(rehearsal->simulator, "research-a")->nodes, &i, NULL, &value);)
+        if (((struct kube_node *)value)->is_static) {
+            sim_node_set_ready(rehearsal->simulator, value, status);
+            sim_node_changed(rehearsal->simulator, value, CHANGE_MODIFIED);
+        }
+}
+
+/* Static nodes break, too: then the movable ones keep the promise. */
+static void what_is_reserved_has_to_fit_the_static_nodes_that_serve(void **state)
+{
+    static const char settings[] = "quotas:\n" QUOTA("promised", "shared", "reserved: true");
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(folder, 1, "", settings,
+                                                                        "");
+    owned(chars) char *holds = NULL;
+
+    (void)state;
+    put_queue(rehearsal, 8);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    set_static_ready(rehearsal, "False");
+    rehearsal_run(rehearsal, SECOND_MS);
+    apply(rehearsal, 7, 7);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 10);
+    holds = plan_says(rehearsal);
+    if (!strstr(holds, "the static nodes have 0 that can be used"))
+        fail_msg("%s", holds);
+    set_static_ready(rehearsal, "True");
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -606,6 +643,7 @@ int main(void)
         cmocka_unit_test(a_reclaim_passes_a_quota_that_cannot_be_set),
         cmocka_unit_test(a_reclaim_waits_shortly_for_the_quota),
         cmocka_unit_test(what_is_reserved_has_to_fit_the_static_nodes),
+        cmocka_unit_test(what_is_reserved_has_to_fit_the_static_nodes_that_serve),
     };
 
     mem_setup();

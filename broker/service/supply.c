@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which nodes replicas and quotas may count on: those that can be used and do not leave.
+ */
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+/* A transfer that takes this node away, and will not give it back. */
+static bool is_leaving(const struct service *service, const struct config_cluster *cluster,
+                       const struct node *node)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+
+        if (transfer->state == TRANSFER_LIVE && !transfer->is_undoing && !transfer->wants_undo &&
+            transfer->source->cluster == cluster && text_equal(transfer->node_uid, node->uid))
+            return true;
+    }
+    return false;
+}
+
+bool supply_counts(const struct service *service, const struct config_cluster *cluster,
+                   const struct node *node)
+{
+    return node->is_ready && !node->is_unschedulable && !node->is_leaving &&
+           !node_has_taint(node, SLUICE_TAINT_STARTING) && !is_leaving(service, cluster, node);
+}
+
+int64_t supply_gpus(const struct service *service, const struct config_pool *pool,
+                    supply_filter_fn is_wanted, const void *context)
+{
+    int64_t gpus = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(fleet_pool(service->fleet, pool)->instances, &i, NULL, &value);) {
+        const struct instance *instance = value;
+        const struct node *node = fleet_node_of(service->fleet, pool, instance->name);
+
+        if (node && supply_counts(service, pool->cluster, node) && is_wanted(context, node))
+            gpus += node->gpus;
+    }
+    return gpus;
+}

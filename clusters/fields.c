@@ -12,8 +12,6 @@
 #include <limits.h>
 #include <string.h>
 
-static const char GPU_RESOURCE[] = "nvidia.com/gpu";
-
 /* "8", 8, "2k" or "8000m": what the API may write for a whole number of devices. */
 static int gpu_count(const json_t *quantity, const char *where, int *ret_count, struct error *err)
 {

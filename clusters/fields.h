@@ -14,6 +14,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#define GPU_RESOURCE "nvidia.com/gpu"
+
 /* The GPUs in the map of quantities at the path; 0 where there is none. */
 int field_gpus(const json_t *object, const char *path, int *ret_count, struct error *err)
     __attribute__((warn_unused_result));

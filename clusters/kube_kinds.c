@@ -4,6 +4,7 @@
  * The collections that are watched, and how one object of each is read, shared and found.
  */
 #include "clusters/budget.h"
+#include "clusters/fields.h"
 #include "clusters/kube_watch.h"
 #include "clusters/snapshot.h"
 
@@ -14,7 +15,7 @@ static const struct kube_member condition[] = {
     { NULL, NULL },
 };
 static const struct kube_member quantities[] = {
-    { "nvidia.com/gpu", NULL },
+    { GPU_RESOURCE, NULL },
     { NULL, NULL },
 };
 

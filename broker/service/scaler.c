@@ -34,14 +34,16 @@ static const struct way {
     int64_t absent;    /* what a missing value means */
     int64_t least;     /* that the object may hold */
     const char *below; /* the subresource that is written; "": the object itself */
+    const char *pod;   /* path of its pods' spec; NULL: it does not have it */
 } ways[] = {
-    { "Deployment", "apps/v1", "deployments", "spec/replicas", "replicas", 1, 0, "/scale" },
+    { "Deployment", "apps/v1", "deployments", "spec/replicas", "replicas", 1, 0, "/scale",
+      "spec/template/spec" },
     { "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", "spec/replicas",
-      "replicas", 1, 0, "/scale" },
+      "replicas", 1, 0, "/scale", "spec/leaderWorkerTemplate/workerTemplate/spec" },
     { "HorizontalPodAutoscaler", AUTOSCALING, "horizontalpodautoscalers", "spec/minReplicas",
-      "minReplicas", 1, 1, "" },
+      "minReplicas", 1, 1, "", NULL },
     { "ScaledObject", "keda.sh/v1alpha1", "scaledobjects", "spec/minReplicaCount",
-      "minReplicaCount", 0, 0, "" },
+      "minReplicaCount", 0, 0, "", NULL },
 };
 
 enum { WAY_DEPLOYMENT, WAY_LEADER_WORKER_SET, WAY_HPA, WAY_KEDA, WAY_COUNT };
@@ -241,20 +243,40 @@ int scaler_load(struct scaler *scaler, struct error *err)
     return journal_each(scaler->service->world->journal, "scale", load_one, scaler, err);
 }
 
-/* GPUs of the nodes on which replicas can start. */
+/* A node for which somebody asks as a member of a cluster. */
+struct place {
+    const struct scaler *scaler;
+    const struct config_cluster *cluster;
+};
+
+/* A taint keeps replicas away when no workload of the cluster tolerates it: it is not the pool's,
+   whose nodes the schedule counts on, but a person's or a controller's. */
+static bool is_welcome(const void *context, const struct node *node)
+{
+    const struct place *place = context;
+    const struct scaler *scaler = place->scaler;
+
+    for (size_t i = 0; i < scaler->count && !node_rival(node); i++) {
+        const struct dial *dial = &scaler->dials[i];
+        const struct way *way = &ways[way_index(workload_of(dial))];
+
+        if (dial->cluster == place->cluster &&
+            node_takes(node, way->pod ? json_at(dial->object, way->pod) : NULL))
+            return true;
+    }
+    return false;
+}
+
+/* GPUs of the nodes on which replicas can start, in the pools that the schedules share out. */
 static int64_t ready_gpus(const struct scaler *scaler, const struct config_cluster *cluster)
 {
-    const struct snapshot *snapshot = fleet_snapshot(scaler->service->fleet, cluster);
+    const struct config *config = scaler->service->config;
+    const struct place place = { scaler, cluster };
     int64_t gpus = 0;
-    void *value;
 
-    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
-        const struct node *node = value;
-
-        if (node->is_ready && !node->is_unschedulable && !node->is_leaving &&
-            !node_has_taint(node, SLUICE_TAINT_STARTING))
-            gpus += node->gpus;
-    }
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == cluster)
+            gpus += supply_gpus(scaler->service, &config->pools[i], is_welcome, &place);
     return gpus;
 }
 

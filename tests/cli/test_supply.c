@@ -1,0 +1,146 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which nodes replicas are let up by, ahead of their window: those on which they can start.
+ */
+#include "tests/cli/stepwise.h"
+
+static const char set_path[] =
+    "/apis/leaderworkerset.x-k8s.io/v1/namespaces/serving/leaderworkersets/chat-2x";
+
+/* 20 groups, whose pods tolerate what is written; NULL: nobody knows what. */
+static void put_set(struct rehearsal *rehearsal, const char *tolerations)
+{
+    struct error err = { 0 };
+    owned(json) json_t *object = json_make("{s:{s:i}}", "spec", "replicas", 20);
+
+    if (tolerations) {
+        json_t *list = json_parse(tolerations, strlen(tolerations), "case", &err);
+
+        assert_non_null(list);
+        json_object_set_new(
+            json_object_get(object, "spec"), "leaderWorkerTemplate",
+            json_make("{s:{s:{s:o}}}", "workerTemplate", "spec", "tolerations", list));
+    }
+    simulator_put_object(rehearsal->simulator, "prod-a", set_path, object);
+}
+
+static int64_t groups_of(struct rehearsal *rehearsal)
+{
+    return json_int_or(simulator_object(rehearsal->simulator, "prod-a", set_path), "spec/replicas",
+                       -1);
+}
+
+static void taint(struct rehearsal *rehearsal, const char *key, const char *effect)
+{
+    struct kube_node *node = NULL;
+    void *value;
+
+    for (size_t i = 0;
+         map_next(sim_cluster(rehearsal->simulator, "prod-a")->nodes, &i, NULL, &value);)
+        node = value;
+    json_array_append_new(node->taints,
+                          json_make("{s:s, s:s, s:s}", "key", key, "value", "x", "effect", effect));
+    sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
+}
+
+/* Until the window to come counts, and no node has come for it. */
+static void run_into_reach(struct rehearsal *rehearsal)
+{
+    while (transfers_of(rehearsal, true) == 0)
+        rehearsal_run(rehearsal, SECOND_MS);
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 6);
+}
+
+/* Six nodes hold four groups each; all of them are wanted by day, in two hours. */
+static void groups_grow_with_nodes_that_take_them(void **state)
+{
+    static const struct {
+        const char *key; /* of a taint on one of the nodes; NULL: none */
+        const char *effect;
+        const char *tolerations;
+        int groups;
+    } rows[] = {
+        { NULL, NULL, "[]", 24 },
+        { "maintenance", "NoSchedule", "[]", 20 },
+        { "maintenance", "NoExecute", "[]", 20 },
+        { "maintenance", "PreferNoSchedule", "[]", 24 },
+        { "nvidia.com/gpu", "NoSchedule", "[]", 24 }, /* the server adds what they need for it */
+        { "team", "NoSchedule", "[{\"key\":\"team\",\"operator\":\"Exists\"}]", 24 },
+        { "team", "NoSchedule", "[{\"key\":\"other\"},{\"key\":\"team\",\"value\":\"x\"}]", 24 },
+        { "team", "NoSchedule", "[{\"key\":\"team\",\"value\":\"y\"}]", 20 },
+        { "team", "NoSchedule",
+          "[{\"key\":\"team\",\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]", 20 },
+        { "team", "NoSchedule", NULL, 24 }, /* whoever made the pool may have meant it */
+        { "node.kubernetes.io/disk-pressure", "NoSchedule", NULL, 20 },
+        { "karpenter.sh/disrupted", "NoSchedule", "[{\"operator\":\"Exists\"}]", 20 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+            folder, 1, "", "", ", kind: leaderworkerset");
+
+        put_set(rehearsal, rows[i].tolerations);
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        if (rows[i].key)
+            taint(rehearsal, rows[i].key, rows[i].effect);
+        rehearsal_run(rehearsal, SECOND_MS);
+        apply(rehearsal, 7, 6);
+        run_into_reach(rehearsal);
+        if (groups_of(rehearsal) != rows[i].groups)
+            fail_msg("row %zu: %lld groups", i, (long long)groups_of(rehearsal));
+    }
+}
+
+static void nodes_of_no_pool_let_nothing_up(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    owned(json) json_t *node = json_make("{s:{s:s}, s:{s:s}, s:{s:{s:s}}}", "metadata", "name",
+                                         "a100", "spec", "providerID", "other://a100", "status",
+                                         "allocatable", "nvidia.com/gpu", "8");
+
+    (void)state;
+    sim_node_post(rehearsal->simulator, sim_cluster(rehearsal->simulator, "prod-a"), node);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    run_into_reach(rehearsal);
+    assert_int_equal(simulator_replicas(rehearsal->simulator, "prod-a", "serving", "chat-2x"), 24);
+}
+
+/* From the first word of it on, and not when it is taken back. */
+static void nodes_that_are_to_leave_do_not_count(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    const struct service *service = rehearsal->service;
+    const struct config_cluster *cluster = config_cluster(rehearsal->config, "research-a");
+    struct transfer *transfer;
+    const struct node *node;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    transfer = run_to(rehearsal, STEP_ANNOUNCE);
+    node = map_get(fleet_snapshot(service->fleet, cluster)->nodes, transfer->node);
+    assert_non_null(node);
+    assert_false(supply_counts(service, cluster, node));
+    transfer->wants_undo = true;
+    assert_true(supply_counts(service, cluster, node));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_grow_with_nodes_that_take_them),
+        cmocka_unit_test(nodes_of_no_pool_let_nothing_up),
+        cmocka_unit_test(nodes_that_are_to_leave_do_not_count),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -33,6 +33,12 @@ void dial_clear(struct dial *dial)
     mem_free(dial->id);
 }
 
+bool dial_is_settled(const struct dial *dial)
+{
+    return dial->wanted < 0 || (dial->value == dial->wanted &&
+                                (!dial->kind->is_followed || dial->kind->is_followed(dial)));
+}
+
 static void look_again(struct dial *dial, int64_t delay_ms)
 {
     struct service *service = dial->service;
@@ -113,6 +119,12 @@ static bool is_fought(const struct dial *dial)
     return dial->reversals >= DIAL_REVERSALS;
 }
 
+/* Until what was read is read again, where nothing is to be written. */
+static int64_t read_interval_ms(const struct dial *dial)
+{
+    return dial_is_settled(dial) || is_fought(dial) ? READ_MS : SOON_MS;
+}
+
 static void say_fought(struct dial *dial)
 {
     owned(chars) char *text = text_format(
@@ -145,7 +157,9 @@ void dial_was_read(void *context, const json_t *object, const struct error *err)
         note_reversal(dial);
     if (dial->wanted >= 0 && value != dial->wanted && is_fought(dial))
         say_fought(dial);
-    look_again(dial, value == dial->wanted || dial->wanted < 0 || is_fought(dial) ? READ_MS : 0);
+    look_again(dial, value == dial->wanted || dial->wanted < 0 || is_fought(dial)
+                         ? read_interval_ms(dial)
+                         : 0);
 }
 
 void dial_may_be_written(struct dial *dial, const char *why)
@@ -221,8 +235,8 @@ void dial_advance(struct dial *dial, int64_t wanted)
         timer_set_sooner(dial->service->timer, dial->not_before_ms - now);
         return;
     }
-    if (dial->value < 0 ||
-        ((dial->value == dial->wanted || is_fought(dial)) && now - dial->read_ms >= READ_MS))
+    if (dial->value < 0 || ((dial->value == dial->wanted || is_fought(dial)) &&
+                            now - dial->read_ms >= read_interval_ms(dial)))
         begin_read(dial);
     else if (dial->value != dial->wanted && !is_fought(dial))
         begin_write(dial);
@@ -235,11 +249,6 @@ void dial_watch(struct dial *dial)
     if (!dial->is_under_way && now >= dial->not_before_ms &&
         (dial->value < 0 || now - dial->read_ms >= READ_MS))
         begin_read(dial);
-}
-
-bool dial_is_settled(const struct dial *dial)
-{
-    return dial->wanted < 0 || dial->value == dial->wanted;
 }
 
 int dial_load(struct dial *dial, uint64_t rev, const json_t *value, struct error *err)

@@ -36,6 +36,10 @@ struct dial_kind {
     /* NULL, or: asks whether it may be written at all, before a write; answers with
        dial_may_be_written(). */
     void (*check)(struct dial *dial);
+
+    /* NULL, or: whether the cluster has done what the number asks for, by the object that was
+       read. */
+    bool (*is_followed)(const struct dial *dial);
 };
 
 struct dial {
@@ -72,7 +76,7 @@ void dial_advance(struct dial *dial, int64_t wanted);
 /* Keeps `value` known, and sets nothing. */
 void dial_watch(struct dial *dial);
 
-/* Read, and as it should be; true too for one that is left alone. */
+/* Read, as it should be, and followed; true too for one that is left alone. */
 bool dial_is_settled(const struct dial *dial);
 
 /* cluster_done_fn for the kinds. */

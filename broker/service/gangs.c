@@ -54,6 +54,7 @@ static struct draft *draft_of(struct drafts *drafts, const struct pod *pod)
             .kind = kind,
             .name = pod->gang.key,
             .team = team_of(drafts->survey->config, pod),
+            .is_sunk = true, /* until a pod is found that was not told to stop */
         };
         map_set(drafts->by_key, key, draft);
     }
@@ -75,6 +76,9 @@ static void add_pod(struct drafts *drafts, const struct pod *pod)
         k++;
     if (k == work->gangs.count)
         *array_add(&work->gangs) = draft->index;
+    if (pod->deletion.ms > 0)
+        return;
+    drafts->book->gangs.items[draft->index].is_sunk = false;
     work->is_protected = work->is_protected || pod_is_protected(pod);
     drafts->book->gangs.items[draft->index].gpus += pod->gpus;
     if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))

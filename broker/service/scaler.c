@@ -178,16 +178,27 @@ static void check_autoscalers(struct dial *dial)
     cluster_read_at(cluster_of(dial), path, autoscalers_answered, dial);
 }
 
-#define KIND(path, checks)                                                                         \
+/* Pods that were told to stop are not counted here, and a rollout has some more than are wanted for
+   as long as it takes: neither is waited for.  (Of a LeaderWorkerSet the pods that stop count, and
+   one that does not stop would keep the nodes for ever.) */
+static bool is_down(const struct dial *dial)
+{
+    int64_t replicas = json_int_or(dial->object, "status/replicas", 0);
+
+    return replicas <= dial->wanted ||
+           json_int_or(dial->object, "status/updatedReplicas", 0) < replicas;
+}
+
+#define KIND(path, checks, follows)                                                                \
     {                                                                                              \
         .name = "scale", .read = read_object, .decode = decode, .field = path,                     \
-        .write = write_object, .tell = tell, .check = checks                                       \
+        .write = write_object, .tell = tell, .check = checks, .is_followed = follows               \
     }
 static const struct dial_kind kinds[WAY_COUNT] = {
-    [WAY_DEPLOYMENT] = KIND("f:spec/f:replicas", check_autoscalers),
-    [WAY_LEADER_WORKER_SET] = KIND("f:spec/f:replicas", check_autoscalers),
-    [WAY_HPA] = KIND("f:spec/f:minReplicas", NULL),
-    [WAY_KEDA] = KIND("f:spec/f:minReplicaCount", NULL),
+    [WAY_DEPLOYMENT] = KIND("f:spec/f:replicas", check_autoscalers, is_down),
+    [WAY_LEADER_WORKER_SET] = KIND("f:spec/f:replicas", check_autoscalers, NULL),
+    [WAY_HPA] = KIND("f:spec/f:minReplicas", NULL, NULL),
+    [WAY_KEDA] = KIND("f:spec/f:minReplicaCount", NULL, NULL),
 };
 
 struct scaler *scaler_new(struct service *service)

@@ -141,7 +141,8 @@ struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_re
 void scaler_free(struct scaler *scaler);
 int scaler_load(struct scaler *scaler, struct error *err) __attribute__((warn_unused_result));
 void scaler_advance(struct scaler *scaler);
-/* All Deployments of the cluster have the replicas that are wanted now. */
+/* All Deployments of the cluster have the replicas that are wanted now, and their other pods were
+   told to stop. */
 bool scaler_is_settled(const struct scaler *scaler, const struct config_cluster *cluster);
 json_t *scaler_describe(const struct scaler *scaler);
 

@@ -230,6 +230,35 @@ static void replicas_lose_only_their_place(void **state)
     assert_int_equal(gang(&scene, "ml/a")->lost_gpu_s, 4);
 }
 
+static void end_pod(struct scene *scene, const char *uid)
+{
+    struct pod *pod = map_get(scene->snapshot.pods, uid);
+
+    assert_non_null(pod);
+    pod->deletion = scene->now;
+    pod->gang.is_protected = true;
+}
+
+/* A pod that was told to stop is no work any more, however long it takes. */
+static void what_is_leaving_already_costs_nothing(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    add_pod(&scene, "n1", "gone", "02:00", "");
+    add_pod(&scene, "n2", "half", "11:00", "");
+    add_pod(&scene, "n3", "half", "11:00", "");
+    end_pod(&scene, "u-0");
+    end_pod(&scene, "u-1");
+    survey(&scene);
+    assert_true(gang(&scene, "ml/gone")->is_sunk);
+    assert_int_equal(gang(&scene, "ml/gone")->lost_gpu_s, 0);
+    assert_false(((struct node_work *)map_get(scene.work, "n1"))->is_protected);
+    assert_false(gang(&scene, "ml/half")->is_sunk);
+    assert_int_equal(gang(&scene, "ml/half")->gpus, 4);
+}
+
 static void losses_fade_and_survive_a_restart(void **state)
 {
     struct losses losses;
@@ -293,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_pod_that_is_not_to_be_drained_protects_its_node),
         cmocka_unit_test(who_lost_lately_is_dearer),
         cmocka_unit_test(replicas_lose_only_their_place),
+        cmocka_unit_test(what_is_leaving_already_costs_nothing),
         cmocka_unit_test(losses_fade_and_survive_a_restart),
         cmocka_unit_test(the_first_label_names_the_block),
     };

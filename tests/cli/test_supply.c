@@ -132,12 +132,47 @@ static void nodes_that_are_to_leave_do_not_count(void **state)
     assert_true(supply_counts(service, cluster, node));
 }
 
+/* A number that is written takes nobody down: nodes go when the pods were told to stop. */
+static void nodes_stay_until_their_replicas_are_told_to_stop(void **state)
+{
+    static const struct {
+        bool is_stalled;
+        int outdated; /* pods of the version before: a rollout has more than are wanted, for ever */
+        bool goes;
+    } rows[] = { { false, 0, true }, { true, 0, false }, { true, 4, true } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+        struct deployment *deployment = sim_deployment_find(
+            sim_cluster(rehearsal->simulator, "prod-a"), "serving", "chat-2x");
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        deployment->is_stalled = rows[i].is_stalled;
+        deployment->outdated = rows[i].outdated;
+        apply(rehearsal, 5, 5);
+        rehearsal_run(rehearsal, 90 * SECOND_MS);
+        assert_int_equal(deployment->replicas, 16);
+        if ((transfers_of(rehearsal, true) > 0) != rows[i].goes)
+            fail_msg("row %zu", i);
+        deployment->is_stalled = false;
+        sim_deployment_reconcile(rehearsal->simulator, deployment);
+        rehearsal_run(rehearsal, 30 * SECOND_MS);
+        assert_true(transfers_of(rehearsal, true) > 0);
+        deployment->outdated = 0;
+        rehearsal_run(rehearsal, HOUR_MS);
+        expect_rest(rehearsal, 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_grow_with_nodes_that_take_them),
         cmocka_unit_test(nodes_of_no_pool_let_nothing_up),
         cmocka_unit_test(nodes_that_are_to_leave_do_not_count),
+        cmocka_unit_test(nodes_stay_until_their_replicas_are_told_to_stop),
     };
 
     mem_setup();

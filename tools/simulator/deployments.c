@@ -66,7 +66,7 @@ static struct kube_pod *least_useful(const struct deployment *deployment)
     return worst;
 }
 
-static int staying_count(const struct deployment *deployment)
+int sim_deployment_staying(const struct deployment *deployment)
 {
     int count = 0;
 
@@ -78,8 +78,10 @@ static int staying_count(const struct deployment *deployment)
 void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployment)
 {
     struct kube_cluster *cluster = deployment->cluster;
-    int count = staying_count(deployment);
+    int count = sim_deployment_staying(deployment);
 
+    if (deployment->is_stalled)
+        return;
     for (; count < deployment->replicas; count++) {
         char stem[SIM_NAME_SIZE], name[SIM_NAME_SIZE + 16];
 

@@ -20,7 +20,8 @@ static void answer_scale(struct sim_call *call, const struct deployment *deploym
                               deployment->plan->name, "namespace", deployment->plan->namespace,
                               "uid", deployment->uid, "resourceVersion", version, "spec",
                               "replicas", deployment->replicas, "status", "replicas",
-                              (json_int_t)deployment->pods.count, "selector", selector));
+                              (json_int_t)sim_deployment_staying(deployment), "selector",
+                              selector));
 }
 
 void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, int replicas,
@@ -42,6 +43,7 @@ void sim_kube_deployment(struct sim_call *call, const char *namespace, const cha
     owned(json) json_t *patch = json_make("{s:{s:i}}", "spec", "replicas", 0);
     char version[24];
     json_t *object;
+    int staying;
 
     call->verb = "get_deployment";
     if (sim_call_fault(call))
@@ -51,10 +53,12 @@ void sim_kube_deployment(struct sim_call *call, const char *namespace, const cha
         return;
     }
     snprintf(version, sizeof version, "%" PRIu64, deployment->version);
-    object = json_make("{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:{s:i}}", "kind", "Deployment",
-                       "apiVersion", "apps/v1", "metadata", "name", name, "namespace", namespace,
-                       "uid", deployment->uid, "resourceVersion", version, "spec", "replicas",
-                       deployment->replicas);
+    staying = sim_deployment_staying(deployment);
+    object = json_make("{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:{s:i}, s:{s:i, s:i}}", "kind",
+                       "Deployment", "apiVersion", "apps/v1", "metadata", "name", name, "namespace",
+                       namespace, "uid", deployment->uid, "resourceVersion", version, "spec",
+                       "replicas", deployment->replicas, "status", "replicas", staying,
+                       "updatedReplicas", staying - deployment->outdated);
     if (deployment->manager[0])
         json_object_set_new(
             json_object_get(object, "metadata"), "managedFields",

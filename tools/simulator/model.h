@@ -187,6 +187,8 @@ struct deployment {
     char manager[64];   /* who set the replicas, */
     int64_t managed_ms; /* and when; "": nobody yet */
     uint64_t version;
+    bool is_stalled; /* its controller does nothing */
+    int outdated;    /* of its pods: of the version before, in a rollout that does not end */
     ARRAY(struct kube_pod *) pods;
 };
 
@@ -345,6 +347,7 @@ void sim_deployments_new(struct simulator *sim, struct kube_cluster *cluster);
 void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployment);
 struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char *namespace,
                                        const char *name);
+int sim_deployment_staying(const struct deployment *deployment); /* pods not told to stop */
 void sim_daemon_start(struct simulator *sim, struct kube_node *node);
 void sim_jobs_new(struct simulator *sim);
 void sim_jobs_place(struct simulator *sim, struct kube_cluster *cluster);

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "clusters/budget.h"
-#include "clusters/fields.h"
 #include "clusters/index.h"
 #include "clusters/kube_watch.h"
 #include "clusters/shared_text.h"
@@ -210,51 +209,18 @@ const char *node_rival(const struct node *node)
     return NULL;
 }
 
-static bool is_tolerated(const json_t *taint, const json_t *toleration)
+bool node_is_in_trouble(const struct node *node)
 {
-    const char *key = json_text_or(toleration, "key", "");
-    const char *effect = json_text_or(toleration, "effect", "");
-    const char *operator= json_text_or(toleration, "operator", "Equal");
-    bool is_key = text_equal(key, json_text_or(taint, "key", ""));
+    size_t i;
+    const json_t *taint;
 
-    if (effect[0] != '\0' && !text_equal(effect, json_text_or(taint, "effect", "")))
-        return false;
-    if (text_equal(operator, "Exists"))
-        return is_key || key[0] == '\0';
-    return text_equal(operator, "Equal") && is_key &&
-           text_equal(json_text_or(toleration, "value", ""), json_text_or(taint, "value", ""));
-}
-
-static bool may_stay(const json_t *taint, const json_t *pod_spec)
-{
-    const char *key = json_text_or(taint, "key", "");
-    size_t at = 0;
-    const json_t *toleration = NULL;
-
-    /* That of the resource is tolerated by whoever asks for it: the server adds it. */
-    if (text_equal(json_text_or(taint, "effect", ""), "PreferNoSchedule") ||
-        text_equal(key, GPU_RESOURCE))
-        return true;
-    if (!pod_spec)
-        return !text_starts_with(key, "node.kubernetes.io/");
-    json_array_foreach(json_object_get(pod_spec, "tolerations"), at, toleration)
+    json_array_foreach(node->taints, i, taint)
     {
-        if (is_tolerated(taint, toleration))
+        if (text_starts_with(json_text_or(taint, "key", ""), "node.kubernetes.io/") &&
+            !text_equal(json_text_or(taint, "effect", ""), "PreferNoSchedule"))
             return true;
     }
     return false;
-}
-
-bool node_takes(const struct node *node, const json_t *pod_spec)
-{
-    size_t at = 0;
-    const json_t *taint = NULL;
-    json_array_foreach(node->taints, at, taint)
-    {
-        if (!may_stay(taint, pod_spec))
-            return false;
-    }
-    return true;
 }
 
 /* The whole list as it shall be: the others as the server wrote them, ours last. */

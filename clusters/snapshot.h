@@ -158,9 +158,8 @@ bool node_has_taint(const struct node *node, const char *key);
    none. */
 const char *node_rival(const struct node *node);
 
-/* Whether pods that ask for GPUs and have this spec may be put on the node, by its taints.  NULL:
-   what they tolerate is not known; then only taints that tell of a trouble of the node count. */
-bool node_takes(const struct node *node, const json_t *pod_spec);
+/* Whether a taint of the cluster's own (node.kubernetes.io/) keeps new pods from it. */
+bool node_is_in_trouble(const struct node *node);
 
 /* A change of one node, as one merge patch: its resourceVersion is in it, so the server refuses it
    when the node changed since (spec.taints is a list without merge key: the patch replaces it). */

@@ -34,16 +34,14 @@ static const struct way {
     int64_t absent;    /* what a missing value means */
     int64_t least;     /* that the object may hold */
     const char *below; /* the subresource that is written; "": the object itself */
-    const char *pod;   /* path of its pods' spec; NULL: it does not have it */
 } ways[] = {
-    { "Deployment", "apps/v1", "deployments", "spec/replicas", "replicas", 1, 0, "/scale",
-      "spec/template/spec" },
+    { "Deployment", "apps/v1", "deployments", "spec/replicas", "replicas", 1, 0, "/scale" },
     { "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", "spec/replicas",
-      "replicas", 1, 0, "/scale", "spec/leaderWorkerTemplate/workerTemplate/spec" },
+      "replicas", 1, 0, "/scale" },
     { "HorizontalPodAutoscaler", AUTOSCALING, "horizontalpodautoscalers", "spec/minReplicas",
-      "minReplicas", 1, 1, "", NULL },
+      "minReplicas", 1, 1, "" },
     { "ScaledObject", "keda.sh/v1alpha1", "scaledobjects", "spec/minReplicaCount",
-      "minReplicaCount", 0, 0, "", NULL },
+      "minReplicaCount", 0, 0, "" },
 };
 
 enum { WAY_DEPLOYMENT, WAY_LEADER_WORKER_SET, WAY_HPA, WAY_KEDA, WAY_COUNT };
@@ -254,40 +252,23 @@ int scaler_load(struct scaler *scaler, struct error *err)
     return journal_each(scaler->service->world->journal, "scale", load_one, scaler, err);
 }
 
-/* A node for which somebody asks as a member of a cluster. */
-struct place {
-    const struct scaler *scaler;
-    const struct config_cluster *cluster;
-};
-
-/* A taint keeps replicas away when no workload of the cluster tolerates it: it is not the pool's,
-   whose nodes the schedule counts on, but a person's or a controller's. */
+/* What tolerates which taint is often written into pods by a webhook, and a replica too few is
+   worse than one that waits: only a node in trouble, or of another controller, is not counted. */
 static bool is_welcome(const void *context, const struct node *node)
 {
-    const struct place *place = context;
-    const struct scaler *scaler = place->scaler;
-
-    for (size_t i = 0; i < scaler->count && !node_rival(node); i++) {
-        const struct dial *dial = &scaler->dials[i];
-        const struct way *way = &ways[way_index(workload_of(dial))];
-
-        if (dial->cluster == place->cluster &&
-            node_takes(node, way->pod ? json_at(dial->object, way->pod) : NULL))
-            return true;
-    }
-    return false;
+    (void)context;
+    return !node_rival(node) && !node_is_in_trouble(node);
 }
 
 /* GPUs of the nodes on which replicas can start, in the pools that the schedules share out. */
 static int64_t ready_gpus(const struct scaler *scaler, const struct config_cluster *cluster)
 {
     const struct config *config = scaler->service->config;
-    const struct place place = { scaler, cluster };
     int64_t gpus = 0;
 
     for (size_t i = 0; i < config->pool_count; i++)
         if (config->pools[i].cluster == cluster)
-            gpus += supply_gpus(scaler->service, &config->pools[i], is_welcome, &place);
+            gpus += supply_gpus(scaler->service, &config->pools[i], is_welcome, NULL);
     return gpus;
 }
 

@@ -5,32 +5,6 @@
  */
 #include "tests/cli/stepwise.h"
 
-static const char set_path[] =
-    "/apis/leaderworkerset.x-k8s.io/v1/namespaces/serving/leaderworkersets/chat-2x";
-
-/* 20 groups, whose pods tolerate what is written; NULL: nobody knows what. */
-static void put_set(struct rehearsal *rehearsal, const char *tolerations)
-{
-    struct error err = { 0 };
-    owned(json) json_t *object = json_make("{s:{s:i}}", "spec", "replicas", 20);
-
-    if (tolerations) {
-        json_t *list = json_parse(tolerations, strlen(tolerations), "case", &err);
-
-        assert_non_null(list);
-        json_object_set_new(
-            json_object_get(object, "spec"), "leaderWorkerTemplate",
-            json_make("{s:{s:{s:o}}}", "workerTemplate", "spec", "tolerations", list));
-    }
-    simulator_put_object(rehearsal->simulator, "prod-a", set_path, object);
-}
-
-static int64_t groups_of(struct rehearsal *rehearsal)
-{
-    return json_int_or(simulator_object(rehearsal->simulator, "prod-a", set_path), "spec/replicas",
-                       -1);
-}
-
 static void taint(struct rehearsal *rehearsal, const char *key, const char *effect)
 {
     struct kube_node *node = NULL;
@@ -53,45 +27,35 @@ static void run_into_reach(struct rehearsal *rehearsal)
     assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 6);
 }
 
-/* Six nodes hold four groups each; all of them are wanted by day, in two hours. */
-static void groups_grow_with_nodes_that_take_them(void **state)
+/* Six nodes hold four replicas each; all of them are wanted by day, in two hours. */
+static void replicas_grow_with_nodes_that_can_take_them(void **state)
 {
     static const struct {
         const char *key; /* of a taint on one of the nodes; NULL: none */
         const char *effect;
-        const char *tolerations;
-        int groups;
+        int replicas;
     } rows[] = {
-        { NULL, NULL, "[]", 24 },
-        { "maintenance", "NoSchedule", "[]", 20 },
-        { "maintenance", "NoExecute", "[]", 20 },
-        { "maintenance", "PreferNoSchedule", "[]", 24 },
-        { "nvidia.com/gpu", "NoSchedule", "[]", 24 }, /* the server adds what they need for it */
-        { "team", "NoSchedule", "[{\"key\":\"team\",\"operator\":\"Exists\"}]", 24 },
-        { "team", "NoSchedule", "[{\"key\":\"other\"},{\"key\":\"team\",\"value\":\"x\"}]", 24 },
-        { "team", "NoSchedule", "[{\"key\":\"team\",\"value\":\"y\"}]", 20 },
-        { "team", "NoSchedule",
-          "[{\"key\":\"team\",\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]", 20 },
-        { "team", "NoSchedule", NULL, 24 }, /* whoever made the pool may have meant it */
-        { "node.kubernetes.io/disk-pressure", "NoSchedule", NULL, 20 },
-        { "karpenter.sh/disrupted", "NoSchedule", "[{\"operator\":\"Exists\"}]", 20 },
+        { NULL, NULL, 24 },
+        { "team", "NoSchedule", 24 }, /* whoever made the pool may have meant it */
+        { "node.kubernetes.io/disk-pressure", "PreferNoSchedule", 24 },
+        { "node.kubernetes.io/disk-pressure", "NoSchedule", 20 },
+        { "node.kubernetes.io/unreachable", "NoExecute", 20 },
+        { "karpenter.sh/disrupted", "NoSchedule", 20 },
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         owned(test_folder) char *folder = test_folder_new();
-        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
-            folder, 1, "", "", ", kind: leaderworkerset");
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
 
-        put_set(rehearsal, rows[i].tolerations);
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
         if (rows[i].key)
             taint(rehearsal, rows[i].key, rows[i].effect);
         rehearsal_run(rehearsal, SECOND_MS);
         apply(rehearsal, 7, 6);
         run_into_reach(rehearsal);
-        if (groups_of(rehearsal) != rows[i].groups)
-            fail_msg("row %zu: %lld groups", i, (long long)groups_of(rehearsal));
+        assert_int_equal(simulator_replicas(rehearsal->simulator, "prod-a", "serving", "chat-2x"),
+                         rows[i].replicas);
     }
 }
 
@@ -169,7 +133,7 @@ static void nodes_stay_until_their_replicas_are_told_to_stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_grow_with_nodes_that_take_them),
+        cmocka_unit_test(replicas_grow_with_nodes_that_can_take_them),
         cmocka_unit_test(nodes_of_no_pool_let_nothing_up),
         cmocka_unit_test(nodes_that_are_to_leave_do_not_count),
         cmocka_unit_test(nodes_stay_until_their_replicas_are_told_to_stop),

@@ -4,6 +4,7 @@
  * Which nodes replicas are let up by, ahead of their window: those on which they can start.
  */
 #include "tests/cli/stepwise.h"
+#include "tools/simulator/deployments.h"
 
 static void taint(struct rehearsal *rehearsal, const char *key, const char *effect)
 {

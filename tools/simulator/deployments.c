@@ -4,6 +4,8 @@
  * The controllers of Deployments and of the one DaemonSet: as many pods as asked for, replaced as
  * soon as they are told to leave.
  */
+#include "tools/simulator/deployments.h"
+
 #include "tools/simulator/model.h"
 
 static void pod_name(struct simulator *sim, const char *stem, char out[SIM_NAME_SIZE + 16])

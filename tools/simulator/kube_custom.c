@@ -7,6 +7,7 @@
  * same form.  Who set what is in managedFields, as far as it was patched.
  */
 #include "base/url.h"
+#include "tools/simulator/deployments.h"
 #include "tools/simulator/kube_gangs.h"
 #include "tools/simulator/kube_versions.h"
 #include "tools/simulator/model.h"

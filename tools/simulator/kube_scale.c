@@ -4,6 +4,7 @@
  * The scale subresource of Deployments.
  */
 #include "base/url.h"
+#include "tools/simulator/deployments.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>

@@ -4,6 +4,7 @@
  * The life of a pod: bound, started, running, told to stop, gone.  A stuck pod does not stop
  * whatever it is told; only a delete with grace 0 takes its object away.
  */
+#include "tools/simulator/deployments.h"
 #include "tools/simulator/kube_gangs.h"
 #include "tools/simulator/model.h"
 

@@ -5,6 +5,8 @@
  */
 #include "tools/simulator/model.h"
 
+#include "tools/simulator/deployments.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 

@@ -343,11 +343,6 @@ void sim_pod_free(struct actor *actor);
 /* scheduler.c, deployments.c, jobs.c */
 void sim_schedule_soon(struct simulator *sim, struct kube_cluster *cluster);
 void sim_schedule_now(struct simulator *sim, struct kube_cluster *cluster);
-void sim_deployments_new(struct simulator *sim, struct kube_cluster *cluster);
-void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployment);
-struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char *namespace,
-                                       const char *name);
-int sim_deployment_staying(const struct deployment *deployment); /* pods not told to stop */
 void sim_daemon_start(struct simulator *sim, struct kube_node *node);
 void sim_jobs_new(struct simulator *sim);
 void sim_jobs_place(struct simulator *sim, struct kube_cluster *cluster);
@@ -428,8 +423,6 @@ void sim_kube_mark_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_delete_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_scale(struct sim_call *call, const char *namespace, const char *name);
-void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, int replicas,
-                          const char *manager);
 void sim_kube_deployment(struct sim_call *call, const char *namespace, const char *name);
 
 bool sim_kube_custom(struct sim_call *call, size_t at);

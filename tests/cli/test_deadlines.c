@@ -314,7 +314,6 @@ static void a_delete_that_was_refused_for_long_grants_all_the_same(void **state)
         if (held_pod(rehearsal))
             fail_msg("%d refusals: its machine goes %lld ms before its grace is over", refusals,
                      (long long)(held_pod(rehearsal)->deletion_ms - sim_now(rehearsal->simulator)));
-        expect_done(rehearsal, transfer);
     }
 }
 
@@ -347,7 +346,8 @@ static void a_pod_that_comes_back_for_ever_holds_no_drain(void **state)
 
         if (!pod || pod->deletion_ms > 0)
             post_daring_pod(rehearsal, transfer, ++count);
-        run_on(rehearsal, transfer);
+        rehearsal_run(rehearsal, 5 * SECOND_MS);
+        assert_true(loop_wall(rehearsal->loop).ms < transfer->departure.ms + HOUR_MS);
     }
     assert_in_range(loop_wall(rehearsal->loop).ms, transfer->drain_due.ms,
                     transfer->drain_due.ms + 2 * MINUTE_MS);

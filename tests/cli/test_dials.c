@@ -455,11 +455,11 @@ static void a_quota_that_cannot_be_set_holds_the_moves(void **state)
         rows[i].before(rehearsal);
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
         apply(rehearsal, 10, 10);
-        for (int k = 0; k < 6 * 60 * 6; k++) {
+        for (int k = 0; k < 90 * 6; k++) {
             rows[i].again(rehearsal);
             rehearsal_run(rehearsal, 10 * SECOND_MS);
             closed += closed_nodes(rehearsal);
-            if (k == 3 * 60 * 6) /* one more is wanted: it waits for its announcement, too */
+            if (k == 45 * 6) /* one more is wanted: it waits for its announcement, too */
                 apply(rehearsal, 11, 11);
         }
         if (closed > 0 || transfers_of(rehearsal, true) > 4)

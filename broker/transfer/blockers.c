@@ -10,6 +10,7 @@
 #include "broker/transfer/blocker.h"
 #include "clusters/budget.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The budgets that select a pod: how many, and the first two. */
@@ -358,18 +359,33 @@ json_t *blocker_describe(const struct pod *pod, const struct blocker_kind *kind,
                      "advice", kind->advice, "server");
 }
 
+struct held {
+    const struct pod *pod;
+    const struct selection *selection;
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct pod *a = ((const struct held *)left)->pod, *b = ((const struct held *)right)->pod;
+    int order = strcmp(a->namespace, b->namespace);
+
+    return order != 0 ? order : strcmp(a->name, b->name);
+}
+
 json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
 {
     const struct snapshot *snapshot = leaving->snapshot;
     const struct node *node = map_get(snapshot->nodes, node_name);
     size_t count;
     const struct pod *const *pods = snapshot_pods_on(snapshot, node_name, &count);
-    const struct selection **selections = mem_new_array(count, sizeof *selections);
+    struct held *held = mem_new_array(count, sizeof *held);
     json_t *found = json_array();
     owned(text) struct text *text = text_new(480);
 
     for (size_t i = 0; i < count; i++)
-        selections[i] = budgets_of(leaving, pods[i]);
+        held[i] = (struct held){ pods[i], budgets_of(leaving, pods[i]) };
+    if (count > 1)
+        qsort(held, count, sizeof *held, by_name);
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
         const struct blocker_kind *kind = &rows[row].kind;
         bool is_forced = text_equal(kind->verdict, "never");
@@ -377,20 +393,20 @@ json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
         for (size_t i = 0; i < count; i++) {
             struct question question = {
                 .leaving = leaving,
-                .pod = pods[i],
+                .pod = held[i].pod,
                 .node = node,
-                .selection = selections[i],
+                .selection = held[i].selection,
                 .text = text,
                 .expected_ms = is_forced ? leaving->deadline_ms : -1,
             };
 
             text_reset(text);
-            if (pod_must_leave(pods[i]) && rows[row].is_it(&question))
+            if (pod_must_leave(held[i].pod) && rows[row].is_it(&question))
                 json_array_append_new(
-                    found, blocker_describe(pods[i], kind, text->chars, question.expected_ms));
+                    found, blocker_describe(held[i].pod, kind, text->chars, question.expected_ms));
         }
     }
-    mem_free(selections);
+    mem_free(held);
     return found;
 }
 

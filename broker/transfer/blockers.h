@@ -25,8 +25,8 @@ void leaving_free(struct leaving *leaving);
 void leaving_add(struct leaving *leaving, const char *node_name);
 
 /* An array of {pod, class, owner, kind, verdict, text, expected_s, advice, server}, the worst
-   first. expected_s, from the cordon on, is what it takes at most, null where nobody knows; server,
-   what a dry run was answered, is null before. */
+   first, and by their names. expected_s, from the cordon on, is what it takes at most, null where
+   nobody knows; server, what a dry run was answered, is null before. */
 json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
     __attribute__((returns_nonnull, warn_unused_result));
 

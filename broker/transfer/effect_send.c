@@ -182,7 +182,7 @@ static const struct {
 } ways[EFFECT_KIND_COUNT] = {
     [EFFECT_ANNOUNCE] = { send_node, STEP_ANNOUNCE, STEP_HOLD, true },
     [EFFECT_CORDON] = { send_node, STEP_CORDON, STEP_FORCE, true },
-    [EFFECT_EVICT] = { send_pod, STEP_DRAIN, STEP_DRAIN, true },
+    [EFFECT_EVICT] = { send_pod, STEP_DRAIN, STEP_FORCE, true },
     [EFFECT_MARK] = { send_pod, STEP_DRAIN, STEP_FORCE, true },
     [EFFECT_DELETE_POD] = { send_pod, STEP_DRAIN, STEP_FORCE, true },
     [EFFECT_REMOVE] = { send_cloud, STEP_RELEASE, STEP_RELEASE, true },

@@ -56,7 +56,7 @@ static void each_effect_has_its_steps(void **state)
         bool stops_at_freeze;
     } rows[] = {
         { EFFECT_ANNOUNCE, "ah........", true },    { EFFECT_CORDON, "..cdf.....", true },
-        { EFFECT_EVICT, "...d......", true },       { EFFECT_MARK, "...df.....", true },
+        { EFFECT_EVICT, "...df.....", true },       { EFFECT_MARK, "...df.....", true },
         { EFFECT_DELETE_POD, "...df.....", true },  { EFFECT_REMOVE, ".....r....", true },
         { EFFECT_CLEAR_POD, "......c...", false },  { EFFECT_FENCE, "......c...", false },
         { EFFECT_CLEAR_NODE, "......c...", false }, { EFFECT_CREATE, ".......a..", false },

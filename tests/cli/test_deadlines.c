@@ -304,6 +304,46 @@ static void a_foreign_finalizer_is_left_and_gone_past(void **state)
     expect_done(rehearsal, transfer);
 }
 
+static void post_daring_pod(struct rehearsal *rehearsal, const struct transfer *transfer, int at)
+{
+    owned(chars) char *name = text_format("back-%d", at);
+
+    post(rehearsal, "api/v1/namespaces/ml/pods",
+         json_make("{s:{s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}", "metadata",
+                   "name", name, "annotations", "test.sluice.dev/stops-in", "20s",
+                   "ownerReferences", "kind", "ReplicaSet", "name", "owner", "controller", 1,
+                   "spec", "nodeName", transfer->node, "terminationGracePeriodSeconds", 30,
+                   "containers", "name", "main"));
+}
+
+/* A node that was empty in time is looked at once more; whoever came to it meanwhile is asked as
+   anybody is before the deadline. */
+static void a_pod_that_comes_to_an_emptied_node_is_evicted(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer = announced_with_pod(
+        rehearsal, 60, "{\"test.sluice.dev/stops-in\": \"10s\"}", "[]");
+    const struct effect *evicted;
+    const struct kube_pod *pod;
+    char uid[SIM_UID_SIZE];
+
+    (void)state;
+    while (transfer->step < STEP_FORCE)
+        run_for(rehearsal, transfer, 1);
+    assert_true(loop_wall(rehearsal->loop).ms < transfer->drain_due.ms - 2 * MINUTE_MS);
+    post_daring_pod(rehearsal, transfer, 0);
+    pod = map_get(research(rehearsal)->pods, "ml/back-0");
+    text_copy(uid, sizeof uid, pod->uid);
+    while (transfer->step == STEP_FORCE)
+        run_for(rehearsal, transfer, 1);
+    evicted = effect_find(transfer, EFFECT_EVICT, uid);
+    assert_non_null(evicted);
+    assert_int_equal(evicted->outcome, ERROR_NONE);
+    assert_null(effect_find(transfer, EFFECT_DELETE_POD, uid));
+    expect_done(rehearsal, transfer);
+}
+
 /* A delete that is accepted late gives the pod its whole grace, however soon the next turn is. */
 static void a_delete_that_was_refused_for_long_grants_all_the_same(void **state)
 {
@@ -321,18 +361,6 @@ static void a_delete_that_was_refused_for_long_grants_all_the_same(void **state)
             fail_msg("%d refusals: its machine goes %lld ms before its grace is over", refusals,
                      (long long)(held_pod(rehearsal)->deletion_ms - sim_now(rehearsal->simulator)));
     }
-}
-
-static void post_daring_pod(struct rehearsal *rehearsal, const struct transfer *transfer, int at)
-{
-    owned(chars) char *name = text_format("back-%d", at);
-
-    post(rehearsal, "api/v1/namespaces/ml/pods",
-         json_make("{s:{s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}", "metadata",
-                   "name", name, "annotations", "test.sluice.dev/stops-in", "20s",
-                   "ownerReferences", "kind", "ReplicaSet", "name", "owner", "controller", 1,
-                   "spec", "nodeName", transfer->node, "terminationGracePeriodSeconds", 30,
-                   "containers", "name", "main"));
 }
 
 /* What tolerates every taint comes back to the closed node as often as it is evicted. */
@@ -418,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_mark_that_came_to_nothing_is_sent_again),
         cmocka_unit_test(a_pod_that_does_not_stop_has_until_the_deadline),
         cmocka_unit_test(a_long_grace_of_somebody_else_is_cut_at_the_deadline),
+        cmocka_unit_test(a_pod_that_comes_to_an_emptied_node_is_evicted),
         cmocka_unit_test(a_delete_that_was_refused_for_long_grants_all_the_same),
         cmocka_unit_test(a_pod_that_comes_back_for_ever_holds_no_drain),
         cmocka_unit_test(what_outlives_its_machine_is_removed_before_its_node),

@@ -51,9 +51,14 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
 static bool is_node_gone(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
     const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
     const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
 
+    if (!snapshot->is_known) {
+        transfer_wait_for(transfer, "cluster %s to be seen", goal->cluster->name);
+        return false;
+    }
     if (!node || node->is_leaving || (node->is_ready && !effect_may_have_happened(effect)))
         return true;
 
@@ -61,8 +66,7 @@ static bool is_node_gone(struct runner *runner, struct transfer *transfer)
 
     transfer_wait_for(transfer, "node object %.120s of a machine that failed to be deleted",
                       node->name);
-    effect = effect_ask(runner, transfer, EFFECT_DISCARD_NODE, &target,
-                        fleet_snapshot(runner->fleet, goal->cluster)->nodes_seen_ms);
+    effect = effect_ask(runner, transfer, EFFECT_DISCARD_NODE, &target, snapshot->nodes_seen_ms);
     return effect->answered_ms > 0 &&
            (effect->outcome == ERROR_DENIED || effect->outcome == ERROR_INVALID);
 }

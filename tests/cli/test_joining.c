@@ -207,6 +207,28 @@ static void a_death_leaves_no_node_of_a_failed_machine(void **state)
     }
 }
 
+/* A cluster that was not seen since the start says nothing of a Node. */
+static void a_node_that_nobody_sees_is_not_taken_for_gone(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 32, quick, "one_gpu_less");
+    owned(chars) char *first = mem_copy_chars(joining(rehearsal, 1)->new_instance);
+
+    (void)state;
+    while (!only(rehearsal)->is_discarding)
+        rehearsal_run(rehearsal, 100);
+    simulator_cut_off(rehearsal->simulator, "prod-a");
+    restart(rehearsal);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(only(rehearsal)->attempt, 1);
+    simulator_cut_off(rehearsal->simulator, NULL);
+    while (only(rehearsal)->attempt == 1)
+        rehearsal_run(rehearsal, 100);
+    assert_false(has_node(rehearsal, first));
+    rehearsal_run(rehearsal, 30 * MINUTE_MS);
+    expect_rest(rehearsal, 7);
+}
+
 /* Who may not delete Nodes leaves them to the cloud's controller, and makes the next attempt. */
 static void a_node_that_may_not_be_deleted_holds_nothing_up(void **state)
 {
@@ -519,6 +541,7 @@ int main(void)
         cmocka_unit_test(the_taint_goes_last),
         cmocka_unit_test(seven_of_eight_gpus_are_not_enough),
         cmocka_unit_test(a_death_leaves_no_node_of_a_failed_machine),
+        cmocka_unit_test(a_node_that_nobody_sees_is_not_taken_for_gone),
         cmocka_unit_test(a_node_that_may_not_be_deleted_holds_nothing_up),
         cmocka_unit_test(a_quarantined_host_is_left_at_once),
         cmocka_unit_test(a_host_that_a_person_releases_is_used_again),

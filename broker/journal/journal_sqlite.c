@@ -36,6 +36,11 @@ static const char *const migrations[] = {
        was written.  '': written before there were any. */
     "ALTER TABLE record ADD COLUMN hash TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE claim ADD COLUMN hash TEXT NOT NULL DEFAULT '';",
+
+    /* A row here says that rows with hash '' may stand in the file: the next open fills them and
+       takes it out.  From then on '' is damage. */
+    "CREATE TABLE unhashed (one INTEGER PRIMARY KEY CHECK (one = 1)) STRICT;"
+    "INSERT INTO unhashed VALUES (1);",
 };
 
 enum { ROW_HASH_SIZE = 17 };
@@ -316,6 +321,66 @@ static int read_tail(struct store *store, struct error *err)
     return result < 0 ? -1 : 0;
 }
 
+/* Runs a statement that has no rows to give. */
+static int run(struct store *store, const char *sql, struct error *err)
+{
+    return database_step(store->database, database_statement(store->database, sql), err) < 0 ? -1
+                                                                                             : 0;
+}
+
+/* Of the rows that the question gives: kind and id, or name and holder; revision and value. */
+static int fill_table(struct store *store, const char *question, const char *answer,
+                      struct error *err)
+{
+    sqlite3_stmt *rows = database_statement(store->database, question);
+    sqlite3_stmt *update = database_statement(store->database, answer);
+    int result;
+
+    while ((result = database_step(store->database, rows, err)) == 1) {
+        char hash[ROW_HASH_SIZE];
+
+        hash_row(column_text(rows, 0), column_text(rows, 1), sqlite3_column_int64(rows, 2),
+                 column_text(rows, 3), hash);
+        bind_text(update, 1, hash);
+        bind_text(update, 2, column_text(rows, 0));
+        bind_text(update, 3, column_text(rows, 1));
+        if (database_step(store->database, update, err) < 0) {
+            sqlite3_reset(rows);
+            return -1;
+        }
+    }
+    return result;
+}
+
+static int fill_all(struct store *store, struct error *err)
+{
+    if (fill_table(store, "SELECT kind, id, rev, value FROM record WHERE hash = ''",
+                   "UPDATE record SET hash = ?1 WHERE kind = ?2 AND id = ?3", err) < 0 ||
+        fill_table(store, "SELECT name, holder, 0, '' FROM claim WHERE hash = ''",
+                   "UPDATE claim SET hash = ?1 WHERE name = ?2 AND holder = ?3", err) < 0)
+        return -1;
+    return run(store, "DELETE FROM unhashed", err);
+}
+
+/* Once in a journal's life: rows from before there were hashes get theirs, all or none. */
+static int fill_hashes(struct store *store, struct error *err)
+{
+    sqlite3_stmt *statement = database_statement(store->database, "SELECT one FROM unhashed");
+    int result = database_step(store->database, statement, err);
+
+    if (result == 1)
+        sqlite3_reset(statement);
+    if (result != 1)
+        return result;
+    if (database_begin(store->database, err) < 0)
+        return -1;
+    if (fill_all(store, err) < 0) {
+        database_rollback(store->database);
+        return error_context(err, "giving its rows their hashes");
+    }
+    return database_commit(store->database, err);
+}
+
 /* All rows, before anybody rests on one: a record whose kind is damaged would be asked for by
    nobody, and a claim is never read again, only run into. */
 static int check_rows(struct store *store, struct error *err)
@@ -332,7 +397,7 @@ static int check_rows(struct store *store, struct error *err)
 
         hash_row(column_text(statement, 0), column_text(statement, 1),
                  sqlite3_column_int64(statement, 2), column_text(statement, 3), hash);
-        if (column_text(statement, 4)[0] == '\0' || text_equal(column_text(statement, 4), hash))
+        if (text_equal(column_text(statement, 4), hash))
             continue;
         sqlite3_reset(statement);
         return error_set(err, ERROR_CORRUPT, "\"%.200s\" is not what was written: it is damaged",
@@ -348,7 +413,8 @@ struct journal *journal_sqlite_open(const char *path, struct error *err)
     store->journal.verbs = &sqlite_verbs;
     store->database = database_open(path, APPLICATION_ID, migrations, (int)COUNT_OF(migrations),
                                     err);
-    if (!store->database || check_rows(store, err) < 0 || read_tail(store, err) < 0) {
+    if (!store->database || fill_hashes(store, err) < 0 || check_rows(store, err) < 0 ||
+        read_tail(store, err) < 0) {
         sqlite_close(&store->journal);
         return NULL;
     }

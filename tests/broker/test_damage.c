@@ -322,7 +322,8 @@ static void a_journal_of_an_older_version_is_taken_over(void **state)
     assert_int_equal(sqlite3_open(disk.path, &plain), SQLITE_OK);
     assert_int_equal(sqlite3_exec(plain,
                                   "ALTER TABLE record DROP COLUMN hash;"
-                                  "ALTER TABLE claim DROP COLUMN hash; PRAGMA user_version=1",
+                                  "ALTER TABLE claim DROP COLUMN hash; DROP TABLE unhashed;"
+                                  "PRAGMA user_version=1",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
     assert_int_equal(sqlite3_close(plain), SQLITE_OK);

@@ -433,6 +433,21 @@ static void tamper(const struct bench *bench, const char *sql)
     assert_int_equal(sqlite3_close(plain), SQLITE_OK);
 }
 
+/* NULL in bench->journal: it is refused. */
+static void reopen_after(struct bench *bench, const char *sql)
+{
+    struct error err = { 0 };
+    sqlite3 *plain = NULL;
+
+    journal_close(bench->journal);
+    assert_int_equal(sqlite3_open(bench->path, &plain), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(plain, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(plain), SQLITE_OK);
+    bench->journal = journal_sqlite_open(bench->path, &err);
+    if (!bench->journal)
+        assert_int_equal(err.kind, ERROR_CORRUPT);
+}
+
 static void a_changed_story_is_found(void **state)
 {
     static const struct {
@@ -465,6 +480,31 @@ static void a_changed_story_is_found(void **state)
         if (!strstr(err.text, cases[i].says))
             fail_msg("%s: %s", cases[i].sql, err.text);
     }
+}
+
+/* The journal as it was before its rows had hashes: the same file, at the schema's second version.
+ */
+static void an_empty_hash_stands_for_the_older_schema_alone(void **state)
+{
+    static const char old[] = "UPDATE record SET hash = ''; UPDATE claim SET hash = '';"
+                              "DROP TABLE IF EXISTS unhashed; PRAGMA user_version = 2";
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+    struct error err = { 0 };
+
+    add_put(batch, "a", 0, 1);
+    add_put(batch, "b", 0, 2);
+    journal_claim(batch, "node/1", "a");
+    expect_commit(&bench, batch);
+    reopen_after(&bench, old);
+    if (!bench.journal)
+        fail_msg("%s", err.text);
+    expect_things(&bench, "a@1=1 b@1=2 ");
+
+    reopen_after(&bench, "UPDATE record SET value = '{\"number\":7}' WHERE id = 'b'");
+    assert_null(bench.journal); /* the first open had given it its hash */
+    reopen_after(&bench, "UPDATE record SET value = '{\"number\":2}', hash = '' WHERE id = 'b'");
+    assert_null(bench.journal);
 }
 
 static void put_later(struct bench *bench, const char *id, uint64_t rev, int number)
@@ -560,6 +600,7 @@ int main(void)
         cmocka_unit_test_prestate(a_file_keeps_everything, sqlite_kind),
         cmocka_unit_test_prestate(a_held_file_is_refused, sqlite_kind),
         cmocka_unit_test_prestate(a_changed_story_is_found, sqlite_kind),
+        cmocka_unit_test_prestate(an_empty_hash_stands_for_the_older_schema_alone, sqlite_kind),
     };
 
     mem_setup();

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 50 * 1000 * 1000 };
+/* Of one queue; and of all queues and priorities of a file, which is 400 MB: few rows can ask for
+   any number of steps. */
+enum { STEPS_MAX = 50 * 1000 * 1000, FILE_STEPS_MAX = 100 * 1000 * 1000 };
 static const int64_t step_max_ms = HOUR_MS;
 
 /* Of one queue's rows, sorted. */
@@ -248,36 +250,85 @@ static int set_span(struct demand_series *series, const struct demand_rows *rows
     return 0;
 }
 
-static int make_series(struct demand *demand, struct demand_rows *rows, bool missing_zero,
-                       struct error *err)
+/* How many arrays of counts the queue will have: one per priority that its rows name. */
+static size_t classes_of(const struct run *run)
+{
+    bool is_there[DEMAND_CLASSES] = { false };
+    size_t count = 0;
+
+    for (size_t i = 0; i < run->count; i++) {
+        count += !is_there[run->rows[i].class];
+        is_there[run->rows[i].class] = true;
+    }
+    return count;
+}
+
+/* Before its memory is asked for; *steps: of the file so far. */
+static int count_steps(const struct demand_series *series, const struct demand_rows *rows,
+                       const struct run *run, size_t *steps, struct error *err)
+{
+    *steps += series->count * classes_of(run);
+    if (*steps <= FILE_STEPS_MAX)
+        return 0;
+    return row_error(rows, &run->rows[run->count - 1], err,
+                     "with this queue the file has more than 100 million steps in all: split it, "
+                     "shorten its span, or export longer steps");
+}
+
+/* The queue's rows, from `first` on. */
+static struct run run_at(const struct demand_rows *rows, size_t first)
+{
+    struct run run = { &rows->rows.items[first], 0,
+                       rows->queues.items[rows->rows.items[first].queue] };
+
+    while (first + run.count < rows->rows.count && run.rows[run.count].queue == run.rows->queue)
+        run.count++;
+    return run;
+}
+
+/* All spans are known, and found bearable, before the first is given memory. */
+static int set_spans(struct demand *demand, const struct demand_rows *rows, bool missing_zero,
+                     struct error *err)
 {
     int64_t shared = missing_zero ? common_step(rows->rows.items, rows->rows.count) : 0;
-    size_t at = 0;
+    size_t steps = 0;
 
-    demand->series = mem_new_array(rows->queues.count, sizeof *demand->series);
-    while (at < rows->rows.count) {
-        struct run run = { &rows->rows.items[at], 0, NULL };
-
-        for (; at < rows->rows.count && rows->rows.items[at].queue == run.rows->queue; at++)
-            run.count++;
-
+    for (size_t at = 0; at < rows->rows.count;) {
+        struct run run = run_at(rows, at);
         int64_t step_ms = missing_zero ? shared : common_step(run.rows, run.count);
         struct demand_series *series = &demand->series[demand->count];
 
         if (check_step(rows, &run, step_ms, err) < 0)
             return -1;
         demand->count++;
-        series->queue = mem_copy_chars(rows->queues.items[run.rows->queue]);
+        series->queue = mem_copy_chars(run.queue);
         series->step_ms = step_ms;
         series->is_single = !rows->has_priority;
-        if (set_span(series, rows, &run, missing_zero, err) < 0)
+        if (set_span(series, rows, &run, missing_zero, err) < 0 ||
+            count_steps(series, rows, &run, &steps, err) < 0)
             return -1;
-        fill_series(series, &run, missing_zero);
+        at += run.count;
+    }
+    return 0;
+}
 
+static int make_series(struct demand *demand, const struct demand_rows *rows, bool missing_zero,
+                       struct error *err)
+{
+    size_t at = 0;
+
+    demand->series = mem_new_array(rows->queues.count, sizeof *demand->series);
+    if (set_spans(demand, rows, missing_zero, err) < 0)
+        return -1;
+    for (size_t i = 0; i < demand->count; i++) {
+        struct run run = run_at(rows, at);
+        struct demand_series *series = &demand->series[i];
         struct wall_time end = demand_time(series, series->count);
 
+        fill_series(series, &run, missing_zero);
         if (end.ms > demand->end.ms)
             demand->end = end;
+        at += run.count;
     }
     return 0;
 }

@@ -265,6 +265,26 @@ static void a_mistake_is_answered_with_file_and_line(void **state)
     }
 }
 
+/* 40 queues of two rows each ask for a year and a half of seconds, each: 8 GB from 2.2 kB.  The
+   error names the queue with which it is too much. */
+static void few_rows_do_not_ask_for_any_amount_of_memory(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 16);
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,queue,count\n2026-01-01T00:00:00Z,q00,1\n2026-01-01T00:00:01Z,q00,1\n");
+    text_add(csv, "2027-06-01T00:00:00Z,q01,1\n2027-06-01T00:00:01Z,q01,1\n");
+    for (int i = 2; i < 40; i++)
+        text_add(csv, "2026-01-01T00:00:00Z,q%02d,1\n2026-01-01T00:00:01Z,q%02d,1\n", i, i);
+    owned(demand) struct demand *demand = parse(csv->chars, true, &err);
+
+    assert_null(demand);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    if (!strstr(err.text, "in/busy.csv.gz:7: queue q02") || !strstr(err.text, "100 million steps"))
+        fail_msg("%s", err.text);
+}
+
 /* The rows, or the mistake, as text. */
 static struct text *rows_text(const char *file, size_t part_bytes)
 {
@@ -384,6 +404,7 @@ int main(void)
         cmocka_unit_test(without_a_queue_column_the_file_names_the_queue),
         cmocka_unit_test(a_step_without_a_row_is_unknown_and_never_zero),
         cmocka_unit_test(missing_zero_makes_silence_a_count),
+        cmocka_unit_test(few_rows_do_not_ask_for_any_amount_of_memory),
         cmocka_unit_test(a_gap_is_unknown_whatever_else_is_said),
         cmocka_unit_test(the_sum_over_windows_is_the_input),
         cmocka_unit_test(a_gzip_file_reads_like_the_plain_one),

@@ -3,7 +3,7 @@
  *
  * Compute Engine, as far as managed instance groups go: the group, its instances, one instance.
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/lies.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -38,28 +38,35 @@ static struct pool *find_pool(struct sim_call *call, const char *project, const 
     return NULL;
 }
 
+/* The group's own numbers tell the same lie as its list. */
 static void get_group(struct sim_call *call, const struct pool *pool)
 {
-    int creating = 0, deleting = 0, none = 0;
+    const struct simulator *sim = call->sim;
+    int creating = 0, deleting = 0, none = 0, target = pool->target;
+    struct shown_list shown = { 0 };
 
-    for (size_t i = 0; i < pool->machines.count; i++) {
-        enum machine_state state = pool->machines.items[i]->state;
+    sim_machines_shown(sim, pool, &shown);
+    for (size_t i = 0; i < shown.count; i++) {
+        const struct machine *machine = shown.items[i].machine;
+        enum machine_state state = machine ? machine->state : MACHINE_RUNNING;
 
         creating += state == MACHINE_QUEUED || state == MACHINE_BOOTING;
         deleting += state == MACHINE_STOPPING;
         none += state == MACHINE_RUNNING;
     }
+    array_clear(&shown);
+    if (sim_lie_about(sim, LIE_MACHINES, (size_t)(pool - sim->pools)))
+        target = creating + none;
     sim_answer_json(call->answer, 200,
                     json_make("{s:s, s:s, s:s, s:s, s:i, s:s, s:{s:i, s:i, s:i}, s:{s:b}}", "kind",
                               "compute#instanceGroupManager", "name", pool->plan->group, "zone",
                               pool->reservation->plan->zone, "baseInstanceName", pool->plan->group,
-                              "targetSize", pool->target, "listManagedInstancesResults",
-                              "PAGINATED", "currentActions", "creating", creating, "deleting",
-                              deleting, "none", none, "status", "isStable",
-                              creating + deleting == 0));
+                              "targetSize", target, "listManagedInstancesResults", "PAGINATED",
+                              "currentActions", "creating", creating, "deleting", deleting, "none",
+                              none, "status", "isStable", creating + deleting == 0));
 }
 
-static void add_instance(const struct machine *machine, struct text *out)
+void sim_gcp_add_instance(const struct machine *machine, struct text *out)
 {
     static const char *const actions[] = { "CREATING", "CREATING", "NONE", "DELETING" };
     static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
@@ -83,10 +90,11 @@ static void add_instance(const struct machine *machine, struct text *out)
     text_add(out, "}");
 }
 
-static void write_page(struct sim_call *call, struct pool *pool, size_t first, size_t limit)
+static void write_page(struct sim_call *call, const struct shown_list *shown, size_t first,
+                       size_t limit)
 {
     struct text *body = call->answer->body = text_new(64 << 20);
-    size_t count = pool->machines.count;
+    size_t count = shown->count;
     size_t end = limit < count - first ? first + limit : count;
 
     call->answer->status = 200;
@@ -94,20 +102,18 @@ static void write_page(struct sim_call *call, struct pool *pool, size_t first, s
     text_add(body, "{\"managedInstances\":[");
     for (size_t i = first; i < end; i++) {
         text_add(body, "%s", i > first ? "," : "");
-        add_instance(pool->machines.items[i], body);
+        if (shown->items[i].machine)
+            sim_gcp_add_instance(shown->items[i].machine, body);
+        else
+            text_add(body, "%s", shown->items[i].text);
     }
     text_add(body, "]");
     if (end < count) /* by name: what vanishes between two pages hides nobody */
-        text_add(body, ",\"nextPageToken\":\"after:%s\"", pool->machines.items[end - 1]->name);
+        text_add(body, ",\"nextPageToken\":\"after:%s\"", shown->items[end - 1].name);
     text_add(body, "}");
 }
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp((*(struct machine *const *)left)->name, (*(struct machine *const *)right)->name);
-}
-
-static bool find_page(struct sim_call *call, struct pool *pool, size_t *ret_first)
+static bool find_page(struct sim_call *call, const struct shown_list *shown, size_t *ret_first)
 {
     owned(chars) char *token = url_query(call->request->target, "pageToken");
 
@@ -118,17 +124,39 @@ static bool find_page(struct sim_call *call, struct pool *pool, size_t *ret_firs
         sim_gcp_error(call->answer, 400, "invalid", "Invalid value for field 'pageToken'");
         return false;
     }
-    while (*ret_first < pool->machines.count &&
-           strcmp(pool->machines.items[*ret_first]->name, token + 6) <= 0)
+    while (*ret_first < shown->count && strcmp(shown->items[*ret_first].name, token + 6) <= 0)
         ++*ret_first;
     return true;
+}
+
+/* Since when lists have been bad: one that went well ends it, and a lie is one bad list. */
+static void note_list(struct simulator *sim, struct pool *pool)
+{
+    const struct lie *lie = sim_lie_about(sim, LIE_MACHINES, (size_t)(pool - sim->pools));
+
+    if (!lie || !sim_lie_frees(lie))
+        pool->bad_list_ms = 0;
+    else if (pool->bad_list_ms == 0)
+        pool->bad_list_ms = sim_since_start(sim) + 1;
+}
+
+static void list_shown(struct sim_call *call, struct pool *pool, size_t limit)
+{
+    struct shown_list shown = { 0 };
+    size_t first;
+
+    sim_machines_shown(call->sim, pool, &shown);
+    if (find_page(call, &shown, &first)) {
+        note_list(call->sim, pool);
+        write_page(call, &shown, first, limit);
+    }
+    array_clear(&shown);
 }
 
 static void list_instances(struct sim_call *call, struct pool *pool)
 {
     owned(chars) char *max = url_query(call->request->target, "maxResults");
     long long limit = SIM_PAGE_MAX;
-    size_t first;
 
     if (call->request->method != HTTP_POST) {
         sim_gcp_error(call->answer, 404, "notFound", "listManagedInstances is a POST");
@@ -150,12 +178,7 @@ static void list_instances(struct sim_call *call, struct pool *pool)
         sim_answer_json(call->answer, 200, json_object());
         return;
     }
-    if (pool->machines.count > 1)
-        qsort(pool->machines.items, pool->machines.count, sizeof *pool->machines.items, by_name);
-    if (!find_page(call, pool, &first))
-        return;
-    pool->bad_list_ms = 0;
-    write_page(call, pool, first, (size_t)limit);
+    list_shown(call, pool, (size_t)limit);
 }
 
 /* "BLOCK/SUBBLOCK/HOST" */

@@ -6,7 +6,7 @@
  */
 #include "base/crypto.h"
 #include "tools/simulator/kube_versions.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/lies.h"
 
 #include <inttypes.h>
 
@@ -116,6 +116,57 @@ static bool read_continue(struct listing *listing)
     return true;
 }
 
+static const struct lie *lie_about(const struct listing *listing)
+{
+    return listing->kind == OBJECT_BUDGET
+               ? NULL
+               : sim_lie_about(listing->call->sim,
+                               listing->kind == OBJECT_NODE ? LIE_NODES : LIE_PODS,
+                               listing->call->cluster->index);
+}
+
+/* Only a list of all objects of a cluster takes part in a lie. */
+static bool is_whole(const struct listing *listing)
+{
+    return !listing->name[0] && !listing->node_name[0] && !listing->namespace;
+}
+
+/* What was true then: each object as its last change up to that time has it. */
+static void collect_past(struct listing *listing, int64_t at_ms)
+{
+    struct kube_cluster *cluster = listing->call->cluster;
+    owned(map) struct map *seen = map_new(NULL);
+    uint64_t version = cluster->history_floor;
+    const char *key;
+    void *value;
+
+    for (size_t i = cluster->history.count; i-- > 0;) {
+        const struct change *change = &cluster->history.items[i];
+
+        if (change->at_ms > at_ms)
+            continue;
+        version = version > change->version ? version : change->version;
+        if (change->kind != listing->kind || map_get(seen, change->name))
+            continue;
+        map_set(seen, change->name, cluster);
+        if (change->type != CHANGE_DELETED)
+            *array_add(&listing->items) = (struct item){ change->name, change->blob };
+    }
+    listing->version = version;
+    /* What has never changed since the world began is in no history. */
+    for (size_t i = 0; map_next(listing->kind == OBJECT_NODE ? cluster->nodes : cluster->pods, &i,
+                                &key, &value);) {
+        const struct kube_node *node = value;
+        const struct kube_pod *pod = value;
+        bool is_node = listing->kind == OBJECT_NODE;
+
+        if ((is_node ? node->version : pod->version) <= version &&
+            !map_get(seen, is_node ? node->name : pod->name))
+            *array_add(&listing->items) = (struct item){ is_node ? node->name : pod->name,
+                                                         is_node ? node->blob : pod->blob };
+    }
+}
+
 static void collect(struct listing *listing)
 {
     struct kube_cluster *cluster = listing->call->cluster;
@@ -139,8 +190,6 @@ static void collect(struct listing *listing)
     for (size_t i = 0; listing->kind == OBJECT_BUDGET && i < cluster->budgets.count; i++)
         *array_add(&listing->items) = (struct item){ cluster->budgets.items[i]->uid,
                                                      cluster->budgets.items[i]->blob };
-    if (listing->items.count)
-        qsort(listing->items.items, listing->items.count, sizeof *listing->items.items, by_key);
 }
 
 static void add_continue(struct listing *listing, const char *last_key, size_t left)
@@ -183,6 +232,47 @@ static void write_list(struct listing *listing)
     text_add(answer->body, "]}");
 }
 
+/* Drops what the lie hides; the key ends with the name. */
+static void hide(struct listing *listing, const struct lie *lie)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < listing->items.count; i++) {
+        const char *slash = strchr(listing->items.items[i].key, '/');
+
+        if (!sim_lie_hides(lie, slash ? slash + 1 : listing->items.items[i].key))
+            listing->items.items[kept++] = listing->items.items[i];
+    }
+    listing->items.count = kept;
+}
+
+/* Since when lists have been bad: one that went well ends it, and a lie is one bad list. */
+static void note_list(const struct listing *listing, int64_t *bad_ms)
+{
+    const struct lie *lie = lie_about(listing);
+
+    if (!lie || !sim_lie_frees(lie))
+        *bad_ms = 0;
+    else if (*bad_ms == 0 && is_whole(listing))
+        *bad_ms = sim_since_start(listing->call->sim) + 1;
+}
+
+static void collect_with_lies(struct listing *listing)
+{
+    const struct simulator *sim = listing->call->sim;
+    const struct lie *lie = is_whole(listing) ? lie_about(listing) : NULL;
+    int64_t at_ms = sim_lie_time(sim, lie);
+
+    if (at_ms < sim_now(sim))
+        collect_past(listing, at_ms);
+    else
+        collect(listing);
+    if (lie)
+        hide(listing, lie);
+    if (listing->items.count)
+        qsort(listing->items.items, listing->items.count, sizeof *listing->items.items, by_key);
+}
+
 static void list(struct listing *listing)
 {
     static const char *const known[] = { "limit", "continue", "fieldSelector", "resourceVersion",
@@ -200,8 +290,8 @@ static void list(struct listing *listing)
     if (sim_fault_now(call->sim, FAULT_EMPTY_LIST, call->verb))
         *bad_ms = sim_since_start(call->sim) + 1;
     else {
-        *bad_ms = 0;
-        collect(listing);
+        note_list(listing, bad_ms);
+        collect_with_lies(listing);
     }
     write_list(listing);
 }

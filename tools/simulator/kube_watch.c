@@ -4,7 +4,7 @@
  * The bounded history of each cluster and the watches that follow it: frames a moment after the
  * change, bookmarks every minute, the end at timeoutSeconds.
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/lies.h"
 
 #include <inttypes.h>
 
@@ -15,6 +15,7 @@ struct kube_watch {
     struct watch_query query;
     uint64_t sent; /* the version up to which the client has seen all */
     bool is_flushing;
+    int64_t wakes_ms; /* when changes that a lie holds back are due */
     sim_frames_fn send;
     sim_watch_end_fn end;
     void *context;
@@ -26,6 +27,7 @@ void sim_history_add(struct simulator *sim, struct kube_cluster *cluster,
                      const struct change *change)
 {
     *array_add(&cluster->history) = *change;
+    cluster->history.items[cluster->history.count - 1].at_ms = sim_now(sim);
     change->blob->references++;
     sim_trace(sim, "%s %" PRIu64 " %d %s", cluster->plan->name, change->version, (int)change->type,
               change->name);
@@ -105,10 +107,21 @@ static void send_gone(struct kube_watch *watch)
     end(context);
 }
 
+/* The lie that the watch takes part in: only one of all objects does. */
+static const struct lie *lie_of(const struct simulator *sim, const struct watch_query *query)
+{
+    if (query->name[0] || query->node_name[0] || query->kind == OBJECT_BUDGET)
+        return NULL;
+    return sim_lie_about(sim, query->kind == OBJECT_NODE ? LIE_NODES : LIE_PODS,
+                         query->cluster->index);
+}
+
 static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct kube_watch *watch = (struct kube_watch *)actor;
     struct kube_cluster *cluster = watch->query.cluster;
+    const struct lie *lie = lie_of(sim, &watch->query);
+    int64_t until_ms = sim_lie_time(sim, lie);
     owned(text) struct text *frames = text_new(FRAMES_MAX);
 
     (void)stamp;
@@ -119,19 +132,30 @@ static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp)
         return;
     }
     for (size_t i = first_after(cluster, watch->sent); i < cluster->history.count; i++) {
-        watch->sent = cluster->history.items[i].version;
-        if (is_wanted(&watch->query, &cluster->history.items[i]))
-            add_frame(frames, &watch->query, &cluster->history.items[i]);
+        const struct change *change = &cluster->history.items[i];
+
+        if (change->at_ms > until_ms) { /* the others in time */
+            if (watch->wakes_ms <= sim_now(sim)) {
+                watch->wakes_ms = sim_now(sim) + change->at_ms - until_ms;
+                sim_after(sim, change->at_ms - until_ms, flush, actor, 0);
+            }
+            break;
+        }
+        watch->sent = change->version;
+        if (is_wanted(&watch->query, change) && !(lie && sim_lie_hides(lie, change->name)))
+            add_frame(frames, &watch->query, change);
     }
     if (frames->length)
         watch->send(watch->context, frames->chars, frames->length);
 }
 
-static void send_bookmark(struct kube_watch *watch)
+static void send_bookmark(struct simulator *sim, struct kube_watch *watch)
 {
+    int64_t until_ms = sim_lie_time(sim, lie_of(sim, &watch->query));
     owned(text) struct text *frame = text_new(512);
 
-    watch->sent = watch->query.cluster->version;
+    if (until_ms == sim_now(sim))
+        watch->sent = watch->query.cluster->version;
     text_add(frame,
              "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"v1\","
              "\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\",\"creationTimestamp\":null}}}\n",
@@ -146,7 +170,7 @@ static void bookmark(struct simulator *sim, struct actor *actor, uint64_t stamp)
     flush(sim, actor, stamp);
     if (actor->is_gone)
         return;
-    send_bookmark(watch);
+    send_bookmark(sim, watch);
     if (!actor->is_gone)
         sim_after(sim, BOOKMARK_MS, bookmark, actor, stamp);
 }
@@ -157,7 +181,7 @@ static void timed_out(struct simulator *sim, struct actor *actor, uint64_t stamp
 
     flush(sim, actor, stamp);
     if (!actor->is_gone && watch->query.wants_bookmarks)
-        send_bookmark(watch);
+        send_bookmark(sim, watch);
     if (actor->is_gone)
         return;
 
@@ -214,4 +238,17 @@ void sim_watch_close(struct kube_watch *watch)
             break;
         }
     sim_actor_end(&watch->actor);
+}
+
+void sim_watches_expire(struct kube_cluster *cluster, enum object_kind kind)
+{
+    for (size_t i = cluster->watches.count; i-- > 0;) {
+        const struct watch_query *query = &cluster->watches.items[i]->query;
+
+        /* Each that is sent away closes, and takes none but itself with it. */
+        if (query->kind == kind && !query->name[0] && !query->node_name[0])
+            send_gone(cluster->watches.items[i]);
+        if (i > cluster->watches.count)
+            i = cluster->watches.count;
+    }
 }

@@ -4,7 +4,7 @@
  * Machines: each takes one slot of its reservation from the moment the VM exists until it is gone.
  * A group that finds no machine tries again for ever, as managed groups do.
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/lies.h"
 
 #include <inttypes.h>
 
@@ -59,6 +59,7 @@ struct machine *sim_machine_new(struct simulator *sim, struct pool *pool, const 
     machine->created_ms = sim_now(sim);
     *array_add(&pool->machines) = machine;
     pool->target++;
+    sim_machine_changed(sim, machine, false);
     return machine;
 }
 
@@ -72,6 +73,7 @@ void sim_machine_start(struct simulator *sim, struct machine *machine)
     take_slot(sim, machine);
     machine->state = MACHINE_RUNNING;
     machine->node = sim_node_register(sim, machine, false);
+    sim_machine_changed(sim, machine, false);
 }
 
 static bool is_stocked_out(struct simulator *sim, const struct machine *machine)
@@ -97,6 +99,7 @@ static void fail_attempt(struct simulator *sim, struct machine *machine, const c
     machine->trouble_text = text;
     sim->stockouts_met++;
     sim_trace(sim, "machine %s fails %s", machine->name, code);
+    sim_machine_changed(sim, machine, false);
     sim_after(sim, RETRY_MS, attempt, &machine->actor, machine->stamp);
 }
 
@@ -117,6 +120,7 @@ static void booted(struct simulator *sim, struct actor *actor, uint64_t stamp)
     machine->state = MACHINE_RUNNING;
     machine->stamp++;
     sim_trace(sim, "machine %s runs", machine->name);
+    sim_machine_changed(sim, machine, false);
     if (!machine->never_joins)
         sim_after(sim, sim_draw(&sim->machine_chance, &sim->scenario->latency.join), join, actor,
                   machine->stamp);
@@ -158,6 +162,7 @@ static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
     take_slot(sim, machine);
     sim->machines_created++;
     sim_trace(sim, "machine %s boots", machine->name);
+    sim_machine_changed(sim, machine, false);
     sim_after(sim, boot_ms, booted, actor, machine->stamp);
 }
 
@@ -180,6 +185,7 @@ static void gone(struct simulator *sim, struct actor *actor, uint64_t stamp)
     if (machine->node)
         machine->node->machine = NULL;
     sim_trace(sim, "machine %s gone", machine->name);
+    sim_machine_changed(sim, machine, true);
     sim_actor_end(actor);
 }
 
@@ -194,6 +200,7 @@ void sim_machine_remove(struct simulator *sim, struct machine *machine)
     machine->pool->target--;
     sim->machines_deleted++;
     sim_trace(sim, "machine %s stops", machine->name);
+    sim_machine_changed(sim, machine, false);
     if (machine->node)
         sim_node_machine_dies(sim, machine->node);
     sim_after(

@@ -6,6 +6,7 @@
 #include "tools/simulator/model.h"
 
 #include "tools/simulator/deployments.h"
+#include "tools/simulator/lies.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -201,7 +202,8 @@ struct simulator *simulator_new(struct loop *loop, const char *config_path, cons
     seed_streams(sim);
     make_places(sim);
     sim->traffic = sim_traffic_new(sim, err);
-    if (!sim->traffic || start_machines(sim, err) < 0)
+    sim->lies = sim_lies_new(sim);
+    if (!sim->traffic || start_machines(sim, err) < 0 || sim_lies_read(sim, err) < 0)
         return NULL;
     start_work(sim);
     sim->is_started = true;
@@ -255,6 +257,7 @@ void simulator_free(struct simulator *sim)
         clear_cluster(&sim->clusters[i]);
     for (size_t i = 0; i < sim->pool_count; i++)
         clear_pool(&sim->pools[i]);
+    sim_lies_free(sim->lies, sim->pool_count);
     sim_agenda_free(sim->agenda);
     for (size_t i = 0; i < sim->jobs.count; i++)
         mem_free(sim->jobs.items[i]);

@@ -56,6 +56,7 @@ enum object_kind { OBJECT_NODE, OBJECT_POD, OBJECT_BUDGET, OBJECT_KIND_COUNT };
 
 struct change {
     uint64_t version;
+    int64_t at_ms;
     enum object_kind kind;
     enum change_type type;
     bool is_binding; /* a pod came to its node: ADDED for who watches that node */
@@ -262,6 +263,7 @@ struct simulator {
     struct carrier *carrier;
     struct socket_server *socket;
     struct traffic *traffic;
+    struct lies *lies;
     int64_t start_ms;
     int64_t wall_offset_ms; /* wall clock minus loop clock */
     uint64_t trace;

@@ -415,7 +415,7 @@ static int check_keys(const struct yaml_node *world, struct error *err)
 {
     static const char *const known[] = { "seed",   "pools",       "replicas",  "latency", "jobs",
                                          "demand", "faults",      "stockouts", "budgets", "kueue",
-                                         "policy", "autoscaling", "clocks" };
+                                         "policy", "autoscaling", "clocks",    "lies" };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;

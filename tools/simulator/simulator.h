@@ -62,6 +62,12 @@ uint64_t simulator_trace_hash(const struct simulator *simulator);
    name aborts. */
 void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
 
+/* A list lies from now on, for so long, as world.yaml has it ("lies").  list: machines, of a pool;
+   nodes or pods, of a cluster, whose watches expire at both ends of the lie.  kind: empty, half,
+   some, new, old; age_ms: of old.  What is read by name says the truth.  An unknown word aborts. */
+void simulator_lie(struct simulator *simulator, const char *list, const char *of, const char *kind,
+                   int64_t age_ms, int64_t for_ms);
+
 /* From now on no byte comes through to the API server of that cluster, nor back from it; NULL: they
    come through again.  Only for who asks by simulator_http(). */
 void simulator_cut_off(struct simulator *simulator, const char *cluster);

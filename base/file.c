@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Whole files.  What the caller may do about a failure follows from errno in one place,
- * fail_file().
+ * file_error().
  */
 #define ZLIB_CONST /* its input is const then */
 #include "base/file.h"
@@ -29,7 +29,7 @@ static void owned_folder(DIR **folder)
         closedir(*folder);
 }
 
-static int fail_file(const char *path, const char *act, struct error *err)
+int file_error(const char *path, const char *act, struct error *err)
 {
     enum error_kind kind = ERROR_TRANSIENT;
 
@@ -51,7 +51,7 @@ static int open_to_read(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    return fd < 0 ? fail_file(path, "open", err) : fd;
+    return fd < 0 ? file_error(path, "open", err) : fd;
 }
 
 /* The next bytes; 0: the end, -1: error. */
@@ -62,15 +62,14 @@ static ssize_t read_some(int fd, const char *path, char *chunk, size_t size, str
     do
         got = read(fd, chunk, size);
     while (got < 0 && errno == EINTR);
-    return got < 0 ? fail_file(path, "read", err) : got;
+    return got < 0 ? file_error(path, "read", err) : got;
 }
 
-struct text *file_read(const char *path, size_t limit, struct error *err)
+struct text *file_read_open(int fd, const char *path, size_t limit, struct error *err)
 {
     owned(text) struct text *content = text_new(limit);
-    owned(fd) int fd = open_to_read(path, err);
     char chunk[CHUNK_SIZE];
-    ssize_t got = fd < 0 ? -1 : 1;
+    ssize_t got = 1;
 
     while (got > 0 && (got = read_some(fd, path, chunk, sizeof chunk, err)) > 0) {
         text_add_bytes(content, chunk, (size_t)got);
@@ -78,6 +77,13 @@ struct text *file_read(const char *path, size_t limit, struct error *err)
             got = fail_size(path, limit, err);
     }
     return got < 0 ? NULL : steal(&content);
+}
+
+struct text *file_read(const char *path, size_t limit, struct error *err)
+{
+    owned(fd) int fd = open_to_read(path, err);
+
+    return fd < 0 ? NULL : file_read_open(fd, path, limit, err);
 }
 
 int file_sha256(const char *path, char out[SHA256_TEXT_SIZE], struct error *err)
@@ -138,7 +144,7 @@ static int unpack(gzFile stream, const char *path, struct text *content, struct 
     }
     gzerror(stream, &code);
     if (code == Z_ERRNO)
-        return fail_file(path, "read", err);
+        return file_error(path, "read", err);
     if (code != Z_OK && code != Z_STREAM_END)
         return error_set(err, ERROR_CORRUPT, "%s: the gzip data is damaged or cut short", path);
     return 0;
@@ -169,7 +175,7 @@ static int write_all(int fd, const char *path, const char *bytes, size_t size, s
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return fail_file(path, "write", err);
+            return file_error(path, "write", err);
         bytes += written;
         size -= (size_t)written;
     }
@@ -183,7 +189,7 @@ static int sync_folder_of(const char *path, struct error *err)
     owned(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0 || fsync(fd) < 0)
-        return fail_file(folder, "sync", err);
+        return file_error(folder, "sync", err);
     return 0;
 }
 
@@ -191,12 +197,12 @@ static int fill(int fd, const char *path, const void *bytes, size_t size, struct
 {
     if (write_all(fd, path, bytes, size, err) < 0)
         return -1;
-    return fsync(fd) < 0 ? fail_file(path, "sync", err) : 0;
+    return fsync(fd) < 0 ? file_error(path, "sync", err) : 0;
 }
 
 static int put_in_place(const char *temporary, const char *path, struct error *err)
 {
-    return rename(temporary, path) < 0 ? fail_file(path, "replace", err) : 0;
+    return rename(temporary, path) < 0 ? file_error(path, "replace", err) : 0;
 }
 
 /* A rename would put a file in the place of a device or a pipe: /dev/null, for root. */
@@ -217,8 +223,8 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
     owned(fd) int fd = mkostemp(temporary, O_CLOEXEC);
 
     if (fd < 0)
-        return fail_file(path, "write", err);
-    if ((fchmod(fd, mode) < 0 && fail_file(path, "set the mode of", err) < 0) ||
+        return file_error(path, "write", err);
+    if ((fchmod(fd, mode) < 0 && file_error(path, "set the mode of", err) < 0) ||
         fill(fd, path, bytes, size, err) < 0 || put_in_place(temporary, path, err) < 0) {
         unlink(temporary);
         return -1;
@@ -234,7 +240,7 @@ static int make_one_folder(const char *path, mode_t mode, struct error *err)
         return 0;
     if (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return 0;
-    return fail_file(path, "make the folder", err);
+    return file_error(path, "make the folder", err);
 }
 
 int file_make_folder(const char *path, mode_t mode, struct error *err)
@@ -271,13 +277,13 @@ int file_list(const char *folder, const char *ending, struct file_list *ret_list
     const struct dirent *entry;
 
     if (stream == NULL)
-        return fail_file(folder, "list", err);
+        return file_error(folder, "list", err);
     while ((errno = 0, entry = readdir(stream)) != NULL)
         if (entry->d_name[0] != '.' && ends_with(entry->d_name, ending))
             *array_add(&found) = mem_copy_chars(entry->d_name);
     if (errno != 0) {
         file_list_free(&(struct file_list){ found.items, found.count });
-        return fail_file(folder, "list", err);
+        return file_error(folder, "list", err);
     }
     if (found.count > 0)
         qsort(found.items, found.count, sizeof *found.items, compare_names);
@@ -309,15 +315,15 @@ char *file_beside(const char *beside, const char *path)
 
 int file_lock(const char *path, struct error *err)
 {
-    owned(fd) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    owned(fd) int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     int locked;
 
     if (fd < 0)
-        return fail_file(path, "open", err);
+        return file_error(path, "open", err);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno == EWOULDBLOCK)
             return error_set(err, ERROR_CONFLICT, "%s: held by another process", path);
-        return fail_file(path, "lock", err);
+        return file_error(path, "lock", err);
     }
     locked = fd;
     fd = -1;

@@ -18,6 +18,13 @@
 struct text *file_read(const char *path, size_t limit, struct error *err)
     __attribute__((warn_unused_result));
 
+/* As file_read(), of an open file; the path is for the sentences. */
+struct text *file_read_open(int fd, const char *path, size_t limit, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* "PATH: cannot ACT: text of errno", with the kind that follows from errno.  Always -1. */
+int file_error(const char *path, const char *act, struct error *err);
+
 /* As file_read(); a gzip file, told by its first bytes, is unpacked (limit: unpacked bytes). */
 struct text *file_read_unpacked(const char *path, size_t limit, struct error *err)
     __attribute__((warn_unused_result));
@@ -53,7 +60,8 @@ bool file_exists(const char *path);
 /* `path` if absolute, else below the folder that holds `beside`; the caller frees it. */
 char *file_beside(const char *beside, const char *path) __attribute__((warn_unused_result));
 
-/* An exclusive lock on a file (made when missing), held until closed or the process ends.
+/* An exclusive lock on a file (made when missing; a link is refused, for it would have us open or
+   make what somebody else chose), held until closed or the process ends.
    ERROR_CONFLICT when another process holds it.  Returns the descriptor or -1. */
 int file_lock(const char *path, struct error *err) __attribute__((warn_unused_result));
 

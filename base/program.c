@@ -7,6 +7,7 @@
 #include "base/program.h"
 
 #include "base/text.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -173,6 +174,10 @@ static int begin(struct program *program, struct loop *loop, const struct progra
     if (!base)
         return error_set(&program->failure, ERROR_INVALID,
                          "program %s cannot be run in virtual time", program->path);
+    if (trust_program(program->path, &program->failure) < 0) {
+        program->failure.kind = ERROR_INVALID;
+        return -1;
+    }
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_errno(&program->failure, ERROR_TRANSIENT, "pipe");
     program->output = ends[0];

@@ -8,6 +8,7 @@
 #include "base/crypto.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "base/url.h"
 #include "base/yaml.h"
 #include "clusters/kube_plugin.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEM_LIMIT = 1 << 20 };
+enum { FILE_LIMIT = 4 << 20, PEM_LIMIT = 1 << 20 };
 
 /* A member that may be absent; "" counts as absent, as kubectl writes it. */
 static int find_text(const struct yaml_node *mapping, const char *key, const char **ret,
@@ -108,7 +109,7 @@ static int read_pem(const struct yaml_node *mapping, const char *key, const char
         pem = crypto_decode_base64(data, &why);
     } else {
         owned(chars) char *beside = file_beside(path, file);
-        pem = file_read(beside, PEM_LIMIT, &why);
+        pem = trust_read(beside, PEM_LIMIT, &why);
     }
     if (!pem)
         return yaml_error(err, where, "%s", why.text);
@@ -178,6 +179,9 @@ static int read_user(struct kube_config *config, const struct yaml_node *user, c
         { "username", "refused: basic authentication is not supported" },
         { "password", "refused: basic authentication is not supported" },
         { "as", "refused: impersonation is not supported" },
+        { "as-uid", "refused: impersonation is not supported" },
+        { "as-groups", "refused: impersonation is not supported" },
+        { "as-user-extra", "refused: impersonation is not supported" },
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         if (refuse(user, refused[i].key, refused[i].why, err) < 0)
@@ -248,7 +252,9 @@ static void set_from(struct kube_config *config, const char *first, const char *
 struct kube_config *kube_config_read(const char *path, const char *context, const char *plugin,
                                      struct error *err)
 {
-    owned(yaml_document) struct yaml_document *document = yaml_read(path, err);
+    owned(text) struct text *content = trust_read(path, FILE_LIMIT, err);
+    owned(yaml_document) struct yaml_document *document =
+        content ? yaml_parse(content->chars, content->length, path, err) : NULL;
     if (!document)
         return NULL;
 

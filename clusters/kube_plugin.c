@@ -9,33 +9,109 @@
 #include "base/crypto.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "clusters/kube_config.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* Of our own environment: how a plugin finds its way out, and its own credentials; nothing else.
-   One that ends in "=" is a whole name. */
+/* Of our own environment, which is the operator's word: how a plugin finds its way out, its
+   authorities and its identity.  Whole names; nothing is passed on because of how it begins. */
 static const char *const passed_on[] = {
-    "HOME=",
-    "USER=",
-    "LANG=",
-    "TMPDIR=",
-    "HTTPS_PROXY=",
-    "https_proxy=",
-    "HTTP_PROXY=",
-    "http_proxy=",
-    "NO_PROXY=",
-    "no_proxy=",
-    "SSL_CERT_FILE=",
-    "SSL_CERT_DIR=",
-    "AWS_",
-    "GOOGLE_",
-    "CLOUDSDK_",
-    "AZURE_",
-    "AAD_",
-    "OCI_",
-    "KUBERNETES_SERVICE_",
+    "HOME",
+    "USER",
+    "LANG",
+    "TMPDIR",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    /* aws eks get-token, aws-iam-authenticator */
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_SDK_LOAD_CONFIG",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_EC2_METADATA_DISABLED",
+    "AWS_STS_REGIONAL_ENDPOINTS",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_STS",
+    "AWS_USE_FIPS_ENDPOINT",
+    "AWS_USE_DUALSTACK_ENDPOINT",
+    "AWS_CA_BUNDLE",
+    /* gke-gcloud-auth-plugin, gcloud */
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_PROJECT",
+    "CLOUDSDK_CONFIG",
+    "CLOUDSDK_ACTIVE_CONFIG_NAME",
+    "CLOUDSDK_CORE_ACCOUNT",
+    "CLOUDSDK_CORE_PROJECT",
+    "CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE",
+    "CLOUDSDK_PYTHON",
+    /* kubelogin */
+    "AZURE_TENANT_ID",
+    "AZURE_CLIENT_ID",
+    "AZURE_CLIENT_SECRET",
+    "AZURE_CLIENT_CERTIFICATE_PATH",
+    "AZURE_CLIENT_CERTIFICATE_PASSWORD",
+    "AZURE_FEDERATED_TOKEN_FILE",
+    "AZURE_AUTHORITY_HOST",
+    "AZURE_CONFIG_DIR",
+    "AAD_LOGIN_METHOD",
+    "AAD_SERVICE_PRINCIPAL_CLIENT_ID",
+    "AAD_SERVICE_PRINCIPAL_CLIENT_SECRET",
+    "AAD_SERVICE_PRINCIPAL_CLIENT_CERTIFICATE",
+    "AAD_SERVICE_PRINCIPAL_CLIENT_CERTIFICATE_PASSWORD",
+    "AAD_USER_PRINCIPAL_NAME",
+    "AAD_USER_PRINCIPAL_PASSWORD",
+    /* oci */
+    "OCI_CLI_PROFILE",
+    "OCI_CLI_CONFIG_FILE",
+    "OCI_CLI_AUTH",
+    "OCI_CLI_REGION",
+};
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+/* What a kubeconfig may give: which of the identities that we have is meant, and where.  Nothing
+   that names a file, a program, a server or an authority: HOME and AWS_CONFIG_FILE, too, lead to
+   files that have the plugin run programs.  A region becomes a part of a host's name. */
+static const struct {
+    const char *name;
+    const char *characters; /* of its value */
+} given[] = {
+    { "AWS_PROFILE", LETTERS " -_.:/@+=," },
+    { "AWS_DEFAULT_PROFILE", LETTERS " -_.:/@+=," },
+    { "AWS_REGION", LETTERS "-" },
+    { "AWS_DEFAULT_REGION", LETTERS "-" },
+    { "AWS_STS_REGIONAL_ENDPOINTS", LETTERS },
+    { "CLOUDSDK_ACTIVE_CONFIG_NAME", LETTERS "-_" },
+    { "CLOUDSDK_CORE_ACCOUNT", LETTERS "-_.@+" },
+    { "CLOUDSDK_CORE_PROJECT", LETTERS "-_.:" },
+    { "AAD_LOGIN_METHOD", LETTERS },
+    { "AAD_SERVICE_PRINCIPAL_CLIENT_ID", LETTERS "-" },
+    { "AZURE_CLIENT_ID", LETTERS "-" },
+    { "AZURE_TENANT_ID", LETTERS "-" },
+    { "OCI_CLI_PROFILE", LETTERS "-_." },
+    { "OCI_CLI_REGION", LETTERS "-" },
 };
 
 static const char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -89,6 +165,16 @@ static int check_version(const struct yaml_node *exec, const char **ret, struct 
                       "only client.authentication.k8s.io/v1 and v1beta1 are known");
 }
 
+/* One that is missing is told when it is to run: while it is upgraded the rest is still good. */
+static int check_program(const struct yaml_node *exec, const char *allowed, struct error *err)
+{
+    struct error why = { 0 };
+
+    if (trust_program(allowed, &why) < 0 && why.kind == ERROR_DENIED)
+        return yaml_error(err, yaml_get(exec, "command"), "%s", why.text);
+    return 0;
+}
+
 /* A path must be the allowed one; a bare name must be its last part. */
 static int check_command(const struct yaml_node *exec, const char *allowed, struct error *err)
 {
@@ -109,7 +195,7 @@ static int check_command(const struct yaml_node *exec, const char *allowed, stru
         return yaml_error(err, yaml_get(exec, "command"),
                           "runs program \"%s\" for credentials; only %s is allowed", command,
                           allowed);
-    return 0;
+    return check_program(exec, allowed, err);
 }
 
 static char **read_arguments(const struct yaml_node *exec, const char *allowed, struct error *err)
@@ -164,10 +250,32 @@ static char *exec_info(const struct yaml_node *exec, const char *api_version, co
 
 static bool is_passed_on(const char *entry)
 {
-    for (size_t i = 0; i < COUNT_OF(passed_on); i++)
-        if (text_starts_with(entry, passed_on[i]))
+    for (size_t i = 0; i < COUNT_OF(passed_on); i++) {
+        size_t length = strlen(passed_on[i]);
+
+        if (strncmp(entry, passed_on[i], length) == 0 && entry[length] == '=')
             return true;
+    }
     return false;
+}
+
+static int check_given(const struct yaml_node *entry, const char *name, const char *value,
+                       struct error *err)
+{
+    owned(text) struct text *names = text_new(TEXT_UNBOUNDED);
+
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        text_add(names, "%s%s", i > 0 ? ", " : "", given[i].name);
+        if (!text_equal(given[i].name, name))
+            continue;
+        if (value[strspn(value, given[i].characters)] == '\0')
+            return 0;
+        return yaml_error(err, yaml_get(entry, "value"),
+                          "refused: %s has characters that no such name has", name);
+    }
+    return yaml_error(err, yaml_get(entry, "name"),
+                      "refused: a kubeconfig may not set it; the plugin may be given: %s",
+                      names->chars);
 }
 
 static char **read_environment(const struct yaml_node *exec, struct error *err)
@@ -180,11 +288,13 @@ static char **read_environment(const struct yaml_node *exec, struct error *err)
         if (is_passed_on(*entry))
             *array_add(&words.list) = mem_copy_chars(*entry);
     for (size_t i = 0; list && i < list->count; i++) {
+        const struct yaml_node *entry = &list->children[i];
         const char *name;
         const char *value;
 
-        if (need_text(&list->children[i], "name", &name, err) < 0 ||
-            need_text(&list->children[i], "value", &value, err) < 0) {
+        if (need_text(entry, "name", &name, err) < 0 ||
+            need_text(entry, "value", &value, err) < 0 ||
+            check_given(entry, name, value, err) < 0) {
             words_free(words_take(&words));
             return NULL;
         }

@@ -1,8 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a kubeconfig says of its credential plugin (user.exec), made ready to run: of our own
- * environment it gets only what such programs need.
+ * What a kubeconfig says of its credential plugin (user.exec), made ready to run.  Its environment
+ * is built: a PATH of ours, by name what such programs need of our own, and of the kubeconfig's the
+ * few names that say which identity is meant.  Any other name is refused, and a program that others
+ * than root and we may change.
  */
 #pragma once
 

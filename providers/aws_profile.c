@@ -6,8 +6,8 @@
  */
 #include "providers/aws_profile.h"
 
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/trust.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static int read_one(const char *path, struct text **ret, struct error *err)
 {
     struct error why = { 0 };
 
-    *ret = file_read(path, FILE_LIMIT, &why);
+    *ret = trust_read(path, FILE_LIMIT, &why);
     if (*ret || why.kind == ERROR_NOT_FOUND)
         return 0;
     *err = why;

@@ -7,9 +7,9 @@
 #include "providers/gcp_token.h"
 
 #include "base/crypto.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "base/url.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ struct gcp_token {
 
 static int read_key(struct gcp_token *token, const char *path, struct error *err)
 {
-    owned(text) struct text *bytes = file_read(path, KEY_FILE_LIMIT, err);
+    owned(text) struct text *bytes = trust_read(path, KEY_FILE_LIMIT, err);
     owned(json) json_t *key = bytes ? json_parse(bytes->chars, bytes->length, path, err) : NULL;
     if (bytes)
         explicit_bzero(bytes->chars, bytes->length);

@@ -220,6 +220,21 @@ static void a_lock_is_held_until_closed(void **state)
     close(again);
 }
 
+/* What it names would be opened, or made, with our rights. */
+static void a_lock_is_no_link(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = text_format("%s/lock", folder);
+    owned(chars) char *target = text_format("%s/elsewhere", folder);
+    struct error err = { 0 };
+
+    (void)state;
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(file_lock(path, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_false(file_exists(target));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +247,7 @@ int main(void)
         cmocka_unit_test(packs_what_it_unpacks_and_always_the_same),
         cmocka_unit_test(finds_the_path_beside),
         cmocka_unit_test(a_lock_is_held_until_closed),
+        cmocka_unit_test(a_lock_is_no_link),
         cmocka_unit_test(a_digest_is_that_of_all_bytes),
     };
 

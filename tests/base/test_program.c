@@ -3,11 +3,14 @@
  *
  * Programs beside the loop: what they print, and every way in which they can fail, within time.
  */
+#include "base/file.h"
 #include "base/program.h"
 #include "base/text.h"
+#include "tests/support/folder.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 struct run {
     struct loop *loop;
@@ -93,6 +96,47 @@ static void what_cannot_be_started_is_told_later(void **state)
     }
 }
 
+/* Who may write it, or a folder above it, would have us run his own. */
+static void what_others_may_change_is_not_run(void **state)
+{
+    static const char script[] = "#!/bin/sh\necho ran\n";
+    static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
+    static const struct {
+        mode_t file, folder;
+        const char *says; /* NULL: it runs */
+    } rows[] = {
+        { 0700, 0700, NULL },
+        { 0755, 0755, NULL },
+        { 0777, 0755, "may be changed by everybody" },
+        { 0775, 0755, "may be changed by its group" },
+        { 0755, 0777, "on the way to it, may be changed by everybody" },
+        { 0755, 0775, "on the way to it, may be changed by its group" },
+        { 0755, 01777, NULL }, /* there each removes his own only */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        owned(test_folder) char *folder = test_folder_new();
+        owned(chars) char *path = text_format("%s/plugin", folder);
+        owned(loop) struct loop *loop = loop_libevent_new(&err);
+        struct run run = { .loop = loop };
+        const char *arguments[] = { path, NULL };
+        struct program_request request = { arguments, environment, 5000, 1000 };
+
+        assert_int_equal(file_write(path, script, strlen(script), rows[i].file, &err), 0);
+        assert_int_equal(chmod(folder, rows[i].folder), 0);
+        program_start(loop, &request, on_done, &run);
+        loop_run_until(loop, loop_now(loop) + 20 * SECOND_MS);
+        assert_int_equal(run.done, 1);
+        if (!rows[i].says)
+            assert_string_equal(run.output, "ran\n");
+        else if (run.output || run.err.kind != ERROR_INVALID || !strstr(run.err.text, rows[i].says))
+            fail_msg("row %zu: \"%s\" %s", i, run.output ?: "(none)", run.err.text);
+        mem_free(run.output);
+    }
+}
+
 static void virtual_time_runs_nothing(void **state)
 {
     static const char *const arguments[] = { "/bin/true", NULL };
@@ -129,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_is_told_once_and_in_time),
         cmocka_unit_test(what_cannot_be_started_is_told_later),
+        cmocka_unit_test(what_others_may_change_is_not_run),
         cmocka_unit_test(virtual_time_runs_nothing),
         cmocka_unit_test(what_is_cancelled_is_not_told),
     };

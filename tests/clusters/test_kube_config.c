@@ -7,6 +7,7 @@
 #include "tests/clusters/cluster_bench.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static char folder[] = "/tmp/sluice-config-XXXXXX";
 
@@ -111,7 +112,7 @@ static void the_allowed_program_is_made_ready(void **state)
         HEAD "clusters: [{name: c, cluster: {server: 'https://c', "
              "certificate-authority-data: " PEM_BASE64 "}}]\n"
              "users: [{name: u, user: {" V1 ", command: aws, args: [eks, get-token, '2'],\n"
-             "  env: [{name: HOME, value: /theirs}], provideClusterInfo: true}}}]\n",
+             "  env: [{name: AWS_PROFILE, value: theirs}], provideClusterInfo: true}}}]\n",
         NULL, &err);
     if (!config)
         fail_msg("%s", err.text);
@@ -120,8 +121,8 @@ static void the_allowed_program_is_made_ready(void **state)
     assert_string_equal(plugin->arguments[1], "eks");
     assert_string_equal(plugin->arguments[3], "2");
     assert_null(plugin->arguments[4]);
-    assert_string_equal(variable(plugin, "AWS_PROFILE="), "ours");
-    assert_string_equal(variable(plugin, "HOME="), "/theirs");
+    assert_string_equal(variable(plugin, "AWS_PROFILE="), "theirs");
+    assert_string_equal(variable(plugin, "HOME="), "/home/ours");
     assert_null(variable(plugin, "SECRET_OF_SLUICE="));
     assert_non_null(strstr(variable(plugin, "KUBERNETES_EXEC_INFO="),
                            "\"certificate-authority-data\":\"" PEM_BASE64 "\""));
@@ -164,6 +165,74 @@ static void a_plugin_is_told_the_way_and_who_it_is(void **state)
         assert_null(variable(config->plugin, not_told[i]));
         unsetenv(not_told[i]);
     }
+}
+
+/* Each of these had the allowed program run something else, or talk to somebody else. */
+static void a_kubeconfig_names_an_identity_and_no_more(void **state)
+{
+    static const char *const refused[] = {
+        "LD_PRELOAD",
+        "LD_AUDIT",
+        "LD_LIBRARY_PATH",
+        "PATH",
+        "HOME",
+        "PYTHONPATH",
+        "BASH_ENV",
+        "AWS_CONFIG_FILE",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "AWS_CA_BUNDLE",
+        "AWS_ENDPOINT_URL_STS",
+        "AWS_ACCESS_KEY_ID",
+        "CLOUDSDK_CONFIG",
+        "CLOUDSDK_PYTHON",
+        "AZURE_AUTHORITY_HOST",
+        "HTTPS_PROXY",
+        "GCONV_PATH",
+        "AWS_PROFILE=x\nLD_PRELOAD",
+        "AWS_PROFILE=",
+        "LD_PRELOAD=/tmp/x.so;A",
+        "aws_profile",
+        "KUBERNETES_EXEC_INFO",
+        "",
+    };
+    static const char *const values[] = { "evil.example/#", "a\nb", "evil.example" };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(refused) + COUNT_OF(values); i++) {
+        struct error err = { 0 };
+        size_t k = i - COUNT_OF(refused);
+        bool is_name = i < COUNT_OF(refused);
+        owned(json)
+            json_t *entry = json_make("{ss ss}", "name", is_name ? refused[i] : "AWS_REGION",
+                                      "value", is_name ? "a" : values[k]);
+        owned(chars) char *item = json_print(entry);
+        owned(chars) char *chars = text_format(USER(V1 ", command: aws, env: [%s]}"), item);
+        owned(kube_config) struct kube_config *config = read_config(chars, NULL, &err);
+        if (config || err.kind != ERROR_INVALID || !strstr(err.text, "/config:4: users") ||
+            !strstr(err.text, is_name ? "the plugin may be given" : "characters"))
+            fail_msg("%s: %s", item, config ? "passed" : err.text);
+    }
+}
+
+/* By the file of a plugin, and by the kubeconfig itself, others could run what they like. */
+static void what_others_may_write_is_not_read(void **state)
+{
+    struct error err = { 0 };
+    owned(chars) char *path = text_format("%s/config", folder);
+    owned(chars) char *plugin = text_format("%s/aws", folder);
+    (void)state;
+    bench_write(folder, "config", USER(V1 ", command: aws}"));
+    bench_write(folder, "aws", "#!/bin/sh\n");
+    assert_int_equal(chmod(plugin, 0777), 0);
+    assert_null(kube_config_read(path, NULL, plugin, &err));
+    assert_non_null(strstr(err.text, "may be changed by everybody"));
+    assert_int_equal(chmod(plugin, 0755), 0);
+    owned(kube_config) struct kube_config *config = kube_config_read(path, NULL, plugin, &err);
+    assert_non_null(config);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_null(kube_config_read(path, NULL, plugin, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_non_null(strstr(err.text, "may be changed by everybody"));
+    assert_int_equal(chmod(path, 0644), 0);
 }
 
 static void without_leave_no_program_is_run(void **state)
@@ -304,6 +373,9 @@ static void what_is_wrong_is_said_with_its_line(void **state)
         { USER("username: me"), NULL, "username: refused: basic authentication" },
         { USER("token: \"a\\r\\nX-Evil: 1\""), NULL, "token: a token is one line" },
         { USER("as: root"), NULL, "as: refused: impersonation" },
+        { USER("as-groups: [system:masters]"), NULL, "as-groups: refused: impersonation" },
+        { USER("as-uid: '0'"), NULL, "as-uid: refused: impersonation" },
+        { USER("as-user-extra: {a: [b]}"), NULL, "as-user-extra: refused: impersonation" },
         { USER("client-certificate-data: " PEM_BASE64), NULL,
           "client-certificate and client-key go together" },
     };
@@ -333,6 +405,8 @@ int main(void)
         cmocka_unit_test(the_current_context_counts_and_a_token_file_wins),
         cmocka_unit_test(the_allowed_program_is_made_ready),
         cmocka_unit_test(a_plugin_is_told_the_way_and_who_it_is),
+        cmocka_unit_test(a_kubeconfig_names_an_identity_and_no_more),
+        cmocka_unit_test(what_others_may_write_is_not_read),
         cmocka_unit_test(without_leave_no_program_is_run),
         cmocka_unit_test(a_pod_finds_its_own_server),
         cmocka_unit_test(a_file_is_read_again),

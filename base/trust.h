@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Who may change what stands at a path.  Root and we ourselves may; anybody else who may write the
+ * file, a folder above it or a link on the way to it decides what we read or run.  A folder like
+ * /tmp, where each may remove only what is his (the sticky bit), is good.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/text.h"
+
+enum trust {
+    TRUST_OURS,   /* only root and we may change it */
+    TRUST_GROUP,  /* so may the members of a group */
+    TRUST_OTHERS, /* so may everybody, or another user who owns it */
+};
+
+/* Opens the file for reading (flags are added to that: O_PATH to look only) by walking to it folder
+   by folder, and says who may change it: of all that was met the worst, and ret_why names it as
+   "PATH: sentence" with the kind ERROR_DENIED.  What was judged is what was opened.  Returns the
+   descriptor, or -1 with err: ERROR_NOT_FOUND, ERROR_DENIED (may not be read). */
+int trust_open(const char *path, int flags, enum trust *ret_trust, struct error *ret_why,
+               struct error *err) __attribute__((warn_unused_result));
+
+/* A file that holds or decides about credentials: the whole of it, as file_read() does.  Others who
+   may change it are ERROR_DENIED; a group is let pass, see trust_look(). */
+struct text *trust_read(const char *path, size_t limit, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* A file that is run: nobody but root and us.  0 or -1: ERROR_DENIED, ERROR_NOT_FOUND. */
+int trust_program(const char *path, struct error *err) __attribute__((warn_unused_result));
+
+/* Who may change it, without reading it; what cannot be looked at is TRUST_OURS, for who reads it
+   will say so. */
+enum trust trust_look(const char *path, struct error *ret_why);

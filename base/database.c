@@ -349,6 +349,12 @@ void database_close(struct database *database)
     mem_free(database);
 }
 
+void database_keep_log(struct database *database)
+{
+    require(sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) ==
+            SQLITE_OK);
+}
+
 int database_begin(struct database *database, struct error *err)
 {
     return run(database, "BEGIN IMMEDIATE", err);

@@ -23,6 +23,9 @@ struct database *database_open(const char *path, int32_t application_id,
     __attribute__((warn_unused_result));
 void database_close(struct database *database);
 
+/* Closing it will leave its write-ahead log as it is, for whoever looks for what is lost. */
+void database_keep_log(struct database *database);
+
 /* BEGIN IMMEDIATE, COMMIT, ROLLBACK.  A failed commit is ERROR_UNKNOWN_OUTCOME: nothing may be
    built on it. */
 int database_begin(struct database *database, struct error *err)

@@ -32,8 +32,16 @@
 struct journal;
 struct journal_batch;
 
-/* Opens or makes the database; ERROR_CONFLICT when another process has it. */
+/* Opens or makes the database; ERROR_CONFLICT when another process has it.  Beside it stands a
+   tally of what was acknowledged (path.tally): when the journal has fewer commits it is
+   ERROR_CORRUPT, and its files are left as they are. */
 struct journal *journal_sqlite_open(const char *path, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* For a person's repair, while no service has the journal: what it holds is all there is from now
+   on.  Returns how many commits that were acknowledged are given up (0: none, or nobody knows), -1:
+   it cannot be opened for another reason. */
+int64_t journal_sqlite_accept_loss(const char *path, struct error *err)
     __attribute__((warn_unused_result));
 
 struct journal *journal_memory_new(void) __attribute__((returns_nonnull, warn_unused_result));

@@ -5,8 +5,12 @@
  * also a constraint of the tables: a claim's name is a primary key, a record's revision only grows.
  */
 #include "base/database.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
+#include "broker/journal/journal_rows.h"
 #include "broker/journal/journal_store.h"
+#include "broker/journal/journal_tally.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,43 +45,25 @@ static const char *const migrations[] = {
        takes it out.  From then on '' is damage. */
     "CREATE TABLE unhashed (one INTEGER PRIMARY KEY CHECK (one = 1)) STRICT;"
     "INSERT INTO unhashed VALUES (1);",
-};
 
-enum { ROW_HASH_SIZE = 17 };
+    /* How many commits there were; the tally beside the journal says how many there must be. */
+    "ALTER TABLE epoch ADD COLUMN commits INTEGER NOT NULL DEFAULT 0;",
+};
 
 struct store {
     struct journal journal;
     struct database *database;
+    int tally; /* the file; -1: in memory, or none could be made */
+    bool tally_is_behind;
+    int64_t commits;
     uint64_t epoch;
     int64_t last_seq;
     char hash[SHA256_TEXT_SIZE];
 };
 
-static void bind_text(sqlite3_stmt *statement, int at, const char *chars)
-{
-    require(sqlite3_bind_text(statement, at, chars, -1, SQLITE_TRANSIENT) == SQLITE_OK);
-}
-
 static void bind_int(sqlite3_stmt *statement, int at, int64_t number)
 {
     require(sqlite3_bind_int64(statement, at, number) == SQLITE_OK);
-}
-
-static const char *column_text(sqlite3_stmt *statement, int at)
-{
-    return (const char *)sqlite3_column_text(statement, at) ?: "";
-}
-
-/* Against damage, not against forgers: 64 bits of it. */
-static const char *hash_row(const char *name, const char *id, int64_t rev, const char *value,
-                            char out[ROW_HASH_SIZE])
-{
-    owned(chars) char *joined = text_format("%s\n%s\n%" PRId64 "\n%s", name, id, rev, value);
-    char hash[SHA256_TEXT_SIZE];
-
-    crypto_sha256_text(joined, strlen(joined), hash);
-    snprintf(out, ROW_HASH_SIZE, "%.16s", hash);
-    return out;
 }
 
 /* Runs a statement that changes exactly one row. */
@@ -108,10 +94,10 @@ static int put(struct store *store, const struct journal_entry *entry, struct er
                                        " WHERE kind = ?1 AND id = ?2 AND rev = ?3");
         bind_int(statement, 3, (int64_t)entry->rev);
     }
-    bind_text(statement, 1, entry->name);
-    bind_text(statement, 2, entry->id);
-    bind_text(statement, 4, value);
-    bind_text(statement, 5, hash_row(entry->name, entry->id, (int64_t)entry->rev + 1, value, hash));
+    row_bind(statement, 1, entry->name);
+    row_bind(statement, 2, entry->id);
+    row_bind(statement, 4, value);
+    row_bind(statement, 5, row_hash(entry->name, entry->id, (int64_t)entry->rev + 1, value, hash));
     return change_one(store, statement, entry->name, entry->id, err);
 }
 
@@ -120,8 +106,8 @@ static int take_out(struct store *store, const struct journal_entry *entry, stru
     sqlite3_stmt *statement = database_statement(
         store->database, "DELETE FROM record WHERE kind = ?1 AND id = ?2 AND rev = ?3");
 
-    bind_text(statement, 1, entry->name);
-    bind_text(statement, 2, entry->id);
+    row_bind(statement, 1, entry->name);
+    row_bind(statement, 2, entry->id);
     bind_int(statement, 3, (int64_t)entry->rev);
     return change_one(store, statement, entry->name, entry->id, err);
 }
@@ -133,9 +119,9 @@ static int claim(struct store *store, const struct journal_entry *entry, struct 
                          " ON CONFLICT (name) DO UPDATE SET holder = holder WHERE holder = ?2");
     char hash[ROW_HASH_SIZE];
 
-    bind_text(statement, 1, entry->name);
-    bind_text(statement, 2, entry->id);
-    bind_text(statement, 3, hash_row(entry->name, entry->id, 0, "", hash));
+    row_bind(statement, 1, entry->name);
+    row_bind(statement, 2, entry->id);
+    row_bind(statement, 3, row_hash(entry->name, entry->id, 0, "", hash));
     if (database_step(store->database, statement, err) < 0)
         return -1;
     if (database_changes(store->database) != 1)
@@ -148,8 +134,8 @@ static int release(struct store *store, const struct journal_entry *entry, struc
     sqlite3_stmt *statement = database_statement(
         store->database, "DELETE FROM claim WHERE name = ?1 AND holder = ?2");
 
-    bind_text(statement, 1, entry->name);
-    bind_text(statement, 2, entry->id);
+    row_bind(statement, 1, entry->name);
+    row_bind(statement, 2, entry->id);
     return database_step(store->database, statement, err);
 }
 
@@ -163,8 +149,8 @@ static int append(struct store *store, const struct journal_entry *entry, int64_
     journal_chain(hash, entry->at, value, hash);
     bind_int(statement, 1, ++*seq);
     bind_int(statement, 2, entry->at.ms);
-    bind_text(statement, 3, hash);
-    bind_text(statement, 4, value);
+    row_bind(statement, 3, hash);
+    row_bind(statement, 4, value);
     return database_step(store->database, statement, err) < 0 ? -1 : 0;
 }
 
@@ -198,11 +184,35 @@ static int write_entries(struct store *store, const struct journal_batch *batch,
     return 0;
 }
 
+/* In each transaction; store->commits follows when it is on the disk. */
+static int count_commit(struct store *store, const char *sql, int64_t *ret_epoch,
+                        int64_t *ret_commits, struct error *err)
+{
+    sqlite3_stmt *statement = database_statement(store->database, sql);
+    int result = database_step(store->database, statement, err);
+
+    if (result < 0)
+        return -1;
+    require(result == 1);
+    *ret_epoch = sqlite3_column_int64(statement, 0);
+    *ret_commits = sqlite3_column_int64(statement, 1);
+    return database_step(store->database, statement, err);
+}
+
+/* Before anybody hears that the commit is made. */
+static void acknowledge(struct store *store, int64_t commits)
+{
+    store->commits = commits;
+    if (store->tally >= 0 && !tally_write(store->tally, commits))
+        store->tally_is_behind = true;
+}
+
 static int sqlite_commit(struct journal *journal, const struct journal_batch *batch,
                          struct error *err)
 {
     struct store *store = (struct store *)journal;
     int64_t seq = store->last_seq;
+    int64_t epoch, commits;
     char hash[SHA256_TEXT_SIZE];
 
     if (batch->epoch != store->epoch)
@@ -210,7 +220,9 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
     if (database_begin(store->database, err) < 0)
         return -1;
     text_copy(hash, sizeof hash, store->hash);
-    if (write_entries(store, batch, &seq, hash, err) < 0) {
+    if (write_entries(store, batch, &seq, hash, err) < 0 ||
+        count_commit(store, "UPDATE epoch SET commits = commits + 1 RETURNING number, commits",
+                     &epoch, &commits, err) < 0) {
         database_rollback(store->database);
         return -1;
     }
@@ -219,22 +231,22 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
 
     store->last_seq = seq;
     text_copy(store->hash, sizeof store->hash, hash);
+    acknowledge(store, commits);
     return 0;
 }
 
 static int sqlite_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
     struct store *store = (struct store *)journal;
-    sqlite3_stmt *statement = database_statement(
-        store->database, "UPDATE epoch SET number = number + 1 RETURNING number");
-    int result = database_step(store->database, statement, err);
+    int64_t epoch, commits;
 
-    if (result < 0)
+    if (count_commit(store,
+                     "UPDATE epoch SET number = number + 1, commits = commits + 1"
+                     " RETURNING number, commits",
+                     &epoch, &commits, err) < 0)
         return -1;
-    require(result == 1);
-    store->epoch = (uint64_t)sqlite3_column_int64(statement, 0);
-    if (database_step(store->database, statement, err) < 0)
-        return -1;
+    acknowledge(store, commits);
+    store->epoch = (uint64_t)epoch;
     *ret_epoch = store->epoch;
     return 0;
 }
@@ -247,10 +259,10 @@ static int sqlite_each(struct journal *journal, const char *kind, journal_record
         store->database, "SELECT id, rev, value FROM record WHERE kind = ?1 ORDER BY id");
     int result;
 
-    bind_text(statement, 1, kind);
+    row_bind(statement, 1, kind);
     while ((result = database_step(store->database, statement, err)) == 1) {
-        const char *text = column_text(statement, 2);
-        owned(chars) char *id = mem_copy_chars(column_text(statement, 0));
+        const char *text = row_text(statement, 2);
+        owned(chars) char *id = mem_copy_chars(row_text(statement, 0));
         uint64_t rev = (uint64_t)sqlite3_column_int64(statement, 1);
         owned(json) json_t *value = json_parse(text, (size_t)sqlite3_column_bytes(statement, 2),
                                                "journal", err);
@@ -274,7 +286,7 @@ static json_t *sqlite_events(struct journal *journal, size_t count, struct error
     bind_int(statement, 1,
              (uint64_t)count < (uint64_t)store->last_seq ? store->last_seq - (int64_t)count : 0);
     while ((result = database_step(store->database, statement, err)) == 1) {
-        json_t *event = json_parse(column_text(statement, 3),
+        json_t *event = json_parse(row_text(statement, 3),
                                    (size_t)sqlite3_column_bytes(statement, 3), "journal", err);
 
         if (!event) {
@@ -284,7 +296,7 @@ static json_t *sqlite_events(struct journal *journal, size_t count, struct error
         json_array_append_new(rows, json_make("{sIsIssso}", "seq",
                                               (json_int_t)sqlite3_column_int64(statement, 0), "at",
                                               (json_int_t)sqlite3_column_int64(statement, 1),
-                                              "hash", column_text(statement, 2), "event", event));
+                                              "hash", row_text(statement, 2), "event", event));
     }
     return result < 0 ? NULL : steal(&rows);
 }
@@ -293,6 +305,8 @@ static void sqlite_close(struct journal *journal)
 {
     struct store *store = (struct store *)journal;
 
+    if (store->tally >= 0)
+        close(store->tally);
     database_close(store->database);
     mem_free(store);
 }
@@ -315,108 +329,104 @@ static int read_tail(struct store *store, struct error *err)
     text_copy(store->hash, sizeof store->hash, journal_chain_start);
     if (result == 1) {
         store->last_seq = sqlite3_column_int64(statement, 0);
-        text_copy(store->hash, sizeof store->hash, column_text(statement, 1));
+        text_copy(store->hash, sizeof store->hash, row_text(statement, 1));
         sqlite3_reset(statement);
     }
     return result < 0 ? -1 : 0;
 }
 
-/* Runs a statement that has no rows to give. */
-static int run(struct store *store, const char *sql, struct error *err)
+static int read_commits(struct store *store, struct error *err)
 {
-    return database_step(store->database, database_statement(store->database, sql), err) < 0 ? -1
-                                                                                             : 0;
+    int64_t epoch;
+
+    return count_commit(store, "SELECT number, commits FROM epoch", &epoch, &store->commits, err);
 }
 
-/* Of the rows that the question gives: kind and id, or name and holder; revision and value. */
-static int fill_table(struct store *store, const char *question, const char *answer,
-                      struct error *err)
-{
-    sqlite3_stmt *rows = database_statement(store->database, question);
-    sqlite3_stmt *update = database_statement(store->database, answer);
-    int result;
-
-    while ((result = database_step(store->database, rows, err)) == 1) {
-        char hash[ROW_HASH_SIZE];
-
-        hash_row(column_text(rows, 0), column_text(rows, 1), sqlite3_column_int64(rows, 2),
-                 column_text(rows, 3), hash);
-        bind_text(update, 1, hash);
-        bind_text(update, 2, column_text(rows, 0));
-        bind_text(update, 3, column_text(rows, 1));
-        if (database_step(store->database, update, err) < 0) {
-            sqlite3_reset(rows);
-            return -1;
-        }
-    }
-    return result;
-}
-
-static int fill_all(struct store *store, struct error *err)
-{
-    if (fill_table(store, "SELECT kind, id, rev, value FROM record WHERE hash = ''",
-                   "UPDATE record SET hash = ?1 WHERE kind = ?2 AND id = ?3", err) < 0 ||
-        fill_table(store, "SELECT name, holder, 0, '' FROM claim WHERE hash = ''",
-                   "UPDATE claim SET hash = ?1 WHERE name = ?2 AND holder = ?3", err) < 0)
-        return -1;
-    return run(store, "DELETE FROM unhashed", err);
-}
-
-/* Once in a journal's life: rows from before there were hashes get theirs, all or none. */
-static int fill_hashes(struct store *store, struct error *err)
-{
-    sqlite3_stmt *statement = database_statement(store->database, "SELECT one FROM unhashed");
-    int result = database_step(store->database, statement, err);
-
-    if (result == 1)
-        sqlite3_reset(statement);
-    if (result != 1)
-        return result;
-    if (database_begin(store->database, err) < 0)
-        return -1;
-    if (fill_all(store, err) < 0) {
-        database_rollback(store->database);
-        return error_context(err, "giving its rows their hashes");
-    }
-    return database_commit(store->database, err);
-}
-
-/* All rows, before anybody rests on one: a record whose kind is damaged would be asked for by
-   nobody, and a claim is never read again, only run into. */
-static int check_rows(struct store *store, struct error *err)
-{
-    sqlite3_stmt *statement = database_statement(
-        store->database, "SELECT kind, id, rev, value, hash FROM record UNION ALL"
-                         " SELECT name, holder, 0, '', hash FROM claim");
-    int result;
-
-    while ((result = database_step(store->database, statement, err)) == 1) {
-        owned(chars) char *name = text_format("%s %s", column_text(statement, 0),
-                                              column_text(statement, 1));
-        char hash[ROW_HASH_SIZE];
-
-        hash_row(column_text(statement, 0), column_text(statement, 1),
-                 sqlite3_column_int64(statement, 2), column_text(statement, 3), hash);
-        if (text_equal(column_text(statement, 4), hash))
-            continue;
-        sqlite3_reset(statement);
-        return error_set(err, ERROR_CORRUPT, "\"%.200s\" is not what was written: it is damaged",
-                         name);
-    }
-    return result;
-}
-
-struct journal *journal_sqlite_open(const char *path, struct error *err)
+/* Without what has to be acknowledged. */
+static struct store *open_store(const char *path, struct error *err)
 {
     struct store *store = mem_new(sizeof *store);
 
     store->journal.verbs = &sqlite_verbs;
+    store->tally = -1;
     store->database = database_open(path, APPLICATION_ID, migrations, (int)COUNT_OF(migrations),
                                     err);
-    if (!store->database || fill_hashes(store, err) < 0 || check_rows(store, err) < 0 ||
+    if (!store->database || rows_fill_hashes(store->database, err) < 0 ||
+        rows_check(store->database, err) < 0 || read_commits(store, err) < 0 ||
         read_tail(store, err) < 0) {
         sqlite_close(&store->journal);
         return NULL;
     }
+    return store;
+}
+
+static int fail_loss(const char *path, int64_t there, int64_t acknowledged, struct error *err)
+{
+    return error_set(err, ERROR_CORRUPT,
+                     "%s: has %" PRId64 " commits, and %" PRId64
+                     " were acknowledged (%s.tally): %" PRId64
+                     " are lost, by a damaged write-ahead log or an older copy in its place. Put "
+                     "the newest copy there, or accept the loss: sluice journal repair",
+                     path, there, acknowledged, path, acknowledged - there);
+}
+
+/* A journal that was never counted has no tally yet. */
+static int check_tally(struct store *store, const char *path, struct error *err)
+{
+    int64_t acknowledged = tally_read(path);
+
+    if (acknowledged > store->commits)
+        return fail_loss(path, store->commits, acknowledged, err);
+    if (acknowledged < 0 && store->commits > 0)
+        log_warn("journal_tally", FIELD_TEXT("journal", path),
+                 FIELD_TEXT("text", acknowledged == TALLY_MISSING
+                                        ? "there is no .tally beside it: commits that were lost "
+                                          "before this start cannot be seen"
+                                        : "the .tally beside it cannot be read: commits that were "
+                                          "lost before this start cannot be seen"));
+    return 0;
+}
+
+static bool is_file(const char *path)
+{
+    return !text_equal(path, ":memory:");
+}
+
+struct journal *journal_sqlite_open(const char *path, struct error *err)
+{
+    struct store *store = open_store(path, err);
+
+    if (!store)
+        return NULL;
+    if (is_file(path) && check_tally(store, path, err) < 0) {
+        database_keep_log(store->database); /* there may be more in it than SQLite reads */
+        sqlite_close(&store->journal);
+        return NULL;
+    }
+    if (is_file(path))
+        store->tally = tally_open(path, err);
+    if (is_file(path) && store->tally < 0) {
+        sqlite_close(&store->journal);
+        return NULL;
+    }
+    if (store->tally >= 0)
+        acknowledge(store, store->commits);
     return &store->journal;
+}
+
+int64_t journal_sqlite_accept_loss(const char *path, struct error *err)
+{
+    struct store *store = open_store(path, err);
+    int64_t acknowledged = store ? tally_read(path) : 0;
+    int64_t lost = -1;
+
+    if (!store)
+        return -1;
+    store->tally = tally_open(path, err);
+    if (store->tally >= 0 && !tally_write(store->tally, store->commits))
+        error_errno(err, ERROR_TRANSIENT, "%s.tally: cannot write it", path);
+    else if (store->tally >= 0)
+        lost = acknowledged > store->commits ? acknowledged - store->commits : 0;
+    sqlite_close(&store->journal);
+    return lost;
 }

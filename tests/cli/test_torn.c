@@ -26,6 +26,7 @@ struct tape {
     /* before each commit */
     size_t sizes[COMMITS_MAX];  /* of the log */
     size_t events[COMMITS_MAX]; /* how many there were */
+    struct text *tallies[COMMITS_MAX];
 };
 
 static size_t count_events(struct journal *journal)
@@ -45,6 +46,28 @@ static size_t size_of_log(const struct tape *tape)
     return stat(wal, &status) == 0 ? (size_t)status.st_size : 0;
 }
 
+static struct text *read_tally(const struct tape *tape)
+{
+    owned(chars) char *path = text_format("%s.tally", tape->path);
+
+    return test_file_read(path);
+}
+
+/* A disk that forgot commits forgot also that they were counted. */
+static void write_tally(const struct tape *tape, const struct text *tally)
+{
+    owned(chars) char *path = text_format("%s.tally", tape->path);
+
+    test_file_write(path, tally->chars, tally->length);
+}
+
+static void forget_tallies(struct tape *tape)
+{
+    for (int64_t i = 0; i < tape->commits; i++)
+        text_free(tape->tallies[i]);
+    tape->commits = 0;
+}
+
 /* The commit is written, and nothing leaves the process any more. */
 static int gate(void *context)
 {
@@ -55,6 +78,7 @@ static int gate(void *context)
     assert_true(tape->commits < COMMITS_MAX);
     tape->sizes[tape->commits] = size_of_log(tape);
     tape->events[tape->commits] = count_events(tape->rehearsal->journal);
+    tape->tallies[tape->commits] = read_tally(tape);
     if (++tape->commits != tape->last)
         return 0;
     tape->rehearsal->is_dead = true;
@@ -109,6 +133,7 @@ static void die(struct tape *tape, enum tear tear, int64_t torn)
         memset(wal->chars + from, 0, wal->length - from);
     test_file_write(tape->path, file->chars, file->length);
     test_file_write(wal_path, wal->chars, wal->length);
+    write_tally(tape, tape->tallies[torn]);
 }
 
 /* One move of NODES nodes, in which the process dies at its commit number `last` (0: it does not),
@@ -120,6 +145,7 @@ static int64_t play(int64_t last, int64_t more, enum tear tear)
     owned(chars) char *path = text_format("%s/journal.db", folder);
     struct tape tape = { .rehearsal = rehearsal, .path = path };
     int64_t torn = last > more ? last - 1 - more : 0;
+    int64_t commits;
     owned(json) json_t *answer = NULL;
 
     rehearsal_kill(rehearsal);
@@ -129,7 +155,7 @@ static int64_t play(int64_t last, int64_t more, enum tear tear)
     apply(rehearsal, 6, 6);
     rehearsal_run(rehearsal, MINUTE_MS);
     answer = reclaim(rehearsal, NODES);
-    tape.commits = 0;
+    forget_tallies(&tape);
     tape.last = last;
     rehearsal_run(rehearsal, LONG_MS);
     assert_int_equal(rehearsal->is_dead, last > 0);
@@ -143,7 +169,9 @@ static int64_t play(int64_t last, int64_t more, enum tear tear)
         rehearsal_run(rehearsal, LONG_MS);
     }
     expect_rest(rehearsal, 6 + NODES);
-    return tape.commits;
+    commits = tape.commits;
+    forget_tallies(&tape);
+    return commits;
 }
 
 static void a_commit_that_was_torn_never_was(void **state)

@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows of records and claims in SQLite, each with a hash of what was written.  Private to this
+ * folder.
+ */
+#pragma once
+
+#include "base/database.h"
+
+enum { ROW_HASH_SIZE = 17 };
+
+void row_bind(sqlite3_stmt *statement, int at, const char *chars);
+
+/* A column of the present row, borrowed until the next step; "" for NULL. */
+const char *row_text(sqlite3_stmt *statement, int at) __attribute__((returns_nonnull));
+
+/* Against damage, not against forgers: 64 bits of it.  Returns out. */
+const char *row_hash(const char *name, const char *id, int64_t rev, const char *value,
+                     char out[ROW_HASH_SIZE]);
+
+/* Once in a journal's life: rows from before there were hashes get theirs, all or none. */
+int rows_fill_hashes(struct database *database, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* All rows: ERROR_CORRUPT names the first that is not what was written. */
+int rows_check(struct database *database, struct error *err) __attribute__((warn_unused_result));

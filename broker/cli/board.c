@@ -103,6 +103,23 @@ void board_holds(const json_t *answer, struct text *out)
                  json_text_or(row, "text", "-"));
 }
 
+void board_unknown(const json_t *answer, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "unknown"), i, row)
+    {
+        char age[DURATION_TEXT_SIZE] = "never";
+
+        if (json_at(row, "age_s"))
+            duration_format(json_int_or(row, "age_s", 0) * SECOND_MS, age);
+        text_add(out, "UNKNOWN         pool %s is left out, last seen: %s%s; %s\n",
+                 json_text_or(row, "pool", "-"), age, json_at(row, "age_s") ? " ago" : "",
+                 json_text_or(row, "reason", "-"));
+    }
+}
+
 /* A number, or "-" where it is not known. */
 static void add_number(struct table *table, const json_t *row, const char *key)
 {

@@ -16,6 +16,9 @@ void board_status(const json_t *status, struct text *out);
    node may leave. */
 void board_holds(const json_t *answer, struct text *out);
 
+/* A line for each pool that is not known, of any answer that has `unknown`. */
+void board_unknown(const json_t *answer, struct text *out);
+
 /* The first `most` transfers of a status or a list as a table: which node is where, since when,
    what it waits for, in how long it is expected to be ready. */
 void board_transfers(const json_t *answer, size_t most, struct text *out);

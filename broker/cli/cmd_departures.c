@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "broker/cli/board.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/departure_forms.h"
@@ -29,10 +30,10 @@ const char departures_text[] =
     "Certainty: leaving (its node is closed), announced (the time is on the node and is kept),\n"
     "planned (what the schedules will ask for, with the node that would be chosen now: another\n"
     "may be). Times are local in the table, UTC elsewhere.\n"
-    "A reservation that was not seen lately is not planned: it is named after the table, or on\n"
+    "With a pool that was not seen lately nothing is planned: it is named after the table, or on\n"
     "standard error.\n"
     "JSON: at, until, notice_s, unnamed_nodes (departures of nodes that are still to come),\n"
-    "unknown: [{reservation, reason}] (not planned),\n"
+    "unknown: [{pool, cluster, reservation, reason, age_s}] (not planned),\n"
     "departures: [{leaves, node, cluster, pool, to, certainty, due, window, held (who asked for a\n"
     "later time, and why: sluice hold), jobs: [{kind, job, namespace, gpus, started}]}].\n";
 
@@ -117,12 +118,10 @@ static void print_table(const struct config *config, const json_t *answer, struc
 /* What nobody can tell now. */
 static void print_unknown(const json_t *answer, FILE *file)
 {
-    const json_t *row;
-    size_t i;
+    owned(text) struct text *lines = text_new(TEXT_UNBOUNDED);
 
-    json_array_foreach(json_object_get(answer, "unknown"), i, row)
-        fprintf(file, "reservation %s: not known who leaves: %s\n",
-                json_text_or(row, "reservation", "-"), json_text_or(row, "reason", ""));
+    board_unknown(answer, lines);
+    fputs(lines->chars, file);
 }
 
 int cmd_departures(struct command_call *call)

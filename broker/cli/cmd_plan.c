@@ -30,9 +30,12 @@ const struct command_option plan_options[] = {
 const char plan_examples[] = "sluice plan\n"
                              "sluice plan --out plan.json && sluice apply plan.json\n";
 const char plan_text[] =
+    "Pools whose cluster or list was not seen lately neither give nor take nodes; the others are\n"
+    "planned without them.\n"
     "JSON: at, window, fingerprint, reach_s (how far ahead growth looks), lead_p95_s,\n"
-    "pools: [{pool, cluster, reservation, zone, nodes, incoming_nodes, now_nodes, wanted_nodes,\n"
-    "due}], transfers: [{node, from, to, lost_gpu_hours, due, is_emergency, "
+    "pools: [{pool, cluster, reservation, zone, is_known, nodes, incoming_nodes, now_nodes,\n"
+    "wanted_nodes, due}], unknown: [{pool, cluster, reservation, reason, age_s}] (left out; age_s\n"
+    "null: never seen), transfers: [{node, from, to, lost_gpu_hours, due, is_emergency, "
     "blockers}],\n" LEAVERS_JSON
     ",\nworkloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
     "holds: {freezes, reclaims, quotas: [{cluster, text}]}, withdrawn_transfers, bill:\n"
@@ -124,6 +127,7 @@ static void print_plan(const json_t *plan, struct text *out)
              duration_format(json_int_or(plan, "reach_s", 0) * SECOND_MS, reach),
              duration_format(json_int_or(plan, "lead_p95_s", 0) * SECOND_MS, lead));
     board_holds(plan, out);
+    board_unknown(plan, out);
     text_add(out, "\n");
     print_pools(plan, out);
     text_add(out, "\n");

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "broker/cli/bill.h"
+#include "broker/cli/board.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/leavers.h"
@@ -33,11 +34,12 @@ const char reclaim_examples[] =
 const char reclaim_text[] =
     "The nodes come from the research pools that share a reservation with the cluster, without\n"
     "notice: idle ones first, then those whose gangs lose the least work.  Exit code 5 when fewer\n"
-    "than wanted can be had, 3 when none.  JSON: cluster, wanted_nodes, accepted_nodes, pools:\n"
-    "[{pool, nodes}], until, lost_gpu_hours, bill and transfers (as in `sluice plan`), "
-    "lead_p50_s,\n"
-    "lead_p95_s, is_dry_run; of a dry run also dry_runs, and the blockers of each transfer: a\n"
-    "reclaim itself does not wait for them, and `sluice transfers` shows them.\n";
+    "than wanted can be had, 3 when none.  Pools that were not seen lately give none; the answer\n"
+    "names those of the cluster's reservations.  JSON: cluster, wanted_nodes, accepted_nodes,\n"
+    "pools: [{pool, nodes}], unknown (as in `sluice plan`), until, lost_gpu_hours, bill and\n"
+    "transfers (as in `sluice plan`), lead_p50_s, lead_p95_s, is_dry_run; of a dry run also\n"
+    "dry_runs, and the blockers of each transfer: a reclaim itself does not wait for them, and\n"
+    "`sluice transfers` shows them.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {
@@ -92,6 +94,7 @@ static char *describe(const json_t *answer)
              duration_format(json_int_or(answer, "lead_p50_s", 0) * SECOND_MS, p50),
              duration_format(json_int_or(answer, "lead_p95_s", 0) * SECOND_MS, p95),
              json_text_or(answer, "until", "-"));
+    board_unknown(answer, out);
     bill_print(json_object_get(answer, "bill"), out);
     if (json_bool_or(answer, "is_dry_run", false))
         leavers_print(answer, out);

@@ -32,6 +32,7 @@ const char status_text[] =
     "reservations: [{reservation, machine, zone, reserved_nodes, nodes, moving_nodes}],\n"
     "workloads: [{workload, cluster, replicas, wanted_replicas, trouble}],\n"
     "quotas: [{quota, cluster, cluster_queue, flavor, gpus, wanted_gpus, is_reserved, trouble}],\n"
+    "unknown: [{pool, cluster, reservation, reason, age_s}] (pools that no plan counts on),\n"
     "holds: {freezes, reclaims}, transfers (as `sluice transfers`), warnings,\n"
     "lead_p50_s, lead_p95_s, is_lead_learned, notice_violations (pods that had to leave with less\n"
     "notice than promised: 0), emergency_evictions.  Times are RFC 3339 in UTC.\n"

@@ -92,6 +92,8 @@ int guard_allows_transfer(const struct guard *guard, const struct config_pool *s
     if (load->nodes_left <= source->static_nodes)
         return error_set(err, ERROR_DENIED, "pool %s is at its static floor of %" PRId64,
                          source->name, source->static_nodes);
+    if (!fleet_is_fresh(guard->fleet, target, guard->config->guard.fresh_ms, err))
+        return -1;
     if (guard_allows_effect(guard, source->cluster, is_emergency, err) < 0 ||
         guard_allows_effect(guard, target->cluster, is_emergency, err) < 0)
         return -1;

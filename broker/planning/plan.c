@@ -37,17 +37,9 @@ static bool is_production(const struct plan_pool *pool)
     return pool->config->cluster->role == ROLE_PRODUCTION;
 }
 
-/* Nodes that the pool can still give without falling under its floor. */
-static int64_t spare(const struct books *books, size_t at)
+static const struct plan_pool *pool_of(const struct books *books, const struct config_pool *config)
 {
-    const struct plan_pool *pool = &books->input->pools[at];
-    int64_t over_floor = pool->present - (int64_t)books->taken[at] - pool->config->static_nodes;
-    int64_t left = (int64_t)(pool->nodes.count - books->taken[at]);
-    int64_t free_nodes = over_floor < left ? over_floor : left;
-
-    if (is_production(pool) && -books->gap[at] < free_nodes)
-        free_nodes = -books->gap[at];
-    return free_nodes > 0 ? free_nodes : 0;
+    return &books->input->pools[config - books->input->config->pools];
 }
 
 static bool is_withdrawn(const struct plan *plan, const struct plan_live *live)
@@ -58,12 +50,42 @@ static bool is_withdrawn(const struct plan *plan, const struct plan_live *live)
     return false;
 }
 
-/* The books of a pool that is left alone stay even, whatever comes back to it. */
+/* Nodes that come from pools that are not known: nobody can tell when, so nothing is given for
+   their sake. */
+static int64_t unsure(const struct books *books, const struct plan_pool *pool)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < books->input->live_count; i++) {
+        const struct plan_live *live = &books->input->live[i];
+
+        nodes += live->target == pool->config && !pool_of(books, live->source)->is_known &&
+                 !is_withdrawn(books->plan, live);
+    }
+    return nodes;
+}
+
+/* Nodes that the pool can still give without falling under its floor. */
+static int64_t spare(const struct books *books, size_t at)
+{
+    const struct plan_pool *pool = &books->input->pools[at];
+    int64_t over_floor = pool->present - (int64_t)books->taken[at] - pool->config->static_nodes;
+    int64_t left = (int64_t)(pool->nodes.count - books->taken[at]);
+    int64_t free_nodes = over_floor < left ? over_floor : left;
+
+    if (!pool->is_known)
+        return 0;
+    if (is_production(pool) && -books->gap[at] - unsure(books, pool) < free_nodes)
+        free_nodes = -books->gap[at] - unsure(books, pool);
+    return free_nodes > 0 ? free_nodes : 0;
+}
+
+/* The books of a pool that is left alone or not known stay even, whatever comes back to it. */
 static void change_gap(struct books *books, size_t at, int64_t by)
 {
     const struct plan_pool *pool = &books->input->pools[at];
 
-    if (!is_production(pool) || plan_wanted(pool) >= 0)
+    if (!is_production(pool) || (pool->is_known && plan_wanted(pool) >= 0))
         books->gap[at] += by;
 }
 
@@ -78,7 +100,8 @@ static void withdraw(struct books *books, size_t at, bool is_incoming)
         const struct config_pool *mine = is_incoming ? live->target : live->source;
         const struct config_pool *other = is_incoming ? live->source : live->target;
 
-        if (!live->can_withdraw || mine != pool->config || is_withdrawn(books->plan, live))
+        if (!live->can_withdraw || mine != pool->config || is_withdrawn(books->plan, live) ||
+            !pool_of(books, other)->is_known)
             continue;
         *array_add(&books->plan->withdrawn) = live->id;
         change_gap(books, at, step);
@@ -104,7 +127,8 @@ static void give(struct books *books, size_t source, size_t target)
 }
 
 /* The research pool that is furthest over its share by weight and can give, or furthest under it
-   and can take; SIZE_MAX when there is none. */
+   and can take; SIZE_MAX when there is none.  One whose servers do not answer just now comes last,
+   because its nodes would come late. */
 static size_t research_pool(const struct books *books, bool gives)
 {
     const struct config *config = books->input->config;
@@ -115,11 +139,13 @@ static size_t research_pool(const struct books *books, bool gives)
         const struct plan_pool *pool = &books->input->pools[i];
         int64_t nodes = pool->present + pool->incoming - books->gap[i];
         double load = (double)nodes / (double)(pool->config->cluster->weight ?: 1);
+        bool best_is_heard = best != SIZE_MAX && books->input->pools[best].is_heard;
 
         if (pool->config->reservation != books->reservation || is_production(pool) ||
-            (gives ? spare(books, i) == 0 : nodes >= limit(pool)))
+            !pool->is_known || (gives ? spare(books, i) == 0 : nodes >= limit(pool)))
             continue;
-        if (best == SIZE_MAX || (gives ? load > best_load : load < best_load)) {
+        if (best == SIZE_MAX || pool->is_heard > best_is_heard ||
+            (pool->is_heard == best_is_heard && (gives ? load > best_load : load < best_load))) {
             best = i;
             best_load = load;
         }
@@ -147,18 +173,20 @@ static size_t lacking_pool(const struct books *books)
     return best;
 }
 
-/* The production pool that can spare most; SIZE_MAX: none. */
+/* The production pool that can spare most, one that answers before all others; SIZE_MAX: none. */
 static size_t sparing_pool(const struct books *books)
 {
     size_t best = SIZE_MAX;
 
     for (size_t i = 0; i < books->input->config->pool_count; i++) {
         const struct plan_pool *pool = &books->input->pools[i];
+        bool best_is_heard = best != SIZE_MAX && books->input->pools[best].is_heard;
 
         if (pool->config->reservation != books->reservation || !is_production(pool) ||
             spare(books, i) == 0)
             continue;
-        if (best == SIZE_MAX || spare(books, i) > spare(books, best))
+        if (best == SIZE_MAX || pool->is_heard > best_is_heard ||
+            (pool->is_heard == best_is_heard && spare(books, i) > spare(books, best)))
             best = i;
     }
     return best;
@@ -188,7 +216,7 @@ static void open_books(struct books *books)
             const struct plan_pool *pool = &books->input->pools[i];
 
             if (pool->config->reservation != books->reservation || !is_production(pool) ||
-                plan_wanted(pool) < 0)
+                !pool->is_known || plan_wanted(pool) < 0)
                 continue;
             if (pass == 0) {
                 books->gap[i] = plan_wanted(pool) - pool->present - pool->incoming;

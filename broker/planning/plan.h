@@ -9,6 +9,9 @@
  * that lacks; what is lacking then comes from research, what is spare then goes to research, to the
  * pools furthest from their share by weight.  Research pools do not trade with each other.  How
  * many nodes a pool gives is decided first; which ones is the choice of victims.h, pool by pool.
+ *
+ * A move keeps the reservation's total, so it needs to know its own two pools and no third one.  A
+ * pool that is not known neither gives nor takes, and the others are planned without it.
  */
 #pragma once
 
@@ -40,6 +43,8 @@ struct plan_pool {
     int64_t incoming;              /* of live transfers, not among `present` */
     int64_t wanted;                /* production: the target, -1: left alone; research: not used */
     int64_t level;                 /* a reclaim's target, 0: none */
+    bool is_known;                 /* its cluster and its list were seen lately */
+    bool is_heard;                 /* both answered when last asked; such pools come first */
     struct wall_time due;          /* when the wanted number is needed; 0: now */
     ARRAY(struct plan_node) nodes; /* movable ones */
 };

@@ -43,7 +43,8 @@ static int64_t room_of(const struct service *service, const struct config_pool *
     int64_t of_this_wave = 0;
     int64_t room;
 
-    if (attempts_allow(attempts, pool, now, err) < 0)
+    if (survey_allows_scheduled(service, pool->reservation, err) < 0 ||
+        attempts_allow(attempts, pool, now, err) < 0)
         return 0;
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];

@@ -240,23 +240,8 @@ static json_t *sorted(json_t *rows, struct wall_time end)
     return out;
 }
 
-/* Of what was not seen lately nothing is planned: the board must not say that nobody leaves. */
-static json_t *unknown_of(const struct service *service)
-{
-    const struct config *config = service->config;
-    json_t *unknown = json_array();
-
-    for (size_t i = 0; i < config->reservation_count; i++) {
-        const struct config_reservation *reservation = &config->reservations[i];
-        struct error why = { 0 };
-
-        if (!survey_is_known(service, reservation, &why))
-            json_array_append_new(unknown, json_make("{ss ss}", "reservation", reservation->name,
-                                                     "reason", why.text));
-    }
-    return unknown;
-}
-
+/* With a pool that was not seen lately nothing is planned: `unknown` names it, because the board
+   must not say that nobody leaves. */
 json_t *service_departures(struct service *service, int64_t ahead_ms)
 {
     struct wall_time now = loop_wall(service->world->loop);
@@ -267,6 +252,6 @@ json_t *service_departures(struct service *service, int64_t ahead_ms)
     add_planned(&board, service, now, end);
     return json_make("{ss so so so sI so sI}", "kind", "departures", "at", json_wall(now), "until",
                      json_wall(end), "departures", sorted(board.rows, end), "unnamed_nodes",
-                     (json_int_t)board.unnamed, "unknown", unknown_of(service), "notice_s",
-                     (json_int_t)(service->config->drain.notice_ms / SECOND_MS));
+                     (json_int_t)board.unnamed, "unknown", survey_unknown(service, NULL),
+                     "notice_s", (json_int_t)(service->config->drain.notice_ms / SECOND_MS));
 }

@@ -115,7 +115,7 @@ static int64_t research_can_give(const struct survey *survey,
         int64_t over_floor = pool->present - pool->config->static_nodes;
         int64_t movable = (int64_t)pool->nodes.count;
 
-        if (pool->config->reservation != reservation ||
+        if (pool->config->reservation != reservation || !pool->is_known ||
             pool->config->cluster->role != ROLE_RESEARCH || over_floor <= 0)
             continue;
         nodes += movable < over_floor ? movable : over_floor;
@@ -123,31 +123,30 @@ static int64_t research_can_give(const struct survey *survey,
     return nodes;
 }
 
-/* How many nodes the pool may be promised: none when its reservation is not seen, because a number
-   that rests on an old list is the wrong one. */
-static int64_t can_have(const struct service *service, const struct survey *survey,
-                        const struct plan_pool *pool, struct error *err)
+/* How many nodes the pool may be promised, of research pools that are known: none when it is not
+   known itself, because a number that rests on an old list is the wrong one. */
+static int64_t can_have(const struct survey *survey, const struct plan_pool *pool)
 {
     int64_t max = pool->config->node_max ?: pool->config->reservation->nodes;
     int64_t room = max - pool->present - pool->incoming;
     int64_t nodes = research_can_give(survey, pool->config->reservation);
 
-    if (!survey_is_known(service, pool->config->reservation, err))
+    if (!pool->is_known)
         return 0;
     return nodes < room ? nodes : room;
 }
 
-static struct portions portions_of(const struct service *service, const struct survey *survey,
-                                   const struct config_cluster *cluster, struct error *err)
+static struct portions portions_of(const struct survey *survey,
+                                   const struct config_cluster *cluster)
 {
-    const struct config *config = service->config;
+    const struct config *config = survey->input.config;
     struct portions portions = { mem_new_array(config->pool_count, sizeof *portions.items), 0 };
 
     for (size_t i = 0; i < config->pool_count; i++)
         if (config->pools[i].cluster == cluster)
             portions.items[portions.count++] = (struct portion){
                 .pool = &survey->pools[i],
-                .free_nodes = can_have(service, survey, &survey->pools[i], err),
+                .free_nodes = can_have(survey, &survey->pools[i]),
             };
     return portions;
 }
@@ -232,6 +231,37 @@ static int store_portion(struct service *service, const struct portion *portion,
     return 0;
 }
 
+/* The pools that this reclaim is accepted without: those of the reservations that the cluster is
+ * in. */
+static json_t *left_out(const struct service *service, const struct portions *portions)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < portions->count; i++) {
+        const struct config_reservation *mine = portions->items[i].pool->config->reservation;
+        bool is_repeated = false;
+        owned(json) json_t *unknown = survey_unknown(service, mine);
+
+        for (size_t k = 0; k < i; k++)
+            is_repeated |= portions->items[k].pool->config->reservation == mine;
+        if (!is_repeated)
+            json_array_extend(rows, unknown);
+    }
+    return rows;
+}
+
+/* Why nothing can be had. */
+static void refuse(const struct config_cluster *cluster, const json_t *unknown, struct error *err)
+{
+    const json_t *first = json_array_get(unknown, 0);
+
+    if (first)
+        error_set(err, ERROR_DENIED, "%s", json_text_or(first, "reason", ""));
+    else
+        error_set(err, ERROR_DENIED,
+                  "no movable research node shares a reservation with a pool of %s", cluster->name);
+}
+
 /* Accepts what can be had; the answer says how much of the wish that is and what it costs. */
 static json_t *reclaim_nodes(struct service *service, const struct config_cluster *cluster,
                              int64_t nodes, const json_t *request, int64_t for_s, const char *by,
@@ -242,19 +272,14 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
     owned(json) json_t *portions_json = json_array();
-    struct error stale = { 0 };
-    owned(portions) struct portions portions = portions_of(service, survey, cluster, &stale);
+    owned(portions) struct portions portions = portions_of(survey, cluster);
+    owned(json) json_t *unknown = left_out(service, &portions);
     int64_t found = spread(&portions, nodes);
     owned(json) json_t *offer = NULL;
 
     survey_weigh(service, survey);
-    if (found == 0 && stale.kind != ERROR_NONE) {
-        *err = stale;
-        return NULL;
-    }
     if (found == 0) {
-        error_set(err, ERROR_DENIED,
-                  "no movable research node shares a reservation with a pool of %s", cluster->name);
+        refuse(cluster, unknown, err);
         return NULL;
     }
     offer = price(service, survey, &portions, is_dry_run);
@@ -270,14 +295,14 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                               json_make("{ss sI}", "pool", portion->pool->config->name, "nodes",
                                         (json_int_t)portion->nodes));
     }
-    return json_make("{ss sI sI sO so sO sO sO sI sI sb}", "cluster", cluster->name, "wanted_nodes",
-                     (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json,
-                     "until", json_wall(until), "lost_gpu_hours",
-                     json_at(offer, "bill/lost_gpu_hours"), "bill", json_object_get(offer, "bill"),
-                     "transfers", json_object_get(offer, "transfers"), "lead_p50_s",
-                     (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS), "lead_p95_s",
-                     (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS), "is_dry_run",
-                     (int)is_dry_run);
+    return json_make(
+        "{ss sI sI sO sO so sO sO sO sI sI sb}", "cluster", cluster->name, "wanted_nodes",
+        (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json, "unknown",
+        unknown, "until", json_wall(until), "lost_gpu_hours", json_at(offer, "bill/lost_gpu_hours"),
+        "bill", json_object_get(offer, "bill"), "transfers", json_object_get(offer, "transfers"),
+        "lead_p50_s", (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS), "lead_p95_s",
+        (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS), "is_dry_run",
+        (int)is_dry_run);
 }
 
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,

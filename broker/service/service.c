@@ -104,6 +104,7 @@ struct service *service_open(struct world *world, const struct config *config, s
 
 void service_start(struct service *service)
 {
+    service->started_ms = loop_now(service->world->loop);
     fleet_watch(service->fleet, on_news, service);
     timer_set(service->timer, 0);
 }
@@ -186,8 +187,8 @@ static void fingerprint(const struct survey *survey, const struct plan *plan, ch
     for (size_t i = 0; i < survey->input.config->pool_count; i++) {
         const struct plan_pool *pool = &survey->pools[i];
 
-        text_add(basis, "%s %" PRId64 " %" PRId64 " %" PRId64 "\n", pool->config->name,
-                 pool->present, pool->incoming, plan_wanted(pool));
+        text_add(basis, "%s %" PRId64 " %" PRId64 " %" PRId64 " %d\n", pool->config->name,
+                 pool->present, pool->incoming, plan_wanted(pool), (int)pool->is_known);
     }
     for (size_t i = 0; i < plan->transfers.count; i++)
         text_add(basis, "%s %s\n", plan->transfers.items[i].node->uid,
@@ -222,10 +223,11 @@ static json_t *describe_pools(const struct service *service, const struct survey
         struct target target = target_nodes(service->config, book, config, now, &no_reach);
 
         json_array_append_new(
-            rows, json_make("{ss ss ss ss sI sI so so so}", "pool", config->name, "cluster",
+            rows, json_make("{ss ss ss ss sb sI sI so so so}", "pool", config->name, "cluster",
                             config->cluster->name, "reservation", config->reservation->name, "zone",
-                            config->reservation->zone, "nodes", (json_int_t)pool->present,
-                            "incoming_nodes", (json_int_t)pool->incoming, "now_nodes",
+                            config->reservation->zone, "is_known", (int)pool->is_known, "nodes",
+                            (json_int_t)pool->present, "incoming_nodes", (json_int_t)pool->incoming,
+                            "now_nodes",
                             target.now < 0 ? json_null() : json_integer((json_int_t)target.now),
                             "wanted_nodes",
                             plan_wanted(pool) < 0 || config->cluster->role == ROLE_RESEARCH
@@ -294,6 +296,15 @@ static json_t *describe_holds(const struct service *service)
     return holds;
 }
 
+/* A plan leaves out the pools that are not known; of none at all there is no plan. */
+static bool is_any_known(const struct service *service, struct error *err)
+{
+    for (size_t i = 0; i < service->config->pool_count; i++)
+        if (survey_knows(service, &service->config->pools[i], err))
+            return true;
+    return false;
+}
+
 json_t *service_plan(struct service *service, const json_t *schedules, struct error *err)
 {
     owned(map) struct map *candidate = NULL;
@@ -309,21 +320,20 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
             return NULL;
         book = candidate;
     }
-    for (size_t i = 0; i < service->config->reservation_count; i++)
-        if (!survey_is_known(service, &service->config->reservations[i], err))
-            return NULL;
+    if (!is_any_known(service, err))
+        return NULL;
     survey = survey_make(service, book);
     survey_weigh(service, survey);
     plan = plan_make(&survey->input);
     fingerprint(survey, plan, print);
-    return json_make("{ss ss so ss so so so so so so si sI sI}", "kind", "plan", "fingerprint",
-                     print, "at", json_wall(now), "window",
-                     window_at(service->config->windows, now)->name, "pools",
-                     describe_pools(service, survey, book), "transfers",
-                     moves_describe_blocked(service, plan, BILL_ALL), "workloads",
-                     describe_workloads(service, book), "lacks", describe_lacks(plan), "bill",
-                     bill_describe(&survey->input, plan, BILL_ALL), "holds",
-                     describe_holds(service), "withdrawn_transfers", (int)plan->withdrawn.count,
-                     "reach_s", (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS),
-                     "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
+    return json_make(
+        "{ss ss so ss so so so so so so so si sI sI}", "kind", "plan", "fingerprint", print, "at",
+        json_wall(now), "window", window_at(service->config->windows, now)->name, "pools",
+        describe_pools(service, survey, book), "unknown", survey_unknown(service, NULL),
+        "transfers", moves_describe_blocked(service, plan, BILL_ALL), "workloads",
+        describe_workloads(service, book), "lacks", describe_lacks(plan), "bill",
+        bill_describe(&survey->input, plan, BILL_ALL), "holds", describe_holds(service),
+        "withdrawn_transfers", (int)plan->withdrawn.count, "reach_s",
+        (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
+        (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
 }

@@ -44,6 +44,7 @@ struct service {
     ARRAY(struct reclaim) reclaims;
     struct losses losses;
     struct timer *timer;
+    int64_t started_ms; /* loop time */
     int64_t planned_ms;
     char held[256];  /* why the guard let nothing begin at the last look; "": nothing */
     char doubt[256]; /* what the journal failed when it was verified; "": nothing */
@@ -76,9 +77,21 @@ struct reach survey_reach(const struct service *service, const struct config_clu
 int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
                        double percentile);
 
-/* The reservation's pools are all known and fresh: what is planned rests on facts. */
-bool survey_is_known(const struct service *service, const struct config_reservation *reservation,
-                     struct error *err);
+/* Whether the pool's cluster and the pool's list were seen lately: what is planned with it rests on
+   facts.  Otherwise a sentence that says what is stale. */
+bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err);
+
+/* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,
+   reason, age_s}]; age_s is null when something of it was never seen.  Plans leave them out. */
+json_t *survey_unknown(const struct service *service, const struct config_reservation *reservation)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Whether scheduled moves may begin in the reservation.  Right after a start, before the slowest
+   cluster has answered, nobody can tell which node is the best one: they wait for it as long as
+   knowledge counts as fresh, and no longer.  -1 with ERROR_DENIED and the reason. */
+int survey_allows_scheduled(const struct service *service,
+                            const struct config_reservation *reservation, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* advance.c: begins what the plan wants and the guard allows. */
 void service_advance(struct service *service);

@@ -345,6 +345,7 @@ json_t *service_status(struct service *service)
                        "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),
                        "is_lead_learned", (int)is_lead_learned(service));
     json_object_set_new(status, "quotas", quotas_describe(service->quotas));
+    json_object_set_new(status, "unknown", survey_unknown(service, NULL));
     add_margin(status, service);
     json_object_set_new(status, "notice_violations",
                         json_integer((json_int_t)service->runner->notices.violations));

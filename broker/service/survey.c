@@ -3,6 +3,7 @@
  *
  * From the fleet and the live transfers to the plan's input.
  */
+#include "base/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
@@ -57,16 +58,74 @@ struct reach survey_reach(const struct service *service, const struct config_clu
     return reach;
 }
 
-bool survey_is_known(const struct service *service, const struct config_reservation *reservation,
-                     struct error *err)
+bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err)
 {
-    const struct config *config = service->config;
+    return fleet_is_fresh(service->fleet, pool, service->config->guard.fresh_ms, err);
+}
 
-    for (size_t i = 0; i < config->pool_count; i++)
-        if (config->pools[i].reservation == reservation &&
-            !fleet_is_fresh(service->fleet, &config->pools[i], config->guard.fresh_ms, err))
-            return false;
-    return true;
+static bool was_ever_seen(const struct service *service, const struct config_pool *pool)
+{
+    return fleet_snapshot(service->fleet, pool->cluster)->is_known &&
+           fleet_pool(service->fleet, pool)->is_known;
+}
+
+/* Nothing went wrong when the cluster and the cloud were asked last. */
+static bool is_heard(const struct service *service, const struct config_pool *pool)
+{
+    return cluster_trouble(fleet_cluster(service->fleet, pool->cluster))[0] == '\0' &&
+           fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE;
+}
+
+/* Of the oldest of what is known of it. */
+static json_t *age_of(const struct service *service, const struct config_pool *pool)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
+    int64_t seen_ms = fleet_pool(service->fleet, pool)->began_ms;
+
+    if (!was_ever_seen(service, pool))
+        return json_null();
+    if (snapshot->nodes_seen_ms < seen_ms)
+        seen_ms = snapshot->nodes_seen_ms;
+    if (snapshot->pods_seen_ms < seen_ms)
+        seen_ms = snapshot->pods_seen_ms;
+    return json_integer((json_int_t)((loop_now(service->world->loop) - seen_ms) / SECOND_MS));
+}
+
+json_t *survey_unknown(const struct service *service, const struct config_reservation *reservation)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+        struct error why;
+
+        if ((reservation && pool->reservation != reservation) || survey_knows(service, pool, &why))
+            continue;
+        json_array_append_new(rows,
+                              json_make("{ss ss ss ss so}", "pool", pool->name, "cluster",
+                                        pool->cluster->name, "reservation", pool->reservation->name,
+                                        "reason", why.text, "age_s", age_of(service, pool)));
+    }
+    return rows;
+}
+
+int survey_allows_scheduled(const struct service *service,
+                            const struct config_reservation *reservation, struct error *err)
+{
+    int64_t since_ms = loop_now(service->world->loop) - service->started_ms;
+
+    if (since_ms >= service->config->guard.fresh_ms)
+        return 0;
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+
+        if (pool->reservation == reservation && !was_ever_seen(service, pool))
+            return error_set(err, ERROR_DENIED,
+                             "scheduled moves of reservation %s wait for pool %s, which was not "
+                             "seen since the start",
+                             reservation->name, pool->name);
+    }
+    return 0;
 }
 
 /* The live transfer that holds this machine, or NULL. */
@@ -180,8 +239,9 @@ static void survey_wish(struct service *service, const struct map *book, struct 
     struct reach reach = survey_reach(service, pool->config->cluster);
     struct error err;
 
-    pool->wanted = survey_is_known(service, pool->config->reservation, &err) ? 0 : -1;
-    if (pool->wanted < 0 || pool->config->cluster->role != ROLE_PRODUCTION)
+    pool->is_known = survey_knows(service, pool->config, &err);
+    pool->is_heard = is_heard(service, pool->config);
+    if (pool->config->cluster->role != ROLE_PRODUCTION)
         return;
     pool->wanted = target_nodes(service->config, book, pool->config, now, &reach).wanted;
     pool->level = reclaims_level(service, pool->config);
@@ -224,7 +284,7 @@ bool survey_wants_moves(const struct survey *survey)
         const struct plan_pool *pool = &survey->pools[i];
         int64_t wanted = plan_wanted(pool);
 
-        if (pool->config->cluster->role == ROLE_PRODUCTION && wanted >= 0 &&
+        if (pool->config->cluster->role == ROLE_PRODUCTION && pool->is_known && wanted >= 0 &&
             wanted != pool->present + pool->incoming)
             return true;
     }

@@ -16,13 +16,25 @@ static void add(json_t *rows, const char *sentence)
     json_array_append_new(rows, json_string(sentence));
 }
 
-static void add_stale(const struct service *service, json_t *rows)
+/* Pools that no plan counts on. */
+static void add_unknown(const struct service *service, json_t *rows)
 {
-    struct error err;
+    owned(json) json_t *unknown = survey_unknown(service, NULL);
+    const json_t *row;
+    size_t i;
 
-    for (size_t i = 0; i < service->config->reservation_count; i++)
-        if (!survey_is_known(service, &service->config->reservations[i], &err))
-            add(rows, err.text);
+    json_array_foreach(unknown, i, row)
+    {
+        char age[DURATION_TEXT_SIZE];
+        owned(chars) char *line = NULL;
+
+        duration_format(json_int_or(row, "age_s", 0) * SECOND_MS, age);
+        line = text_format("pool %s neither gives nor takes nodes, %s%s: %s",
+                           json_text_or(row, "pool", ""),
+                           json_at(row, "age_s") ? "last seen before " : "never seen",
+                           json_at(row, "age_s") ? age : "", json_text_or(row, "reason", ""));
+        add(rows, line);
+    }
 }
 
 /* Times on the cluster's objects are read by its own clock. */
@@ -189,7 +201,7 @@ json_t *warnings_describe(const struct service *service)
         add(rows, "no schedules are in force: nothing is moved (sluice apply puts them in force)");
     if (service->doubt[0] != '\0')
         add(rows, service->doubt);
-    add_stale(service, rows);
+    add_unknown(service, rows);
     if (service->held[0] != '\0')
         add(rows, service->held);
     add_notices(service, rows);

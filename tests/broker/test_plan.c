@@ -8,8 +8,9 @@
  *     T ID SOURCE>TARGET [fixed]  a live transfer, fixed: it cannot be withdrawn
  *
  * keys: has (machines), floor, max, in (incoming), want, level, weight, east (0: in another
- * reservation), free (movable nodes; all over the floor when absent).  Node k of a pool is called
- * NAME-k and costs as many GPU-seconds as `cost` says, one digit a node, else nothing.
+ * reservation), known (0: it was not seen lately), heard (0: it does not answer just now), free
+ * (movable nodes; all over the floor when absent).  Node k of a pool is called NAME-k and costs as
+ * many GPU-seconds as `cost` says, one digit a node, else nothing.
  */
 #include "base/random.h"
 #include "base/text.h"
@@ -74,6 +75,7 @@ static struct plan_pool *add_pool(struct scene *scene, enum cluster_role role, c
                                                .reservation = &scene->reservations[0] };
     pool->config = &scene->configs[at];
     pool->wanted = -1;
+    pool->is_known = pool->is_heard = true;
     return pool;
 }
 
@@ -126,6 +128,10 @@ static void set_key(struct scene *scene, struct plan_pool *pool, const char *key
 
     if (text_equal(key, "east") && number == 0) {
         scene->configs[at].reservation = &scene->reservations[1];
+        return;
+    }
+    if (text_equal(key, "known") || text_equal(key, "heard")) {
+        *(key[0] == 'k' ? &pool->is_known : &pool->is_heard) = number != 0;
         return;
     }
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
@@ -323,6 +329,31 @@ static const struct {
     { "P b has=5 in=1 want=5; P a has=5 want=6; R res has=8; T one a>b;", "withdraw one" },
     { "P a has=5 want=6; P b has=5 in=1 want=6; R res has=8; T one a>b;",
       "res->b x1, withdraw one" },
+    /* a pool that is not known neither gives nor takes, and stops nobody else */
+    { "P a has=6 want=8; R x has=9 known=0; R y has=3;", "y->a x2" },
+    { "P a has=6 want=8; R x has=9 known=0;", "a lacks 2" },
+    { "P a has=6 want=8 known=0; R x has=9;", "" },
+    { "P a has=9 want=6 known=0; R x has=1;", "" },
+    { "P a has=9 want=6; R x has=1 known=0; R y has=9;", "a->y x3" },
+    { "P a has=9 want=6; R x has=1 known=0;", "" },
+    { "P a has=6 want=8; P b has=9 want=6 known=0; R x has=1;", "x->a x1, a lacks 1" },
+    { "P a has=6 level=8; P b has=4 want=9 known=0; R x has=9 known=0; R y has=9;", "!y->a x2" },
+    { "P a has=6 level=8; R x has=9 east=0 known=0; R y has=9;", "!y->a x2" },
+    /* what is under way with it is neither taken back nor given for */
+    { "P a has=6 in=2 want=7; R x has=8 known=0; R y has=8; T one x>a; T two x>a;", "" },
+    { "P a has=6 in=2 want=7; R x has=8 known=0; R y has=8; T one y>a; T two x>a;",
+      "withdraw one" },
+    { "P a has=6 in=2 want=6; R x has=8 known=0; R y has=8; T one x>a fixed; T two y>a fixed;",
+      "a->y x1" },
+    { "P a has=4 want=6; R x has=8 in=2 known=0; R y has=8; T one a>x; T two a>x;", "y->a x2" },
+    { "P a has=6 in=1 want=5; P b has=5 known=0; R y has=8; T one b>a fixed;", "a->y x1" },
+    { "P a has=5 want=6; P b has=5 in=1 want=5 known=0; R x has=8; T one a>b;", "x->a x1" },
+    /* one that does not answer just now comes last */
+    { "P a has=6 want=8; R x has=9 heard=0; R y has=3;", "y->a x2" },
+    { "P a has=6 want=8; R x has=9 heard=0; R y has=3 floor=2;", "y->a x1, x->a x1" },
+    { "P a has=9 want=7; R x has=1 heard=0; R y has=9;", "a->y x2" },
+    { "P a has=6 want=8; P b has=9 want=5 heard=0; P d has=6 want=4; R x has=1;",
+      "d->a x2, b->x x4" },
     /* a pool that is left alone is not filled or emptied by a withdrawal */
     { "P a has=5 want=6; P b has=5 in=1; R res has=8; T one a>b;", "withdraw one" },
     { "P b has=5; P a has=5 in=1 want=5; R res has=8; T one b>a;", "withdraw one" },
@@ -389,6 +420,8 @@ static void random_scene(struct scene *scene, struct random *random)
         scene->configs[i].static_nodes = draw(random, 3);
         scene->configs[i].node_max = draw(random, 3) ? 0 : 3 + draw(random, 10);
         scene->clusters[i].weight = draw(random, 4);
+        pool->is_known = draw(random, 5) > 0;
+        pool->is_heard = draw(random, 5) > 0;
         pool->present = draw(random, 8);
         pool->wanted = draw(random, 3) ? draw(random, 12) : -1;
         pool->level = draw(random, 4) ? 0 : draw(random, 12);
@@ -432,7 +465,7 @@ static void check_pool(const struct scene *scene, const struct plan *plan, size_
     assert_true(out <= (int64_t)pool->nodes.count);
     assert_true(in == 0 || pool->present + pool->incoming - withdrawn_in + in <= max);
     assert_true(in == 0 || out == 0);
-    if (config->cluster->role == ROLE_PRODUCTION && plan_wanted(pool) < 0)
+    if (!pool->is_known || (config->cluster->role == ROLE_PRODUCTION && plan_wanted(pool) < 0))
         assert_true(in == 0 && out == 0);
 }
 

@@ -195,6 +195,24 @@ static void old_knowledge_frees_nothing(void **state)
     }
 }
 
+/* A machine that joins a cluster that nobody sees could not be told from one that is lost. */
+static void what_is_not_seen_gets_nothing(void **state)
+{
+    owned(bench) struct bench bench = open_bench();
+    struct error err = { 0 };
+
+    (void)state;
+    simulator_cut_off(bench.rehearsal->simulator, "prod-a");
+    rehearsal_run(bench.rehearsal, bench.guard.config->guard.fresh_ms + 2 * MINUTE_MS);
+    for (int emergency = 0; emergency < 2; emergency++) {
+        assert_int_equal(guard_allows_transfer(&bench.guard, bench.source, bench.target,
+                                               &bench.node, &bench.load, emergency, &err),
+                         -1);
+        assert_int_equal(err.kind, ERROR_DENIED);
+        assert_non_null(strstr(err.text, "cluster prod-a was not seen lately"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +223,7 @@ int main(void)
         cmocka_unit_test(caps_hold_but_for_emergencies),
         cmocka_unit_test(a_freeze_of_either_side_holds_until_its_end),
         cmocka_unit_test(old_knowledge_frees_nothing),
+        cmocka_unit_test(what_is_not_seen_gets_nothing),
     };
 
     mem_setup();

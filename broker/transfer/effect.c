@@ -231,24 +231,46 @@ void effects_settle(struct runner *runner)
     array_clear(&runner->intents);
 }
 
+bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
+                        enum effect_kind kind, const char *object, int64_t seen_ms)
+{
+    const struct effect *effect = effect_find(transfer, kind, object);
+    struct error err = { 0 };
+
+    if (runner->is_broken || (effect && loop_now(runner->world->loop) < effect->not_before_ms) ||
+        effect_is_open(transfer, kind, object, seen_ms))
+        return false;
+    require(effect_fits_step(kind, transfer->step));
+    return !effect_stops_at_freeze(kind) ||
+           (guard_allows_effect(runner->guard, transfer->source->cluster, transfer->is_emergency,
+                                &err) == 0 &&
+            guard_allows_effect(runner->guard, transfer->target->cluster, transfer->is_emergency,
+                                &err) == 0);
+}
+
+void effect_renew(struct transfer *transfer, enum effect_kind kind, const char *object)
+{
+    char key[320];
+    struct effect *effect;
+
+    effect_key(kind, object, key, sizeof key);
+    effect = map_get(transfer->effects, key);
+    if (!effect || !effect_may_have_happened(effect))
+        return;
+    require(!effect->is_in_flight);
+    effect->generation = effect->sent_count;
+    effect->accepted_ms = 0;
+    name_request(effect);
+}
+
 const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,
                                 enum effect_kind kind, const struct effect_target *target,
                                 int64_t seen_ms)
 {
     struct effect *effect = find_or_add(runner, transfer, kind, target->object);
-    int64_t now = loop_now(runner->world->loop);
-    struct error err = { 0 };
 
-    if (runner->is_broken || now < effect->not_before_ms ||
-        effect_is_open(transfer, kind, target->object, seen_ms))
-        return effect;
-    require(effect_fits_step(kind, transfer->step));
-    if (effect_stops_at_freeze(kind) &&
-        (guard_allows_effect(runner->guard, transfer->source->cluster, transfer->is_emergency,
-                             &err) < 0 ||
-         guard_allows_effect(runner->guard, transfer->target->cluster, transfer->is_emergency,
-                             &err) < 0))
-        return effect; /* the runner says why */
+    if (!effect_may_be_sent(runner, transfer, kind, target->object, seen_ms))
+        return effect; /* of a freeze the runner says why */
 
     effect->sent_count++;
     effect->grace_s = target->grace_s;

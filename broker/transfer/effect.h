@@ -95,6 +95,14 @@ const struct effect *effect_find(const struct transfer *transfer, enum effect_ki
 bool effect_is_open(const struct transfer *transfer, enum effect_kind kind, const char *object,
                     int64_t seen_ms);
 
+/* Whether effect_ask() would send it now: no answer is awaited, no backoff runs, no freeze stops
+   it. Who looks first at what only holds for a moment looks when this is true. */
+bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
+                        enum effect_kind kind, const char *object, int64_t seen_ms);
+
+/* The effect was accepted and came to nothing: asked again, it is a new promise under a new key. */
+void effect_renew(struct transfer *transfer, enum effect_kind kind, const char *object);
+
 /* Whether it was sent and not every sending was refused for certain; effect may be NULL. */
 bool effect_may_have_happened(const struct effect *effect);
 

@@ -12,6 +12,7 @@
 #include "broker/transfer/runner.h"
 #include "clusters/field_manager.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LOOK_VALID_MS = 10 * SECOND_MS, LOOK_RETRY_MS = 5 * SECOND_MS, CLAIMS_MOST = 32 };
@@ -29,6 +30,13 @@ struct census {
     bool (*counts)(struct reading *reading, const json_t *item);
 };
 
+/* A pod that would lose something if its machine went now. */
+struct running {
+    char name[320];
+    bool tolerates; /* our taint */
+    struct wall_time created;
+};
+
 /* One kind of read: asked for, and what came back. */
 struct reading {
     struct runner *runner;
@@ -38,9 +46,10 @@ struct reading {
     bool is_good; /* the last one was answered in full */
     int64_t asked_ms;
     int64_t tried_ms;
-    int count;           /* pods, volumes */
-    int daemons;         /* of the volumes */
-    enum node_look node; /* node */
+    int count;                     /* pods, volumes */
+    ARRAY(struct running) running; /* pods whose grace is not over */
+    int daemons;                   /* of the volumes */
+    enum node_look node;           /* node */
     bool is_closed;
     char opener[64];
 };
@@ -56,8 +65,10 @@ struct transfer_look {
 
 void look_free(struct transfer_look *look)
 {
-    if (look)
+    if (look) {
         map_free(look->claims);
+        array_clear(&look->pods.running);
+    }
     mem_free(look);
 }
 
@@ -136,6 +147,44 @@ static void note_claims(struct transfer_look *look, const struct pod *pod, const
     }
 }
 
+/* Whether the pod's own spec says that a node which we closed is good enough for it. */
+static bool tolerates_us(const json_t *item)
+{
+    const json_t *toleration;
+    size_t i;
+
+    json_array_foreach(json_at(item, "spec/tolerations"), i, toleration)
+    {
+        const char *key = json_text_or(toleration, "key", "");
+        const char *effect = json_text_or(toleration, "effect", "");
+        bool is_any = text_equal(json_text_or(toleration, "operator", ""), "Exists");
+
+        if ((text_equal(key, SLUICE_TAINT_LEAVING) || (key[0] == '\0' && is_any)) &&
+            (effect[0] == '\0' || text_equal(effect, "NoSchedule")))
+            return true;
+    }
+    return false;
+}
+
+/* Only the end of its grace says that nothing more is owed to a pod. */
+static void note_running(struct reading *reading, const struct pod *pod, const json_t *item)
+{
+    const struct snapshot *snapshot = fleet_snapshot(reading->runner->fleet,
+                                                     reading->transfer->source->cluster);
+    struct running *running;
+
+    if (pod && pod->deletion.ms > 0 &&
+        snapshot_wall(snapshot, pod->deletion).ms <= runner_now(reading->runner).ms)
+        return;
+    running = array_add(&reading->running);
+    running->tolerates = tolerates_us(item);
+    running->created = pod ? snapshot_wall(snapshot, pod->created) : (struct wall_time){ 0 };
+    snprintf(running->name, sizeof running->name, "%s/%s",
+             json_text_or(item, "metadata/namespace", "?"),
+             json_text_or(item, "metadata/name", "?"));
+    text_mend(running->name);
+}
+
 /* What cannot be read may be work: it counts. */
 static bool is_in_the_way(struct reading *reading, const json_t *item)
 {
@@ -145,6 +194,8 @@ static bool is_in_the_way(struct reading *reading, const json_t *item)
 
     if (pod)
         note_claims(reading->transfer->look, pod, item);
+    if (counts)
+        note_running(reading, pod, item);
     pod_free(pod);
     return counts;
 }
@@ -216,6 +267,7 @@ static bool count(struct reading *reading, const struct census *census, int64_t 
     if (may_ask(reading)) {
         reading->census = census;
         reading->count = reading->daemons = 0;
+        array_clear(&reading->running);
         ask_for_page(reading, NULL);
     }
     return false;
@@ -225,6 +277,24 @@ bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t sinc
                   int *ret_count)
 {
     return count(&look_of(runner, transfer)->pods, &pods, since_ms, ret_count);
+}
+
+int look_running_pods(const struct transfer *transfer, struct wall_time since,
+                      const char **ret_first)
+{
+    const struct reading *reading = &transfer->look->pods;
+    int count = 0;
+
+    *ret_first = "";
+    for (size_t i = reading->running.count; i-- > 0;) {
+        const struct running *running = &reading->running.items[i];
+
+        if (running->tolerates && since.ms > 0 && running->created.ms > since.ms)
+            continue;
+        *ret_first = running->name;
+        count++;
+    }
+    return count;
 }
 
 bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,

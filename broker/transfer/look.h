@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "base/timestamp.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +20,12 @@ struct transfer_look;
    leave.  Otherwise asks for one. */
 bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                   int *ret_count);
+
+/* Of that answer: how many of these pods would lose something if their machine went now, because
+   their grace is not over, and the name of one ("" where none would).  Those that tolerate our
+   taint and were made after `since` do not count: they were evicted and came back. */
+int look_running_pods(const struct transfer *transfer, struct wall_time since,
+                      const char **ret_first);
 
 /* Likewise the volumes that are attached to the source node. */
 bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,

@@ -4,16 +4,21 @@
  * Steps release and clear: the machine first, then what it leaves behind.  The Node object is never
  * deleted while its machine may run: its pods' names would be free while their processes live.
  */
+#include "base/log.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
-enum { FENCE_MS = 90 * SECOND_MS };
+enum {
+    FENCE_MS = 90 * SECOND_MS,
+    NOTHING_MS = 5 * MINUTE_MS, /* a removal of which the list shows nothing came to nothing */
+    REDRAINS_MAX = 3,           /* then the node stays where it is */
+};
 
-/* The last look before the point of no return. */
-static enum verdict check_node(struct runner *runner, struct transfer *transfer)
+/* Whether the node is still the one that was drained; STEP_WAIT while that is not known. */
+static enum verdict check_node(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
-    switch (look_at_node(runner, transfer, transfer->step_began_ms)) {
+    switch (look_at_node(runner, transfer, since_ms)) {
     case NODE_LOOK_UNKNOWN:
         transfer_wait_for(transfer, "a direct read of the node");
         return STEP_WAIT;
@@ -30,6 +35,71 @@ static enum verdict check_node(struct runner *runner, struct transfer *transfer)
         return STEP_DONE;
     }
     return STEP_WAIT;
+}
+
+/* Whether the node is still as the drain left it.  A person may have opened it while the removal
+   waited, and a pod may have been bound to it past all cordons. */
+static enum verdict check_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms)
+{
+    struct wall_time last_drain = { transfer->drain_due.ms - runner->config->drain.deadline_ms };
+    const char *opener;
+    const char *first;
+    int count;
+
+    transfer_wait_for(transfer, "a direct list of the node's pods");
+    if (!look_at_pods(runner, transfer, since_ms, &count))
+        return STEP_WAIT;
+    if (!look_is_closed(transfer, &opener)) {
+        transfer_wait_for(transfer, "node %s was opened again by %s", transfer->node,
+                          opener[0] != '\0' ? opener : "somebody unnamed");
+        return STEP_DRAIN_AGAIN;
+    }
+    count = look_running_pods(
+        transfer, transfer->redrains > 0 ? last_drain : (struct wall_time){ 0 }, &first);
+    if (count == 0)
+        return STEP_DONE;
+    transfer_wait_for(transfer, "%d pod%s came to the closed node %s: %s%s", count,
+                      count == 1 ? "" : "s", transfer->node, first,
+                      count == 1 ? "" : " and others");
+    return STEP_DRAIN_AGAIN;
+}
+
+/* The last look before the point of no return, both reads at once. */
+static enum verdict check_again(struct runner *runner, struct transfer *transfer,
+                                const struct effect *effect)
+{
+    int64_t since_ms = effect && effect->not_before_ms > transfer->step_began_ms
+                           ? effect->not_before_ms
+                           : transfer->step_began_ms;
+    enum verdict node = check_node(runner, transfer, since_ms);
+    enum verdict pods = node == STEP_UNDO ? STEP_UNDO : check_pods(runner, transfer, since_ms);
+
+    if (node != STEP_DONE || pods != STEP_DRAIN_AGAIN)
+        return node != STEP_DONE ? node : pods;
+    /* An accepted removal goes on by itself, if more slowly than its list tells. */
+    if (effect && effect->accepted_ms > 0 && step_may_be_released(runner, transfer))
+        return STEP_WAIT;
+    if (transfer->redrains >= REDRAINS_MAX) {
+        log_warn("node_kept", FIELD_TEXT("transfer", transfer->id),
+                 FIELD_TEXT("text", transfer->waiting));
+        return STEP_UNDO;
+    }
+    if (!step_may_be_released(runner, transfer))
+        effect_renew(transfer, EFFECT_REMOVE, transfer->instance);
+    return STEP_DRAIN_AGAIN;
+}
+
+bool step_may_be_released(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct effect *effect = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    const struct instance *instance = NULL;
+
+    if (!effect_may_have_happened(effect))
+        return false;
+    return effect->is_in_flight ||
+           fleet_instance(runner->fleet, transfer->source, transfer->instance,
+                          effect->answered_ms + NOTHING_MS, &instance) != PRESENCE_YES ||
+           instance->state != INSTANCE_RUNNING;
 }
 
 /* A list without the machine, though nobody here asked for its end, and its node lives: one of the
@@ -51,6 +121,7 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
     int64_t since_ms = effect && effect->answered_ms > transfer->step_began_ms
                            ? effect->answered_ms
                            : transfer->step_began_ms;
+    int64_t began_ms = fleet_pool(runner->fleet, transfer->source)->began_ms;
     struct effect_target target = { .object = transfer->instance };
     const struct instance *instance = NULL;
     enum verdict verdict;
@@ -76,15 +147,16 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
                       instance_state_name(instance->state));
     if (instance->state == INSTANCE_DELETING)
         return STEP_WAIT;
-    /* What was true before an earlier ask may not be true any more: a group may have made a new
-       machine under the old name.  After an ask there is no way back, so a person must look. */
-    verdict = check_node(runner, transfer);
+    if (!effect_may_be_sent(runner, transfer, EFFECT_REMOVE, transfer->instance, began_ms)) {
+        if (effect && effect->outcome != ERROR_NONE)
+            transfer_wait_for(transfer, "the cloud to delete %s: %s", transfer->instance,
+                              effect->text);
+        return STEP_WAIT;
+    }
+    verdict = check_again(runner, transfer, effect);
     if (verdict != STEP_DONE)
-        return effect_may_have_happened(effect) ? STEP_WAIT : verdict;
-    effect = effect_ask(runner, transfer, EFFECT_REMOVE, &target,
-                        fleet_pool(runner->fleet, transfer->source)->began_ms);
-    if (effect->outcome != ERROR_NONE)
-        transfer_wait_for(transfer, "the cloud to delete %s: %s", transfer->instance, effect->text);
+        return verdict;
+    effect_ask(runner, transfer, EFFECT_REMOVE, &target, began_ms);
     return STEP_WAIT;
 }
 

@@ -134,10 +134,11 @@ static void learn(struct runner *runner, const struct transfer *transfer, int st
 {
     struct wall_time now = runner_now(runner);
     bool turns_back = transfer->is_undoing && step == transfer->step && state == TRANSFER_LIVE;
+    bool drains_again = transfer->step == STEP_RELEASE && step == STEP_DRAIN;
 
     if (!transfer->is_undoing)
         lead_book_add_step(runner->leads, transfer, now.ms - transfer->step_began.ms,
-                           transfer->is_discarding);
+                           transfer->is_discarding || drains_again);
     if (transfer->cordoned.ms > 0 && !transfer->is_returning &&
         (state == TRANSFER_DONE || turns_back))
         lead_book_add_whole(runner->leads, transfer, now.ms - transfer->cordoned.ms, turns_back);
@@ -190,12 +191,24 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
 
 static void begin_undo(struct runner *runner, struct transfer *transfer)
 {
-    const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
-
-    require(step_can_undo(transfer->step) ||
-            (transfer->step == STEP_RELEASE && !effect_may_have_happened(remove)));
+    require(runner_can_undo(runner, transfer));
     transfer->is_undoing = true;
     change_step(runner, transfer, transfer->step, TRANSFER_LIVE, "undo");
+}
+
+bool runner_can_undo(const struct runner *runner, const struct transfer *transfer)
+{
+    return transfer->step <= STEP_RELEASE && !step_may_be_released(runner, transfer);
+}
+
+/* Back to the drain, with its whole time: the pods that came were not told before. */
+static void drain_again(struct runner *runner, struct transfer *transfer)
+{
+    require(transfer->step == STEP_RELEASE);
+    transfer->redrains++;
+    transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
+    transfer->paused_ms = transfer->emptied_ms = 0;
+    change_step(runner, transfer, STEP_DRAIN, TRANSFER_LIVE, "drains_again");
 }
 
 /* One step back, or the end of the way back. */
@@ -216,15 +229,24 @@ static void step_next(struct runner *runner, struct transfer *transfer)
                     transfer->is_returning ? TRANSFER_RETURNED : TRANSFER_DONE, "handed_over");
 }
 
+static void wait_also(struct transfer *transfer, const char *what)
+{
+    owned(chars) char *before = mem_copy_chars(transfer->waiting);
+
+    transfer_wait_for(transfer, "%s; %s", before, what);
+}
+
 static void note_freeze(const struct runner *runner, struct transfer *transfer)
 {
     const struct freeze *freeze = runner_freeze(runner, transfer);
     char until[WALL_TEXT_SIZE];
-    owned(chars) char *before = mem_copy_chars(transfer->waiting);
 
-    if (freeze)
-        transfer_wait_for(transfer, "%s; frozen until %s: %s", before,
-                          wall_format(freeze->until, until), freeze->reason);
+    if (freeze) {
+        owned(chars) char *what = text_format("frozen until %s: %s",
+                                              wall_format(freeze->until, until), freeze->reason);
+
+        wait_also(transfer, what);
+    }
 }
 
 static enum verdict judge(struct runner *runner, struct transfer *transfer)
@@ -234,10 +256,15 @@ static enum verdict judge(struct runner *runner, struct transfer *transfer)
 
     if (transfer->is_undoing)
         verdict = step->undo ? step->undo(runner, transfer) : STEP_DONE;
-    else if (transfer->wants_undo && step_can_undo(transfer->step))
+    else if (transfer->wants_undo && runner_can_undo(runner, transfer))
         verdict = STEP_UNDO;
     else
         verdict = step->run(runner, transfer);
+    if (verdict == STEP_UNDO && !runner_can_undo(runner, transfer)) {
+        wait_also(transfer,
+                  "its cloud may still delete the machine, so it cannot be given back yet");
+        verdict = STEP_WAIT;
+    }
     if (verdict == STEP_WAIT)
         note_freeze(runner, transfer);
     return verdict == STEP_WAIT ? lateness_verdict(runner, transfer) : verdict;
@@ -255,6 +282,8 @@ static void advance(struct runner *runner, struct transfer *transfer)
             undo_next(runner, transfer);
         } else if (verdict == STEP_UNDO) {
             begin_undo(runner, transfer);
+        } else if (verdict == STEP_DRAIN_AGAIN) {
+            drain_again(runner, transfer);
         } else if (verdict == STEP_BACK) {
             transfer->is_discarding = true;
             change_step(runner, transfer, STEP_ACQUIRE, TRANSFER_LIVE, "machine_failed");
@@ -345,7 +374,7 @@ void runner_wake(struct runner *runner)
 
 void runner_withdraw(struct runner *runner, struct transfer *transfer, const char *why)
 {
-    if (transfer->wants_undo || !step_can_undo(transfer->step))
+    if (transfer->wants_undo || !runner_can_undo(runner, transfer))
         return;
     log_info("transfer_withdrawn", FIELD_TEXT("transfer", transfer->id),
              FIELD_TEXT("node", transfer->node), FIELD_TEXT("text", why));

@@ -58,6 +58,9 @@ void runner_wake(struct runner *runner);
 int runner_begin(struct runner *runner, struct transfer **transfers, size_t count,
                  struct error *err) __attribute__((warn_unused_result));
 
+/* Whether the transfer can still go back: its removal was not accepted, for all that is known. */
+bool runner_can_undo(const struct runner *runner, const struct transfer *transfer);
+
 /* Asks a transfer to go back; it does so if it has not passed the point of no return. */
 void runner_withdraw(struct runner *runner, struct transfer *transfer, const char *why);
 

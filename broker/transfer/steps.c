@@ -21,7 +21,7 @@ const struct step transfer_steps[STEP_COUNT] = {
                          "evicts, until each pod's own deadline" },
     [STEP_FORCE]     = { "force",     step_force,     15 * MINUTE_MS, LATE_OPERATOR, NULL,
                          "deletes what would not leave" },
-    /* ---- point of no return ---- */
+    /* ---- point of no return: the removal that the cloud accepted ---- */
     [STEP_RELEASE]   = { "release",   step_release,   30 * MINUTE_MS, LATE_OPERATOR, NULL,
                          "the cloud deletes the machine; waits until it is provably gone" },
     [STEP_CLEAR]     = { "clear",     step_clear,     10 * MINUTE_MS, LATE_NEXT,     NULL,
@@ -40,6 +40,13 @@ bool step_can_undo(int step)
     return step < STEP_RELEASE;
 }
 
+const char *step_way_back(int step)
+{
+    return step_can_undo(step)    ? "yes"
+           : step == STEP_RELEASE ? "until the cloud accepts the removal"
+                                  : "no";
+}
+
 void steps_diagram(struct text *out)
 {
     text_add(out, "stateDiagram-v2\n    [*] --> announce\n");
@@ -54,6 +61,11 @@ void steps_diagram(struct text *out)
         if (step_can_undo(i))
             text_add(out, "    %s --> undone: withdrawn%s\n", name,
                      step->late == LATE_UNDO ? ", late" : "");
+        if (i == STEP_RELEASE)
+            text_add(out,
+                     "    %s --> drain: opened, or not empty\n"
+                     "    %s --> undone: withdrawn before the removal is accepted\n",
+                     name, name);
         if (step->late == LATE_BACK)
             text_add(out, "    %s --> acquire: next attempt\n", name);
     }

@@ -18,8 +18,9 @@ struct transfer;
 enum verdict {
     STEP_WAIT,
     STEP_DONE,
-    STEP_UNDO, /* this transfer cannot or must not go on: back to where it began */
-    STEP_BACK, /* this attempt at a machine failed: another one */
+    STEP_UNDO,        /* this transfer cannot or must not go on: back to where it began */
+    STEP_BACK,        /* this attempt at a machine failed: another one */
+    STEP_DRAIN_AGAIN, /* the node was opened, or has pods again, before its machine was given up */
 };
 
 enum late {
@@ -47,7 +48,7 @@ enum transfer_step {
     STEP_CORDON,
     STEP_DRAIN,
     STEP_FORCE,
-    STEP_RELEASE, /* the point of no return lies before this one */
+    STEP_RELEASE, /* the point of no return is in it: the removal that the cloud accepted */
     STEP_CLEAR,
     STEP_ACQUIRE,
     STEP_JOIN,
@@ -57,7 +58,11 @@ enum transfer_step {
 
 extern const struct step transfer_steps[STEP_COUNT];
 
+/* Whether the whole step lies before the point of no return. */
 bool step_can_undo(int step);
+
+/* The same in words for people: "yes", "until the cloud accepts the removal", "no". */
+const char *step_way_back(int step) __attribute__((returns_nonnull));
 
 /* The table as a Mermaid state diagram, for ARCHITECTURE.md. */
 void steps_diagram(struct text *out);
@@ -75,6 +80,9 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer);
 enum verdict step_force(struct runner *runner, struct transfer *transfer);
 /* release.c */
 enum verdict step_release(struct runner *runner, struct transfer *transfer);
+/* Whether the machine may be gone, or go, by what was asked of its cloud: the removal was accepted,
+   or nobody knows, and no list of minutes later shows that it came to nothing. */
+bool step_may_be_released(const struct runner *runner, const struct transfer *transfer);
 enum verdict step_clear(struct runner *runner, struct transfer *transfer);
 /* rebuild.c */
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer);

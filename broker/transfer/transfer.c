@@ -22,7 +22,7 @@ static const char *const state_names[TRANSFER_STATE_COUNT] = {
 };
 
 /* How the stored members stand in the journal. */
-enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_TIME };
+enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_COUNT, FIELD_TIME };
 
 static const struct {
     const char *key;
@@ -43,6 +43,10 @@ static const struct {
 #define LATER_FLAG(member)                                                                         \
     {                                                                                              \
 #member, FIELD_FLAG, offsetof(struct transfer, member), sizeof(bool), true                 \
+    }
+#define LATER_COUNT(member)                                                                        \
+    {                                                                                              \
+#member, FIELD_COUNT, offsetof(struct transfer, member), sizeof(int), true                 \
     }
 #define TIME(member)                                                                               \
     {                                                                                              \
@@ -67,6 +71,7 @@ static const struct {
     FLAG(is_discarding),
     FLAG(has_volumes),
     LATER_FLAG(came_untainted),
+    LATER_COUNT(redrains),
     TIME(created),
     TIME(announced),
     TIME(departure),
@@ -135,6 +140,9 @@ json_t *transfer_encode(const struct transfer *transfer)
         case FIELD_FLAG:
             json = json_boolean(*(const bool *)member);
             break;
+        case FIELD_COUNT:
+            json = json_integer(*(const int *)(const void *)member);
+            break;
         case FIELD_TIME:
             json = json_integer((json_int_t)((const struct wall_time *)(const void *)member)->ms);
             break;
@@ -149,7 +157,7 @@ static int decode_fields(struct transfer *transfer, const json_t *value, struct 
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         char *member = (char *)transfer + fields[i].offset;
         const char *chars;
-        int64_t ms;
+        int64_t number;
 
         if (fields[i].is_later && !json_object_get(value, fields[i].key))
             continue;
@@ -163,10 +171,15 @@ static int decode_fields(struct transfer *transfer, const json_t *value, struct 
             if (json_need_bool(value, fields[i].key, (bool *)member, err) < 0)
                 return -1;
             break;
-        case FIELD_TIME:
-            if (json_need_int(value, fields[i].key, &ms, err) < 0)
+        case FIELD_COUNT:
+            if (json_need_int(value, fields[i].key, &number, err) < 0)
                 return -1;
-            ((struct wall_time *)(void *)member)->ms = ms;
+            *(int *)(void *)member = (int)number;
+            break;
+        case FIELD_TIME:
+            if (json_need_int(value, fields[i].key, &number, err) < 0)
+                return -1;
+            ((struct wall_time *)(void *)member)->ms = number;
             break;
         }
     }

@@ -41,6 +41,7 @@ struct transfer {
     bool has_volumes;    /* pods with claims were asked to leave: their volumes must be detached */
     bool came_untainted; /* the new node was ready without our start-up taint */
     int attempt;         /* at creating the machine, from 1 */
+    int redrains;        /* how often the node was opened or had pods again before its removal */
     const struct config_pool *source;
     const struct config_pool *target;
     char node[TRANSFER_NAME_SIZE]; /* the node that leaves, */

@@ -39,6 +39,7 @@ static struct transfer *full_transfer(void)
     text_copy(transfer->new_node, sizeof transfer->new_node, "node-2");
     transfer->step = STEP_JOIN;
     transfer->attempt = 3;
+    transfer->redrains = 2;
     transfer->source = &pools[1];
     transfer->target = &pools[0];
     transfer->created.ms = 1700000000001;
@@ -75,6 +76,7 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
     assert_int_equal(left->state, right->state);
     assert_int_equal(left->step, right->step);
     assert_int_equal(left->attempt, right->attempt);
+    assert_int_equal(left->redrains, right->redrains);
     assert_int_equal(left->is_undoing, right->is_undoing);
     assert_int_equal(left->is_emergency, right->is_emergency);
     assert_int_equal(left->is_returning, right->is_returning);
@@ -134,7 +136,7 @@ static void every_step_and_state_comes_back(void **state)
     }
 }
 
-static const char *const later[] = { "came_untainted", "drain_due" };
+static const char *const later[] = { "came_untainted", "redrains", "drain_due" };
 
 static bool is_later(const char *key)
 {
@@ -202,6 +204,7 @@ static void later_members_may_be_absent(void **state)
     for (size_t i = 0; i < COUNT_OF(later); i++)
         assert_int_equal(json_object_del(value, later[i]), 0);
     transfer->drain_due.ms = 0;
+    transfer->redrains = 0;
     again = decode(value);
     expect_same(transfer, again);
 }

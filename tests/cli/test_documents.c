@@ -43,8 +43,7 @@ static void add_steps(struct text *out)
                            : step->late == LATE_BACK ? "another attempt"
                                                      : "keeps trying, calls for a person";
 
-        text_add(out, "| %s | %s | %s | %s |\n", step->name, step->does, late,
-                 step_can_undo(i) ? "yes" : "no");
+        text_add(out, "| %s | %s | %s | %s |\n", step->name, step->does, late, step_way_back(i));
     }
 }
 

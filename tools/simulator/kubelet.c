@@ -191,6 +191,8 @@ void sim_pod_terminate(struct simulator *sim, struct kube_pod *pod, int64_t grac
         pod->is_stuck = pod->written ? text_equal(note_of(pod, "stuck"), "true")
                                      : sim_fault_now(sim, FAULT_STUCK_POD, NULL);
         pod->stop_ms = now_ms + stops_in(sim, pod);
+        if (pod->node && sim_pod_tolerates_all(pod))
+            pod->node->daring_told++;
         if (pod->deployment)
             sim_pod_set_serving(sim, pod, false);
     }
@@ -259,6 +261,20 @@ bool sim_pod_is_over(const struct kube_pod *pod)
 bool sim_pod_must_leave(const struct kube_pod *pod)
 {
     return (pod->job || pod->deployment || pod->written) && !sim_pod_is_over(pod);
+}
+
+bool sim_pod_tolerates_all(const struct kube_pod *pod)
+{
+    const json_t *toleration;
+    size_t i;
+
+    json_array_foreach(json_at(pod->written, "spec/tolerations"), i, toleration)
+    {
+        if (text_equal(json_text_or(toleration, "operator", ""), "Exists") &&
+            !json_object_get(toleration, "key"))
+            return true;
+    }
+    return false;
 }
 
 const char *sim_pod_label(const struct kube_pod *pod, const char *key)

@@ -109,8 +109,10 @@ void sim_node_review(struct simulator *sim, struct kube_node *node)
         sim->research_gpus += offered - node->gpus_counted;
         node->gpus_counted = offered;
     }
-    if (node->is_unschedulable != (node->cordoned_ms >= 0))
+    if (node->is_unschedulable != (node->cordoned_ms >= 0)) {
         node->cordoned_ms = node->is_unschedulable ? sim_since_start(sim) : -1;
+        node->daring_told = 0;
+    }
     if (!taints_are_right(node) || is_out_of_service(node))
         sim_after(sim, CONTROLLER_MS, review_later, &node->actor, 0);
 }

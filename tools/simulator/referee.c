@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-enum { VIOLATIONS_MAX = 1000, LATE_MS = 5 * MINUTE_MS };
+enum { VIOLATIONS_MAX = 1000, LATE_MS = 5 * MINUTE_MS, LOOK_MS = 15 * SECOND_MS };
 
 struct referee {
     ARRAY(struct violation) violations;
@@ -132,12 +132,15 @@ void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod)
                pod->name, pod->node_name);
 }
 
-/* Who comes to a node that was closed minutes before has chosen it, and no scheduler: it holds
+/* A pod that is bound past all cordons in the last moment is seen by no look; and what tolerates
+   every taint, and comes back to the closed node after one like it was told to leave, holds
    nothing. */
-static bool came_late(const struct simulator *sim, const struct kube_node *node,
-                      const struct kube_pod *pod)
+static bool may_be_missed(const struct simulator *sim, const struct kube_node *node,
+                          const struct kube_pod *pod)
 {
-    return node->cordoned_ms >= 0 && pod->created_ms - sim->start_ms >= node->cordoned_ms + LATE_MS;
+    return sim_now(sim) - pod->created_ms < LOOK_MS ||
+           (sim_pod_tolerates_all(pod) && node->daring_told > 0 &&
+            pod->created_ms - sim->start_ms >= node->cordoned_ms + LATE_MS);
 }
 
 static void need_empty(struct simulator *sim, const struct machine *machine)
@@ -148,7 +151,7 @@ static void need_empty(struct simulator *sim, const struct machine *machine)
         const struct kube_pod *pod = node->pods.items[i];
         bool is_due = pod->deletion_ms && (pod->is_forced || sim_now(sim) >= pod->deletion_ms);
 
-        if (sim_pod_must_leave(pod) && !is_due && !came_late(sim, node, pod))
+        if (sim_pod_must_leave(pod) && !is_due && !may_be_missed(sim, node, pod))
             report(sim, "I4", "machine %s deleted while pod %s/%s is on it", machine->name,
                    pod->namespace, pod->name);
     }

@@ -138,9 +138,12 @@ void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod)
 static bool may_be_missed(const struct simulator *sim, const struct kube_node *node,
                           const struct kube_pod *pod)
 {
+    int64_t after_ms = pod->created_ms - sim->start_ms - node->cordoned_ms;
+
+    if (node->cordoned_ms < 0 || after_ms < 0)
+        return false;
     return sim_now(sim) - pod->created_ms < LOOK_MS ||
-           (sim_pod_tolerates_all(pod) && node->daring_told > 0 &&
-            pod->created_ms - sim->start_ms >= node->cordoned_ms + LATE_MS);
+           (sim_pod_tolerates_all(pod) && node->daring_told > 0 && after_ms >= LATE_MS);
 }
 
 static void need_empty(struct simulator *sim, const struct machine *machine)

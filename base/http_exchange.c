@@ -53,7 +53,7 @@ static size_t on_body(char *bytes, size_t one, size_t size, void *context)
         return CURL_WRITEFUNC_ERROR;
     curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
     if (exchange->on_chunk && status == 200) {
-        exchange->on_chunk(exchange->context, bytes, size);
+        http_secrets_stream(exchange->secrets, bytes, size, exchange->on_chunk, exchange->context);
         return exchange->is_cancelled ? CURL_WRITEFUNC_ERROR : size;
     }
     if (size > exchange->answer_limit - exchange->answer_body->length) {
@@ -82,7 +82,8 @@ static void keep_header(struct http_exchange *exchange, const char *line, size_t
     const char *colon = memchr(line, ':', length);
 
     if (!colon || exchange->received_count == EXCHANGE_HEADER_COUNT ||
-        length >= EXCHANGE_HEADER_SIZE - exchange->received_size)
+        length >= EXCHANGE_HEADER_SIZE - exchange->received_size ||
+        http_secrets_show(exchange->secrets, line, length))
         return;
 
     char *block = mem_new(length + 1);
@@ -265,6 +266,7 @@ struct http_exchange *exchange_new(const struct http_request *request)
     exchange->is_stream = request->timeout_ms == 0;
     exchange->answer_limit = request->answer_limit ? request->answer_limit : ANSWER_LIMIT;
     exchange->answer_body = text_new(exchange->answer_limit);
+    exchange->secrets = http_secrets_new(request);
     if (prepare(exchange, request, &exchange->err) < 0 && exchange->easy) {
         curl_easy_cleanup(exchange->easy);
         exchange->easy = NULL;
@@ -280,6 +282,7 @@ void exchange_free(struct http_exchange *exchange)
     curl_slist_free_all(exchange->connect_to);
     forget_headers(exchange);
     text_free(exchange->answer_body);
+    http_secrets_free(exchange->secrets);
     mem_free(exchange->request_body);
     mem_free(exchange->host);
     mem_free(exchange);
@@ -325,6 +328,7 @@ void exchange_tell(struct http_exchange *exchange)
         exchange->done(exchange->context, NULL, &exchange->err);
         return;
     }
+    http_secrets_strike(exchange->secrets, exchange->answer_body);
 
     const struct http_answer answer = {
         .status = exchange->status,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/http.h"
+#include "base/http_secrets.h"
 #include "base/text.h"
 
 #include <curl/curl.h>
@@ -29,6 +30,7 @@ struct http_exchange {
     struct curl_slist *headers;
     struct curl_slist *connect_to;
     char *request_body;
+    struct http_secrets *secrets; /* of the request; NULL: none */
     http_chunk_fn on_chunk;
     size_t answer_limit;
     bool is_stream;        /* without a timeout */

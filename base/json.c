@@ -22,9 +22,14 @@ static json_t *parse(const char *bytes, size_t size, const char *source, size_t 
         return NULL;
     }
     json = json_loadb(bytes, size, flags | JSON_DECODE_ANY, &problem);
-    if (json == NULL)
-        error_set(err, ERROR_CORRUPT, "%s:%d:%d: %s", source, problem.line, problem.column,
-                  problem.text);
+    if (json == NULL) {
+        /* jansson shows what it stumbled over: of a credential, that would be a part of it. */
+        const char *shown = strstr(problem.text, " near '");
+        int length = (int)(shown ? (size_t)(shown - problem.text) : strlen(problem.text));
+
+        error_set(err, ERROR_CORRUPT, "%s:%d:%d: %.*s", source, problem.line, problem.column,
+                  length, problem.text);
+    }
     return json;
 }
 

@@ -148,6 +148,25 @@ static void parses_one_whole_text(void **state)
     }
 }
 
+/* A plugin that prints its bare token, a damaged key: the error says where, and shows none of it.
+ */
+static void an_error_shows_nothing_of_the_text(void **state)
+{
+    static const char *const damaged[] = { "hunter2", "{\"token\": hunter2}",
+                                           "{\"a\": \"hunter2\n\"}", "[1 \"hunter2\"]",
+                                           "{\"hunter2\"}" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(damaged); i++) {
+        struct error err = { 0 };
+
+        assert_null(json_parse(damaged[i], strlen(damaged[i]), "f", &err));
+        assert_int_equal(err.kind, ERROR_CORRUPT);
+        if (strstr(err.text, "hunter") || strncmp(err.text, "f:1:", 4) != 0)
+            fail_msg("%s", err.text);
+    }
+}
+
 static void prints_in_the_order_of_insertion(void **state)
 {
     owned(json) json_t *json = json_make("{s:i, s:[s, n], s:{}}", "z", 1, "a", "x", "m");
@@ -168,6 +187,7 @@ int main(void)
         cmocka_unit_test(each_reader_takes_its_type_only),
         cmocka_unit_test(lenient_readers_fall_back),
         cmocka_unit_test(parses_one_whole_text),
+        cmocka_unit_test(an_error_shows_nothing_of_the_text),
         cmocka_unit_test(prints_in_the_order_of_insertion),
     };
 

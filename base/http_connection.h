@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What http_server.c (listening, watching over connections) and http_call.c (one request and its
- * answer) share.  Private to these two.
+ * What http_server.c (listening, watching over connections), http_shares.c (who has how many) and
+ * http_call.c (one request and its answer) share.  Private to these.
  *
  * libevent 2.1 tells of a connection only when its first request is complete, and its timeouts
  * start anew with each byte.  So we keep a record of each connection from its accept on, with a
@@ -47,6 +47,17 @@ struct http_call {
 
 TAILQ_HEAD(connection_list, connection);
 TAILQ_HEAD(call_list, http_call);
+
+/* When all places of the unix sockets are taken: the connection that makes place for the newcomer
+   (which is in the list).  It is one of the user who has the most, the oldest that nobody waits
+   for, else the oldest that is only being read; NULL: all of his are changing something, and the
+   newcomer has to go.  So neither a user nor a client that leaves its connections open keeps
+   others, or itself, from what is urgent. */
+struct connection *shares_giver(const struct connection_list *list,
+                                const struct connection *newcomer);
+
+/* Connections by unix sockets that are not about to be cut. */
+size_t shares_taken(const struct connection_list *list);
 
 /* The call for a complete request, or NULL after refusing it. */
 struct http_call *call_new(struct http_server *server, struct connection *connection,

@@ -3,7 +3,8 @@
  *
  * Listening, and watching over connections: how many there are, who is at the other end, and how
  * long a request may take to arrive.  The cap of unix sockets is apart from that of TCP, so that a
- * flood on one door does not close the other.
+ * flood on one door does not close the other; and on a unix socket the user who has the most makes
+ * place for the others.
  */
 #include "base/http_server.h"
 
@@ -55,7 +56,6 @@ struct http_server {
     struct connection_list connections;
     struct call_list calls;
     ARRAY(struct unix_socket) sockets;
-    size_t local_count;
     size_t tcp_count;
     bool is_ending;
 };
@@ -80,9 +80,7 @@ static void forget_connection(struct connection *connection)
 {
     struct http_server *server = connection->server;
 
-    if (connection->fd >= 0 && connection->peer.is_local)
-        server->local_count--;
-    else if (connection->fd >= 0)
+    if (connection->fd >= 0 && !connection->peer.is_local)
         server->tcp_count--;
     if (connection->fresh)
         bufferevent_decref(connection->fresh);
@@ -111,7 +109,16 @@ static void read_peer(struct connection *connection)
                                                credentials.pid };
 }
 
-/* Learns what a new connection is; one over the cap is cut, which libevent sees as its end. */
+/* libevent sees it as its end. */
+static void cut(struct connection *connection)
+{
+    shutdown(connection->fd, SHUT_RDWR);
+    if (!connection->evcon)
+        forget_connection(connection);
+}
+
+/* Learns what a new connection is; over the cap one is cut: the newcomer, or by a unix socket the
+   one that has to make place for it. */
 static void admit(struct connection *connection)
 {
     struct http_server *server = connection->server;
@@ -129,11 +136,11 @@ static void admit(struct connection *connection)
     connection->deadline_ms = loop_now(server->loop) + REQUEST_DEADLINE_MS;
     read_peer(connection);
 
-    size_t count = connection->peer.is_local ? ++server->local_count : ++server->tcp_count;
-
-    if (count > (connection->peer.is_local ? (size_t)LOCAL_CONNECTIONS : (size_t)TCP_CONNECTIONS)) {
-        shutdown(fd, SHUT_RDWR);
-        forget_connection(connection);
+    if (!connection->peer.is_local) {
+        if (++server->tcp_count > TCP_CONNECTIONS)
+            cut(connection);
+    } else if (shares_taken(&server->connections) > LOCAL_CONNECTIONS) {
+        server_doom(shares_giver(&server->connections, connection) ?: connection);
     }
 }
 
@@ -147,12 +154,11 @@ static void check_deadline(struct connection *connection)
 
     if (!is_there) {
         forget_connection(connection);
-    } else if (connection->is_doomed) {
+    } else if (connection->is_doomed && connection->evcon) {
         evhttp_connection_free(connection->evcon);
-    } else if (connection->deadline_ms <= loop_now(connection->server->loop)) {
-        shutdown(connection->fd, SHUT_RDWR);
-        if (!connection->evcon)
-            forget_connection(connection);
+    } else if (connection->is_doomed ||
+               connection->deadline_ms <= loop_now(connection->server->loop)) {
+        cut(connection);
     }
 }
 

@@ -5,8 +5,9 @@
  * loopback (the simulator's).  One handler gets every call and answers it, at once or later.
  *
  * Refused before the handler sees them: methods not in enum http_method, absolute-form targets,
- * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, more than the cap of
- * connections at once, headers that take longer than 10 s.
+ * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, headers that take
+ * longer than 10 s.  Over 512 connections by TCP are refused.  Of 256 by unix sockets, the user who
+ * has the most loses one that nobody waits for to whoever comes.
  */
 #pragma once
 

@@ -7,9 +7,11 @@
 #include "tests/base/http_fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static void answer_fine(void *context, struct http_call *call)
 {
@@ -230,6 +232,101 @@ static void connections_over_the_cap_are_cut(void **state)
     assert_int_equal(fixture->results[1].status, 200);
 }
 
+enum { PLACES = 256, NOBODY = 65534 };
+
+/* One more request than there are places, all of which one client holds and does not use. */
+static void a_client_that_keeps_all_places_is_served_again(void **state)
+{
+    struct http_fixture *fixture = *state;
+    struct http_request request = { .url = "http://sluice/",
+                                    .unix_socket = fixture->path,
+                                    .timeout_ms = 5000 };
+    int fds[PLACES];
+
+    fixture->handler = answer_fine;
+    for (int i = 0; i < PLACES; i++) {
+        fds[i] = fixture_connect_unix(fixture);
+        if (i % 50 == 0)
+            fixture_run_for(fixture, 20);
+    }
+    fixture_run_for(fixture, 50);
+    http_send(fixture->http, &request, fixture_done, &fixture->results[0]);
+    fixture_await(fixture, 1);
+    assert_int_equal(fixture->results[0].status, 200);
+    fixture_run_for(fixture, 300);
+    assert_true(is_closed(fds[0])); /* the oldest, and no other */
+    for (int i = 1; i < PLACES; i++)
+        assert_false(is_closed(fds[i]));
+    for (int i = 0; i < PLACES; i++)
+        close(fds[i]);
+}
+
+/* In a process of another user: takes all places and holds them until the pipe is closed. */
+static void crowd(const struct http_fixture *fixture, int told, int tells)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    char byte = 'x';
+
+    text_copy(address.sun_path, sizeof address.sun_path, fixture->path);
+    if (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+        _exit(1);
+    for (int i = 0; i < PLACES + 40; i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+        if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+            _exit(2);
+    }
+    (void)!write(tells, &byte, 1);
+    (void)!read(told, &byte, 1);
+    _exit(0);
+}
+
+/* His 256 connections are alive; ours go on and new ones come in, at his expense. */
+static void one_user_does_not_keep_others_out(void **state)
+{
+    struct http_fixture *fixture = *state;
+    struct http_request request = { .url = "http://sluice/",
+                                    .unix_socket = fixture->path,
+                                    .timeout_ms = 5000 };
+    int to_child[2], from_child[2], ours[8], status;
+    char byte;
+
+    if (geteuid() != 0)
+        skip(); /* only root can be somebody else */
+    fixture->handler = answer_fine;
+    assert_int_equal(chmod(fixture->path, 0666), 0);
+    assert_int_equal(pipe(to_child), 0);
+    assert_int_equal(pipe2(from_child, O_NONBLOCK), 0);
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        ours[i] = fixture_connect_unix(fixture);
+    fixture_run_for(fixture, 50);
+
+    pid_t child = fork();
+
+    if (child == 0) {
+        close(to_child[1]);
+        crowd(fixture, to_child[0], from_child[1]);
+    }
+    close(to_child[0]);
+    for (int i = 0; i < 300 && read(from_child[0], &byte, 1) != 1; i++)
+        fixture_run_for(fixture, 50);
+    fixture_run_for(fixture, 50);
+    for (size_t i = 0; i < 6; i++)
+        http_send(fixture->http, &request, fixture_done, &fixture->results[i]);
+    fixture_await(fixture, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(fixture->results[i].status, 200);
+    for (size_t i = 0; i < COUNT_OF(ours); i++) {
+        assert_false(is_closed(ours[i]));
+        close(ours[i]);
+    }
+    close(to_child[1]);
+    close(from_child[0]);
+    close(from_child[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static int complaint_count;
 
 static void count_complaint(void *context, const char *line)
@@ -415,6 +512,8 @@ int main(void)
         SERVER_TEST(a_socket_in_use_is_left_alone_and_a_dead_one_replaced),
         SERVER_TEST(a_slow_request_is_cut_after_ten_seconds),
         SERVER_TEST(connections_over_the_cap_are_cut),
+        SERVER_TEST(a_client_that_keeps_all_places_is_served_again),
+        SERVER_TEST(one_user_does_not_keep_others_out),
         SERVER_TEST(a_lack_of_descriptors_pauses_accepting),
         SERVER_TEST(a_dropped_call_has_an_unknown_outcome),
         SERVER_TEST(a_slow_reader_is_noticed),

@@ -118,6 +118,10 @@ void http_cancel(struct http *http, struct http_exchange *exchange);
 /* Ends all exchanges without calling `done`.  Not from inside `done` or a chunk function. */
 void http_free(struct http *http);
 
+/* Whether the permissions of a unix socket keep us out: -1, ERROR_DENIED with whose it is and what
+   helps.  0: they do not, whatever else may be wrong with it. */
+int http_socket_check(const char *path, struct error *err) __attribute__((warn_unused_result));
+
 const char *http_method_name(enum http_method method);
 
 /* The header's value, compared without case; NULL when absent. */

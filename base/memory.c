@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 void require_failed(const char *condition, const char *file, int line)
 {
@@ -80,6 +82,20 @@ static void *new_for_jansson(size_t size)
 void mem_trim(void)
 {
     malloc_trim(0);
+}
+
+void mem_hide(void)
+{
+    const struct rlimit none = { 0, 0 };
+
+    /* A core that is piped to a program ignores the limit; that it may not be dumped holds. */
+    require(setrlimit(RLIMIT_CORE, &none) == 0);
+    require(prctl(PR_SET_DUMPABLE, 0) == 0);
+}
+
+void mem_show(void)
+{
+    require(prctl(PR_SET_DUMPABLE, 1) == 0);
 }
 
 void mem_setup(void)

@@ -56,6 +56,12 @@ void mem_trim(void);
    seeds its hash.  Call once, first thing in main(). */
 void mem_setup(void);
 
+/* For a program that holds secrets, before it reads the first: if it dies it leaves no core file,
+   and no other process of the same user may look into it.  mem_show() takes the second back, at a
+   clean end: a leak checker has to look then. */
+void mem_hide(void);
+void mem_show(void);
+
 static inline void owned_chars(char **chars)
 {
     mem_free(*chars);

@@ -89,7 +89,8 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
     loop_run(loop);
     if (!waiting.answer && err->kind == ERROR_UNKNOWN_OUTCOME)
         error_context(err, "the service at %s took the request and did not answer", config->socket);
-    if (!waiting.answer && (err->kind == ERROR_TRANSIENT))
+    if (!waiting.answer && err->kind == ERROR_TRANSIENT &&
+        http_socket_check(config->socket, err) == 0)
         error_set(err, ERROR_TRANSIENT,
                   "no service answers at %s: start it with `sluice serve --config %s`",
                   config->socket, config->path);
@@ -193,4 +194,14 @@ void client_rest(int64_t duration_ms)
 
     if (loop)
         loop_run_until(loop, loop_now(loop) + duration_ms);
+}
+
+int client_hide(struct command_call *call, int (*run)(struct command_call *call))
+{
+    int code;
+
+    mem_hide();
+    code = run(call);
+    mem_show();
+    return code;
 }

@@ -45,3 +45,6 @@ bool client_confirm(const struct command_call *call, const char *what, const cha
 
 /* Does nothing for a while. */
 void client_rest(int64_t duration_ms);
+
+/* Runs a command that holds secrets: it leaves no core file, and nobody looks into it. */
+int client_hide(struct command_call *call, int (*run)(struct command_call *call));

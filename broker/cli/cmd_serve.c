@@ -104,7 +104,7 @@ static int set_log(struct command_call *call)
     return EXIT_DONE;
 }
 
-int cmd_serve(struct command_call *call)
+static int serve(struct command_call *call)
 {
     int code = set_log(call);
     owned(config) struct config *config = code == EXIT_DONE ? client_config(call, &code) : NULL;
@@ -126,4 +126,9 @@ int cmd_serve(struct command_call *call)
     code = service_is_broken(house.service) ? EXIT_ERROR : EXIT_DONE;
     close_house(&house);
     return code;
+}
+
+int cmd_serve(struct command_call *call)
+{
+    return client_hide(call, serve);
 }

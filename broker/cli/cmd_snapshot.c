@@ -467,7 +467,7 @@ static int open_world(struct snapshot *snapshot, struct error *err)
     return world->http ? 0 : -1;
 }
 
-int cmd_snapshot(struct command_call *call)
+static int take(struct command_call *call)
 {
     int code = EXIT_DONE;
     owned(config) struct config *config = client_config(call, &code);
@@ -488,4 +488,9 @@ int cmd_snapshot(struct command_call *call)
                                &snapshot.service_path, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
     return finish(&snapshot, path);
+}
+
+int cmd_snapshot(struct command_call *call)
+{
+    return client_hide(call, take);
 }

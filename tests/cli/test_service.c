@@ -304,6 +304,71 @@ static void exit_codes_say_what_happened(void **state)
     expect(0, "apply", "Applied");
 }
 
+/* As another user, in a process of its own: what it says, and its exit code. */
+static int run_as_nobody(const char *line, char *said, size_t size)
+{
+    int ends[2], status = 0;
+    ssize_t got;
+    pid_t child;
+
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        owned(chars) char *config = text_format("%s/sluice.yaml", folder);
+        const char *words[] = { SLUICE_BUILD "/sluice", line, "-c", config, NULL };
+
+        dup2(ends[1], 2);
+        if (setgid(65534) < 0 || setuid(65534) < 0)
+            _exit(99);
+        execv(words[0], (char *const *)(uintptr_t)words);
+        _exit(98);
+    }
+    close(ends[1]);
+    got = read(ends[0], said, size - 1);
+    said[got > 0 ? got : 0] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* "No service answers" would send people to start a second one. */
+static void a_closed_socket_says_whose_it_is(void **state)
+{
+    owned(chars) char *path = text_format("%s/sluice.sock", folder);
+    char said[2048];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* only root can be somebody else */
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(run_as_nobody("status", said, sizeof said), 3);
+    if (!strstr(said, "may not open it: it belongs to user root, group root, mode 0660; run this "
+                      "as user root"))
+        fail_msg("%s", said);
+    assert_int_equal(chown(path, 0, 1), 0);
+    assert_int_equal(run_as_nobody("status", said, sizeof said), 3);
+    if (!strstr(said, "become a member of group daemon (usermod -aG daemon nobody"))
+        fail_msg("%s", said);
+    assert_int_equal(chown(path, 0, 0), 0);
+    assert_int_equal(chmod(folder, 0700), 0);
+}
+
+/* What it holds are credentials: they are in no core file. */
+static void the_service_leaves_no_core(void **state)
+{
+    owned(chars) char *path = text_format("/proc/%d/limits", (int)programs[1]);
+    owned(text) struct text *limits = file_read(path, SAID_LIMIT, NULL);
+    const char *line = strstr(limits->chars, "Max core file size");
+    char soft[32], hard[32];
+
+    (void)state;
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "Max core file size %31s %31s", soft, hard), 2);
+    assert_string_equal(soft, "0");
+    assert_string_equal(hard, "0");
+}
+
 static void a_plan_of_another_world_is_refused(void **state)
 {
     (void)state;
@@ -336,6 +401,8 @@ int main(void)
         cmocka_unit_test(exit_codes_say_what_happened),
         cmocka_unit_test(the_status_answers_at_once),
         cmocka_unit_test(json_has_the_keys_that_it_always_had),
+        cmocka_unit_test(a_closed_socket_says_whose_it_is),
+        cmocka_unit_test(the_service_leaves_no_core),
         cmocka_unit_test(a_plan_of_another_world_is_refused),
     };
 

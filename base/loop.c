@@ -23,7 +23,22 @@ int64_t loop_now(const struct loop *loop)
 
 struct wall_time loop_wall(const struct loop *loop)
 {
-    return loop->verbs->wall(loop);
+    return (struct wall_time){ loop->wall_ms + loop_now(loop) };
+}
+
+int64_t loop_wall_apart(const struct loop *loop)
+{
+    return loop->verbs->machine_wall(loop).ms - loop_wall(loop).ms;
+}
+
+void loop_wall_move(struct loop *loop, int64_t by_ms)
+{
+    loop->wall_ms += by_ms;
+}
+
+const char *loop_boot(const struct loop *loop)
+{
+    return loop->boot;
 }
 
 void loop_run(struct loop *loop)

@@ -7,6 +7,12 @@
  *
  * loop_now() is fixed during one turn, so everything that happens in a turn happens at one time.
  * Nothing in the product reads a clock in any other way.
+ *
+ * The machine's wall clock may be set at any moment, by any amount.  So loop_wall() is not that
+ * clock: it is what the clock showed when the loop was made, plus the monotonic time since.  What
+ * is counted with it is neither hurried nor delayed by a jump.  How far the machine's clock is from
+ * it tells loop_wall_apart(), and loop_wall_move() brings the two together: for the one place that
+ * knows what has to be renamed with it (broker/service/clock.c).
  */
 #pragma once
 
@@ -32,8 +38,28 @@ struct loop *loop_virtual_new(struct wall_time start)
 
 void loop_free(struct loop *loop);
 
-int64_t loop_now(const struct loop *loop);           /* monotonic milliseconds, from any origin */
-struct wall_time loop_wall(const struct loop *loop); /* the wall clock at loop_now() */
+/* Monotonic milliseconds since the machine started; they go on while it sleeps. */
+int64_t loop_now(const struct loop *loop);
+
+/* The wall clock at loop_now(), which no jump of the machine's changes. */
+struct wall_time loop_wall(const struct loop *loop);
+
+/* By how much the machine's wall clock is ahead of loop_wall(), in ms; behind: negative. */
+int64_t loop_wall_apart(const struct loop *loop);
+
+/* From now on loop_wall() shows so much more. */
+void loop_wall_move(struct loop *loop, int64_t by_ms);
+
+/* Names the start of the machine from which loop_now() counts: readings of processes with the same
+   name can be compared.  "": not known.  Borrowed from the loop. */
+const char *loop_boot(const struct loop *loop);
+
+/* Sets the wall clock of a virtual loop's machine forward (back: negative), as a person or a time
+   server does. */
+void loop_virtual_jump(struct loop *loop, int64_t by_ms);
+
+/* Gives the start of a virtual loop's machine another name. */
+void loop_virtual_reboot(struct loop *loop);
 
 /* Runs until loop_stop().  The virtual loop also returns when no timer is left. */
 void loop_run(struct loop *loop);

@@ -8,12 +8,15 @@
  * until the turn ends.  It counts while the machine sleeps (CLOCK_BOOTTIME): deadlines given to a
  * cloud do not stop when we do.
  */
+#include "base/file.h"
 #include "base/log.h"
 #include "base/loop_verbs.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <event2/event.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 /* The wait is never longer: nothing depends on it, it only bounds the damage of a missed wake. */
@@ -59,7 +62,7 @@ static int64_t libevent_now(const struct loop *loop)
     return clocks_of(loop)->now_ms;
 }
 
-static struct wall_time libevent_wall(const struct loop *loop)
+static struct wall_time libevent_machine_wall(const struct loop *loop)
 {
     return clocks_of(loop)->wall;
 }
@@ -164,12 +167,24 @@ static void libevent_on_terminate(struct loop *loop, timer_fn fire, void *contex
 
 static const struct loop_verbs verbs = {
     .now = libevent_now,
-    .wall = libevent_wall,
+    .machine_wall = libevent_machine_wall,
     .run = libevent_run,
     .free = libevent_free,
     .event_base = libevent_base,
     .on_terminate = libevent_on_terminate,
 };
+
+/* A machine that does not tell has no name for its start. */
+static void read_boot(struct loop *loop)
+{
+    owned(text) struct text *id = file_read("/proc/sys/kernel/random/boot_id",
+                                            sizeof loop->boot - 1, NULL);
+
+    if (!id)
+        return;
+    text_copy(loop->boot, sizeof loop->boot, id->chars);
+    loop->boot[strcspn(loop->boot, "\n")] = '\0';
+}
 
 /* libevent's own complaints would break a log of JSON lines. */
 static void on_complaint(int severity, const char *text)
@@ -184,6 +199,9 @@ struct loop *loop_libevent_new(struct error *err)
 
     self->loop.verbs = &verbs;
     self->clocks = mem_new(sizeof *self->clocks);
+    self->loop.wall_ms = clocks_of(&self->loop)->wall.ms - clocks_of(&self->loop)->now_ms;
+    self->clocks->is_read = false;
+    read_boot(&self->loop);
     event_set_log_callback(on_complaint);
     self->base = event_base_new();
     self->wake = self->base ? event_new(self->base, -1, 0, on_wake, NULL) : NULL;

@@ -13,8 +13,8 @@
 
 struct loop_verbs {
     int64_t (*now)(const struct loop *loop);
-    struct wall_time (*wall)(const struct loop *loop);
-    void (*run)(struct loop *loop, int64_t until_ms); /* until then or until is_stopped */
+    struct wall_time (*machine_wall)(const struct loop *loop); /* its clock, with all jumps */
+    void (*run)(struct loop *loop, int64_t until_ms);          /* until then or until is_stopped */
     void (*free)(struct loop *loop);
     struct event_base *(*event_base)(const struct loop *loop);
     void (*on_terminate)(struct loop *loop, timer_fn fire, void *context);
@@ -24,6 +24,8 @@ struct loop {
     const struct loop_verbs *verbs;
     struct timers timers;
     bool is_stopped;
+    int64_t wall_ms; /* loop_wall() when loop_now() was 0; the implementation sets it first */
+    char boot[64];   /* loop_boot() */
 };
 
 /* Puts the timer to rest, then calls it; it may free itself. */

@@ -8,10 +8,14 @@
 #include "base/loop_verbs.h"
 #include "base/memory.h"
 
+#include <stdio.h>
+
 struct loop_virtual {
     struct loop loop;
     struct wall_time start;
     int64_t now_ms;
+    int64_t jumped_ms; /* its machine's wall clock, in all */
+    int boots;
 };
 
 static const struct loop_virtual *log_stamper;
@@ -21,11 +25,11 @@ static int64_t virtual_now(const struct loop *loop)
     return ((const struct loop_virtual *)loop)->now_ms;
 }
 
-static struct wall_time virtual_wall(const struct loop *loop)
+static struct wall_time virtual_machine_wall(const struct loop *loop)
 {
     const struct loop_virtual *self = (const struct loop_virtual *)loop;
 
-    return (struct wall_time){ self->start.ms + self->now_ms };
+    return (struct wall_time){ self->start.ms + self->now_ms + self->jumped_ms };
 }
 
 static void virtual_run(struct loop *loop, int64_t until_ms)
@@ -70,12 +74,12 @@ static void virtual_on_terminate(struct loop *loop, timer_fn fire, void *context
 
 static int64_t stamp(void *context)
 {
-    return virtual_wall(context).ms;
+    return loop_wall(context).ms;
 }
 
 static const struct loop_verbs verbs = {
     .now = virtual_now,
-    .wall = virtual_wall,
+    .machine_wall = virtual_machine_wall,
     .run = virtual_run,
     .free = virtual_free,
     .event_base = virtual_event_base,
@@ -88,7 +92,19 @@ struct loop *loop_virtual_new(struct wall_time start)
 
     self->loop.verbs = &verbs;
     self->start = start;
+    self->loop.wall_ms = start.ms;
+    loop_virtual_reboot(&self->loop);
     log_stamper = self;
     log_set_clock(stamp, self);
     return &self->loop;
+}
+
+void loop_virtual_jump(struct loop *loop, int64_t by_ms)
+{
+    ((struct loop_virtual *)loop)->jumped_ms += by_ms;
+}
+
+void loop_virtual_reboot(struct loop *loop)
+{
+    snprintf(loop->boot, sizeof loop->boot, "virtual-%d", ++((struct loop_virtual *)loop)->boots);
 }

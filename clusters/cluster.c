@@ -12,7 +12,7 @@
 #include "clusters/kube_watch.h"
 #include "clusters/served.h"
 
-enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS };
+enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS, CLOCK_LIMIT_MS = 10 * SECOND_MS };
 
 struct cluster {
     struct world *world;
@@ -170,6 +170,36 @@ const char *cluster_trouble(const struct cluster *cluster)
     if (trouble[0] == '\0' && cluster->budgets)
         trouble = kube_watch_trouble(cluster->budgets);
     return trouble;
+}
+
+static void forget(void *context, const json_t *body, const struct error *err)
+{
+    (void)context;
+    (void)body;
+    (void)err;
+}
+
+void cluster_ask_clock(struct cluster *cluster)
+{
+    const struct kube_call call = {
+        .verb = KUBE_READ,
+        .priority = HTTP_POLL,
+        .target = "/apis/policy",
+        .timeout_ms = CLOCK_LIMIT_MS,
+    };
+
+    kube_send(cluster->session, &call, forget, NULL);
+}
+
+bool cluster_clock(const struct cluster *cluster, int64_t since_ms, int64_t *ret_ahead_ms)
+{
+    *ret_ahead_ms = kube_ahead_ms(cluster->session);
+    return kube_clock_heard_ms(cluster->session) > since_ms;
+}
+
+void cluster_wall_moved(struct cluster *cluster)
+{
+    cluster->snapshot.ahead_ms = kube_ahead_ms(cluster->session);
 }
 
 struct kube_session *cluster_session(const struct cluster *cluster)

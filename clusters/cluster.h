@@ -50,6 +50,14 @@ void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context)
    disruption budgets.  A server that does not let us see them still evicts. */
 void cluster_watch_budgets(struct cluster *cluster);
 
+/* The clocks.  Every answer tells the server's; ask_clock asks for one, and what else it says is
+   thrown away.  clock: by how much it is ahead of loop_wall(), in ms; whether it was heard of after
+   since_ms (loop time).  wall_moved: loop_wall() was moved, and the snapshot's times are read anew.
+ */
+void cluster_ask_clock(struct cluster *cluster);
+bool cluster_clock(const struct cluster *cluster, int64_t since_ms, int64_t *ret_ahead_ms);
+void cluster_wall_moved(struct cluster *cluster);
+
 const char *cluster_name(const struct cluster *cluster);
 const struct snapshot *cluster_snapshot(const struct cluster *cluster);
 

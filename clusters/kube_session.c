@@ -32,7 +32,8 @@ struct kube_session {
     int64_t config_read_ms;      /* when it was last looked at because something failed */
     struct error config_failure; /* of that look; ERROR_NONE */
     struct kube_exchange *first; /* all in flight */
-    int64_t ahead_ms;            /* the server's clock, of ours */
+    int64_t theirs_ms;           /* the server's clock when loop_now() was 0 */
+    int64_t heard_ms;            /* when it was last heard of; 0: never */
 };
 
 struct kube_exchange {
@@ -211,6 +212,12 @@ static void on_transport_failure(struct kube_exchange *exchange, const struct er
     finish_failed(exchange, &failure);
 }
 
+/* Our clock when loop_now() was 0. */
+static int64_t ours_ms(const struct kube_session *session)
+{
+    return loop_wall(session->world->loop).ms - loop_now(session->world->loop);
+}
+
 /* By the Date of an answer that was no long time on its way: that of a watch is minutes old when it
    ends.  Small differences change nothing: the world must not depend on single seconds. */
 static void compare_clocks(const struct kube_exchange *exchange, const struct http_answer *answer)
@@ -218,16 +225,19 @@ static void compare_clocks(const struct kube_exchange *exchange, const struct ht
     struct kube_session *session = exchange->session;
     const char *date = http_header_find(answer->headers, answer->header_count, "Date");
     struct wall_time theirs;
+    int64_t before_ms = kube_ahead_ms(session);
     int64_t ahead_ms;
 
     if (loop_now(session->world->loop) - exchange->sent_ms > YOUNG_MS || !date ||
         !wall_parse_http(date, &theirs))
         return;
     ahead_ms = theirs.ms + SECOND_MS / 2 - loop_wall(session->world->loop).ms;
-    if (llabs(ahead_ms) < (session->ahead_ms == 0 ? AHEAD_LEAST_MS : AHEAD_END_MS))
-        session->ahead_ms = 0;
-    else if (llabs(ahead_ms - session->ahead_ms) >= AHEAD_LEAST_MS)
-        session->ahead_ms = ahead_ms;
+    session->heard_ms = loop_now(session->world->loop);
+    if (llabs(ahead_ms) < (before_ms == 0 ? AHEAD_LEAST_MS : AHEAD_END_MS))
+        ahead_ms = 0;
+    else if (llabs(ahead_ms - before_ms) < AHEAD_LEAST_MS)
+        return;
+    session->theirs_ms = ours_ms(session) + ahead_ms;
 }
 
 static void on_answer(void *context, const struct http_answer *answer, const struct error *err)
@@ -373,6 +383,7 @@ struct kube_session *kube_session_new(struct world *world, const char *name,
     session->config = config;
     session->config_read_ms = INT64_MIN / 2;
     session->token = kube_token_new(world, config, on_token, session);
+    session->theirs_ms = ours_ms(session); /* until it is heard of */
     return session;
 }
 
@@ -399,5 +410,13 @@ const char *kube_name(const struct kube_session *session)
 
 int64_t kube_ahead_ms(const struct kube_session *session)
 {
-    return session->ahead_ms;
+    int64_t ahead_ms = session->theirs_ms - ours_ms(session);
+
+    /* Ours follows the machine's in small steps: what they make of an agreement is none. */
+    return llabs(ahead_ms) < AHEAD_END_MS ? 0 : ahead_ms;
+}
+
+int64_t kube_clock_heard_ms(const struct kube_session *session)
+{
+    return session->heard_ms;
 }

@@ -66,5 +66,9 @@ void kube_cancel(struct kube_exchange *exchange);
 struct world *kube_world(const struct kube_session *session);
 const char *kube_name(const struct kube_session *session);
 
-/* By how much the server's clock is ahead of ours; 0 when they agree within seconds. */
+/* By how much the server's clock is ahead of ours; 0 when they agree within seconds, or when it was
+   never heard of.  Of its clock, not of ours, is remembered: when ours moves the answer does. */
 int64_t kube_ahead_ms(const struct kube_session *session);
+
+/* When an answer last told the server's clock, in loop time; 0: never. */
+int64_t kube_clock_heard_ms(const struct kube_session *session);

@@ -28,9 +28,9 @@ struct kube_token {
     void *context;
     char *chars; /* of the file or the plugin; NULL: not asked yet */
     int64_t read_ms;
-    struct wall_time expires; /* of the plugin's; 0: not said */
-    struct program *program;  /* the plugin, while it runs */
-    struct error failure;     /* of its last run; ERROR_NONE */
+    int64_t ends_ms;         /* of the plugin's, in loop time; INT64_MAX: it did not say */
+    struct program *program; /* the plugin, while it runs */
+    struct error failure;    /* of its last run; ERROR_NONE */
 };
 
 static void wipe(char **chars)
@@ -120,6 +120,7 @@ static void plugin_ended(void *context, const char *output, const struct error *
 {
     struct kube_token *token = context;
     owned(json) json_t *credential = NULL;
+    struct wall_time expires = { 0 };
     char *chars = NULL;
 
     token->program = NULL;
@@ -129,11 +130,14 @@ static void plugin_ended(void *context, const char *output, const struct error *
         credential = json_parse_foreign(output, strlen(output), "the plugin's output",
                                         &token->failure);
     if (credential)
-        chars = kube_token_decode(credential, token->config->plugin->api_version, &token->expires,
+        chars = kube_token_decode(credential, token->config->plugin->api_version, &expires,
                                   &token->failure);
     if (chars) {
         wipe(&token->chars);
         token->chars = chars;
+        token->ends_ms = expires.ms == 0
+                             ? INT64_MAX
+                             : token->read_ms + expires.ms - loop_wall(token->world->loop).ms;
     } else {
         token->failure.kind = ERROR_TRANSIENT;
         error_context(&token->failure, "credential plugin");
@@ -157,12 +161,11 @@ static void start_plugin(struct kube_token *token)
 static enum kube_token_state ask_plugin(struct kube_token *token, const char **ret_chars,
                                         struct error *err)
 {
-    struct wall_time now = loop_wall(token->world->loop);
-    bool is_recent = loop_now(token->world->loop) - token->read_ms < PLUGIN_PAUSE_MS;
-    int64_t left_ms = token->expires.ms - now.ms;
+    int64_t now_ms = loop_now(token->world->loop);
+    bool is_recent = now_ms - token->read_ms < PLUGIN_PAUSE_MS;
 
     *ret_chars = token->chars;
-    if (token->chars && (token->expires.ms == 0 || left_ms >= RENEWED_BEFORE_MS))
+    if (token->chars && token->ends_ms - now_ms >= RENEWED_BEFORE_MS)
         return KUBE_TOKEN_READY;
     if (token->program)
         return KUBE_TOKEN_COMING;

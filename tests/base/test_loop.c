@@ -11,6 +11,8 @@
 
 #include <event2/event.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -356,6 +358,45 @@ static void a_broken_pipe_does_not_kill(void **state)
     close(ends[1]);
 }
 
+static void our_wall_clock_moves_only_when_it_is_moved(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t before_ms = loop_wall(fixture->loop).ms - loop_now(fixture->loop);
+
+    assert_true(llabs(loop_wall_apart(fixture->loop)) < 1000);
+    run_for(fixture, 20);
+    assert_int_equal(loop_wall(fixture->loop).ms - loop_now(fixture->loop), before_ms);
+    loop_wall_move(fixture->loop, -HOUR_MS);
+    assert_int_equal(loop_wall(fixture->loop).ms - loop_now(fixture->loop), before_ms - HOUR_MS);
+    assert_true(llabs(loop_wall_apart(fixture->loop) - HOUR_MS) < 1000);
+}
+
+static void a_virtual_machine_may_be_set(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wall_time before = loop_wall(fixture->loop);
+    char boot[64];
+
+    loop_virtual_jump(fixture->loop, DAY_MS);
+    loop_virtual_jump(fixture->loop, -HOUR_MS);
+    assert_int_equal(loop_wall(fixture->loop).ms, before.ms);
+    assert_int_equal(loop_wall_apart(fixture->loop), DAY_MS - HOUR_MS);
+    snprintf(boot, sizeof boot, "%s", loop_boot(fixture->loop));
+    loop_virtual_reboot(fixture->loop);
+    assert_string_not_equal(loop_boot(fixture->loop), boot);
+}
+
+/* Two processes that the same machine runs can compare their readings. */
+static void the_start_of_the_machine_has_a_name(void **state)
+{
+    struct fixture *fixture = *state;
+    struct error err;
+    owned(loop) struct loop *other = loop_libevent_new(&err);
+
+    assert_int_equal(strlen(loop_boot(fixture->loop)), 36);
+    assert_string_equal(loop_boot(other), loop_boot(fixture->loop));
+}
+
 #define ON_BOTH(test)                                                                              \
     { #test " (virtual)", test, set_up_virtual, tear_down, NULL },                                 \
     {                                                                                              \
@@ -378,7 +419,10 @@ int main(void)
         ON_BOTH(a_timer_may_set_itself_again),
         ON_BOTH(stopping_ends_the_run),
         ON_BOTH(an_endless_delay_is_never_due),
+        ON_BOTH(our_wall_clock_moves_only_when_it_is_moved),
         ON_ONE(a_virtual_clock_jumps_and_stops_exactly, virtual),
+        ON_ONE(a_virtual_machine_may_be_set, virtual),
+        ON_ONE(the_start_of_the_machine_has_a_name, libevent),
         ON_ONE(many_timers_keep_their_order, virtual),
         ON_ONE(a_virtual_loop_stamps_the_log, virtual),
         ON_ONE(a_signal_ends_the_service, libevent),

@@ -67,9 +67,39 @@ static void only_young_answers_set_it(void **state)
     }
 }
 
+/* When our clock is moved, the server's is where it was. */
+static void our_clock_moves_alone(void **state)
+{
+    struct script_step step = {
+        .url = NODE, .status = 200, .answer = ALREADY, .date = AT("14:13:20")
+    };
+    struct bench bench;
+    int64_t ahead_ms;
+
+    (void)state;
+    bench_open(&bench, &step, 1);
+    assert_false(cluster_clock(bench.cluster, 0, &ahead_ms));
+    loop_run_until(bench.loop, loop_now(bench.loop) + SECOND_MS);
+    cluster_read_at(bench.cluster, "/api/v1/nodes/n", bench_done, &bench);
+    loop_run_until(bench.loop, loop_now(bench.loop) + SECOND_MS);
+    assert_true(cluster_clock(bench.cluster, 0, &ahead_ms));
+    assert_int_equal(ahead_ms, 0);
+    assert_false(cluster_clock(bench.cluster, loop_now(bench.loop), &ahead_ms));
+    loop_wall_move(bench.loop, HOUR_MS);
+    cluster_wall_moved(bench.cluster);
+    assert_true(cluster_clock(bench.cluster, 0, &ahead_ms));
+    assert_int_equal(ahead_ms, -HOUR_MS);
+    assert_int_equal(cluster_snapshot(bench.cluster)->ahead_ms, -HOUR_MS);
+    loop_wall_move(bench.loop, SECOND_MS - HOUR_MS);
+    assert_true(cluster_clock(bench.cluster, 0, &ahead_ms));
+    assert_int_equal(ahead_ms, 0);
+    bench_close(&bench);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(only_young_answers_set_it) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(only_young_answers_set_it),
+                                        cmocka_unit_test(our_clock_moves_alone) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

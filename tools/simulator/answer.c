@@ -116,7 +116,8 @@ static void add_date(const struct sim_call *call)
     static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
     struct sim_answer *answer = call->answer;
-    int64_t ms = loop_wall(call->sim->loop).ms + call->cluster->plan->ahead_ms;
+    int64_t ms = loop_now(call->sim->loop) + call->sim->wall_offset_ms +
+                 call->cluster->plan->ahead_ms;
     int64_t second = ms % DAY_MS / SECOND_MS;
     struct civil_date date = civil_date_of_day(ms / DAY_MS);
 

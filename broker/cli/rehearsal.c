@@ -235,6 +235,8 @@ int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
 {
     require(!rehearsal->service);
     rehearsal->is_dead = false;
+    /* A new process knows only its machine's clock. */
+    loop_wall_move(rehearsal->loop, loop_wall_apart(rehearsal->loop));
     rehearsal->service = service_open(&rehearsal->world, rehearsal->config, err);
     if (!rehearsal->service)
         return -1;

@@ -62,6 +62,18 @@ int freezes_load(struct service *service, struct error *err)
     return journal_each(service->world->journal, "freeze", load_freeze, service, err);
 }
 
+void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        struct freeze *freeze = &service->guard.freezes.items[i];
+        owned(json) json_t *value = NULL;
+
+        freeze->until.ms += by_ms;
+        value = freeze_encode(freeze);
+        journal_put(batch, "freeze", freeze_id(freeze->cluster), freeze->rev++, value);
+    }
+}
+
 static int check_cluster(const struct service *service, const char *cluster, struct error *err)
 {
     if (cluster[0] != '\0' && !config_cluster(service->config, cluster))

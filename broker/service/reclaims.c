@@ -87,6 +87,18 @@ int reclaims_load(struct service *service, struct error *err)
     return journal_each(service->world->journal, "reclaim", load_reclaim, service, err);
 }
 
+void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
+{
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        struct reclaim *reclaim = &service->reclaims.items[i];
+        owned(json) json_t *value = NULL;
+
+        reclaim->until.ms += by_ms;
+        value = reclaim_encode(reclaim);
+        journal_put(batch, "reclaim", reclaim->id, reclaim->rev++, value);
+    }
+}
+
 /* A wish for one pool, as part of a reclaim for its cluster. */
 struct portion {
     const struct plan_pool *pool;

@@ -23,6 +23,7 @@ static void tick(void *context)
 
     service->planned_ms = loop_now(service->world->loop);
     timer_set(service->timer, TICK_MS); /* first: who is advanced may want a turn sooner */
+    clock_look(service->clock);
     service_advance(service);
     notices_advance(service->notices);
 }
@@ -61,6 +62,9 @@ static int load(struct service *service, struct error *err)
 
     if (journal_begin_epoch(world->journal, &service->epoch, err) < 0)
         return error_context(err, "journal");
+    service->clock = clock_open(service, err);
+    if (!service->clock)
+        return error_context(err, "journal");
     if (journal_verify(world->journal, EVENTS_VERIFIED, &doubt) < 0) {
         log_error("journal_doubt", FIELD_TEXT("text", doubt.text));
         text_copy(service->doubt, sizeof service->doubt, doubt.text);
@@ -82,7 +86,8 @@ static int load(struct service *service, struct error *err)
     service->runner->may_drain_context = service;
     if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
         schedules_load(service, err) < 0 || freezes_load(service, err) < 0 ||
-        reclaims_load(service, err) < 0 || bills_load(service, err) < 0)
+        reclaims_load(service, err) < 0 || bills_load(service, err) < 0 ||
+        clock_load(service->clock, err) < 0)
         return error_context(err, "journal");
     return 0;
 }
@@ -119,6 +124,7 @@ void service_close(struct service *service)
     quotas_free(service->quotas);
     notices_free(service->notices);
     trials_free(service->trials);
+    clock_free(service->clock);
     runner_close(service->runner);
     guard_clear(&service->guard);
     reclaims_clear(service);

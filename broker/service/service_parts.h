@@ -17,6 +17,7 @@
 
 struct scaler;
 struct quotas;
+struct clock;
 
 struct reclaim {
     char *id;
@@ -39,6 +40,7 @@ struct service {
     struct notices *notices;
     struct quotas *quotas;
     struct trials *trials;
+    struct clock *clock;
     struct map *book;          /* window -> struct schedule, in force */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */
     ARRAY(struct reclaim) reclaims;
@@ -118,6 +120,11 @@ int reclaims_load(struct service *service, struct error *err) __attribute__((war
 json_t *reclaims_describe(const struct service *service);
 void reclaims_clear(struct service *service);
 
+/* The wall clock was moved by so much: they end when they would have ended.  Puts their records
+   into the batch, and counts them as stored. */
+void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
+void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
+
 /* The nodes that reclaims in force want of the pool; 0: none. */
 int64_t reclaims_level(const struct service *service, const struct config_pool *pool);
 
@@ -173,6 +180,16 @@ int quotas_allow_leaving(const struct quotas *quotas, const struct config_pool *
 int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *pool,
                        struct error *err) __attribute__((warn_unused_result));
 json_t *quotas_describe(const struct quotas *quotas);
+
+/* clock.c: jumps of the machine's wall clock.  open comes before anything else is read from the
+   journal, load after it; look is called every few seconds, and describe adds what a person should
+   know to the warnings. */
+struct clock *clock_open(struct service *service, struct error *err)
+    __attribute__((warn_unused_result));
+void clock_free(struct clock *clock);
+int clock_load(struct clock *clock, struct error *err) __attribute__((warn_unused_result));
+void clock_look(struct clock *clock);
+void clock_describe(const struct clock *clock, json_t *warnings);
 
 /* status.c */
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)

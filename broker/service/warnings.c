@@ -207,6 +207,7 @@ json_t *warnings_describe(const struct service *service)
     add_notices(service, rows);
     add_operators(service, rows);
     add_hosts(service, rows);
+    clock_describe(service->clock, rows);
     add_clocks(service, rows);
     add_gangs(service, rows);
     add_troubles(scaler_describe(service->scaler), "workload", rows);

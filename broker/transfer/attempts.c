@@ -212,6 +212,31 @@ void attempts_served(struct attempts *attempts, const struct transfer *transfer,
     put_route(route, pool, batch);
 }
 
+void attempts_move_clock(struct attempts *attempts, int64_t by_ms, struct journal_batch *batch)
+{
+    const char *id;
+    void *value;
+
+    for (size_t i = 0; i < attempts->config->pool_count; i++) {
+        struct route *route = &attempts->routes[i];
+
+        if (route->failed.ms == 0)
+            continue;
+        route->failed.ms += by_ms;
+        put_route(route, &attempts->config->pools[i], batch);
+    }
+    for (size_t i = 0; map_next(attempts->hosts, &i, &id, &value);) {
+        struct bad_host *host = value;
+        json_t *renamed = json_deep_copy(host->value);
+
+        host->until.ms += by_ms;
+        json_object_set_new(renamed, "until", json_integer((json_int_t)host->until.ms));
+        json_decref(host->value);
+        host->value = renamed;
+        journal_put(batch, "quarantine", id, host->rev++, renamed);
+    }
+}
+
 struct wall_time route_closed_until(const struct route *route, const struct config_guard *guard,
                                     struct wall_time now)
 {

@@ -43,6 +43,10 @@ void attempts_failed(struct attempts *attempts, const struct transfer *transfer,
 void attempts_served(struct attempts *attempts, const struct transfer *transfer,
                      struct journal_batch *batch);
 
+/* The wall clock was moved by so much: what is closed or in quarantine is so for as long as before.
+   Puts the records into the batch, as above. */
+void attempts_move_clock(struct attempts *attempts, int64_t by_ms, struct journal_batch *batch);
+
 /* Never NULL. */
 const struct route *attempts_route(const struct attempts *attempts, const struct config_pool *pool)
     __attribute__((returns_nonnull));

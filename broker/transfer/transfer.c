@@ -123,6 +123,18 @@ void transfer_name_instance(struct transfer *transfer)
     text_copy(transfer->new_instance, sizeof transfer->new_instance, name);
 }
 
+void transfer_move_clock(struct transfer *transfer, int64_t by_ms)
+{
+    struct wall_time *times[] = {
+        &transfer->created,  &transfer->announced, &transfer->departure, &transfer->step_began,
+        &transfer->cordoned, &transfer->drain_due, &transfer->ended,
+    };
+
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        if (times[i]->ms != 0)
+            times[i]->ms += by_ms;
+}
+
 json_t *transfer_encode(const struct transfer *transfer)
 {
     json_t *value = json_make("{ss ss si ss ss}", "state", state_names[transfer->state], "step",

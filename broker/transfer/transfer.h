@@ -85,6 +85,10 @@ struct transfer *transfer_decode(const struct config *config, const json_t *valu
 /* "live", "done", "undone", "returned". */
 const char *transfer_state_name(enum transfer_state state);
 
+/* The wall clock was moved by so much: renames the transfer's times, so that as much is left of
+   them as before.  What is due stays: it is a time of the week. */
+void transfer_move_clock(struct transfer *transfer, int64_t by_ms);
+
 /* Names the machine of the present attempt: GROUP-xxxxxxxx, the same for the same transfer and
    attempt, so that a repeated create can never make a second machine. */
 void transfer_name_instance(struct transfer *transfer);

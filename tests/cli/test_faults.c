@@ -14,6 +14,40 @@ static const char faults[] =
     " stockout: 0.1, slow_boot: 0.1, never_joins: 0.1, no_gpus: 0.05, stuck_pod: 0.1,"
     " watch_gap: 0.02, empty_list: 0.01}\n";
 
+/* Of half of those an API server has another time anyway: most do not deny the jump then. */
+static bool has_jumps(uint64_t seed)
+{
+    return seed % 3 == 0;
+}
+
+static const char *clocks_of(uint64_t seed)
+{
+    return has_jumps(seed) && seed % 2 == 0 ? "clocks: { research-a: 90s }\n" : "";
+}
+
+/* How far and when the wall clock of the broker's machine jumps, by seed; most do not.  A jump that
+   is followed moves the windows: in all by less than two hours, so that midnight is at rest. */
+static void run_with_jumps(struct rehearsal *rehearsal, uint64_t seed, int64_t duration_ms)
+{
+    static const int64_t sizes[] = { 20 * SECOND_MS, 10 * MINUTE_MS, 35 * MINUTE_MS, DAY_MS };
+    struct random random;
+    int64_t most_ms = duration_ms - 3 * HOUR_MS;
+    uint64_t jumps;
+
+    random_seed(&random, random_mix(seed, "jumps", 0, 0));
+    jumps = has_jumps(seed) ? 1 + random_below(&random, 3) : 0;
+    for (uint64_t i = 0; i < jumps; i++) {
+        int64_t wait_ms = (int64_t)random_below(&random, (uint64_t)(most_ms / 2));
+        int64_t by_ms = sizes[random_below(&random, COUNT_OF(sizes))];
+
+        rehearsal_run(rehearsal, wait_ms);
+        loop_virtual_jump(rehearsal->loop, random_below(&random, 2) == 0 ? by_ms : -by_ms);
+        duration_ms -= wait_ms;
+        most_ms -= wait_ms;
+    }
+    rehearsal_run(rehearsal, duration_ms);
+}
+
 static void expect_notice_was_kept(struct rehearsal *rehearsal)
 {
     owned(json) json_t *status = service_status(rehearsal->service);
@@ -24,11 +58,12 @@ static void expect_notice_was_kept(struct rehearsal *rehearsal)
 static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, world);
+    owned(chars) char *whole = text_format("%s%s", world, clocks_of(seed));
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, whole);
 
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 10, 6);
-    rehearsal_run(rehearsal, 18 * HOUR_MS); /* midnight */
+    run_with_jumps(rehearsal, seed, 18 * HOUR_MS); /* midnight */
     if (transfers_of(rehearsal, false) > 0 ||
         nodes_of(rehearsal, "prod-a-east") + nodes_of(rehearsal, "research-a-east") != 16 ||
         rehearsal_violations(rehearsal) > 0)
@@ -46,7 +81,7 @@ static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
 static void bad_luck_breaks_no_promise(void **state)
 {
     const char *wish = getenv("SLUICE_SEEDS");
-    long long last = 5;
+    long long last = 6;
     uint64_t hash;
 
     (void)state;

@@ -30,24 +30,24 @@ const char unfreeze_examples[] = "sluice unfreeze\n"
                                  "sluice unfreeze --cluster prod-a\n";
 const char unfreeze_text[] = "JSON: cluster, until, reason, by.\n";
 
-/* The end of the freeze, from --until or --for. */
-static int read_until(const struct command_call *call, struct wall_time *ret_until,
-                      struct error *err)
+/* The end of the freeze, from --until or --for, into the request. */
+static int add_until(const struct command_call *call, json_t *request, struct error *err)
 {
-    owned(loop) struct loop *loop = NULL;
+    struct wall_time until;
+    char text[WALL_TEXT_SIZE];
     int64_t for_ms = 0;
 
-    if (call_text(call, "until"))
-        return wall_parse(call_text(call, "until"), false, ret_until, err);
+    if (call_text(call, "until")) {
+        if (wall_parse(call_text(call, "until"), false, &until, err) < 0)
+            return -1;
+        return json_object_set_new(request, "until", json_string(wall_format(until, text)));
+    }
     if (call_duration(call, "for", &for_ms, err) < 0)
         return -1;
     if (for_ms <= 0)
         return error_set(err, ERROR_INVALID, "say when it ends: --until TIME or --for DURATION");
-    loop = loop_libevent_new(err);
-    if (!loop)
-        return -1;
-    ret_until->ms = (loop_wall(loop).ms + for_ms) / SECOND_MS * SECOND_MS;
-    return 0;
+    return json_object_set_new(request, "for_s",
+                               json_integer((json_int_t)((for_ms + SECOND_MS - 1) / SECOND_MS)));
 }
 
 static void print_freeze(const json_t *answer, bool is_frozen)
@@ -80,8 +80,6 @@ int cmd_freeze(struct command_call *call)
 {
     int code = EXIT_DONE;
     struct error err = { 0 };
-    struct wall_time until;
-    char text[WALL_TEXT_SIZE];
     owned(config) struct config *config = NULL;
     owned(json) json_t *request = NULL;
 
@@ -90,10 +88,10 @@ int cmd_freeze(struct command_call *call)
     config = client_config(call, &code);
     if (!config)
         return code;
-    if (read_until(call, &until, &err) < 0)
+    request = json_make("{ss ss}", "cluster", call_text_or(call, "cluster", ""), "reason",
+                        call_text(call, "reason"));
+    if (add_until(call, request, &err) < 0)
         return call_usage_error(call, "%s", err.text);
-    request = json_make("{ss ss ss}", "cluster", call_text_or(call, "cluster", ""), "until",
-                        wall_format(until, text), "reason", call_text(call, "reason"));
     return send(call, config, "/v1/freeze", request);
 }
 

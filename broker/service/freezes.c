@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { REASON_MAX = 200 };
+enum { REASON_MAX = 200, LONGEST_S = 366 * 24 * 3600 };
 
 static json_t *freeze_encode(const struct freeze *freeze)
 {
@@ -124,22 +124,38 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
     return 0;
 }
 
+/* `until`, or `for_s` from now: whoever says that needs no clock. */
+static int read_until(const struct service *service, const json_t *request,
+                      struct wall_time *ret_until, struct error *err)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    const char *text;
+    int64_t for_s;
+
+    if (json_object_get(request, "for_s")) {
+        if (json_need_int(request, "for_s", &for_s, err) < 0)
+            return -1;
+        if (for_s < 1 || for_s > LONGEST_S)
+            return error_set(err, ERROR_INVALID, "for_s: from 1 to %d", LONGEST_S);
+        *ret_until = wall_whole_second(now.ms + for_s * SECOND_MS);
+        return 0;
+    }
+    if (json_need_text(request, "until", &text, err) < 0 ||
+        wall_parse(text, false, ret_until, err) < 0)
+        return -1;
+    return ret_until->ms > now.ms ? 0 : error_set(err, ERROR_INVALID, "until: %s has passed", text);
+}
+
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err)
 {
     const char *cluster = json_text_or(request, "cluster", "");
     const char *reason;
-    const char *until_text;
     struct wall_time until;
 
-    if (reason_read(request, &reason, err) < 0 ||
-        json_need_text(request, "until", &until_text, err) < 0 ||
-        wall_parse(until_text, false, &until, err) < 0 || check_cluster(service, cluster, err) < 0)
+    if (reason_read(request, &reason, err) < 0 || check_cluster(service, cluster, err) < 0 ||
+        read_until(service, request, &until, err) < 0)
         return NULL;
-    if (until.ms <= loop_wall(service->world->loop).ms) {
-        error_set(err, ERROR_INVALID, "until: %s has passed", until_text);
-        return NULL;
-    }
     return set_freeze(service, cluster, until, reason, by, err);
 }
 

@@ -81,7 +81,8 @@ json_t *service_reclaim(struct service *service, const json_t *request, const ch
 json_t *service_hold(struct service *service, const json_t *request, const char *by,
                      struct error *err) __attribute__((warn_unused_result));
 
-/* request: {cluster ("" for all), until (RFC 3339), reason}; unfreeze: {cluster}. */
+/* request: {cluster ("" for all), until (RFC 3339) or for_s (from now), reason}; unfreeze:
+   {cluster}. */
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err) __attribute__((warn_unused_result));
 json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,

@@ -61,10 +61,18 @@ static int lock_journal(struct house *house, const struct config *config, struct
                : error_context(err, "the journal's folder must exist and be writable");
 }
 
+static void warn_of_file(void *context, const char *path, const char *text)
+{
+    (void)context;
+    log_warn("file_may_be_changed", FIELD_TEXT("file", path), FIELD_TEXT("text", text));
+}
+
 static int build(struct house *house, const struct config *config, struct error *err)
 {
     struct world *world = &house->world;
 
+    if (config_check_files(config, warn_of_file, NULL, err) < 0)
+        return -1;
     if (lock_journal(house, config, err) < 0)
         return -1;
     random_seed_system(&house->random);

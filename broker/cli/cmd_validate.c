@@ -8,32 +8,45 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/loop.h"
+#include "base/world.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/fleet/config.h"
+#include "broker/fleet/fleet.h"
 #include "broker/planning/schedule_check.h"
 #include "windows/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const struct command_option validate_options[] = { { 0 } };
+const struct command_option validate_options[] = {
+    { "offline", 0, NULL, "read no kubeconfig and no credentials: where they are not", false },
+    { 0 },
+};
 
 const char validate_examples[] = "sluice validate\n"
                                  "sluice validate schedules/weekday-peak.yaml\n"
+                                 "sluice validate --offline\n"
                                  "sluice validate --config staging/sluice.yaml\n";
 
 const char validate_text[] =
     "Without files: the configuration and the schedules of all its windows.  With files: those; a\n"
     "file with a key `clusters` is a configuration, any other a schedule, which is then also held\n"
-    "against the configuration where there is one.  Exit code 1 when a file has a mistake.\n"
+    "against the configuration where there is one.  Of a configuration, each cluster's kubeconfig\n"
+    "and each provider's credentials are read as `sluice serve` reads them; nothing is sent, and "
+    "no\n"
+    "plugin is run.  Exit code 1 when a file has a mistake.\n"
     "\n"
-    "JSON: is_valid, files: [{path, kind (config, schedule), is_valid, error (null, or with file,\n"
-    "line and key)}].\n";
+    "JSON: is_valid, files: [{path, kind (config, kubeconfig, provider, schedule), is_valid, "
+    "error\n"
+    "(null, or with file, line and key)}], warnings: [{path, text}] (who else may change a "
+    "file).\n";
 
 struct validation {
     const struct config *config; /* NULL: schedules are checked for themselves */
     json_t *files;
+    json_t *warnings;
+    bool is_offline;
     bool is_valid;
 };
 
@@ -59,13 +72,47 @@ static void validate_schedule(struct validation *validation, const char *path)
     add_result(validation, path, "schedule", &err);
 }
 
-static void validate_config(struct validation *validation, const char *path)
+static void add_found(void *context, const char *kind, const char *path, const struct error *err)
+{
+    add_result(context, path, kind, err);
+}
+
+static void add_warning(void *context, const char *path, const char *text)
+{
+    struct validation *validation = context;
+
+    json_array_append_new(validation->warnings, json_make("{ss ss}", "path", path, "text", text));
+}
+
+/* What `serve` would say before it sends anything, of all clusters and providers. */
+static void validate_access(struct validation *validation, const struct config *config)
+{
+    struct error err = { 0 };
+    struct random random;
+    struct world world = { .random = &random, .loop = loop_libevent_new(&err) };
+
+    random_seed(&random, 1);
+    world.http = world.loop ? http_curl_new(world.loop, NULL, &err) : NULL;
+    if (world.http)
+        fleet_check(&world, config, add_found, validation);
+    else
+        add_result(validation, config->path, "config", &err);
+    http_free(world.http);
+    loop_free(world.loop);
+}
+
+static struct config *validate_config(struct validation *validation, const char *path)
 {
     struct error err = { 0 };
     owned(config) struct config *config = config_read(path, &err);
 
     require(config || err.kind != ERROR_NONE);
+    if (config)
+        (void)!config_check_files(config, add_warning, validation, &err);
     add_result(validation, path, "config", &err);
+    if (config && !validation->is_offline)
+        validate_access(validation, config);
+    return steal(&config);
 }
 
 static bool is_config(const char *path)
@@ -103,10 +150,8 @@ static struct wall_time wall_now(void)
 
 static void validate_all(struct validation *validation, const char *path)
 {
-    struct error err = { 0 };
-    owned(config) struct config *config = config_read(path, &err);
+    owned(config) struct config *config = validate_config(validation, path);
 
-    add_result(validation, path, "config", &err);
     if (!config)
         return;
     if (!has_schedules(config)) {
@@ -129,8 +174,9 @@ static void validate_all(struct validation *validation, const char *path)
 static int print_result(struct command_call *call, const struct validation *validation)
 {
     if (client_wants_json(call)) {
-        owned(json) json_t *root = json_make("{s:b, s:O}", "is_valid", validation->is_valid,
-                                             "files", validation->files);
+        owned(json)
+            json_t *root = json_make("{s:b, s:O, s:O}", "is_valid", validation->is_valid, "files",
+                                     validation->files, "warnings", validation->warnings);
         client_print_json(root);
     } else {
         for (size_t i = 0; i < json_array_size(validation->files); i++) {
@@ -141,14 +187,21 @@ static int print_result(struct command_call *call, const struct validation *vali
             else
                 fprintf(stderr, "%s\n", json_text_or(file, "error", ""));
         }
+        for (size_t i = 0; i < json_array_size(validation->warnings); i++)
+            fprintf(stderr, "warning: %s\n",
+                    json_text_or(json_array_get(validation->warnings, i), "text", ""));
     }
     return validation->is_valid ? EXIT_DONE : EXIT_ERROR;
 }
 
-int cmd_validate(struct command_call *call)
+static int validate(struct command_call *call)
 {
     owned(json) json_t *files = json_array();
-    struct validation validation = { .files = files, .is_valid = true };
+    owned(json) json_t *warnings = json_array();
+    struct validation validation = { .files = files,
+                                     .warnings = warnings,
+                                     .is_offline = call_flag(call, "offline"),
+                                     .is_valid = true };
     struct error err = { 0 };
     owned(chars) char *path = config_find(call_text(call, "config"), &err);
 
@@ -163,8 +216,18 @@ int cmd_validate(struct command_call *call)
     owned(config) struct config *config = path ? config_read(path, NULL) : NULL;
 
     validation.config = config;
-    for (size_t i = 0; i < call_argument_count(call); i++)
-        (is_config(call_argument(call, i)) ? validate_config : validate_schedule)(
-            &validation, call_argument(call, i));
+    for (size_t i = 0; i < call_argument_count(call); i++) {
+        const char *file = call_argument(call, i);
+
+        if (is_config(file))
+            config_free(validate_config(&validation, file));
+        else
+            validate_schedule(&validation, file);
+    }
     return print_result(call, &validation);
+}
+
+int cmd_validate(struct command_call *call)
+{
+    return client_hide(call, validate);
 }

@@ -225,6 +225,14 @@ struct config {
 struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
 void config_free(struct config *config);
 
+/* Who may change the files of a configuration.  ERROR_DENIED when others may change the file
+   itself: it names programs that are run, and servers to which credentials are sent.  `warn` is
+   told of each file that a group may change, and of a journal that others may.  What else others
+   may change (kubeconfigs, plugins, keys) is refused when it is read. */
+typedef void (*config_warn_fn)(void *context, const char *path, const char *text);
+int config_check_files(const struct config *config, config_warn_fn warn, void *context,
+                       struct error *err) __attribute__((warn_unused_result));
+
 /* Where the file is: the option, else $SLUICE_CONFIG, else ./sluice.yaml upward to the root of the
    git checkout, else $XDG_CONFIG_HOME/sluice/config.yaml (~/.config when unset), else
    /etc/sluice/config.yaml.  The caller frees it; ERROR_NOT_FOUND lists where was looked. */

@@ -133,20 +133,60 @@ static void list_next(struct listing *listing, const char *page)
     provider_list(listing->provider, &address, page, list_answered, listing);
 }
 
+static struct cluster *open_cluster(struct world *world, const struct config_cluster *config,
+                                    struct error *err)
+{
+    struct cluster_settings settings = {
+        .name = config->name,
+        .kubeconfig = config->kubeconfig,
+        .context = config->context,
+        .plugin = config->plugin,
+    };
+
+    return cluster_open(world, &settings, err);
+}
+
+static struct provider *open_provider(struct world *world, const struct config_provider *config,
+                                      struct error *err)
+{
+    struct provider_settings settings = {
+        .kind = config->kind,
+        .endpoint = config->endpoint,
+        .credentials = config->credentials,
+        .metadata = config->metadata,
+    };
+    struct provider *provider = provider_open(world, &settings, err);
+
+    if (!provider)
+        error_context(err, "provider %s", config->name);
+    return provider;
+}
+
+void fleet_check(struct world *world, const struct config *config, fleet_found_fn found,
+                 void *context)
+{
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        struct error err = { 0 };
+
+        cluster_close(open_cluster(world, &config->clusters[i], &err));
+        found(context, "kubeconfig", config->clusters[i].kubeconfig, &err);
+    }
+    for (size_t i = 0; i < config->provider_count; i++) {
+        struct error err = { 0 };
+        struct provider *provider = open_provider(world, &config->providers[i], &err);
+
+        provider_close(provider);
+        found(context, "provider", config->providers[i].credentials ?: config->path, &err);
+    }
+}
+
 static int open_clusters(struct fleet *fleet, struct error *err)
 {
     const struct config *config = fleet->config;
 
     fleet->clusters = mem_new_array(config->cluster_count, sizeof(struct cluster *));
     for (size_t i = 0; i < config->cluster_count; i++) {
-        struct cluster_settings settings = {
-            .name = config->clusters[i].name,
-            .kubeconfig = config->clusters[i].kubeconfig,
-            .context = config->clusters[i].context,
-            .plugin = config->clusters[i].plugin,
-        };
-
-        fleet->clusters[i] = cluster_open(fleet->world, &settings, err);
+        fleet->clusters[i] = open_cluster(fleet->world, &config->clusters[i], err);
         if (!fleet->clusters[i])
             return -1;
     }
@@ -159,16 +199,9 @@ static int open_providers(struct fleet *fleet, struct error *err)
 
     fleet->providers = mem_new_array(config->provider_count, sizeof(struct provider *));
     for (size_t i = 0; i < config->provider_count; i++) {
-        struct provider_settings settings = {
-            .kind = config->providers[i].kind,
-            .endpoint = config->providers[i].endpoint,
-            .credentials = config->providers[i].credentials,
-            .metadata = config->providers[i].metadata,
-        };
-
-        fleet->providers[i] = provider_open(fleet->world, &settings, err);
+        fleet->providers[i] = open_provider(fleet->world, &config->providers[i], err);
         if (!fleet->providers[i])
-            return error_context(err, "provider %s", config->providers[i].name);
+            return -1;
     }
     return 0;
 }

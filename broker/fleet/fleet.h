@@ -38,6 +38,14 @@ struct fleet *fleet_open(struct world *world, const struct config *config, struc
     __attribute__((warn_unused_result));
 void fleet_close(struct fleet *fleet);
 
+/* Opens each cluster and each provider for itself, as fleet_open() does, and closes it again;
+   `found` is told how it went, once for each.  kind: "kubeconfig" or "provider"; err: ERROR_NONE
+   when it is good.  Nothing is sent, and no plugin is run. */
+typedef void (*fleet_found_fn)(void *context, const char *kind, const char *path,
+                               const struct error *err);
+void fleet_check(struct world *world, const struct config *config, fleet_found_fn found,
+                 void *context);
+
 struct world *fleet_world(const struct fleet *fleet);
 
 /* Begins to watch and to list.  `news` is called in a turn of the loop after something changed. */

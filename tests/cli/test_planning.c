@@ -84,6 +84,10 @@ static const char config_text[] =
     "workloads:\n"
     "  task-chat: { queue: chat, gpus: 2, clusters: { prod-a: {} } }\n";
 
+static const char kubeconfig_text[] =
+    "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
+    "clusters: [{name: c, cluster: {server: 'https://c'}}]\nusers: [{name: u, user: {token: t}}]\n";
+
 /* A week of chat in steps of ten minutes: more by day. */
 static int make_folder(void **state)
 {
@@ -101,6 +105,8 @@ static int make_folder(void **state)
     if (!mkdtemp(folder))
         return -1;
     put("sluice.yaml", config_text);
+    put("a", kubeconfig_text);
+    put("r", kubeconfig_text);
     put("week.csv", csv->chars);
     return 0;
 }
@@ -109,6 +115,8 @@ static int remove_folder(void **state)
 {
     static const char *const names[] = {
         "sluice.yaml",
+        "a",
+        "r",
         "week.csv",
         "output",
         "bad.csv",

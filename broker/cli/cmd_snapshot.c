@@ -479,7 +479,8 @@ static int take(struct command_call *call)
         return code;
     if (!path)
         return call_usage_error(call, "--out is required");
-    if (open_world(&snapshot, &err) < 0 || make_errands(&snapshot, &err) < 0)
+    if (config_check_files(config, NULL, NULL, &err) < 0 || open_world(&snapshot, &err) < 0 ||
+        make_errands(&snapshot, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
     if (make_span(&snapshot, &err) < 0)
         return call_usage_error(call, "%s", err.text);

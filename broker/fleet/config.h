@@ -227,8 +227,8 @@ void config_free(struct config *config);
 
 /* Who may change the files of a configuration.  ERROR_DENIED when others may change the file
    itself: it names programs that are run, and servers to which credentials are sent.  `warn` is
-   told of each file that a group may change, and of a journal that others may.  What else others
-   may change (kubeconfigs, plugins, keys) is refused when it is read. */
+   told of each file that a group may change, and of a journal that others may; NULL: nobody is.
+   What else others may change (kubeconfigs, plugins, keys) is refused when it is read. */
 typedef void (*config_warn_fn)(void *context, const char *path, const char *text);
 int config_check_files(const struct config *config, config_warn_fn warn, void *context,
                        struct error *err) __attribute__((warn_unused_result));

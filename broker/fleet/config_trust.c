@@ -35,6 +35,8 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
         return error_context(err, "the configuration says which programs are run and where "
                                   "credentials are sent");
     }
+    if (!warn)
+        return 0;
     look(&teller, config->path, false);
     for (size_t i = 0; i < config->cluster_count; i++)
         if (!text_equal(config->clusters[i].kubeconfig, KUBE_CONFIG_IN_CLUSTER))

@@ -77,6 +77,13 @@ static void it_says_what_serve_would_say(void **state)
             continue; /* serve would begin */
         owned(said) struct said serve = say(folder, folder, "serve -c @/sluice.yaml");
 
+        if (rows[i].config_mode != 0600) { /* it would send credentials where others say */
+            owned(said) struct said snapshot = say(folder, folder,
+                                                   "snapshot -c @/sluice.yaml --out @/out");
+
+            if (snapshot.code != EXIT_ERROR || !strstr(snapshot.err->chars, rows[i].says))
+                fail_msg("row %zu, snapshot: %d, %s", i, snapshot.code, snapshot.err->chars);
+        }
         if (serve.code != EXIT_ERROR || !strstr(serve.err->chars, rows[i].says))
             fail_msg("row %zu, serve: %d, %s", i, serve.code, serve.err->chars);
     }

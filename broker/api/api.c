@@ -111,12 +111,15 @@ static json_t *get_leads(const struct ask *ask, struct error *err)
 static json_t *get_departures(const struct ask *ask, struct error *err)
 {
     owned(chars) char *text = url_query(ask->target, "seconds");
+    owned(chars) char *node = url_query(ask->target, "node");
     long long seconds = DAY_MS / SECOND_MS;
 
     if (text && !text_to_int(text, 60, 7 * DAY_MS / SECOND_MS, &seconds)) {
         error_set(err, ERROR_INVALID, "seconds: \"%s\" is not from 60 to 604800", text);
         return NULL;
     }
+    if (node && service_find_node(ask->service, node, err) < 0)
+        return NULL;
     return service_departures(ask->service, seconds * SECOND_MS);
 }
 

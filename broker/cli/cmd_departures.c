@@ -18,7 +18,7 @@
 
 const struct command_option departures_options[] = {
     { "until", 0, "DURATION", "how far ahead (default 24h, at most 7d)", false },
-    { "node", 0, "NODE", "only this node", false },
+    { "node", 0, "NODE", "only this node; an error when no cluster has it", false },
     { "namespace", 'n', "NAME", "only nodes on which a job of this namespace runs", false },
     { "output", 'o', "table|json|csv|ical", "the form of the answer (default table)", false },
     { 0 },
@@ -124,6 +124,19 @@ static void print_unknown(const json_t *answer, FILE *file)
     fputs(lines->chars, file);
 }
 
+/* The service says whether it knows the node: a board without it would read as "it stays". */
+static char *path_of(const char *node, int64_t ahead_ms)
+{
+    struct text *path = text_new(TEXT_UNBOUNDED);
+
+    text_add(path, "/v1/departures?seconds=%" PRId64, ahead_ms / SECOND_MS);
+    if (node) {
+        text_add(path, "&node=");
+        url_add_escaped(path, node);
+    }
+    return text_take(path);
+}
+
 int cmd_departures(struct command_call *call)
 {
     const char *form = call_text_or(call, "output", "table");
@@ -139,7 +152,7 @@ int cmd_departures(struct command_call *call)
         return code;
     if (call_duration(call, "until", &ahead_ms, &err) < 0)
         return call_usage_error(call, "%s", err.text);
-    path = text_format("/v1/departures?seconds=%" PRId64, ahead_ms / SECOND_MS);
+    path = path_of(call_text(call, "node"), ahead_ms);
     answer = client_ask(config, HTTP_GET, path, NULL, &err);
     if (!answer)
         return client_fail(call, &err);

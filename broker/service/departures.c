@@ -255,3 +255,18 @@ json_t *service_departures(struct service *service, int64_t ahead_ms)
                      (json_int_t)board.unnamed, "unknown", survey_unknown(service, NULL),
                      "notice_s", (json_int_t)(service->config->drain.notice_ms / SECOND_MS));
 }
+
+int service_find_node(const struct service *service, const char *name, struct error *err)
+{
+    const struct config *config = service->config;
+    struct error why;
+
+    for (size_t i = 0; i < config->cluster_count; i++)
+        if (map_get(fleet_snapshot(service->fleet, &config->clusters[i])->nodes, name))
+            return 0;
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (!survey_knows(service, &config->pools[i], &why))
+            return error_set(err, ERROR_DENIED, "node %s is in no cluster that was seen lately; %s",
+                             name, why.text);
+    return error_set(err, ERROR_NOT_FOUND, "no cluster has a node %s", name);
+}

@@ -41,10 +41,15 @@ json_t *service_transfer(struct service *service, const char *id, struct error *
     __attribute__((warn_unused_result));
 
 /* Research nodes that leave within so long, soonest first: {departures: [{leaves, node, cluster,
-   pool, to, certainty, due, window, held, jobs}], unnamed_nodes, unknown: [{reservation, reason}],
-   notice_s}. */
+   pool, to, certainty, due, window, held, jobs}], unnamed_nodes, unknown: [{pool, cluster,
+   reservation, reason, age_s}], notice_s}. */
 json_t *service_departures(struct service *service, int64_t ahead_ms)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* Whether some cluster has a node of that name.  -1 with ERROR_NOT_FOUND, or with ERROR_DENIED when
+   a cluster that was not seen lately may have it. */
+int service_find_node(const struct service *service, const char *name, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* How long transfers take: {leads: [leads_describe() and `route`]}. */
 json_t *service_leads(const struct service *service)

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "broker/cli/departure_forms.h"
+#include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
 #include "tests/support/golden.h"
 
@@ -85,6 +86,31 @@ static void what_was_not_seen_lately_is_named_as_unknown(void **state)
     row = json_array_get(json_object_get(unseen, "unknown"), 0);
     assert_string_equal(json_text_or(row, "reservation", ""), "east");
     assert_non_null(strstr(json_text_or(row, "reason", ""), "research-a"));
+}
+
+/* "Nobody leaves" would be read as "it stays". */
+static void a_node_that_no_cluster_has_is_an_error(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    struct error err = { 0 };
+    const char *name = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_true(
+        map_next(fleet_snapshot(rehearsal->service->fleet, &rehearsal->config->clusters[1])->nodes,
+                 &(size_t){ 0 }, &name, NULL));
+    assert_int_equal(service_find_node(rehearsal->service, name, &err), 0);
+    assert_int_equal(service_find_node(rehearsal->service, "gpu-1", &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_string_equal(err.text, "no cluster has a node gpu-1");
+    simulator_cut_off(rehearsal->simulator, "research-a");
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(service_find_node(rehearsal->service, name, &err), 0);
+    assert_int_equal(service_find_node(rehearsal->service, "gpu-1", &err), -1);
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_non_null(strstr(err.text, "cluster research-a was not seen lately"));
 }
 
 /* Puts down who is announced, and since when. */
@@ -178,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tomorrow_is_on_the_board_today),
         cmocka_unit_test(what_was_not_seen_lately_is_named_as_unknown),
+        cmocka_unit_test(a_node_that_no_cluster_has_is_an_error),
         cmocka_unit_test(who_leaves_was_announced),
         cmocka_unit_test(the_forms_for_other_programs),
     };

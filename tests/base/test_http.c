@@ -25,7 +25,7 @@ static void echo(void *context, struct http_call *call)
 
 static struct http_request to(const char *url)
 {
-    return (struct http_request){ .url = url, .timeout_ms = 5000 };
+    return (struct http_request){ .url = url, .timeout_ms = FIXTURE_HANGS_MS };
 }
 
 static void ask(struct http_fixture *fixture, const struct http_request *request)
@@ -172,7 +172,7 @@ static void a_late_answer_has_an_unknown_outcome(void **state)
 
     fixture->handler = answer_nothing;
     request.unix_socket = fixture->path;
-    request.timeout_ms = 100;
+    request.timeout_ms = SECOND_MS;
     request.is_mutation = true;
     request.method = HTTP_POST;
     ask(fixture, &request);

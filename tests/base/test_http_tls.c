@@ -96,7 +96,7 @@ static const struct result *ask(struct http_fixture *fixture, const char *host,
 {
     owned(chars) char *url = text_format("https://%s:%d/", host, fixture->raw_port);
     const struct http_request request = {
-        .url = url, .timeout_ms = 5000, .tls = tls, .is_mutation = is_mutation
+        .url = url, .timeout_ms = FIXTURE_HANGS_MS, .tls = tls, .is_mutation = is_mutation
     };
     struct result *result = &fixture->results[0];
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LONG_MS = 4 * HOUR_MS, START_MS = 30000 };
+enum { LONG_MS = 4 * HOUR_MS, START_MS = 120000 };
 
 /* A second broker in the same world. */
 struct other {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 30 * SECOND_MS, LOOK_MS = 50 };
+enum { PATIENCE_MS = 2 * MINUTE_MS, LOOK_MS = 50 };
 
 static const char config[] =
     "clusters:\n"

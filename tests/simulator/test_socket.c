@@ -5,7 +5,7 @@
  */
 #include "tests/simulator/bench.h"
 
-enum { PATIENCE_MS = 10 * SECOND_MS };
+enum { PATIENCE_MS = 2 * MINUTE_MS };
 
 struct place {
     char *folder;

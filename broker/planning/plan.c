@@ -65,7 +65,8 @@ static int64_t unsure(const struct books *books, const struct plan_pool *pool)
     return nodes;
 }
 
-/* Nodes that the pool can still give without falling under its floor. */
+/* Nodes that a known pool can still give without falling under its floor; a production pool that is
+   not known has nothing to spare, because its books stay even. */
 static int64_t spare(const struct books *books, size_t at)
 {
     const struct plan_pool *pool = &books->input->pools[at];
@@ -73,8 +74,6 @@ static int64_t spare(const struct books *books, size_t at)
     int64_t left = (int64_t)(pool->nodes.count - books->taken[at]);
     int64_t free_nodes = over_floor < left ? over_floor : left;
 
-    if (!pool->is_known)
-        return 0;
     if (is_production(pool) && -books->gap[at] - unsure(books, pool) < free_nodes)
         free_nodes = -books->gap[at] - unsure(books, pool);
     return free_nodes > 0 ? free_nodes : 0;

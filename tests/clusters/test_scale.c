@@ -267,7 +267,7 @@ static void watch_crowd(int port, long long nodes, long long pods)
     int64_t began_ms = loop_now(it.loop);
     timer_set(it.look, 5);
     cluster_watch(it.cluster, on_view, NULL);
-    loop_run_until(it.loop, began_ms + 120 * SECOND_MS);
+    loop_run_until(it.loop, began_ms + 10 * MINUTE_MS);
     int64_t view_ms = loop_now(it.loop) - began_ms;
     int64_t work_ms = cpu_ms();
     const struct snapshot *snapshot = cluster_snapshot(it.cluster);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include "base/text.h"
+#include "base/timestamp.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -110,6 +111,20 @@ int error_context(struct error *err, const char *format, ...)
     text_copy(err->text, sizeof err->text, text);
     errno = kept;
     return -1;
+}
+
+void error_wait(struct error *err, int64_t asked_ms)
+{
+    char asked[DURATION_TEXT_SIZE], most[DURATION_TEXT_SIZE];
+
+    if (err == NULL || asked_ms <= 0)
+        return;
+    err->retry_after_ms = asked_ms;
+    if (asked_ms <= ERROR_WAIT_MOST_MS)
+        return;
+    err->retry_after_ms = ERROR_WAIT_MOST_MS;
+    error_context(err, "the server asked to wait %s, and sluice waits at most %s",
+                  duration_format(asked_ms, asked), duration_format(ERROR_WAIT_MOST_MS, most));
 }
 
 const char *error_kind_name(enum error_kind kind)

@@ -35,7 +35,8 @@ enum { ERROR_TEXT_SIZE = 512 };
 
 struct error {
     enum error_kind kind;
-    int64_t retry_after_ms; /* how long to wait at least; 0 where nothing was said */
+    int64_t retry_after_ms; /* how long to wait at least; 0 where nothing was said.  What a server
+                               asked for comes in through error_wait() alone */
     char text[ERROR_TEXT_SIZE];
 };
 
@@ -50,6 +51,12 @@ int error_errno(struct error *err, enum error_kind kind, const char *format, ...
 
 /* Puts "CONTEXT: " in front of the sentence; the kind stays.  Always -1. */
 int error_context(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Notes that a server asked to be left alone for so long: at most five minutes of it count, because
+   one answer must not silence a URL for a day.  Where it asked for more the sentence says so first.
+   err may be NULL; nothing changes for 0. */
+enum { ERROR_WAIT_MOST_MS = 5 * 60 * 1000 };
+void error_wait(struct error *err, int64_t asked_ms);
 
 /* The kind in lower case with underscores: "unknown_outcome".  Never NULL. */
 const char *error_kind_name(enum error_kind kind);

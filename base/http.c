@@ -6,6 +6,7 @@
 #include "base/http.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <strings.h>
 
@@ -47,4 +48,22 @@ const char *http_header_find(const struct http_header *headers, size_t count, co
         if (strcasecmp(headers[i].name, name) == 0)
             return headers[i].value;
     return NULL;
+}
+
+int64_t http_retry_after_ms(const struct http_header *headers, size_t count, struct wall_time now)
+{
+    const char *value = http_header_find(headers, count, "Retry-After");
+    const char *date = http_header_find(headers, count, "Date");
+    struct wall_time until, from = now;
+    long long seconds;
+
+    if (!value)
+        return 0;
+    if (text_to_int(value, 0, INT32_MAX, &seconds))
+        return seconds * SECOND_MS;
+    if (!wall_parse_http(value, &until))
+        return 0;
+    if (date && !wall_parse_http(date, &from))
+        from = now;
+    return until.ms > from.ms ? until.ms - from.ms : 0;
 }

@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/loop.h"
+#include "base/timestamp.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,7 +76,7 @@ struct http_answer {
     int status;
     const char *body; /* terminated; "" when empty */
     size_t body_size;
-    int64_t retry_after_ms; /* from Retry-After in seconds; 0 when absent */
+    int64_t retry_after_ms; /* what http_retry_after_ms() says; error_wait() bounds it */
     const struct http_header *headers;
     size_t header_count;
 };
@@ -126,6 +127,10 @@ const char *http_method_name(enum http_method method);
 
 /* The header's value, compared without case; NULL when absent. */
 const char *http_header_find(const struct http_header *headers, size_t count, const char *name);
+
+/* How long Retry-After asks to wait, in seconds or until a date; 0 when it is absent, past or not
+   understood.  A date counts from the answer's own Date, else from now, by our clock. */
+int64_t http_retry_after_ms(const struct http_header *headers, size_t count, struct wall_time now);
 
 static inline void owned_http(struct http **http)
 {

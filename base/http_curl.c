@@ -243,7 +243,7 @@ static void on_tell_finished(void *context)
     client->is_telling = true;
     while ((exchange = TAILQ_FIRST(&client->telling))) {
         move_to(exchange, NULL);
-        exchange_tell(exchange);
+        exchange_tell(exchange, loop_wall(client->loop));
         exchange_free(exchange);
     }
     client->is_telling = false;

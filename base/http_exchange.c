@@ -310,19 +310,7 @@ void exchange_finish(struct http_exchange *exchange, CURLcode code)
     error_set(&exchange->err, kind, "%s: %s", exchange->host, curl_easy_strerror(code));
 }
 
-static int64_t retry_after_ms(const struct http_exchange *exchange)
-{
-    const char *value = http_header_find(exchange->received, exchange->received_count,
-                                         "Retry-After");
-    long long seconds = 0;
-
-    /* A date instead of seconds is not worth a parser: the caller then uses its own backoff. */
-    if (!value || !text_to_int(value, 0, DAY_MS / SECOND_MS, &seconds))
-        return 0;
-    return seconds * SECOND_MS;
-}
-
-void exchange_tell(struct http_exchange *exchange)
+void exchange_tell(struct http_exchange *exchange, struct wall_time now)
 {
     if (exchange->err.kind != ERROR_NONE) {
         exchange->done(exchange->context, NULL, &exchange->err);
@@ -334,7 +322,7 @@ void exchange_tell(struct http_exchange *exchange)
         .status = exchange->status,
         .body = exchange->answer_body->chars,
         .body_size = exchange->answer_body->length,
-        .retry_after_ms = retry_after_ms(exchange),
+        .retry_after_ms = http_retry_after_ms(exchange->received, exchange->received_count, now),
         .headers = exchange->received,
         .header_count = exchange->received_count,
     };

@@ -54,5 +54,5 @@ void exchange_free(struct http_exchange *exchange);
 /* Takes libcurl's verdict: sets the status or the error. */
 void exchange_finish(struct http_exchange *exchange, CURLcode code);
 
-/* Calls `done`. */
-void exchange_tell(struct http_exchange *exchange);
+/* Calls `done`; now by our clock. */
+void exchange_tell(struct http_exchange *exchange, struct wall_time now);

@@ -99,7 +99,7 @@ static const json_t *find_cause(const struct kube_answer *answer, const char *re
 static int64_t retry_after_ms(const struct kube_answer *answer)
 {
     int64_t seconds = json_int_or(answer->body, "details/retryAfterSeconds", 0);
-    if (seconds > 0 && seconds < DAY_MS / SECOND_MS)
+    if (seconds > 0 && seconds <= INT32_MAX)
         return seconds * SECOND_MS;
     return answer->retry_after_ms;
 }
@@ -107,11 +107,10 @@ static int64_t retry_after_ms(const struct kube_answer *answer)
 static int throttled(const struct kube_answer *answer, const char *held_by, const char *message,
                      int64_t at_least_ms, struct error *err)
 {
+    int64_t asked_ms = retry_after_ms(answer);
+
     error_set(err, ERROR_THROTTLED, "%s%.300s", held_by, message);
-    if (err) {
-        int64_t asked_ms = retry_after_ms(answer);
-        err->retry_after_ms = asked_ms > at_least_ms ? asked_ms : at_least_ms;
-    }
+    error_wait(err, asked_ms > at_least_ms ? asked_ms : at_least_ms);
     return -1;
 }
 
@@ -120,8 +119,8 @@ static int fail(enum error_kind kind, const struct kube_answer *answer, struct e
     const char *reason = json_text_or(answer->body, "reason", "");
     error_set(err, kind, "%d%s%s: %.300s", code_of(answer), reason[0] != '\0' ? " " : "", reason,
               message_of(answer));
-    if (err && (kind == ERROR_TRANSIENT || kind == ERROR_UNKNOWN_OUTCOME))
-        err->retry_after_ms = retry_after_ms(answer);
+    if (kind == ERROR_TRANSIENT || kind == ERROR_UNKNOWN_OUTCOME)
+        error_wait(err, retry_after_ms(answer));
     return -1;
 }
 

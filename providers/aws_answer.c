@@ -96,8 +96,7 @@ static int refuse(const struct http_answer *answer, const char *code, struct err
         if (strstr(code, codes[i].part))
             kind = codes[i].kind;
     error_set(err, kind, "refused: %d %.60s", answer->status, code);
-    if (err)
-        err->retry_after_ms = answer->retry_after_ms;
+    error_wait(err, answer->retry_after_ms);
     return -1;
 }
 

@@ -162,7 +162,7 @@ static int judge_failure(const struct gcp_answer *answer, struct error *err)
         err->kind == ERROR_TRANSIENT)
         err->kind = ERROR_UNKNOWN_OUTCOME;
     if (answer->retry_after_ms > err->retry_after_ms)
-        err->retry_after_ms = answer->retry_after_ms;
+        error_wait(err, answer->retry_after_ms);
     return error_context(err, "%d", answer->status);
 }
 

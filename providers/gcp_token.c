@@ -148,7 +148,7 @@ static int refused(int status, const struct http_answer *answer, const char *sai
     else if (status == 408 || status >= 500)
         kind = ERROR_TRANSIENT;
     error_set(err, kind, "token refused: %d %.200s", status, said);
-    err->retry_after_ms = answer->retry_after_ms;
+    error_wait(err, answer->retry_after_ms);
     return -1;
 }
 

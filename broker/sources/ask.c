@@ -17,7 +17,6 @@ enum {
     TIMEOUT_MS = 60 * SECOND_MS,
     BACKOFF_MS = SECOND_MS,
     BACKOFF_MAX_MS = 60 * SECOND_MS,
-    RETRY_AFTER_MAX_MS = 10 * MINUTE_MS,
     ANSWER_LIMIT = 64 << 20,
 };
 
@@ -95,7 +94,7 @@ static void repeat_or_finish(struct source_ask *ask, const struct error *err)
 {
     struct error why = *err;
 
-    if (!is_worth_repeating(err->kind) || err->retry_after_ms > RETRY_AFTER_MAX_MS) {
+    if (!is_worth_repeating(err->kind)) {
         finish(ask, err);
         return;
     }

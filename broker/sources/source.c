@@ -164,7 +164,6 @@ int source_refused(const struct http_answer *answer, const char *said, struct er
     else if (status == 404)
         kind = ERROR_NOT_FOUND;
     error_set(err, kind, "refused: %d %.200s", status, said);
-    if (err)
-        err->retry_after_ms = answer->retry_after_ms;
+    error_wait(err, answer->retry_after_ms);
     return -1;
 }

@@ -18,6 +18,7 @@
 enum {
     BACKOFF_FIRST_MS = 2 * SECOND_MS,
     BACKOFF_MAX_MS = 60 * SECOND_MS,
+    PAUSE_SHOWN_MS = 30 * SECOND_MS, /* shorter ones end before anybody reads of them */
     DENIED_BACKOFF_MS = 60 * SECOND_MS,
     BUSY_BACKOFF_MS = 5 * SECOND_MS,
     LINE_BACKOFF_MS = SECOND_MS,        /* the gate knows better when its budget has room */
@@ -181,6 +182,7 @@ void effect_answered(struct effect *effect, const struct error *err)
     effect->outcome = err ? err->kind : ERROR_NONE;
     text_copy(effect->text, sizeof effect->text, err ? err->text : "");
     effect->not_before_ms = effect->answered_ms + backoff_ms(effect, err);
+    effect->asked_ms = err ? err->retry_after_ms : 0;
     if (!err && effect->accepted_ms == 0)
         effect->accepted_ms = effect->answered_ms;
     if (err && err->kind != ERROR_UNKNOWN_OUTCOME) {
@@ -197,6 +199,19 @@ void effect_answered(struct effect *effect, const struct error *err)
         return;
     store(effect, "answered", NULL);
     runner_wake(runner);
+}
+
+const char *effect_pause(const struct transfer *transfer, int64_t now_ms)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);) {
+        const struct effect *effect = value;
+
+        if (effect->asked_ms >= PAUSE_SHOWN_MS && now_ms < effect->not_before_ms)
+            return effect->text;
+    }
+    return NULL;
 }
 
 static void intend(struct runner *runner, struct effect *effect, const struct effect_target *target)

@@ -57,6 +57,7 @@ struct effect {
     int64_t answered_ms; /* loop time; 0: never */
     int64_t accepted_ms; /* since when this process knows that it was accepted; 0: it was not */
     int64_t not_before_ms;
+    int64_t asked_ms; /* of that, what the server asked for */
     uint64_t rev;
 };
 
@@ -105,6 +106,9 @@ void effect_renew(struct transfer *transfer, enum effect_kind kind, const char *
 
 /* Whether it was sent and not every sending was refused for certain; effect may be NULL. */
 bool effect_may_have_happened(const struct effect *effect);
+
+/* The refusal after which a server is left alone for minutes, as it asked; NULL: none. */
+const char *effect_pause(const struct transfer *transfer, int64_t now_ms);
 
 /* "announce", "cordon", ... */
 const char *effect_kind_name(enum effect_kind kind);

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     TICK_MS = 2 * SECOND_MS,
@@ -249,6 +250,15 @@ static void note_freeze(const struct runner *runner, struct transfer *transfer)
     }
 }
 
+/* What looks like sloth is a server's wish, unless the step says so itself. */
+static void note_pause(const struct runner *runner, struct transfer *transfer)
+{
+    const char *pause = effect_pause(transfer, loop_now(runner->world->loop));
+
+    if (pause && !strstr(transfer->waiting, pause))
+        wait_also(transfer, pause);
+}
+
 static enum verdict judge(struct runner *runner, struct transfer *transfer)
 {
     const struct step *step = &transfer_steps[transfer->step];
@@ -265,8 +275,10 @@ static enum verdict judge(struct runner *runner, struct transfer *transfer)
                   "its cloud may still delete the machine, so it cannot be given back yet");
         verdict = STEP_WAIT;
     }
-    if (verdict == STEP_WAIT)
+    if (verdict == STEP_WAIT) {
+        note_pause(runner, transfer);
         note_freeze(runner, transfer);
+    }
     return verdict == STEP_WAIT ? lateness_verdict(runner, transfer) : verdict;
 }
 

@@ -120,6 +120,36 @@ static void a_sentence_is_always_utf8(void **state)
     assert_string_equal(err.text, "a '?' from somebody");
 }
 
+static void a_server_is_waited_for_five_minutes_at_most(void **state)
+{
+    static const struct {
+        int64_t asked_ms, want_ms;
+        const char *text;
+    } cases[] = {
+        { 0, 7, "busy" },
+        { -1, 7, "busy" },
+        { 1000, 1000, "busy" },
+        { 300000, 300000, "busy" },
+        { 300001, 300000, "the server asked to wait 5m, and sluice waits at most 5m: busy" },
+        { 80000000, 300000, "the server asked to wait 22h13m, and sluice waits at most 5m: busy" },
+        { INT64_MAX, 300000, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+
+        error_set(&err, ERROR_THROTTLED, "busy");
+        err.retry_after_ms = 7;
+        error_wait(&err, cases[i].asked_ms);
+        assert_int_equal(err.retry_after_ms, cases[i].want_ms);
+        assert_int_equal(err.kind, ERROR_THROTTLED);
+        if (cases[i].text)
+            assert_string_equal(err.text, cases[i].text);
+    }
+    error_wait(NULL, 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +161,7 @@ int main(void)
         cmocka_unit_test(a_text_that_is_cut_ends_in_plus),
         cmocka_unit_test(a_sentence_is_always_utf8),
         cmocka_unit_test(every_kind_has_a_name_of_its_own),
+        cmocka_unit_test(a_server_is_waited_for_five_minutes_at_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

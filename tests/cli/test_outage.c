@@ -159,12 +159,47 @@ static void a_machine_that_nobody_sees_is_not_late(void **state)
     expect_rest(rehearsal, 7);
 }
 
+/* A server that asks for a day gets five minutes, the transfer says so, and then it is done. */
+static void no_server_holds_a_transfer_for_a_day(void **state)
+{
+    static const struct {
+        enum transfer_step step;
+        const char *verb;
+    } cases[] = {
+        { STEP_ANNOUNCE, "patch_node" },
+        { STEP_RELEASE, "delete_instances" },
+        { STEP_ACQUIRE, "create_instances" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 41 + i, "");
+        const struct transfer *transfer;
+
+        rehearsal->simulator->retry_after = "80000";
+        rehearsal_run(rehearsal, MINUTE_MS);
+        simulator_fault_next(rehearsal->simulator, "http_429", cases[i].verb);
+        apply(rehearsal, 7, 7);
+        transfer = await_step(rehearsal, 0, cases[i].step);
+        rehearsal_run(rehearsal, 10 * SECOND_MS);
+        if (!strstr(transfer->waiting, "the server asked to wait 22h13m, and sluice waits at most"))
+            fail_msg("%s: %s", cases[i].verb, transfer->waiting);
+        rehearsal_run(rehearsal, 6 * MINUTE_MS);
+        if (strstr(transfer->waiting, "asked to wait"))
+            fail_msg("%s: still waits: %s", cases[i].verb, transfer->waiting);
+        rehearsal_run(rehearsal, HOUR_MS);
+        expect_rest(rehearsal, 7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unreachable_cluster_stands_still_and_no_other),
         cmocka_unit_test(no_machine_goes_unheard),
         cmocka_unit_test(a_machine_that_nobody_sees_is_not_late),
+        cmocka_unit_test(no_server_holds_a_transfer_for_a_day),
     };
 
     mem_setup();

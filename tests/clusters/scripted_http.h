@@ -67,22 +67,25 @@ static inline void script_finish(struct http_exchange *exchange)
     const struct script_step *step = exchange->step;
     http_done_fn done = exchange->done;
     void *context = exchange->context;
+    struct wall_time now = loop_wall(exchange->owner->loop);
     bool is_streamed = exchange->on_chunk && step->status == 200;
     script_exchange_free(exchange);
 
     struct error err = { 0 };
-    struct http_header headers[2];
+    struct http_header headers[3];
     size_t header_count = 0;
 
     if (step->header)
         headers[header_count++] = (struct http_header){ "Metadata-Flavor", step->header };
     if (step->date)
         headers[header_count++] = (struct http_header){ "Date", step->date };
+    if (step->retry_after)
+        headers[header_count++] = (struct http_header){ "Retry-After", step->retry_after };
 
     struct http_answer answer = {
         .status = step->status,
         .body = is_streamed ? "" : step->answer ?: "",
-        .retry_after_ms = step->retry_after ? (step->retry_after[0] - '0') * (int64_t)1000 : 0,
+        .retry_after_ms = http_retry_after_ms(headers, header_count, now),
         .headers = headers,
         .header_count = header_count,
     };

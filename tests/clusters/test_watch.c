@@ -446,6 +446,28 @@ static void failures_back_off_to_half_a_minute_and_obey_the_server(void **state)
     bench_close(&bench);
 }
 
+/* What a server asks for at most costs it five minutes of our attention, and is shown. */
+static void no_server_silences_itself_for_a_day(void **state)
+{
+    static const struct script_step steps[] = {
+        { HTTP_GET, LIST("pods"), 200, .hangs = true },
+        ASK(LIST("nodes"), 429, .answer = "busy", .retry_after = "80000"),
+        ASK(LIST("nodes"), 200, .answer = PAGE("7", "", META("a", "1"))),
+        QUIET("7"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, 5 * MINUTE_MS - SECOND_MS);
+    assert_false(script_is_played(bench.script));
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "asked to wait 22h13m, and sluice "
+                                                           "waits at most 5m"));
+    run_for(&bench, 2 * SECOND_MS);
+    assert_true(script_is_played(bench.script));
+    assert_string_equal(nodes_of(&bench), "a@1");
+    bench_close(&bench);
+}
+
 static void a_server_that_ends_each_watch_at_once_is_not_asked_in_a_circle(void **state)
 {
     static const struct script_step steps[] = {
@@ -538,6 +560,7 @@ int main(void)
         cmocka_unit_test(silence_ends_a_watch),
         cmocka_unit_test(a_broken_watch_is_not_waited_for),
         cmocka_unit_test(failures_back_off_to_half_a_minute_and_obey_the_server),
+        cmocka_unit_test(no_server_silences_itself_for_a_day),
         cmocka_unit_test(a_server_that_ends_each_watch_at_once_is_not_asked_in_a_circle),
         cmocka_unit_test(an_unreadable_object_is_not_absent),
         cmocka_unit_test(pods_are_known_by_their_uid),

@@ -4,6 +4,7 @@
  * Every row of the table of errors, in the three places where errors come from.
  */
 #include "base/json.h"
+#include "base/timestamp.h"
 #include "providers/gcp_errors.h"
 #include "tests/support/unit.h"
 
@@ -157,6 +158,10 @@ static void the_servers_wait_is_kept(void **state)
     struct gcp_answer answer = { .status = 429, .text = "", .retry_after_ms = 7000 };
     assert_int_equal(gcp_error_of_answer(&answer, &err), -1);
     assert_int_equal(err.retry_after_ms, 7000);
+    answer.retry_after_ms = 80000 * SECOND_MS;
+    assert_int_equal(gcp_error_of_answer(&answer, &err), -1);
+    assert_int_equal(err.retry_after_ms, 5 * MINUTE_MS);
+    assert_non_null(strstr(err.text, "429: the server asked to wait 22h13m"));
 }
 
 int main(void)

@@ -207,6 +207,22 @@ static void a_busy_source_is_waited_for_as_long_as_it_says(void **state)
     bench_close(&bench);
 }
 
+static void a_source_that_asks_for_a_day_is_asked_again_after_minutes(void **state)
+{
+    struct script_step steps[] = { answer(429, "busy"), answer(200, FIVE) };
+    struct source_bench bench;
+    int64_t began_ms;
+
+    (void)state;
+    steps[0].retry_after = "80000";
+    bench_open(&bench, &plain, steps, COUNT_OF(steps));
+    began_ms = loop_now(bench.loop);
+    bench_fetch(&bench, &chat, 1, 1);
+    expect_counts(&bench.demand->series[0], DEMAND_LOW, "5");
+    assert_in_range(loop_now(bench.loop) - began_ms, 5 * MINUTE_MS, 6 * MINUTE_MS);
+    bench_close(&bench);
+}
+
 static void patience_ends_after_eight_attempts(void **state)
 {
     struct script_step steps[8];
@@ -343,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_queue_without_a_point_is_unknown_and_series_are_sorted),
         cmocka_unit_test(what_waiting_does_not_heal_ends_the_fetch_at_once),
         cmocka_unit_test(a_busy_source_is_waited_for_as_long_as_it_says),
+        cmocka_unit_test(a_source_that_asks_for_a_day_is_asked_again_after_minutes),
         cmocka_unit_test(patience_ends_after_eight_attempts),
         cmocka_unit_test(no_request_asks_for_more_points_than_the_server_gives),
         cmocka_unit_test(the_token_is_read_for_each_request_and_said_to_nobody),

@@ -56,7 +56,8 @@ static void refuse(struct sim_call *call, int code)
         sim_gcp_error(answer, code, code == 429 ? "rateLimitExceeded" : "backendError", "injected");
     }
     if (code == 429)
-        answer->headers[answer->header_count++] = (struct http_header){ "Retry-After", "1" };
+        answer->headers[answer->header_count++] =
+            (struct http_header){ "Retry-After", call->sim->retry_after ?: "1" };
 }
 
 static void forbid(struct sim_call *call, const char *why)

@@ -94,8 +94,6 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct http_exchange *exchange = (struct http_exchange *)actor;
     struct sim_answer *from = &exchange->answer;
-    const char *retry_after = http_header_find(from->headers, from->header_count, "Retry-After");
-    long long retry_after_s = 0;
 
     (void)sim;
     (void)stamp;
@@ -113,14 +111,12 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
         fail(exchange, ERROR_CORRUPT, "the answer is too long");
         return;
     }
-    if (retry_after && !text_to_int(retry_after, 0, 86400, &retry_after_s))
-        retry_after_s = 0;
-
     struct http_answer answer = {
         .status = from->status,
         .body = from->body->chars,
         .body_size = from->body->length,
-        .retry_after_ms = retry_after_s * SECOND_MS,
+        .retry_after_ms = http_retry_after_ms(from->headers, from->header_count,
+                                              loop_wall(sim->loop)),
         .headers = from->headers,
         .header_count = from->header_count,
     };

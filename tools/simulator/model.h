@@ -272,6 +272,7 @@ struct simulator {
     bool is_started; /* the world of the start is made */
     struct random faults, latency, machine_chance, pod_chance, job_chance, names;
     ARRAY(struct scripted_fault) scripted;
+    const char *retry_after; /* of a 429; NULL: "1" */
     simulator_witness_fn witness;
     void *witness_context;
     struct kube_cluster *clusters;

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a foreign document in memory: "[]," is three bytes, and a hundred when it is read. */
+enum { FOREIGN_MOST = 256 * 1024 * 1024 };
+
 static json_t *parse(const char *bytes, size_t size, const char *source, size_t flags,
                      struct error *err)
 {
@@ -40,7 +43,12 @@ json_t *json_parse(const char *bytes, size_t size, const char *source, struct er
 
 json_t *json_parse_foreign(const char *bytes, size_t size, const char *source, struct error *err)
 {
-    return parse(bytes, size, source, 0, err);
+    json_t *json;
+
+    mem_bound_json(FOREIGN_MOST);
+    json = parse(bytes, size, source, 0, err);
+    mem_bound_json(0);
+    return json;
 }
 
 static const char *type_phrase(json_type type)

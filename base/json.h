@@ -25,7 +25,8 @@
 json_t *json_parse(const char *bytes, size_t size, const char *source, struct error *err)
     __attribute__((warn_unused_result));
 
-/* As json_parse(), but duplicate keys are let through (answers of servers we do not own). */
+/* As json_parse(), but duplicate keys are let through (answers of servers we do not own), and what
+   would take more than 256 MB of memory is ERROR_CORRUPT. */
 json_t *json_parse_foreign(const char *bytes, size_t size, const char *source, struct error *err)
     __attribute__((warn_unused_result));
 

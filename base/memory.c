@@ -14,6 +14,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+/* Of this thread: one that frees what another made counts below zero, and neither matters to who
+   compares two moments of one thread. */
+static _Thread_local int64_t held_bytes;
+static _Thread_local int64_t json_most = INT64_MAX; /* held_bytes at which jansson gets no more */
+
 void require_failed(const char *condition, const char *file, int line)
 {
     fprintf(stderr, "sluice: bug: %s:%d: %s does not hold\n", file, line, condition);
@@ -41,6 +46,7 @@ void *mem_new_array(size_t count, size_t size)
 
     if (block == NULL)
         out_of_memory();
+    held_bytes += (int64_t)malloc_usable_size(block);
     return block;
 }
 
@@ -51,10 +57,12 @@ void *mem_new(size_t size)
 
 void *mem_resize(void *block, size_t count, size_t size)
 {
+    size_t former = malloc_usable_size(block);
     void *resized = realloc(block, product(count, size));
 
     if (resized == NULL)
         out_of_memory();
+    held_bytes += (int64_t)malloc_usable_size(resized) - (int64_t)former;
     return resized;
 }
 
@@ -70,13 +78,27 @@ char *mem_copy_chars(const char *chars)
 
 void mem_free(void *block)
 {
+    held_bytes -= (int64_t)malloc_usable_size(block);
     free(block);
 }
 
-/* jansson sets every byte that it asks for, so its blocks need no zeroes. */
+int64_t mem_held(void)
+{
+    return held_bytes;
+}
+
+/* jansson sets every byte that it asks for, so its blocks need no zeroes.  Beyond the bound it is
+   told that there is no memory, and gives up. */
 static void *new_for_jansson(size_t size)
 {
+    if (size > PTRDIFF_MAX || held_bytes > json_most - (int64_t)size)
+        return NULL;
     return mem_resize(NULL, size, 1);
+}
+
+void mem_bound_json(int64_t bytes)
+{
+    json_most = bytes > 0 ? held_bytes + bytes : INT64_MAX;
 }
 
 void mem_trim(void)

@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define owned(name) __attribute__((cleanup(owned_##name)))
 #define steal(pointer)                                                                             \
@@ -48,6 +49,14 @@ char *mem_copy_chars(const char *chars) __attribute__((warn_unused_result));
 
 /* NULL is legal. */
 void mem_free(void *block);
+
+/* Bytes that this thread has asked for and not freed: what something holds is the difference
+   between before and after it was made. */
+int64_t mem_held(void);
+
+/* From now on jansson gets so many bytes more at most in this thread, and fails instead; 0: as many
+   as it asks for.  Around the parsing of what a server sent, and nothing else. */
+void mem_bound_json(int64_t bytes);
 
 /* Gives free pages back to the system: for after something large and rare. */
 void mem_trim(void);

@@ -54,7 +54,7 @@ static int fill(struct budget *budget, const json_t *object, struct error *err)
         json_find_object(object, "status/disruptedPods", &disrupted, err) < 0 ||
         find_failure(budget, object, err) < 0)
         return -1;
-    budget->selector = json_incref(selector);
+    budget->selector = json_deep_copy(selector);
     budget->is_current = observed >= generation;
     budget->frees_unready = text_equal(policy, "AlwaysAllow");
     budget->disrupted = (int64_t)json_object_size(disrupted);

@@ -20,6 +20,7 @@ struct cluster {
     struct kube_session *session;
     struct served *served;
     struct snapshot snapshot;
+    struct kube_share share;
     struct kube_watch *nodes;
     struct kube_watch *pods;
     struct kube_watch *budgets; /* NULL: it is not known which version the server has */
@@ -50,9 +51,12 @@ static void on_news(void *context)
 static struct kube_watch *watch_budgets(struct cluster *cluster, const struct kube_kind *kind)
 {
     struct snapshot *snapshot = &cluster->snapshot;
-    struct kube_store store = { &snapshot->budgets, snapshot->unreadable,
-                                &snapshot->budgets_seen_ms, &snapshot->budgets_by_namespace,
-                                snapshot->texts };
+    struct kube_store store = { &snapshot->budgets,
+                                snapshot->unreadable,
+                                &snapshot->budgets_seen_ms,
+                                &snapshot->budgets_by_namespace,
+                                snapshot->texts,
+                                &cluster->share };
 
     return kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
 }
@@ -98,15 +102,18 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
     cluster->session = kube_session_new(world, cluster->name, config);
     cluster->served = served_new(cluster->session);
     snapshot_init(&cluster->snapshot);
+    cluster->share.most = (settings->memory_mb > 0 ? settings->memory_mb : CLUSTER_MEMORY_MB) << 20;
     cluster->policy_version = "policy/v1";
     cluster->discovery_timer = timer_new(world->loop, discover, cluster);
     cluster->news_timer = timer_new(world->loop, on_news, cluster);
 
     struct snapshot *snapshot = &cluster->snapshot;
-    struct kube_store nodes = { &snapshot->nodes, snapshot->unreadable, &snapshot->nodes_seen_ms,
-                                &snapshot->nodes_by_provider, snapshot->texts };
-    struct kube_store pods = { &snapshot->pods, snapshot->unreadable, &snapshot->pods_seen_ms,
-                               &snapshot->pods_by_node, snapshot->texts };
+    struct kube_store nodes = { &snapshot->nodes,         snapshot->unreadable,
+                                &snapshot->nodes_seen_ms, &snapshot->nodes_by_provider,
+                                snapshot->texts,          &cluster->share };
+    struct kube_store pods = { &snapshot->pods,         snapshot->unreadable,
+                               &snapshot->pods_seen_ms, &snapshot->pods_by_node,
+                               snapshot->texts,         &cluster->share };
     cluster->nodes = kube_watch_new(cluster->session, &kube_nodes, &nodes, on_changed, cluster);
     cluster->pods = kube_watch_new(cluster->session, &kube_pods, &pods, on_changed, cluster);
     return cluster;
@@ -160,6 +167,11 @@ const char *cluster_name(const struct cluster *cluster)
 const struct snapshot *cluster_snapshot(const struct cluster *cluster)
 {
     return &cluster->snapshot;
+}
+
+int64_t cluster_held(const struct cluster *cluster)
+{
+    return cluster->share.held + cluster->share.listed;
 }
 
 const char *cluster_trouble(const struct cluster *cluster)

@@ -62,7 +62,8 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
             return error_context(err, "spec/taints");
     }
     node->is_leaving = deletion.ms != 0;
-    node->taints = taints ? json_incref(taints) : json_array();
+    /* A copy, as all that is kept: what a cluster takes of our memory is counted here. */
+    node->taints = taints ? json_deep_copy(taints) : json_array();
     return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "base/pages.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "clusters/kube_error.h"
@@ -20,6 +21,7 @@ enum {
     PAGE_ITEMS = 25000, /* as few as a server sends in seconds: each but the first costs it more */
     PAGE_LIMIT = 10000, /* pages of one list: a server that never ends is an error */
     LIST_TIMEOUT_MS = 60 * SECOND_MS,
+    LIST_MOST_MS = 10 * MINUTE_MS, /* all pages */
 };
 
 struct page {
@@ -28,6 +30,7 @@ struct page {
     struct kube_objects *objects; /* NULL: the page is free */
     char *token;                  /* that it was asked for with; NULL: the first */
     char *next;                   /* of the page after it, "" for none; NULL: not known yet */
+    size_t items;
 };
 
 struct kube_list {
@@ -37,6 +40,8 @@ struct kube_list {
     struct timer *ask;
     char *token; /* of the page to ask for when one is free; NULL: not known, or there is none */
     int count;   /* of pages asked for */
+    struct pages walk;
+    int64_t began_ms;
     char *resource_version;
 };
 
@@ -66,10 +71,11 @@ static int take_next(struct page *page, const char *next, struct error *err)
         return error_set(err, ERROR_CORRUPT, "metadata/continue changes within a page");
     if (page->next)
         return 0;
-    if (next[0] && page->token && text_equal(next, page->token))
-        return error_set(err, ERROR_CORRUPT, "the list repeats a page");
-    if (next[0] && list->count >= PAGE_LIMIT)
-        return error_set(err, ERROR_CORRUPT, "the list has more than %d pages", PAGE_LIMIT);
+    if (next[0] && pages_next(&list->walk, next, err) < 0)
+        return -1;
+    if (next[0] && loop_now(kube_world(list->session)->loop) - list->began_ms > LIST_MOST_MS)
+        return error_set(err, ERROR_TRANSIENT, "the list takes longer than %d minutes",
+                         LIST_MOST_MS / MINUTE_MS);
     page->next = mem_copy_chars(next);
     if (next[0]) {
         require(!list->token); /* only the newest page is yet to tell */
@@ -99,6 +105,12 @@ static int read_end(struct page *page, struct error *err)
     return 0;
 }
 
+static void fail(struct kube_list *list, struct error *err)
+{
+    error_context(err, "cluster %s: list of %s", kube_name(list->session), list->request.path);
+    list->request.on_end(list->request.context, NULL, err);
+}
+
 static void on_page_end(void *context, const json_t *body, const struct error *err)
 {
     struct page *page = context;
@@ -107,12 +119,13 @@ static void on_page_end(void *context, const json_t *body, const struct error *e
 
     (void)body;
     page->exchange = NULL;
-    if (!err && read_end(page, &why) < 0) {
-        error_context(&why, "list of %s", list->request.path);
-        err = &why;
-    }
     if (err) {
         list->request.on_end(list->request.context, NULL, err);
+        return;
+    }
+    pages_brought(&list->walk, page->items);
+    if (read_end(page, &why) < 0) {
+        fail(list, &why);
         return;
     }
     page_clear(page);
@@ -125,24 +138,32 @@ static void on_page_end(void *context, const json_t *body, const struct error *e
 static void on_piece(void *context, const char *bytes, size_t size)
 {
     struct page *page = context;
+    struct error err = { 0 };
 
     kube_objects_add(page->objects, bytes, size);
+    if (kube_objects_check(page->objects, &err) < 0)
+        fail(page->list, &err);
 }
 
 /* Before its items.  A server may also say it after them. */
 static void on_head(void *context, const json_t *head)
 {
-    struct error ignored = { 0 }; /* the end of the page says it again */
+    struct page *page = context;
+    struct error err = { 0 };
 
-    if (json_at(head, "metadata"))
-        (void)take_next(context, json_text_or(head, "metadata/continue", ""), &ignored);
+    if (json_at(head, "metadata") &&
+        take_next(page, json_text_or(head, "metadata/continue", ""), &err) < 0)
+        kube_objects_fail(page->objects, &err);
 }
 
 static void on_item(void *context, const json_t *item)
 {
-    const struct page *page = context;
+    struct page *page = context;
+    struct error err = { 0 };
 
-    page->list->request.on_item(page->list->request.context, item);
+    page->items++;
+    if (page->list->request.on_item(page->list->request.context, item, &err) < 0)
+        kube_objects_fail(page->objects, &err);
 }
 
 static void ask_page(void *context)
@@ -177,6 +198,8 @@ struct kube_list *kube_list_new(struct kube_session *session,
 
     list->session = session;
     list->request = *request;
+    list->began_ms = loop_now(kube_world(session)->loop);
+    pages_start(&list->walk, PAGE_LIMIT);
     list->ask = timer_new(kube_world(session)->loop, ask_page, list);
     for (size_t i = 0; i < COUNT_OF(list->pages); i++)
         list->pages[i].list = list;
@@ -191,6 +214,7 @@ void kube_list_free(struct kube_list *list)
     for (size_t i = 0; i < COUNT_OF(list->pages); i++)
         page_clear(&list->pages[i]);
     timer_free(list->ask);
+    pages_clear(&list->walk);
     mem_free(list->token);
     mem_free(list->resource_version);
     mem_free(list);

@@ -13,14 +13,18 @@
 struct kube_list;
 
 /* The end of the list: the version to watch from, or the first error.  Either is borrowed.  Items
-   that came before an error count for nothing.  The list may be freed in the call. */
+   that came before an error count for nothing, and what was still to come of the page is not read.
+   The list may be freed in the call. */
 typedef void (*kube_list_end_fn)(void *context, const char *resource_version,
                                  const struct error *err);
+
+/* -1 ends the list with this error. */
+typedef int (*kube_item_fn)(void *context, const json_t *item, struct error *err);
 
 struct kube_list_request {
     const char *path;
     const struct kube_member *members; /* of an item */
-    kube_object_fn on_item;            /* items of two pages may come by turns */
+    kube_item_fn on_item;              /* items of two pages may come by turns */
     kube_list_end_fn on_end;
     void *context;
 };

@@ -200,6 +200,12 @@ void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t si
     }
 }
 
+void kube_objects_fail(struct kube_objects *objects, const struct error *err)
+{
+    if (objects->err.kind == ERROR_NONE)
+        objects->err = *err;
+}
+
 int kube_objects_check(const struct kube_objects *objects, struct error *err)
 {
     if (objects->err.kind == ERROR_NONE)

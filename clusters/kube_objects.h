@@ -35,6 +35,9 @@ void kube_objects_free(struct kube_objects *objects);
  */
 void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t size);
 
+/* From inside on_head or on_object: hands on nothing more, and this is the error. */
+void kube_objects_fail(struct kube_objects *objects, const struct error *err);
+
 /* The first error so far. */
 int kube_objects_check(const struct kube_objects *objects, struct error *err)
     __attribute__((warn_unused_result));

@@ -25,6 +25,8 @@ enum {
     BACKOFF_LEAST_MS = SECOND_MS,
     BACKOFF_MOST_MS = 30 * SECOND_MS,
     SHORT_WATCH_MS = 5 * SECOND_MS,
+    EXCESS_WAIT_MS = MINUTE_MS,
+    UNREADABLE_PAUSE_MS = MINUTE_MS, /* between two lines of the log */
     DOUBTS_MAX = 2, /* lists in a row that may claim a sudden loss before it is believed */
 };
 
@@ -45,6 +47,11 @@ struct kube_watch {
     struct index *listed_index;
     struct map *listed_unreadable;
     int64_t list_began_ms;
+    int64_t listed_bytes;
+
+    struct timer *unreadable_pause; /* set: nothing is logged of objects that cannot be read */
+    int unreadable_count;           /* not logged yet */
+    char unreadable_text[ERROR_TEXT_SIZE]; /* of the first of them */
 
     char *resource_version; /* where to watch from; NULL: list first */
     int64_t watch_began_ms;
@@ -67,14 +74,38 @@ static void set_text(char **text, const char *chars)
     *text = copy;
 }
 
+/* The list under way counts no more: what is left of it, and of what was freed since `before`, is
+   held. */
+static void settle(struct kube_watch *watch, int64_t before)
+{
+    struct kube_share *share = watch->store.share;
+
+    share->held += watch->listed_bytes + mem_held() - before;
+    share->listed -= watch->listed_bytes;
+    watch->listed_bytes = 0;
+}
+
 static void drop_list(struct kube_watch *watch)
 {
     kube_list_free(steal(&watch->list));
+
+    int64_t before = mem_held();
+
     index_free(steal(&watch->listed_index));
-    map_free(watch->listed);
-    map_free(watch->listed_unreadable);
-    watch->listed = NULL;
-    watch->listed_unreadable = NULL;
+    map_free(steal(&watch->listed));
+    map_free(steal(&watch->listed_unreadable));
+    shared_pool_trim(watch->store.texts);
+    settle(watch, before);
+    mem_trim(); /* what the pages took is wanted back by others on this machine */
+}
+
+static int too_much(const struct kube_watch *watch, struct error *err)
+{
+    error_set(err, ERROR_CORRUPT,
+              "its objects take more than the %lld MB that clusters.%s.memory_mb allows",
+              (long long)(watch->store.share->most >> 20), kube_name(watch->session));
+    err->retry_after_ms = EXCESS_WAIT_MS;
+    return -1;
 }
 
 static void all_is_well(struct kube_watch *watch)
@@ -138,6 +169,28 @@ static void put(const struct kube_watch *watch, struct map *objects, struct inde
         map_remove(objects, key);
 }
 
+static void tell_unreadable(void *context)
+{
+    struct kube_watch *watch = context;
+
+    if (watch->unreadable_count == 0)
+        return;
+    log_warn("object_unreadable", FIELD_TEXT("cluster", kube_name(watch->session)),
+             FIELD_TEXT("resource", watch->kind->name), FIELD_INT("count", watch->unreadable_count),
+             FIELD_TEXT("text", watch->unreadable_text));
+    watch->unreadable_count = 0;
+    timer_set(watch->unreadable_pause, UNREADABLE_PAUSE_MS);
+}
+
+/* One line for all of a minute: a server may send any number of them. */
+static void note_unreadable(struct kube_watch *watch, const struct error *err)
+{
+    if (watch->unreadable_count++ == 0)
+        text_copy(watch->unreadable_text, sizeof watch->unreadable_text, err->text);
+    if (!timer_is_set(watch->unreadable_pause))
+        tell_unreadable(watch);
+}
+
 /* Decodes into the map; what cannot be decoded is remembered as being there, and logged once. */
 static void store_object(struct kube_watch *watch, struct map *objects, struct index *index,
                          struct map *unreadable, const json_t *object)
@@ -153,8 +206,7 @@ static void store_object(struct kube_watch *watch, struct map *objects, struct i
         return;
     }
     if (!map_get(watch->store.unreadable, mark) && !map_get(unreadable, mark))
-        log_warn("object_unreadable", FIELD_TEXT("cluster", kube_name(watch->session)),
-                 FIELD_TEXT("text", err.text));
+        note_unreadable(watch, &err);
     map_set(unreadable, mark, mem_copy_chars(err.text));
 }
 
@@ -175,6 +227,8 @@ static void take_list(struct kube_watch *watch, const char *resource_version)
     const char *key = NULL;
     void *value = NULL;
     owned(chars) char *start = unreadable_key(watch, "");
+    int64_t before = mem_held();
+
     for (size_t at = 0; map_next(watch->store.unreadable, &at, &key, NULL);) {
         if (text_starts_with(key, start))
             map_remove(watch->store.unreadable, key);
@@ -187,10 +241,10 @@ static void take_list(struct kube_watch *watch, const char *resource_version)
     *watch->store.index = steal(&watch->listed_index);
     map_free(*watch->store.objects);
     *watch->store.objects = steal(&watch->listed);
+    settle(watch, before);
     *watch->store.seen_ms = watch->list_began_ms;
     set_text(&watch->resource_version, resource_version);
     drop_list(watch);
-    mem_trim(); /* what the pages took is wanted back by others on this machine */
     all_is_well(watch);
     watch->is_known = true;
     timer_set(watch->next, 0);
@@ -204,9 +258,12 @@ static bool is_doubtful(const struct kube_watch *watch)
     size_t known = map_count(*watch->store.objects);
     size_t lost = 0;
     const char *key = NULL;
-    for (size_t at = 0; map_next(*watch->store.objects, &at, &key, NULL);)
-        lost += !map_get(watch->listed, key);
-    return lost * 2 > known && map_count(watch->listed_unreadable) == 0;
+    for (size_t at = 0; map_next(*watch->store.objects, &at, &key, NULL);) {
+        owned(chars) char *mark = unreadable_key(watch, key);
+
+        lost += !map_get(watch->listed, key) && !map_get(watch->listed_unreadable, mark);
+    }
+    return lost * 2 > known;
 }
 
 /* Takes the whole list, or reads it again when it cannot be believed yet. */
@@ -224,10 +281,17 @@ static void judge_list(struct kube_watch *watch, const char *resource_version)
     list_again(watch, &doubt);
 }
 
-static void on_item(void *context, const json_t *item)
+static int on_item(void *context, const json_t *item, struct error *err)
 {
     struct kube_watch *watch = context;
+    struct kube_share *share = watch->store.share;
+    int64_t before = mem_held();
+
     store_object(watch, watch->listed, watch->listed_index, watch->listed_unreadable, item);
+    int64_t taken = mem_held() - before;
+    watch->listed_bytes += taken;
+    share->listed += taken;
+    return share->listed > share->most ? too_much(watch, err) : 0;
 }
 
 static void on_list_end(void *context, const char *resource_version, const struct error *err)
@@ -250,9 +314,13 @@ static void ask_list(struct kube_watch *watch)
         .on_end = on_list_end,
         .context = watch,
     };
+    int64_t before = mem_held();
+
     watch->listed = map_new(watch->kind->free);
     watch->listed_index = index_new();
     watch->listed_unreadable = map_new(mem_free);
+    watch->listed_bytes = mem_held() - before;
+    watch->store.share->listed += watch->listed_bytes;
     watch->list_began_ms = loop_now(loop_of(watch));
     watch->list = kube_list_new(watch->session, &request);
 }
@@ -285,6 +353,9 @@ static int apply_event(void *context, enum kube_event_type type, const json_t *o
     if (json_need_text(object, "metadata/resourceVersion", &version, err) < 0)
         return -1;
 
+    struct kube_share *share = watch->store.share;
+    int64_t before = mem_held();
+
     if (type == KUBE_EVENT_DELETED) {
         const char *key = key_of(watch, object);
         owned(chars) char *mark = unreadable_key(watch, key);
@@ -293,6 +364,10 @@ static int apply_event(void *context, enum kube_event_type type, const json_t *o
     } else if (type == KUBE_EVENT_SET) {
         store_object(watch, objects, *watch->store.index, watch->store.unreadable, object);
     }
+    int64_t taken = mem_held() - before;
+    share->held += taken;
+    if (taken > 0 && share->held > share->most)
+        return too_much(watch, err);
     set_text(&watch->resource_version, version);
     *watch->store.seen_ms = loop_now(loop_of(watch));
     watch->has_news = true;
@@ -378,6 +453,7 @@ struct kube_watch *kube_watch_new(struct kube_session *session, const struct kub
     watch->frames = kube_frames_new(kind->members, apply_event, watch);
     watch->next = timer_new(loop_of(watch), on_next, watch);
     watch->silence = timer_new(loop_of(watch), on_silence, watch);
+    watch->unreadable_pause = timer_new(loop_of(watch), tell_unreadable, watch);
     return watch;
 }
 
@@ -389,6 +465,7 @@ void kube_watch_free(struct kube_watch *watch)
     drop_list(watch);
     timer_free(watch->next);
     timer_free(watch->silence);
+    timer_free(watch->unreadable_pause);
     kube_frames_free(watch->frames);
     mem_free(watch->resource_version);
     mem_free(watch);

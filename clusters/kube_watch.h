@@ -5,6 +5,9 @@
  * where the list stood, for ever.  A new list replaces the map, and only a complete list makes an
  * object vanish.  An object that cannot be decoded is not absent: it is put into `unreadable`, and
  * what was known of it before stays.
+ *
+ * What does not fit into the cluster's share of memory ends the list or the watch: what it had
+ * gathered is freed, the former objects stay and grow old, and it is tried again a minute later.
  */
 #pragma once
 
@@ -34,13 +37,23 @@ extern const struct kube_kind kube_pods;
 extern const struct kube_kind kube_budgets;
 extern const struct kube_kind kube_old_budgets; /* policy/v1beta1 */
 
-/* Where the watch keeps what it learns; all owned by the snapshot. */
+/* What one cluster may take of our memory, so that a hostile one takes nothing from the others: the
+   objects that are known, and those of the lists under way, each at most `most` bytes.  Counted
+   where they are made and freed. */
+struct kube_share {
+    int64_t most;
+    int64_t held;   /* by what is known */
+    int64_t listed; /* by the lists under way */
+};
+
+/* Where the watch keeps what it learns; all owned by the cluster. */
 struct kube_store {
     struct map **objects; /* replaced as a whole by each list */
     struct map *unreadable;
     int64_t *seen_ms;
     struct index **index;
     struct shared_pool *texts;
+    struct kube_share *share;
 };
 
 struct kube_watch;

@@ -106,7 +106,7 @@ static struct shared **find_slot(const struct shared_pool *pool, struct shared *
     }
 }
 
-/* Drops what nobody else owns, and grows when that was not enough. */
+/* Drops what nobody else owns, and is as large as the others need. */
 static void make_room(struct shared_pool *pool)
 {
     struct shared **former = pool->slots;
@@ -115,7 +115,7 @@ static void make_room(struct shared_pool *pool)
 
     for (size_t i = 0; i < former_capacity; i++)
         alive += former[i] && former[i]->owners > 1;
-    while (alive * 4 > pool->capacity)
+    for (pool->capacity = FIRST_CAPACITY; alive * 4 > pool->capacity;)
         pool->capacity *= 2;
     pool->slots = mem_new_array(pool->capacity, sizeof(struct shared *));
     pool->count = alive;
@@ -126,6 +126,11 @@ static void make_room(struct shared_pool *pool)
             shared_text_drop(former[i]->bytes);
     }
     mem_free(former);
+}
+
+void shared_pool_trim(struct shared_pool *pool)
+{
+    make_room(pool);
 }
 
 void shared_pool_take(struct shared_pool *pool, const char **text)

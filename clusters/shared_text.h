@@ -28,6 +28,9 @@ void shared_pool_free(struct shared_pool *pool);
 /* Replaces the owned text by the pool's one of the same content; NULL stays. */
 void shared_pool_take(struct shared_pool *pool, const char **text);
 
+/* Forgets the texts that nobody else owns any more. */
+void shared_pool_trim(struct shared_pool *pool);
+
 /* How many texts the pool holds, for tests. */
 size_t shared_pool_count(const struct shared_pool *pool);
 

@@ -22,10 +22,11 @@ struct config_cluster {
     char *name;
     char *role_name;
     enum cluster_role role;
-    char *kubeconfig; /* path, made absolute against the file's folder, or "in-cluster" */
-    char *context;    /* NULL: the kubeconfig's current one */
-    char *plugin;     /* NULL: no program is run for credentials */
-    int64_t weight;   /* research: share of what production leaves */
+    char *kubeconfig;  /* path, made absolute against the file's folder, or "in-cluster" */
+    char *context;     /* NULL: the kubeconfig's current one */
+    char *plugin;      /* NULL: no program is run for credentials */
+    int64_t memory_mb; /* that its objects may take */
+    int64_t weight;    /* research: share of what production leaves */
 };
 
 struct config_reservation {

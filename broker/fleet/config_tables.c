@@ -151,6 +151,10 @@ static const struct setting cluster_settings[] = {
       "context in it; absent: its current one" },
     { "plugin", SETTING_TEXT, offsetof(struct config_cluster, plugin), "", 0, 0,
       "absolute path of the one program that the kubeconfig may run for credentials" },
+    { "memory_mb", SETTING_INT, offsetof(struct config_cluster, memory_mb), "256", 16, 65536,
+      "what its nodes, pods and budgets may take, and once more while they are listed again; "
+      "one of 5,000 nodes and 50,000 pods needs a quarter of it.  A cluster that sends more is not "
+      "read" },
     { "weight", SETTING_INT, offsetof(struct config_cluster, weight), "1", 1, 1000000,
       "research: share of the nodes that production leaves" },
 };

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/pages.h"
 #include "base/text.h"
 #include "clusters/shared_text.h"
 
@@ -16,6 +17,8 @@
 
 enum {
     REFRESH_MS = 3 * SECOND_MS, /* between two lists of one pool, at least */
+    PAGES_LEAST = 20,           /* that a list may have; more by the reservation's nodes: */
+    NODES_A_PAGE = 50,          /* a cloud may send few at once */
     DOUBTS_MAX = 2, /* lists in a row that may claim a sudden loss before it is believed */
 };
 
@@ -26,6 +29,7 @@ struct listing {
     struct provider *provider; /* borrowed */
     struct timer *timer;
     struct map *incoming; /* pages of the list under way; NULL: none is */
+    struct pages pages;
     int64_t asked_ms;
     int doubts; /* lists in a row that were not believed */
 };
@@ -54,6 +58,8 @@ static void begin_list(void *context)
     if (listing->incoming)
         return;
     listing->incoming = map_new(mem_free);
+    pages_start(&listing->pages,
+                PAGES_LEAST + (int)(listing->pool.config->reservation->nodes / NODES_A_PAGE));
     listing->asked_ms = loop_now(listing->fleet->world->loop);
     list_next(listing, NULL);
 }
@@ -102,10 +108,23 @@ static void list_complete(struct listing *listing)
     listing->pool.trouble = (struct error){ 0 };
 }
 
+/* Whether the page has a next one that may be asked for; a list without end has failed. */
+static bool goes_on(struct listing *listing, const struct instance_page *page,
+                    struct error *ret_failure)
+{
+    pages_brought(&listing->pages, page->count);
+    if (!page->next || pages_next(&listing->pages, page->next, ret_failure) == 0)
+        return page->next != NULL;
+    error_context(ret_failure, "provider %s: pool %s", listing->pool.config->provider->name,
+                  listing->pool.config->name);
+    return false;
+}
+
 static void list_answered(void *context, const struct instance_page *page, const struct error *err)
 {
     struct listing *listing = context;
     const struct fleet *fleet = listing->fleet;
+    struct error endless = { 0 };
 
     if (page) {
         for (size_t i = 0; i < page->count; i++) {
@@ -114,12 +133,15 @@ static void list_answered(void *context, const struct instance_page *page, const
             *instance = page->items[i];
             map_set(listing->incoming, instance->name, instance);
         }
-        if (page->next)
+        if (goes_on(listing, page, &endless))
             return list_next(listing, page->next);
-        list_complete(listing);
-    } else {
-        list_failed(listing, err);
     }
+    if (endless.kind != ERROR_NONE)
+        err = &endless;
+    if (err)
+        list_failed(listing, err);
+    else
+        list_complete(listing);
     timer_set(listing->timer, err && err->retry_after_ms > fleet->config->poll_ms
                                   ? err->retry_after_ms
                                   : fleet->config->poll_ms);
@@ -141,6 +163,7 @@ static struct cluster *open_cluster(struct world *world, const struct config_clu
         .kubeconfig = config->kubeconfig,
         .context = config->context,
         .plugin = config->plugin,
+        .memory_mb = config->memory_mb,
     };
 
     return cluster_open(world, &settings, err);
@@ -245,6 +268,7 @@ void fleet_close(struct fleet *fleet)
     for (size_t i = 0; fleet->listings && i < fleet->config->pool_count; i++) {
         timer_free(fleet->listings[i].timer);
         map_free(fleet->listings[i].incoming);
+        pages_clear(&fleet->listings[i].pages);
         map_free(fleet->listings[i].pool.instances);
     }
     mem_free(fleet->clusters);

@@ -3,13 +3,14 @@
  *
  * The walk through all requests of a fetch: part after part, page after page.
  */
+#include "base/pages.h"
 #include "base/text.h"
 #include "broker/sources/ask.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PAGES_MAX = 10000, STEPS_MAX = 1000 * 1000 };
+enum { PAGES_MAX = 10000, RESTARTS_MAX = 8, STEPS_MAX = 1000 * 1000 };
 
 struct source_fetch {
     struct source_ask ask; /* first */
@@ -23,7 +24,8 @@ struct source_fetch {
     void *context;
 
     struct source_part part;
-    size_t pages; /* of the part, so far */
+    struct pages pages; /* of the part */
+    int restarts;       /* likewise */
 };
 
 static void fetch_free(struct source_ask *ask)
@@ -38,6 +40,7 @@ static void fetch_free(struct source_ask *ask)
     for (size_t i = 0; i < fetch->queue_count; i++)
         mem_free(fetch->queue_names[i]);
     mem_free(fetch->part.page);
+    pages_clear(&fetch->pages);
     mem_free(fetch->lines);
     mem_free(fetch->queues);
     mem_free(fetch->queue_names);
@@ -77,7 +80,8 @@ static void begin_part(struct source_fetch *fetch)
 
     mem_free(part->page);
     part->page = NULL;
-    fetch->pages = 0;
+    part->points = 0;
+    pages_start(&fetch->pages, PAGES_MAX);
     for (size_t i = 0; i < part->line_count; i++) {
         part->lines[i].state = LINE_UNHEARD;
         for (size_t at = 0; at < steps; at++)
@@ -108,6 +112,7 @@ static bool set_part(struct source_fetch *fetch, size_t line, size_t step)
     part->span.step_ms = fetch->span.step_ms;
     part->span.from.ms = fetch->span.from.ms + (int64_t)step * fetch->span.step_ms;
     part->span.to.ms = part->span.from.ms + (int64_t)steps * fetch->span.step_ms;
+    fetch->restarts = 0;
     begin_part(fetch);
     return true;
 }
@@ -126,13 +131,12 @@ static bool next_part(struct source_fetch *fetch)
 static int go_on(struct source_fetch *fetch, char *next, struct error *err)
 {
     struct source_part *part = &fetch->part;
-    bool is_same = next && text_equal(next, part->page);
 
     mem_free(part->page);
     part->page = next;
-    if (is_same || ++fetch->pages > PAGES_MAX)
-        return error_set(err, ERROR_CORRUPT, "the pages have no end");
-    return 0;
+    pages_brought(&fetch->pages, part->points);
+    part->points = 0;
+    return next ? pages_next(&fetch->pages, next, err) : 0;
 }
 
 static int fetch_write(struct source_ask *ask, const struct source_access *access,
@@ -152,6 +156,9 @@ static int fetch_read(struct source_ask *ask, const struct http_answer *answer, 
     if (ask->source->kind->read(ask->source, &fetch->part, answer, &next, &why) == 0)
         return go_on(fetch, next, err);
     mem_free(next);
+    if (why.kind == ERROR_CONFLICT && ++fetch->restarts > RESTARTS_MAX)
+        return error_set(err, ERROR_CORRUPT, "given up after %d beginnings: %s", RESTARTS_MAX + 1,
+                         why.text);
     if (why.kind == ERROR_CONFLICT)
         begin_part(fetch);
     *err = why;

@@ -146,6 +146,7 @@ int source_add_point(struct source_part *part, size_t line, int64_t ms, double v
         return error_set(err, ERROR_CORRUPT, "the point at %s is between two steps", time);
     if (value < 0 || value > INT32_MAX)
         return error_set(err, ERROR_CORRUPT, "%g arrivals in the step at %s", value, time);
+    part->points++;
     part->lines[line].points[part->first_step + (size_t)(from_start / part->span.step_ms)] = value;
     return 0;
 }

@@ -32,6 +32,7 @@ struct source_part {
     struct source_span span;
     size_t first_step; /* of the whole fetch */
     char *page;        /* token of the page that is asked for; NULL: the first */
+    size_t points;     /* that the page brought */
 };
 
 struct source_request {

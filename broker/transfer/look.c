@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "base/url.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
@@ -15,7 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOOK_VALID_MS = 10 * SECOND_MS, LOOK_RETRY_MS = 5 * SECOND_MS, CLAIMS_MOST = 32 };
+enum {
+    LOOK_VALID_MS = 10 * SECOND_MS,
+    LOOK_RETRY_MS = 5 * SECOND_MS,
+    LOOK_BROKEN_MS = MINUTE_MS, /* after an answer that made no sense */
+    CLAIMS_MOST = 32,
+};
 
 /* What stands for the volume of a claim. */
 static const char UNREAD[] = "";
@@ -25,6 +31,8 @@ struct reading;
 
 /* A list that is counted as its pages come. */
 struct census {
+    const char *name;
+    int pages_most; /* of 500 items */
     void (*ask)(struct cluster *cluster, const char *node, const char *next, cluster_done_fn done,
                 void *context);
     bool (*counts)(struct reading *reading, const json_t *item);
@@ -46,6 +54,8 @@ struct reading {
     bool is_good; /* the last one was answered in full */
     int64_t asked_ms;
     int64_t tried_ms;
+    struct pages pages;
+    struct error failure;          /* of the last one; ERROR_NONE: it was answered */
     int count;                     /* pods, volumes */
     ARRAY(struct running) running; /* pods whose grace is not over */
     int daemons;                   /* of the volumes */
@@ -65,10 +75,12 @@ struct transfer_look {
 
 void look_free(struct transfer_look *look)
 {
-    if (look) {
-        map_free(look->claims);
-        array_clear(&look->pods.running);
-    }
+    if (!look)
+        return;
+    map_free(look->claims);
+    array_clear(&look->pods.running);
+    pages_clear(&look->pods.pages);
+    pages_clear(&look->volumes.pages);
     mem_free(look);
 }
 
@@ -104,9 +116,10 @@ static bool is_valid(const struct reading *reading, int64_t since_ms)
 static bool may_ask(struct reading *reading)
 {
     int64_t now = loop_now(reading->runner->world->loop);
+    int64_t rest_ms = reading->failure.kind == ERROR_CORRUPT ? LOOK_BROKEN_MS : LOOK_RETRY_MS;
 
     if (reading->is_under_way ||
-        (reading->tried_ms > 0 && !reading->is_good && now - reading->tried_ms < LOOK_RETRY_MS))
+        (reading->tried_ms > 0 && !reading->is_good && now - reading->tried_ms < rest_ms))
         return false;
     reading->is_under_way = true;
     reading->is_good = false;
@@ -118,7 +131,29 @@ static void finish(struct reading *reading, bool is_good)
 {
     reading->is_under_way = false;
     reading->is_good = is_good;
+    if (is_good)
+        reading->failure = (struct error){ 0 };
     runner_wake(reading->runner);
+}
+
+/* Failed: err says why. */
+static void finish_failed(struct reading *reading, const struct error *err)
+{
+    if (err->kind == ERROR_CORRUPT && reading->failure.kind != ERROR_CORRUPT)
+        log_warn("look_failed", FIELD_TEXT("transfer", reading->transfer->id),
+                 FIELD_TEXT("text", err->text));
+    reading->failure = *err;
+    finish(reading, false);
+}
+
+const char *look_trouble(const struct transfer_look *look)
+{
+    const struct reading *readings[] = { look ? &look->pods : NULL, look ? &look->volumes : NULL };
+
+    for (size_t i = 0; look && i < COUNT_OF(readings); i++)
+        if (readings[i]->failure.kind == ERROR_CORRUPT)
+            return readings[i]->failure.text;
+    return NULL;
 }
 
 static void note_claim(struct transfer_look *look, const struct pod *pod, const char *name)
@@ -227,8 +262,8 @@ static bool is_attached(struct reading *reading, const json_t *item)
     return true;
 }
 
-static const struct census pods = { cluster_read_pods, is_in_the_way };
-static const struct census volumes = { ask_for_volumes, is_attached };
+static const struct census pods = { "pods", 20, cluster_read_pods, is_in_the_way };
+static const struct census volumes = { "volumes", 200, ask_for_volumes, is_attached };
 
 static void page_answered(void *context, const json_t *body, const struct error *err);
 
@@ -245,16 +280,23 @@ static void page_answered(void *context, const json_t *body, const struct error 
     struct reading *reading = context;
     const json_t *items = json_object_get(body, "items");
     const char *next = json_text_or(body, "metadata/continue", "");
+    struct error why = { 0 };
     const json_t *item;
     size_t i;
 
-    if (err || !json_is_array(items))
-        return finish(reading, false);
+    if (err)
+        return finish_failed(reading, err);
     json_array_foreach(items, i, item) reading->count += reading->census->counts(reading, item);
-    if (next[0] != '\0')
-        ask_for_page(reading, next);
-    else
-        finish(reading, true);
+    pages_brought(&reading->pages, json_array_size(items));
+    if (!json_is_array(items))
+        error_set(&why, ERROR_CORRUPT, "the answer is no list");
+    else if (next[0] == '\0')
+        return finish(reading, true);
+    else if (pages_next(&reading->pages, next, &why) == 0)
+        return ask_for_page(reading, next);
+    error_context(&why, "cluster %s: %s of node %s", reading->transfer->source->cluster->name,
+                  reading->census->name, reading->transfer->node);
+    finish_failed(reading, &why);
 }
 
 static bool count(struct reading *reading, const struct census *census, int64_t since_ms,
@@ -268,6 +310,7 @@ static bool count(struct reading *reading, const struct census *census, int64_t 
         reading->census = census;
         reading->count = reading->daemons = 0;
         array_clear(&reading->running);
+        pages_start(&reading->pages, census->pages_most);
         ask_for_page(reading, NULL);
     }
     return false;

@@ -53,4 +53,7 @@ bool look_is_closed(const struct transfer *transfer, const char **ret_opener);
 /* Whether an answer is still to come; look may be NULL. */
 bool look_is_under_way(const struct transfer_look *look);
 
+/* Why the lists of it make no sense, with the cluster's name; NULL: they do. */
+const char *look_trouble(const struct transfer_look *look);
+
 void look_free(struct transfer_look *look);

@@ -253,7 +253,8 @@ static void note_freeze(const struct runner *runner, struct transfer *transfer)
 /* What looks like sloth is a server's wish, unless the step says so itself. */
 static void note_pause(const struct runner *runner, struct transfer *transfer)
 {
-    const char *pause = effect_pause(transfer, loop_now(runner->world->loop));
+    const char *pause = effect_pause(transfer, loop_now(runner->world->loop))
+                            ?: look_trouble(transfer->look);
 
     if (pause && !strstr(transfer->waiting, pause))
         wait_also(transfer, pause);

@@ -179,6 +179,27 @@ static void prints_in_the_order_of_insertion(void **state)
                                 "  \"m\": {}\n}\n");
 }
 
+/* A hundred times the memory that was sent: a server could end us with one answer. */
+static void a_small_text_does_not_become_a_huge_tree(void **state)
+{
+    enum { OBJECTS = 1500000 };
+    owned(chars) char *chars = mem_new(3 * OBJECTS + 2);
+    struct error err = { 0 };
+    int64_t held = mem_held();
+
+    (void)state;
+    chars[0] = '[';
+    for (int i = 0; i < OBJECTS; i++)
+        memcpy(chars + 1 + 3 * i, "{},", 3);
+    chars[3 * OBJECTS] = ']'; /* in the place of the last comma */
+    assert_null(json_parse_foreign(chars, strlen(chars), "answer", &err));
+    assert_int_equal(err.kind, ERROR_CORRUPT);
+    assert_int_equal(mem_held(), held);
+    /* And the next one is read as ever. */
+    owned(json) json_t *small = json_parse_foreign("[1]", 3, "answer", &err);
+    assert_non_null(small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +210,7 @@ int main(void)
         cmocka_unit_test(parses_one_whole_text),
         cmocka_unit_test(an_error_shows_nothing_of_the_text),
         cmocka_unit_test(prints_in_the_order_of_insertion),
+        cmocka_unit_test(a_small_text_does_not_become_a_huge_tree),
     };
 
     mem_setup();

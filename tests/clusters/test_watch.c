@@ -262,6 +262,31 @@ static void a_sudden_loss_is_believed_when_it_is_repeated(void **state)
     bench_close(&bench);
 }
 
+/* An object that cannot be read is there; the others that are missing are missed all the same. */
+static void one_unreadable_object_takes_no_doubt_away(void **state)
+{
+    static const struct script_step steps[] = {
+        NO_PODS,
+        ASK(LIST("nodes"), 200,
+            .answer = PAGE("7", "", META("a", "1") "," META("b", "2") "," META("c", "3"))),
+        ASK(WATCH("nodes", "7"), 410, .answer = EXPIRED),
+        ASK(LIST("nodes"), 200, .answer = PAGE("20", "", BAD("a", "19"))),
+        ASK(LIST("nodes"), 200, .answer = PAGE("21", "", BAD("a", "19"))),
+        ASK(LIST("nodes"), 200, .answer = PAGE("22", "", BAD("a", "19"))),
+        QUIET("22"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, 2500);
+    assert_string_equal(nodes_of(&bench), "a@1 b@2 c@3");
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "holds 0 where there were 3"));
+    run_for(&bench, 20000);
+    assert_string_equal(nodes_of(&bench), "a@1");
+    assert_true(script_is_played(bench.script));
+    bench_close(&bench);
+}
+
 static void a_list_that_fails_half_way_keeps_everything(void **state)
 {
     static const struct script_step steps[] = {
@@ -553,6 +578,7 @@ int main(void)
         cmocka_unit_test(an_expired_watch_lists_anew_and_drops_what_vanished),
         cmocka_unit_test(a_server_that_is_behind_is_listed_anew),
         cmocka_unit_test(a_sudden_loss_is_believed_when_it_is_repeated),
+        cmocka_unit_test(one_unreadable_object_takes_no_doubt_away),
         cmocka_unit_test(a_list_that_fails_half_way_keeps_everything),
         cmocka_unit_test(a_cut_stream_goes_on_from_the_last_whole_event),
         cmocka_unit_test(a_frame_that_makes_no_sense_lists_anew),

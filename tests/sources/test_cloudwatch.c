@@ -190,6 +190,24 @@ static void pages_without_an_end_are_refused(void **state)
     bench_close(&bench);
 }
 
+static void endless_beginnings_are_refused(void **state)
+{
+    struct script_step steps[18];
+    struct source_bench bench;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(steps); i += 2) {
+        steps[i] = answer(200, PAGE("PartialData", "1794787200", "1", "p2"));
+        steps[i + 1] = answer(400, "{\"__type\":\"com.amazonaws#InvalidNextToken\"}");
+    }
+    bench_open(&bench, &plain, steps, COUNT_OF(steps));
+    bench_fetch(&bench, &chat, 1, 1);
+    assert_int_equal(bench.err.kind, ERROR_CORRUPT);
+    assert_non_null(strstr(bench.err.text, "given up after 9 beginnings"));
+    assert_true(script_is_played(bench.script));
+    bench_close(&bench);
+}
+
 static void minutes_are_kept_for_fifteen_days(void **state)
 {
     static const struct {
@@ -568,6 +586,7 @@ int main(void)
         cmocka_unit_test(what_waiting_does_not_heal_ends_the_fetch_at_once),
         cmocka_unit_test(throttling_is_waited_out),
         cmocka_unit_test(pages_without_an_end_are_refused),
+        cmocka_unit_test(endless_beginnings_are_refused),
         cmocka_unit_test(minutes_are_kept_for_fifteen_days),
         cmocka_unit_test(keys_come_from_the_profile_that_is_named),
         cmocka_unit_test(keys_that_end_within_a_fetch_are_replaced),

@@ -61,6 +61,8 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
         if (json_need_text(taint, "key", &key, err) < 0)
             return error_context(err, "spec/taints");
     }
+    owned(chars) char *others = field_other_gpus(object, "status/allocatable");
+    node->other_gpus = shared_text_of(others ?: "");
     node->is_leaving = deletion.ms != 0;
     /* A copy, as all that is kept: what a cluster takes of our memory is counted here. */
     node->taints = taints ? json_deep_copy(taints) : json_array();
@@ -129,6 +131,34 @@ static int pod_gpus(const json_t *object, int *ret_count, struct error *err)
         return error_set(err, ERROR_CORRUPT, "spec/containers: the GPUs are out of range");
     *ret_count = (int)most;
     return 0;
+}
+
+static bool asks_for_others(const json_t *containers)
+{
+    static const char *const paths[] = { "resources/requests", "resources/limits" };
+    size_t at = 0;
+    const json_t *container = NULL;
+    json_array_foreach(containers, at, container)
+    {
+        for (size_t i = 0; i < COUNT_OF(paths); i++) {
+            owned(chars) char *others = field_other_gpus(container, paths[i]);
+            if (others)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What is asked for and not counted.  A claim names no device: what it will be is in objects that
+   are not read, so it may be any. */
+static bool pod_has_other_gpus(const json_t *object)
+{
+    const json_t *claims = json_at(object, "spec/resourceClaims");
+
+    return (claims && !json_is_null(claims) &&
+            !(json_is_array(claims) && json_array_size(claims) == 0)) ||
+           asks_for_others(json_at(object, "spec/containers")) ||
+           asks_for_others(json_at(object, "spec/initContainers"));
 }
 
 static int pod_owner(struct pod *pod, const json_t *object, struct error *err)
@@ -257,6 +287,7 @@ static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
         pod_count(pod, object, err) < 0 || pod_gpus(object, &pod->gpus, err) < 0)
         return -1;
 
+    pod->has_other_gpus = pod_has_other_gpus(object);
     if (pod_annotation(pod, "kubernetes.io/config.mirror"))
         pod->is_mirror = true;
     pod->gang = gang_of_pod(object);

@@ -50,6 +50,48 @@ int field_gpus(const json_t *object, const char *path, int *ret_count, struct er
     return quantity ? gpu_count(quantity, path, ret_count, err) : 0;
 }
 
+/* Whether an extended resource is an accelerator: all that have "gpu" in their name, and what other
+   makers call theirs.  A resource that is wrongly taken for one makes a node dearer, no more. */
+static bool is_other_accelerator(const char *resource)
+{
+    static const char *const starts[] = {
+        "mig-", "tpu", "npu", "xpu", "neuron", "gaudi", "ascend", "fpga", "dcu", "mlu", "i915",
+    };
+    const char *slash = strrchr(resource, '/');
+
+    if (!slash || text_equal(resource, GPU_RESOURCE))
+        return false;
+    if (strcasestr(resource, "gpu"))
+        return true;
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
+        if (strncasecmp(slash + 1, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_nothing(const json_t *quantity)
+{
+    return (json_is_number(quantity) && json_number_value(quantity) == 0) ||
+           text_equal(json_string_value(quantity), "0");
+}
+
+char *field_other_gpus(const json_t *object, const char *path)
+{
+    const char *name = NULL;
+    json_t *quantity = NULL;
+    owned(text) struct text *found = text_new(200);
+
+    json_object_foreach(json_at(object, path), name, quantity)
+    {
+        if (!is_other_accelerator(name) || is_nothing(quantity))
+            continue;
+        text_add(found, "%s%s", found->length > 0 ? ", " : "", name);
+        if (json_is_string(quantity))
+            text_add(found, " %s", json_string_value(quantity));
+    }
+    return found->length > 0 ? mem_copy_chars(found->chars) : NULL;
+}
+
 int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,
                struct error *err)
 {

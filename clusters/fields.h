@@ -20,6 +20,11 @@
 int field_gpus(const json_t *object, const char *path, int *ret_count, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The accelerators in it that field_gpus() does not count, such as "nvidia.com/mig-1g.10gb 7,
+   amd.com/gpu 8"; NULL for none, and the caller frees it.  Which resources are meant is a table in
+   fields.c. */
+char *field_other_gpus(const json_t *object, const char *path) __attribute__((warn_unused_result));
+
 /* Untouched when absent. */
 int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,
                struct error *err) __attribute__((warn_unused_result));

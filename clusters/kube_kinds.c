@@ -14,11 +14,6 @@ static const struct kube_member condition[] = {
     { "reason", NULL },
     { NULL, NULL },
 };
-static const struct kube_member quantities[] = {
-    { GPU_RESOURCE, NULL },
-    { NULL, NULL },
-};
-
 static const struct kube_member node_metadata[] = {
     { "name", NULL },
     { "uid", NULL },
@@ -37,7 +32,7 @@ static const struct kube_member node_spec[] = {
 };
 static const struct kube_member node_status[] = {
     { "conditions", condition },
-    { "allocatable", quantities },
+    { "allocatable", NULL },
     { NULL, NULL },
 };
 static const struct kube_member node_members[] = {
@@ -66,8 +61,8 @@ static const struct kube_member pod_metadata[] = {
     { NULL, NULL },
 };
 static const struct kube_member resources[] = {
-    { "requests", quantities },
-    { "limits", quantities },
+    { "requests", NULL },
+    { "limits", NULL },
     { NULL, NULL },
 };
 static const struct kube_member container[] = {
@@ -80,11 +75,8 @@ static const struct kube_member volume[] = {
     { "ephemeral", NULL }, { NULL, NULL },
 };
 static const struct kube_member pod_spec[] = {
-    { "nodeName", NULL },
-    { "containers", container },
-    { "initContainers", container },
-    { "volumes", volume },
-    { "terminationGracePeriodSeconds", NULL },
+    { "nodeName", NULL },  { "containers", container }, { "initContainers", container },
+    { "volumes", volume }, { "resourceClaims", NULL },  { "terminationGracePeriodSeconds", NULL },
     { NULL, NULL },
 };
 static const struct kube_member pod_status[] = {

@@ -90,6 +90,7 @@ const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, co
 void node_share(struct node *node, struct shared_pool *pool)
 {
     shared_pool_take(pool, &node->troubles);
+    shared_pool_take(pool, &node->other_gpus);
     shared_pool_take(pool, &node->labels);
     shared_pool_take(pool, &node->annotations);
 }
@@ -114,6 +115,7 @@ void node_free(struct node *node)
     shared_text_drop(node->resource_version);
     shared_text_drop(node->provider_id);
     shared_text_drop(node->troubles);
+    shared_text_drop(node->other_gpus);
     shared_text_drop(node->labels);
     shared_text_drop(node->annotations);
     json_decref(node->taints);

@@ -34,11 +34,13 @@ struct node {
     const char *resource_version;
     const char *provider_id; /* spec.providerID; "" while unknown */
     bool is_unschedulable;
-    bool is_ready;   /* condition Ready is True */
-    bool is_silent;  /* it is Unknown: the kubelet does not answer any more */
-    bool is_leaving; /* metadata.deletionTimestamp is set */
-    unsigned marks;  /* bits 1 << NODE_MARK_...: the conditions of ours that are True */
-    int gpus;        /* status.allocatable of the GPU resource */
+    bool is_ready;          /* condition Ready is True */
+    bool is_silent;         /* it is Unknown: the kubelet does not answer any more */
+    bool is_leaving;        /* metadata.deletionTimestamp is set */
+    unsigned marks;         /* bits 1 << NODE_MARK_...: the conditions of ours that are True */
+    int gpus;               /* status.allocatable of the GPU resource */
+    const char *other_gpus; /* accelerators that it shows and that are not counted: "amd.com/gpu 8";
+                               "": none */
     struct wall_time created;
     const char *troubles; /* conditions that are not as on a healthy node, for people: "Ready is
                              False (KubeletNotReady)"; "": none */
@@ -79,6 +81,8 @@ struct pod {
     struct wall_time started;  /* status.startTime; 0: not yet */
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
+    bool has_other_gpus; /* it asks for accelerators that are not counted (MIG, another maker's), or
+                            has a ResourceClaim, which may be one */
     bool is_mirror;
     bool awaits_count;      /* nobody waits for its processes any more: deleted with grace 0, it
                                stays until its Job's controller has counted it */

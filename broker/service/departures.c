@@ -21,14 +21,16 @@ struct board {
 };
 
 /* What runs on the node, one entry a gang. */
-static json_t *jobs_on(const struct service *service, const struct config_cluster *cluster,
+static json_t *jobs_on(const struct service *service, const struct config_pool *pool,
                        const char *node)
 {
     owned(map) struct map *seen = map_new(NULL); /* borrowed: of `jobs` */
+    owned(map) struct map *shares = map_new(mem_free);
+    int64_t node_gpus = pool->reservation->gpus_per_node;
     json_t *jobs = json_array();
     size_t count = 0;
-    const struct pod *const *pods = snapshot_pods_on(fleet_snapshot(service->fleet, cluster), node,
-                                                     &count);
+    const struct pod *const *pods = snapshot_pods_on(fleet_snapshot(service->fleet, pool->cluster),
+                                                     node, &count);
 
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pods[i];
@@ -43,8 +45,11 @@ static json_t *jobs_on(const struct service *service, const struct config_cluste
                             "started", json_wall(pod->started));
             json_array_append_new(jobs, job);
             map_set(seen, key, job);
+            map_set(shares, key, mem_new(sizeof(struct gang_share)));
         }
-        json_object_set_new(job, "gpus", json_integer(json_int_or(job, "gpus", 0) + pod->gpus));
+        json_object_set_new(job, "gpus",
+                            json_integer(json_int_or(job, "gpus", 0) +
+                                         gang_share_add(map_get(shares, key), pod, node_gpus)));
     }
     return jobs;
 }
@@ -61,7 +66,7 @@ static void add_row(struct board *board, const struct config_pool *source,
                                "node", node, "cluster", source->cluster->name, "pool", source->name,
                                "to", target->cluster->name, "certainty", certainty, "due",
                                json_wall(due), "window", window ? window->name : "", "held", held,
-                               "jobs", jobs_on(board->service, source->cluster, node)));
+                               "jobs", jobs_on(board->service, source, node)));
 }
 
 /* Transfers whose node is still a place to work on. */

@@ -24,6 +24,7 @@ struct drafts {
     struct gang_book *book;
     struct map *by_key; /* "KIND NAMESPACE/NAME" -> struct draft */
     struct map *work;   /* node name -> struct node_work */
+    int64_t node_gpus;  /* of the cluster's largest machine */
 };
 
 static void work_free(void *value)
@@ -31,6 +32,7 @@ static void work_free(void *value)
     struct node_work *work = value;
 
     array_clear(&work->gangs);
+    array_clear(&work->shares);
     mem_free(work);
 }
 
@@ -61,6 +63,34 @@ static struct draft *draft_of(struct drafts *drafts, const struct pod *pod)
     return draft;
 }
 
+static int64_t weight(const struct gang_share *share, int64_t node_gpus)
+{
+    return share->is_whole && share->gpus < node_gpus ? node_gpus : share->gpus;
+}
+
+int64_t gang_share_add(struct gang_share *share, const struct pod *pod, int64_t node_gpus)
+{
+    int64_t former = weight(share, node_gpus);
+
+    share->gpus += pod->gpus;
+    share->is_whole = share->is_whole || pod->has_other_gpus;
+    return weight(share, node_gpus) - former;
+}
+
+/* Of the pools of the cluster: on which of them a pod is does not matter to a price that is a guess
+   at worst. */
+static int64_t node_gpus_of(const struct gang_survey *survey)
+{
+    const struct config *config = survey->config;
+    int64_t most = 1;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == survey->cluster &&
+            config->pools[i].reservation->gpus_per_node > most)
+            most = config->pools[i].reservation->gpus_per_node;
+    return most;
+}
+
 static void add_pod(struct drafts *drafts, const struct pod *pod)
 {
     struct draft *draft = draft_of(drafts, pod);
@@ -74,13 +104,16 @@ static void add_pod(struct drafts *drafts, const struct pod *pod)
     }
     while (k < work->gangs.count && work->gangs.items[k] != draft->index)
         k++;
-    if (k == work->gangs.count)
+    if (k == work->gangs.count) {
         *array_add(&work->gangs) = draft->index;
+        *array_add(&work->shares) = (struct gang_share){ 0 };
+    }
     if (pod->deletion.ms > 0)
         return;
     drafts->book->gangs.items[draft->index].is_sunk = false;
     work->is_protected = work->is_protected || pod_is_protected(pod);
-    drafts->book->gangs.items[draft->index].gpus += pod->gpus;
+    drafts->book->gangs.items[draft->index].gpus += gang_share_add(&work->shares.items[k], pod,
+                                                                   drafts->node_gpus);
     if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
         draft->started = pod->started;
     if (checkpoint.ms > draft->checkpoint.ms)
@@ -158,7 +191,7 @@ static void price_gangs(struct drafts *drafts)
 
 struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *book)
 {
-    struct drafts drafts = { .survey = survey, .book = book };
+    struct drafts drafts = { .survey = survey, .book = book, .node_gpus = node_gpus_of(survey) };
     void *value;
 
     drafts.by_key = map_new(mem_free);

@@ -17,8 +17,19 @@ struct gang_book {
     ARRAY(struct victim_gang) gangs;
 };
 
+/* What one gang takes of one node. */
+struct gang_share {
+    int64_t gpus;  /* asked for */
+    bool is_whole; /* accelerators among it are not counted */
+};
+
+/* Adds a pod, of a node of so many GPUs: one whose accelerators are not counted takes the whole
+   node, once.  Returns by how many GPUs the share grew. */
+int64_t gang_share_add(struct gang_share *share, const struct pod *pod, int64_t node_gpus);
+
 struct node_work {
     ARRAY(size_t) gangs;
+    ARRAY(struct gang_share) shares; /* of the gangs */
     bool is_protected;
 };
 

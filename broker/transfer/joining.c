@@ -33,7 +33,8 @@ bool step_may_discard(const struct runner *runner, const struct transfer *transf
 
     if (!node)
         return true;
-    return !effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid)) &&
+    return !readiness_is_other(node, goal->reservation->gpus_per_node) &&
+           !effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid)) &&
            !has_work(fleet_snapshot(runner->fleet, goal->cluster), node);
 }
 

@@ -117,6 +117,27 @@ static void describe_daemon(const struct readiness *readiness, const char *daemo
         add(missing, "a pod of DaemonSet %s", daemon);
 }
 
+/* Other accelerators are no failure of the machine: it may be as its owner wants it. */
+static void describe_gpus(const struct readiness *readiness, struct text *missing)
+{
+    const struct node *node = readiness->node;
+
+    if (node->gpus == readiness->gpus)
+        return;
+    if (readiness_is_other(node, readiness->gpus))
+        add(missing,
+            "%d of %" PRId64 " GPUs allocatable, but %s, which sluice does not count: an operator "
+            "must decide",
+            node->gpus, readiness->gpus, node->other_gpus);
+    else
+        add(missing, "%d of %" PRId64 " GPUs allocatable", node->gpus, readiness->gpus);
+}
+
+bool readiness_is_other(const struct node *node, int64_t gpus)
+{
+    return node->gpus != gpus && node->other_gpus[0] != '\0';
+}
+
 void readiness_describe(const struct readiness *readiness, struct text *missing)
 {
     const struct node *node = readiness->node;
@@ -133,8 +154,7 @@ void readiness_describe(const struct readiness *readiness, struct text *missing)
     }
     if (!node->is_ready)
         add(missing, "Node %s to be Ready", node->name);
-    if (node->gpus != readiness->gpus)
-        add(missing, "%d of %" PRId64 " GPUs allocatable", node->gpus, readiness->gpus);
+    describe_gpus(readiness, missing);
     describe_taints(readiness, missing);
     describe_labels(readiness, missing);
     while (next_item(&daemons, daemon))

@@ -56,6 +56,7 @@ struct given {
     const char *saved;
     const char *drain; /* Cluster API's label; NULL: none */
     int gpus;
+    const char *resource; /* NULL: nvidia.com/gpu */
 };
 
 static void add(struct scene *scene, const struct given *given)
@@ -76,8 +77,9 @@ static void add(struct scene *scene, const struct given *given)
         "\"labels\":{\"team\":\"vision\"%s},\"annotations\":{%s},"
         "\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"%s\",\"controller\":true}]},"
         "\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":"
-        "{\"limits\":{\"nvidia.com/gpu\":\"%d\"}}}]},\"status\":{\"phase\":\"Running\"%s}}",
-        uid, uid, drain, note, given->job, given->node, given->gpus, began);
+        "{\"limits\":{\"%s\":\"%d\"}}}]},\"status\":{\"phase\":\"Running\"%s}}",
+        uid, uid, drain, note, given->job, given->node, given->resource ?: "nvidia.com/gpu",
+        given->gpus, began);
     owned(json) json_t *object = json_parse(chars, strlen(chars), "pod", &err);
     struct pod *pod = object ? pod_decode(object, &err) : NULL;
 
@@ -89,7 +91,7 @@ static void add(struct scene *scene, const struct given *given)
 static void add_pod(struct scene *scene, const char *node, const char *job, const char *start,
                     const char *saved)
 {
-    add(scene, &(struct given){ node, job, start, saved, NULL, 4 });
+    add(scene, &(struct given){ node, job, start, saved, NULL, 4, NULL });
 }
 
 static void survey(struct scene *scene)
@@ -108,6 +110,33 @@ static const struct victim_gang *gang(const struct scene *scene, const char *nam
             return &scene->book.gangs.items[i];
     fail_msg("no gang %s", name);
     return NULL;
+}
+
+/* What cannot be read is no idle node, and not free: it counts as all of the node, once. */
+static void accelerators_that_are_not_counted_are_a_whole_node(void **state)
+{
+    static const char mig[] = "nvidia.com/mig-1g.10gb";
+    owned(scene) struct scene scene;
+    struct config_reservation reservation = { .gpus_per_node = 8 };
+    struct config_pool pool = { .reservation = &reservation };
+
+    (void)state;
+    scene_init(&scene);
+    pool.cluster = &scene.cluster;
+    scene.config.pools = &pool;
+    scene.config.pool_count = 1;
+    add_pod(&scene, "n0", "plain", "11:00", "");
+    for (int i = 0; i < 7; i++)
+        add(&scene, &(struct given){ "n1", "sliced", "11:00", "", NULL, 1, mig });
+    add(&scene, &(struct given){ "n2", "sliced", "11:00", "", NULL, 1, mig });
+    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 4, NULL });
+    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 1, "amd.com/gpu" });
+    survey(&scene);
+    assert_int_equal(gang(&scene, "ml/plain")->gpus, 4);
+    assert_int_equal(gang(&scene, "ml/sliced")->gpus, 16);
+    assert_int_equal(gang(&scene, "ml/sliced")->lost_gpu_s, 16 * 3600);
+    assert_int_equal(gang(&scene, "ml/sliced")->price_gpu_s, 16 * 3600);
+    assert_int_equal(gang(&scene, "ml/mixed")->gpus, 8);
 }
 
 static void a_gang_is_priced_whole(void **state)
@@ -174,8 +203,8 @@ static void the_median_is_of_gangs_with_gpus(void **state)
     add_pod(&scene, "n1", "a", "11:50", "");
     add_pod(&scene, "n2", "b", "11:00", "");
     add_pod(&scene, "n3", "c", "02:00", "");
-    add(&scene, &(struct given){ "n1", "web", "01:00", "", NULL, 0 });
-    add(&scene, &(struct given){ "n2", "log", "01:00", "", NULL, 0 });
+    add(&scene, &(struct given){ "n1", "web", "01:00", "", NULL, 0, NULL });
+    add(&scene, &(struct given){ "n2", "log", "01:00", "", NULL, 0, NULL });
     survey(&scene);
     assert_int_equal(gang(&scene, "ml/c")->lost_gpu_s, 4 * 3600);
 }
@@ -193,9 +222,9 @@ static void a_pod_that_is_not_to_be_drained_protects_its_node(void **state)
 
     (void)state;
     scene_init(&scene);
-    add(&scene, &(struct given){ "n1", "a", "11:00", "", "skip", 4 });
-    add(&scene, &(struct given){ "n2", "b", "11:00", "", "wait-completed", 4 });
-    add(&scene, &(struct given){ "n3", "c", "11:00", "", "yes", 4 });
+    add(&scene, &(struct given){ "n1", "a", "11:00", "", "skip", 4, NULL });
+    add(&scene, &(struct given){ "n2", "b", "11:00", "", "wait-completed", 4, NULL });
+    add(&scene, &(struct given){ "n3", "c", "11:00", "", "yes", 4, NULL });
     survey(&scene);
     assert_true(is_protected(&scene, "n1"));
     assert_true(is_protected(&scene, "n2"));
@@ -315,6 +344,7 @@ static void the_first_label_names_the_block(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accelerators_that_are_not_counted_are_a_whole_node),
         cmocka_unit_test(a_gang_is_priced_whole),
         cmocka_unit_test(a_checkpoint_saves_what_was_before_it),
         cmocka_unit_test(silence_protects_up_to_the_median),

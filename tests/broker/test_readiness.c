@@ -39,6 +39,12 @@ static const struct {
     { "status/allocatable", "{\"nvidia.com/gpu\":\"7\"}", "7 of 8 GPUs allocatable" },
     { "status/allocatable", "{}", "0 of 8 GPUs allocatable" },
     { "status/allocatable", "{\"nvidia.com/gpu\":\"16\"}", "16 of 8 GPUs allocatable" },
+    { "status/allocatable", "{\"nvidia.com/gpu\":\"8\",\"nvidia.com/mig-1g.10gb\":\"7\"}", "" },
+    { "status/allocatable", "{\"nvidia.com/mig-1g.10gb\":\"56\"}",
+      "0 of 8 GPUs allocatable, but nvidia.com/mig-1g.10gb 56, which sluice does not count: an "
+      "operator must decide" },
+    { "status/allocatable", "{\"nvidia.com/gpu\":\"0\",\"amd.com/gpu\":\"0\"}",
+      "0 of 8 GPUs allocatable" },
     { "metadata/labels", "{}", "label nvidia.com/gpu.product" },
     { "spec/taints", "[{\"key\":\"node.kubernetes.io/not-ready\"}]",
       "taint node.kubernetes.io/not-ready to be lifted" },

@@ -535,6 +535,30 @@ static void waves_double_while_all_goes_well(void **state)
     expect_rest(rehearsal, 13);
 }
 
+/* What it has is not what is counted: a person says whether it is as it should be. */
+static void a_machine_with_other_accelerators_is_not_thrown_away(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 31, quick, NULL);
+    struct pool *pool = NULL;
+    const struct transfer *transfer;
+
+    (void)state;
+    for (size_t i = 0; i < rehearsal->simulator->pool_count; i++)
+        if (text_equal(rehearsal->simulator->pools[i].plan->name, "prod-a-east"))
+            pool = &rehearsal->simulator->pools[i];
+    assert_non_null(pool);
+    transfer = joining(rehearsal, 1);
+    pool->accelerator = "nvidia.com/mig-1g.10gb";
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->step, STEP_JOIN);
+    assert_int_equal(transfer->attempt, 1);
+    assert_true(transfer->needs_operator);
+    expect_waits_for(transfer, "0 of 8 GPUs allocatable, but nvidia.com/mig-1g.10gb 56, which");
+    assert_int_equal(rehearsal->simulator->machines_created, 1);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -553,6 +577,7 @@ int main(void)
         cmocka_unit_test(a_stock_out_tears_no_second_wave_down),
         cmocka_unit_test(an_announced_node_waits_while_its_pool_is_closed),
         cmocka_unit_test(waves_double_while_all_goes_well),
+        cmocka_unit_test(a_machine_with_other_accelerators_is_not_thrown_away),
     };
 
     mem_setup();

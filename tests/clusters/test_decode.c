@@ -37,7 +37,8 @@ static void a_whole_node_is_read(void **state)
                      "\"deletionTimestamp\":\"2026-11-18T00:00:00Z\"},"
                      "\"spec\":{\"providerID\":\"gce://p/z/n\",\"unschedulable\":true,"
                      "\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]},"
-                     "\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"8\"},"
+                     "\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"8\",\"cpu\":\"208\","
+                     "\"nvidia.com/mig-1g.10gb\":\"7\",\"amd.com/gpu\":\"0\"},"
                      "\"conditions\":[{\"type\":\"Other\",\"status\":\"False\"},"
                      "{\"type\":\"Hot\",\"status\":\"True\",\"reason\":\"Sun\",\"message\":\"m\"},"
                      "{\"type\":\"Ready\",\"status\":\"True\"}]}}");
@@ -52,6 +53,7 @@ static void a_whole_node_is_read(void **state)
     assert_string_equal(node->troubles, "Hot is True (Sun)");
     assert_true(node->is_leaving);
     assert_int_equal(node->gpus, 8);
+    assert_string_equal(node->other_gpus, "nvidia.com/mig-1g.10gb 7");
     assert_int_equal(node->created.ms, 1794917525000);
     assert_string_equal(node_label(node, "pool"), "a");
     assert_string_equal(node_annotation(node, "k/x"), "y");
@@ -270,6 +272,49 @@ static void gpus_of_a_pod_are_counted_as_the_scheduler_does(void **state)
     }
 }
 
+static void accelerators_that_are_not_counted_are_noticed(void **state)
+{
+#define LIMIT(name, count)                                                                         \
+    "{\"resources\":{\"limits\":{\"" name "\":\"" count "\",\"memory\":\"8\"}}}"
+    static const struct {
+        const char *spec;
+        int gpus;
+        bool others;
+    } cases[] = {
+        { "{}", 0, false },
+        { "{\"containers\":[" LIMIT("cpu", "2") "]}", 0, false },
+        { "{\"containers\":[" LIMIT("nvidia.com/gpu", "8") "]}", 8, false },
+        { "{\"containers\":[" LIMIT("rdma/hca", "1") "]}", 0, false },
+        { "{\"containers\":[" LIMIT("example.com/input-device", "1") "]}", 0, false },
+        { "{\"containers\":[" LIMIT("nvidia.com/mig-1g.10gb", "1") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("nvidia.com/mig-1g.10gb", "0") "]}", 0, false },
+        { "{\"containers\":[" LIMIT("amd.com/gpu", "8") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("nvidia.com/gpu.shared", "1") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("gpu.intel.com/i915", "1") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("aws.amazon.com/neuroncore", "2") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("huawei.com/Ascend910", "2") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("nvidia.com/gpu", "4") "," LIMIT("google.com/tpu", "1") "]}", 4,
+          true },
+        { "{\"containers\":[{\"resources\":{\"requests\":{\"amd.com/gpu\":2}}}]}", 0, true },
+        { "{\"initContainers\":[" LIMIT("amd.com/gpu", "1") "]}", 0, true },
+        { "{\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]}", 0,
+          true },
+        { "{\"resourceClaims\":[]}", 0, false },
+        { "{\"resourceClaims\":null}", 0, false },
+        { "{\"resourceClaims\":{}}", 0, true },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(POD("", ",\"spec\":%s"), cases[i].spec);
+        owned(json) json_t *object = parse(&kube_pods, chars);
+        struct pod *pod = pod_decode(object, &err);
+        if (!pod || pod->gpus != cases[i].gpus || pod->has_other_gpus != cases[i].others)
+            fail_msg("%s: %s", cases[i].spec, err.text);
+        pod_free(pod);
+    }
+}
+
 static void defaults_of_a_pod(void **state)
 {
     (void)state;
@@ -338,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_whole_pod_is_read),
         cmocka_unit_test(what_is_on_the_disk_of_a_pod),
         cmocka_unit_test(gpus_of_a_pod_are_counted_as_the_scheduler_does),
+        cmocka_unit_test(accelerators_that_are_not_counted_are_noticed),
         cmocka_unit_test(defaults_of_a_pod),
         cmocka_unit_test(a_change_is_one_locked_patch),
     };

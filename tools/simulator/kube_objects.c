@@ -47,11 +47,13 @@ static json_t *resources_of(const struct kube_node *node)
     json_t *resources = json_make("{s:s, s:s, s:s}", "cpu", "208", "memory", "1979685076Ki", "pods",
                                   "110");
 
+    const char *accelerator = node->pool ? node->pool->accelerator : NULL;
+
     if (node->gpus) {
         char count[16];
 
-        snprintf(count, sizeof count, "%d", node->gpus);
-        json_object_set_new(resources, SIM_GPU, json_string(count));
+        snprintf(count, sizeof count, "%d", accelerator ? 7 * node->gpus : node->gpus);
+        json_object_set_new(resources, accelerator ?: SIM_GPU, json_string(count));
     }
     return resources;
 }

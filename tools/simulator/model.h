@@ -236,7 +236,8 @@ struct pool {
     struct kube_cluster *cluster;
     ARRAY(struct machine *) machines;
     int target;
-    int64_t bad_list_ms; /* a failed or empty list was answered, and no good one since; 0: no */
+    const char *accelerator; /* of new machines, instead of whole GPUs; NULL: whole ones */
+    int64_t bad_list_ms;     /* a failed or empty list was answered, and no good one since; 0: no */
 };
 
 struct reservation {

@@ -123,9 +123,7 @@ struct kube_node {
     uint64_t stamp;
     json_t *finalizers;  /* NULL: none */
     int64_t deletion_ms; /* loop time; 0: is not leaving */
-    json_t *labels;
-    json_t *annotations;
-    json_t *taints;
+    json_t *labels, *annotations, *taints;
     json_t *conditions; /* written by others, by type; NULL: none */
     json_t *managed;    /* who set what, as a test has it; NULL: not told */
     bool is_unschedulable;

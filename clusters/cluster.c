@@ -214,6 +214,12 @@ void cluster_wall_moved(struct cluster *cluster)
     cluster->snapshot.ahead_ms = kube_ahead_ms(cluster->session);
 }
 
+bool cluster_is_heard(const struct cluster *cluster)
+{
+    return kube_watch_trouble(cluster->nodes)[0] == '\0' &&
+           kube_watch_trouble(cluster->pods)[0] == '\0';
+}
+
 struct kube_session *cluster_session(const struct cluster *cluster)
 {
     return cluster->session;

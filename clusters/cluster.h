@@ -72,6 +72,10 @@ int64_t cluster_held(const struct cluster *cluster);
 /* The last failure of list or watch, "" when all is well; and how many failed in a row. */
 const char *cluster_trouble(const struct cluster *cluster);
 
+/* Whether nodes and pods came without trouble when they were last asked for.  A cluster in which
+   only budgets may not be listed is heard. */
+bool cluster_is_heard(const struct cluster *cluster);
+
 /* Exactly one of body and err is not NULL; body is borrowed. */
 typedef void (*cluster_done_fn)(void *context, const json_t *body, const struct error *err);
 

@@ -72,7 +72,7 @@ static bool was_ever_seen(const struct service *service, const struct config_poo
 /* Nothing went wrong when the cluster and the cloud were asked last. */
 static bool is_heard(const struct service *service, const struct config_pool *pool)
 {
-    return cluster_trouble(fleet_cluster(service->fleet, pool->cluster))[0] == '\0' &&
+    return cluster_is_heard(fleet_cluster(service->fleet, pool->cluster)) &&
            fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE;
 }
 

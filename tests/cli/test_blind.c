@@ -355,6 +355,56 @@ static void a_start_beside_a_dead_cluster_serves_a_reclaim_at_once(void **state)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+/* A way out on which research-a serves no budgets. */
+static struct http *open_way;
+
+static struct http_exchange *strait_send(struct http *http, const struct http_request *request,
+                                         http_done_fn done, void *context)
+{
+    struct http_request bent = *request;
+    owned(chars) char *url = NULL;
+
+    (void)http;
+    if (strstr(request->url, "/clusters/research-a/") && strstr(request->url, "poddisruption")) {
+        url = text_format("http://127.0.0.1:1/clusters/research-a/forgotten");
+        bent.url = url;
+    }
+    return http_send(open_way, &bent, done, context);
+}
+
+static void strait_cancel(struct http_exchange *exchange)
+{
+    http_cancel(open_way, exchange);
+}
+
+static const struct http_verbs strait_verbs = { .send = strait_send, .cancel = strait_cancel };
+
+/* Its nodes and pods are heard, so it gives in its turn: it is the one furthest over its share. */
+static void a_cluster_without_budgets_is_heard(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    struct http strait = { &strait_verbs };
+    struct error err = { 0 };
+    owned(json) json_t *status = NULL;
+    owned(json) json_t *answer = NULL;
+    const json_t *row;
+
+    (void)state;
+    open_way = rehearsal->door;
+    rehearsal_kill(rehearsal);
+    rehearsal->world.http = &strait;
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    status = service_status(rehearsal->service);
+    row = row_of(status, "clusters", "cluster", "research-a");
+    assert_non_null(strstr(json_text_or(row, "trouble", ""), "poddisruptionbudgets"));
+    answer = ask_reclaim(rehearsal, 1, &err);
+    if (!answer)
+        fail_msg("%s", err.text);
+    row_of(answer, "transfers", "from", "research-a-east");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_plan_leaves_out_what_is_not_known_and_nothing_else),
         cmocka_unit_test(what_is_wanted_of_an_unknown_cluster_is_shown),
         cmocka_unit_test(a_start_beside_a_dead_cluster_serves_a_reclaim_at_once),
+        cmocka_unit_test(a_cluster_without_budgets_is_heard),
     };
 
     mem_setup();

@@ -260,15 +260,12 @@ static int migrate_once(struct database *database, int32_t application_id, const
     owned(chars) char *mark = text_format("PRAGMA application_id=%d; PRAGMA user_version=%d",
                                           (int)application_id, version);
 
-    if (database_begin(database, err) < 0)
-        return -1;
-    if (run(database, sql, err) < 0 || run(database, mark, err) < 0) {
-        database_rollback(database);
+    if (run(database, sql, err) < 0 || run(database, mark, err) < 0)
         return error_context(err, "bringing it to version %d", version);
-    }
-    return database_commit(database, err);
+    return 0;
 }
 
+/* All steps in one transaction: a new file waits for the disk once. */
 static int migrate(struct database *database, int32_t application_id, const char *const *migrations,
                    int version, struct error *err)
 {
@@ -279,10 +276,16 @@ static int migrate(struct database *database, int32_t application_id, const char
     if (stored < 0 || stored > version)
         return error_set(err, ERROR_CORRUPT, "has version %lld, and we know %d at most",
                          (long long)stored, version);
+    if (stored == version)
+        return 0;
+    if (database_begin(database, err) < 0)
+        return -1;
     for (int i = (int)stored; i < version; i++)
-        if (migrate_once(database, application_id, migrations[i], i + 1, err) < 0)
+        if (migrate_once(database, application_id, migrations[i], i + 1, err) < 0) {
+            database_rollback(database);
             return -1;
-    return 0;
+        }
+    return database_commit(database, err);
 }
 
 /* Spaces and quotes around names are SQLite's to write when it alters a table: another release may

@@ -16,7 +16,7 @@ struct database;
 
 /* Opens or makes the file, checks application id, the head of its log, quick_check and its tables,
    and brings the schema to `version` by running migrations[i] (SQL) for each i from the stored
-   version on, each in one transaction with its version number.  A newer or damaged file is
+   version on, all in one transaction with the version number.  A newer or damaged file is
    ERROR_CORRUPT, a held one ERROR_CONFLICT.  path ":memory:" is a database in memory. */
 struct database *database_open(const char *path, int32_t application_id,
                                const char *const *migrations, int version, struct error *err)

@@ -52,22 +52,23 @@ static const struct route {
     route_fn answer;
     enum role role;
     bool is_tried; /* what changes nothing yet is completed by what the API servers say */
+    bool is_kept;  /* it reads the journal: it waits until that is at rest */
 } routes[] = {
-    { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER,   false },
-    { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER,   false },
-    { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER,   false },
-    { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER,   false },
-    { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER,   false },
-    { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER,  false },
-    { HTTP_GET,  "/v1/hosts",         get_hosts,     ROLE_VIEWER,   false },
-    { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER,   false },
-    { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER,   true },
-    { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR, false },
-    { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR, true },
-    { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR, false },
-    { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR, false },
-    { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR, false },
-    { HTTP_POST, "/v1/hosts/release", post_release,  ROLE_OPERATOR, false },
+    { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER,   false, false },
+    { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER,   false, false },
+    { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER,   false, false },
+    { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER,   false, true },
+    { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER,   false, false },
+    { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER,  false, false },
+    { HTTP_GET,  "/v1/hosts",         get_hosts,     ROLE_VIEWER,   false, false },
+    { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER,   false, false },
+    { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER,   true,  false },
+    { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR, false, false },
+    { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR, true,  false },
+    { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR, false, false },
+    { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR, false, false },
+    { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR, false, false },
+    { HTTP_POST, "/v1/hosts/release", post_release,  ROLE_OPERATOR, false, false },
 };
 /* clang-format on */
 
@@ -306,25 +307,83 @@ static void answer_well(void *context, json_t *answer)
     json_decref(answer);
 }
 
-void api_handle(void *context, struct http_call *call)
+/* What to do with a call when the journal has kept what was committed until then. */
+struct wait {
+    struct service *service;
+    struct http_call *call;
+    json_t *answer; /* to what was changed; NULL: it is still to be asked for */
+};
+
+static void ask_and_answer(struct service *service, struct http_call *call);
+
+static void after_wait(void *context, enum journal_fate fate)
 {
-    struct ask ask = { .service = context, .target = http_call_target(call) };
-    struct url_segments segments = url_split(ask.target);
-    const struct route *route = find_route(call, &segments, &ask.id);
-    json_t *answer = NULL;
+    struct wait *wait = context;
     struct error err = { 0 };
 
-    if (!route)
-        error_set(&err, ERROR_NOT_FOUND, "there is no %s %s",
-                  http_method_name(http_call_method(call)), ask.target);
-    else
-        answer = run_route(route, &ask, call, &err);
-    url_segments_free(&segments);
+    if (fate == JOURNAL_LOST) {
+        error_set(&err, ERROR_UNKNOWN_OUTCOME,
+                  "the journal failed while it was written: look before you repeat it");
+        answer_error(wait->call, &err);
+    } else if (fate == JOURNAL_KEPT && wait->answer) {
+        answer_well(wait->call, steal(&wait->answer));
+    } else if (fate == JOURNAL_KEPT) {
+        ask_and_answer(wait->service, wait->call);
+    }
+    json_decref(wait->answer); /* of a call that ended with its server */
+    mem_free(wait);
+}
+
+static void answer_after(struct service *service, struct http_call *call, json_t *answer)
+{
+    struct wait *wait = mem_new(sizeof *wait);
+
+    *wait = (struct wait){ service, call, answer };
+    service_after(service, after_wait, wait);
+}
+
+static void answer_route(struct service *service, const struct route *route, struct ask *ask,
+                         struct http_call *call)
+{
+    struct error err = { 0 };
+    json_t *answer = run_route(route, ask, call, &err);
 
     if (!answer)
         answer_error(call, &err);
     else if (route->is_tried && json_bool_or(answer, "is_dry_run", true))
-        service_try(context, answer, answer_well, call);
+        service_try(service, answer, answer_well, call);
+    else if (route->role == ROLE_OPERATOR)
+        answer_after(service, call, answer);
     else
         answer_well(call, answer);
+}
+
+/* is_now: nothing has to be waited for any more. */
+static void handle(struct service *service, struct http_call *call, bool is_now)
+{
+    struct ask ask = { .service = service, .target = http_call_target(call) };
+    struct url_segments segments = url_split(ask.target);
+    const struct route *route = find_route(call, &segments, &ask.id);
+    struct error err = { 0 };
+
+    if (route && (is_now || !route->is_kept)) {
+        answer_route(service, route, &ask, call);
+    } else if (route) {
+        answer_after(service, call, NULL);
+    } else {
+        error_set(&err, ERROR_NOT_FOUND, "there is no %s %s",
+                  http_method_name(http_call_method(call)), ask.target);
+        answer_error(call, &err);
+    }
+    url_segments_free(&segments);
+}
+
+static void ask_and_answer(struct service *service, struct http_call *call)
+{
+    handle(service, call, true);
+}
+
+void api_handle(void *context, struct http_call *call)
+{
+    handle(context, call, false);
 }

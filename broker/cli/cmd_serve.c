@@ -86,6 +86,8 @@ static int build(struct house *house, const struct config *config, struct error 
     world->journal = journal_sqlite_open(config->journal, err);
     if (!world->journal)
         return error_context(err, "journal %s", config->journal);
+    if (journal_write_by_thread(world->journal, world->loop, err) < 0)
+        return error_context(err, "journal %s", config->journal);
     house->service = service_open(world, config, err);
     if (!house->service)
         return -1;

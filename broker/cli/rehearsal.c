@@ -231,6 +231,14 @@ void rehearsal_close(struct rehearsal *rehearsal)
     mem_free(rehearsal);
 }
 
+void rehearsal_slow_disk(struct rehearsal *rehearsal, int64_t delay_ms)
+{
+    struct error err;
+
+    if (journal_write_slowly(rehearsal->journal, rehearsal->loop, delay_ms, &err) < 0)
+        require(false); /* in memory nothing fails */
+}
+
 int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
 {
     require(!rehearsal->service);

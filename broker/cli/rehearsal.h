@@ -38,6 +38,9 @@ struct rehearsal *rehearsal_open(const char *config_path, const char *world_path
     __attribute__((warn_unused_result));
 void rehearsal_close(struct rehearsal *rehearsal);
 
+/* From now on each write of the journal takes so long. */
+void rehearsal_slow_disk(struct rehearsal *rehearsal, int64_t delay_ms);
+
 /* Starts a service on the journal as it is. */
 int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
     __attribute__((warn_unused_result));

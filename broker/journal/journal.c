@@ -6,6 +6,8 @@
 #include "broker/journal/journal.h"
 
 #include "base/json.h"
+#include "broker/journal/journal_ahead.h"
+#include "broker/journal/journal_queue.h"
 #include "broker/journal/journal_store.h"
 
 #include <inttypes.h>
@@ -30,6 +32,7 @@ void journal_batch_free(struct journal_batch *batch)
         mem_free(batch->entries.items[i].name);
         mem_free(batch->entries.items[i].id);
         json_decref(batch->entries.items[i].value);
+        mem_free(batch->entries.items[i].text);
     }
     array_clear(&batch->entries);
     mem_free(batch);
@@ -78,29 +81,72 @@ void journal_event(struct journal_batch *batch, struct wall_time at, json_t *eve
     entry->value = json_incref(event);
 }
 
-/* Writes and frees. */
-static int write_batch(struct journal *journal, struct journal_batch *batch, struct error *err)
+int journal_write(struct journal *journal, const struct journal_batch *batch, struct error *err)
+{
+    if (journal->gate && journal->gate(journal->gate_context) < 0)
+        return error_set(err, ERROR_UNKNOWN_OUTCOME, "the journal does not answer");
+    return journal->verbs->commit(journal, batch, err);
+}
+
+void journal_batch_join(struct journal_batch **whole, struct journal_batch *batch)
+{
+    owned(journal_batch) struct journal_batch *more = batch;
+
+    if (!*whole) {
+        *whole = steal(&more);
+        return;
+    }
+    for (size_t i = 0; i < more->entries.count; i++)
+        *array_add(&(*whole)->entries) = more->entries.items[i];
+    more->entries.count = 0; /* they are the other one's now */
+}
+
+/* As they are at this moment: who writes later may do so in another thread. */
+static void print_values(struct journal_batch *batch)
+{
+    for (size_t i = 0; i < batch->entries.count; i++) {
+        struct journal_entry *entry = &batch->entries.items[i];
+
+        if (entry->value)
+            entry->text = json_print(entry->value);
+        json_decref(entry->value);
+        entry->value = NULL;
+    }
+}
+
+/* For the queue: accepts the batch, or refuses it whole. */
+static int take(struct journal *journal, const struct journal_batch *batch, struct error *err)
+{
+    const struct error *failure = queue_failure(journal->queue);
+
+    if (failure) {
+        *err = *failure;
+        return -1;
+    }
+    if (batch->epoch != journal->epoch)
+        return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
+    return ahead_take(journal->ahead, batch, err);
+}
+
+/* Writes, now or in its turn, and frees. */
+static int put_down(struct journal *journal, struct journal_batch *batch, struct error *err)
 {
     owned(journal_batch) struct journal_batch *whole = batch;
 
-    if (journal->gate && journal->gate(journal->gate_context) < 0)
-        return error_set(err, ERROR_UNKNOWN_OUTCOME, "the journal does not answer");
-    return journal->verbs->commit(journal, whole, err);
+    if (journal->verbs->writes_text)
+        print_values(whole);
+    if (!journal->queue)
+        return journal_write(journal, whole, err);
+    if (take(journal, whole, err) < 0)
+        return -1;
+    queue_add(journal->queue, steal(&whole));
+    return 0;
 }
 
 void journal_later(struct journal *journal, struct journal_batch **batch)
 {
-    owned(journal_batch) struct journal_batch *more = steal(batch);
-    struct journal_batch *put_off = journal->put_off;
-
-    if (!put_off) {
-        journal->put_off = steal(&more);
-        return;
-    }
-    require(put_off->epoch == more->epoch);
-    for (size_t i = 0; i < more->entries.count; i++)
-        *array_add(&put_off->entries) = more->entries.items[i];
-    more->entries.count = 0; /* they are the other one's now */
+    require(!journal->put_off || journal->put_off->epoch == (*batch)->epoch);
+    journal_batch_join(&journal->put_off, steal(batch));
 }
 
 void journal_gather(struct journal *journal)
@@ -116,7 +162,7 @@ bool journal_is_gathering(const struct journal *journal)
 int journal_settle(struct journal *journal, struct error *err)
 {
     journal->is_gathering = false;
-    return journal->put_off ? write_batch(journal, steal(&journal->put_off), err) : 0;
+    return journal->put_off ? put_down(journal, steal(&journal->put_off), err) : 0;
 }
 
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
@@ -130,25 +176,83 @@ int journal_commit(struct journal *journal, struct journal_batch **batch, struct
         err->kind = ERROR_UNKNOWN_OUTCOME; /* of others: nothing may be built on the journal */
         return -1;
     }
-    return write_batch(journal, steal(batch), err);
+    return put_down(journal, steal(batch), err);
 }
 
-/* What a dead process had put off is lost with it. */
+void journal_after(struct journal *journal, journal_after_fn fn, void *context)
+{
+    if (journal->queue)
+        queue_after(journal->queue, fn, context);
+    else
+        fn(context, JOURNAL_KEPT);
+}
+
+void journal_forget(struct journal *journal)
+{
+    if (journal->queue)
+        queue_forget(journal->queue);
+    journal->on_failure = NULL;
+}
+
+void journal_on_failure(struct journal *journal, journal_failure_fn fn, void *context)
+{
+    const struct error *failure = journal->queue ? queue_failure(journal->queue) : NULL;
+
+    journal->on_failure = fn;
+    journal->failure_context = context;
+    if (failure)
+        fn(context, failure);
+}
+
+static int list_ahead(struct journal *journal, struct error *err)
+{
+    ahead_free(journal->ahead);
+    journal->ahead = ahead_new();
+    return journal->verbs->list(journal, journal->ahead, err);
+}
+
+int journal_write_by_thread(struct journal *journal, struct loop *loop, struct error *err)
+{
+    require(!journal->queue);
+    if (list_ahead(journal, err) < 0)
+        return -1;
+    journal->queue = queue_new_thread(journal, loop, err);
+    return journal->queue ? 0 : -1;
+}
+
+int journal_write_slowly(struct journal *journal, struct loop *loop, int64_t delay_ms,
+                         struct error *err)
+{
+    require(!journal->queue);
+    journal->queue = queue_new_timer(journal, loop, delay_ms);
+    return list_ahead(journal, err);
+}
+
+/* What a dead process had put off, or accepted and not written, is lost with it. */
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
     journal_batch_free(steal(&journal->put_off));
     journal->is_gathering = false;
-    return journal->verbs->begin_epoch(journal, ret_epoch, err);
+    if (journal->queue)
+        queue_drop(journal->queue);
+    if (journal->verbs->begin_epoch(journal, ret_epoch, err) < 0)
+        return -1;
+    journal->epoch = *ret_epoch;
+    return journal->queue ? list_ahead(journal, err) : 0;
 }
 
 int journal_each(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
                  struct error *err)
 {
+    if (journal->queue)
+        queue_wait(journal->queue);
     return journal->verbs->each(journal, kind, fn, context, err);
 }
 
 json_t *journal_events(struct journal *journal, size_t count, struct error *err)
 {
+    if (journal->queue)
+        queue_wait(journal->queue);
     return journal->verbs->events(journal, count, err);
 }
 
@@ -156,6 +260,8 @@ void journal_close(struct journal *journal)
 {
     if (!journal)
         return;
+    queue_free(steal(&journal->queue));
+    ahead_free(journal->ahead);
     journal_batch_free(steal(&journal->put_off));
     journal->verbs->close(journal);
 }

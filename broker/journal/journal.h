@@ -17,8 +17,10 @@
  *     journal_claim(batch, "node/4f1c", id);
  *     if (journal_commit(journal, &batch, err) < 0) ...
  *
- * A commit waits for the disk.  Who has many to make and acts on none of them before all are made
- * gathers them: they are written together, by journal_settle().
+ * A commit is accepted, or refused, at once, and is on the disk in its call or later, in order:
+ * see journal_write_by_thread().  Nothing that rests on it may leave the process before it is kept;
+ * journal_after() says when that is.  Who has many to make gathers them: they are written together,
+ * by journal_settle().
  */
 #pragma once
 
@@ -31,6 +33,7 @@
 
 struct journal;
 struct journal_batch;
+struct loop;
 
 /* Opens or makes the database; ERROR_CONFLICT when another process has it.  Beside it stands a
    tally of what was acknowledged (path.tally): when the journal has fewer commits it is
@@ -48,12 +51,24 @@ struct journal *journal_memory_new(void) __attribute__((returns_nonnull, warn_un
 
 void journal_close(struct journal *journal);
 
+/* From now on a thread of the journal's own writes, so that a slow disk does not stop the loop: all
+   commits that were accepted while it wrote are its next transaction.  Closing writes what is left.
+   A libevent loop, which outlives the journal. */
+int journal_write_by_thread(struct journal *journal, struct loop *loop, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The same by a timer of any loop, for simulations: a write takes so long. */
+int journal_write_slowly(struct journal *journal, struct loop *loop, int64_t delay_ms,
+                         struct error *err) __attribute__((warn_unused_result));
+
 /* Begins a new epoch: a service that starts on a journal calls it once; what an earlier one still
-   tries to write is refused from then on (ERROR_DENIED). */
+   tries to write is refused from then on (ERROR_DENIED).  It is kept with its first commit. */
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Reads.  value is borrowed during the call of fn.  fn returns 0 to go on and -1 to stop. */
+/* Reads, here and in journal_events(), are of what is kept; they wait for a thread that writes: who
+   may not wait asks from within journal_after().  value is borrowed during the call of fn.  fn
+   returns 0 to go on and -1 to stop. */
 typedef int (*journal_record_fn)(void *context, const char *id, uint64_t rev, const json_t *value,
                                  struct error *err);
 int journal_each(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
@@ -86,9 +101,9 @@ void journal_release(struct journal_batch *batch, const char *name, const char *
 
 void journal_event(struct journal_batch *batch, struct wall_time at, json_t *event);
 
-/* Writes and frees the batch (in any case; *batch is NULL afterwards).  Errors: ERROR_CONFLICT
+/* Takes and frees the batch (in any case; *batch is NULL afterwards).  Errors: ERROR_CONFLICT
    (revision or claim), ERROR_DENIED (epoch), ERROR_UNKNOWN_OUTCOME (the store failed while
-   committing: nothing may be built on it), others: not written. */
+   committing, now or before: nothing may be built on it), others: not written. */
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -104,10 +119,25 @@ void journal_gather(struct journal *journal);
    fine.  Errors as of journal_commit(). */
 int journal_settle(struct journal *journal, struct error *err) __attribute__((warn_unused_result));
 
+/* Calls fn once: when all that was committed so far is on the disk (in this call, if it is), when
+   it is lost because the journal failed, or when whoever waits ends. */
+enum journal_fate { JOURNAL_KEPT, JOURNAL_LOST, JOURNAL_FORGOTTEN };
+typedef void (*journal_after_fn)(void *context, enum journal_fate fate);
+void journal_after(struct journal *journal, journal_after_fn fn, void *context);
+
+/* Of a write that failed after its commit was accepted (in this call, if it did); nothing is
+ * written after that. */
+typedef void (*journal_failure_fn)(void *context, const struct error *err);
+void journal_on_failure(struct journal *journal, journal_failure_fn fn, void *context);
+
+/* Whoever gave functions to the two above ends: those that wait are called, with
+   JOURNAL_FORGOTTEN. */
+void journal_forget(struct journal *journal);
+
 /* For the assertions of those who act. */
 bool journal_is_gathering(const struct journal *journal);
 
-/* Tests: called before each commit; returning -1 fails it, as a dead disk or a dead process
+/* Tests: called before each write; returning -1 fails it, as a dead disk or a dead process
    would. */
 typedef int (*journal_gate_fn)(void *context);
 void journal_set_gate(struct journal *journal, journal_gate_fn gate, void *context);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "broker/journal/journal_ahead.h"
 #include "broker/journal/journal_rows.h"
 #include "broker/journal/journal_store.h"
 #include "broker/journal/journal_tally.h"
@@ -44,7 +45,8 @@ static const char *const migrations[] = {
     /* A row here says that rows with hash '' may stand in the file: the next open fills them and
        takes it out.  From then on '' is damage. */
     "CREATE TABLE unhashed (one INTEGER PRIMARY KEY CHECK (one = 1)) STRICT;"
-    "INSERT INTO unhashed VALUES (1);",
+    "INSERT INTO unhashed SELECT 1 WHERE EXISTS (SELECT 1 FROM record)"
+    " OR EXISTS (SELECT 1 FROM claim);",
 
     /* How many commits there were; the tally beside the journal says how many there must be. */
     "ALTER TABLE epoch ADD COLUMN commits INTEGER NOT NULL DEFAULT 0;",
@@ -54,7 +56,6 @@ struct store {
     struct journal journal;
     struct database *database;
     int tally; /* the file; -1: in memory, or none could be made */
-    bool tally_is_behind;
     int64_t commits;
     uint64_t epoch;
     int64_t last_seq;
@@ -79,7 +80,7 @@ static int change_one(struct store *store, sqlite3_stmt *statement, const char *
 
 static int put(struct store *store, const struct journal_entry *entry, struct error *err)
 {
-    owned(chars) char *value = json_print(entry->value);
+    const char *value = entry->text;
     char hash[ROW_HASH_SIZE];
     sqlite3_stmt *statement;
 
@@ -142,7 +143,7 @@ static int release(struct store *store, const struct journal_entry *entry, struc
 static int append(struct store *store, const struct journal_entry *entry, int64_t *seq, char *hash,
                   struct error *err)
 {
-    owned(chars) char *value = json_print(entry->value);
+    const char *value = entry->text;
     sqlite3_stmt *statement = database_statement(
         store->database, "INSERT INTO event (seq, at_ms, hash, value) VALUES (?1, ?2, ?3, ?4)");
 
@@ -185,26 +186,22 @@ static int write_entries(struct store *store, const struct journal_batch *batch,
 }
 
 /* In each transaction; store->commits follows when it is on the disk. */
-static int count_commit(struct store *store, const char *sql, int64_t *ret_epoch,
-                        int64_t *ret_commits, struct error *err)
+static int count_commit(struct store *store, struct error *err)
 {
-    sqlite3_stmt *statement = database_statement(store->database, sql);
-    int result = database_step(store->database, statement, err);
+    sqlite3_stmt *statement = database_statement(store->database,
+                                                 "UPDATE epoch SET number = ?1, commits = ?2");
 
-    if (result < 0)
-        return -1;
-    require(result == 1);
-    *ret_epoch = sqlite3_column_int64(statement, 0);
-    *ret_commits = sqlite3_column_int64(statement, 1);
+    bind_int(statement, 1, (int64_t)store->epoch);
+    bind_int(statement, 2, store->commits + 1);
     return database_step(store->database, statement, err);
 }
 
-/* Before anybody hears that the commit is made. */
-static void acknowledge(struct store *store, int64_t commits)
+/* Before anybody hears that the commit is made.  A tally that cannot be written is behind, which
+   refuses nothing. */
+static void acknowledge(struct store *store)
 {
-    store->commits = commits;
-    if (store->tally >= 0 && !tally_write(store->tally, commits))
-        store->tally_is_behind = true;
+    if (store->tally >= 0)
+        (void)tally_write(store->tally, store->commits);
 }
 
 static int sqlite_commit(struct journal *journal, const struct journal_batch *batch,
@@ -212,7 +209,6 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
 {
     struct store *store = (struct store *)journal;
     int64_t seq = store->last_seq;
-    int64_t epoch, commits;
     char hash[SHA256_TEXT_SIZE];
 
     if (batch->epoch != store->epoch)
@@ -220,9 +216,7 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
     if (database_begin(store->database, err) < 0)
         return -1;
     text_copy(hash, sizeof hash, store->hash);
-    if (write_entries(store, batch, &seq, hash, err) < 0 ||
-        count_commit(store, "UPDATE epoch SET commits = commits + 1 RETURNING number, commits",
-                     &epoch, &commits, err) < 0) {
+    if (write_entries(store, batch, &seq, hash, err) < 0 || count_commit(store, err) < 0) {
         database_rollback(store->database);
         return -1;
     }
@@ -231,24 +225,36 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
 
     store->last_seq = seq;
     text_copy(store->hash, sizeof store->hash, hash);
-    acknowledge(store, commits);
+    store->commits++;
+    acknowledge(store);
     return 0;
 }
 
+/* Kept with the first commit in it. */
 static int sqlite_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
     struct store *store = (struct store *)journal;
-    int64_t epoch, commits;
 
-    if (count_commit(store,
-                     "UPDATE epoch SET number = number + 1, commits = commits + 1"
-                     " RETURNING number, commits",
-                     &epoch, &commits, err) < 0)
-        return -1;
-    acknowledge(store, commits);
-    store->epoch = (uint64_t)epoch;
-    *ret_epoch = store->epoch;
+    (void)err;
+    *ret_epoch = ++store->epoch;
     return 0;
+}
+
+static int sqlite_list(struct journal *journal, struct ahead *ahead, struct error *err)
+{
+    struct store *store = (struct store *)journal;
+    sqlite3_stmt *records = database_statement(store->database, "SELECT kind, id, rev FROM record");
+    sqlite3_stmt *claims = database_statement(store->database, "SELECT name, holder FROM claim");
+    int result;
+
+    while ((result = database_step(store->database, records, err)) == 1)
+        ahead_set_record(ahead, row_text(records, 0), row_text(records, 1),
+                         (uint64_t)sqlite3_column_int64(records, 2));
+    while (result == 0 && (result = database_step(store->database, claims, err)) == 1) {
+        ahead_set_claim(ahead, row_text(claims, 0), row_text(claims, 1));
+        result = 0;
+    }
+    return result;
 }
 
 static int sqlite_each(struct journal *journal, const char *kind, journal_record_fn fn,
@@ -312,8 +318,10 @@ static void sqlite_close(struct journal *journal)
 }
 
 static const struct journal_verbs sqlite_verbs = {
+    .writes_text = true,
     .commit = sqlite_commit,
     .begin_epoch = sqlite_begin_epoch,
+    .list = sqlite_list,
     .each = sqlite_each,
     .events = sqlite_events,
     .close = sqlite_close,
@@ -335,11 +343,20 @@ static int read_tail(struct store *store, struct error *err)
     return result < 0 ? -1 : 0;
 }
 
-static int read_commits(struct store *store, struct error *err)
+static int read_counts(struct store *store, struct error *err)
 {
-    int64_t epoch;
+    sqlite3_stmt *statement = database_statement(store->database,
+                                                 "SELECT number, commits FROM epoch");
+    int result = database_step(store->database, statement, err);
 
-    return count_commit(store, "SELECT number, commits FROM epoch", &epoch, &store->commits, err);
+    if (result < 0)
+        return -1;
+    if (result == 0)
+        return error_set(err, ERROR_CORRUPT, "it has no epoch");
+    store->epoch = (uint64_t)sqlite3_column_int64(statement, 0);
+    store->commits = sqlite3_column_int64(statement, 1);
+    sqlite3_reset(statement);
+    return 0;
 }
 
 /* Without what has to be acknowledged. */
@@ -352,7 +369,7 @@ static struct store *open_store(const char *path, struct error *err)
     store->database = database_open(path, APPLICATION_ID, migrations, (int)COUNT_OF(migrations),
                                     err);
     if (!store->database || rows_fill_hashes(store->database, err) < 0 ||
-        rows_check(store->database, err) < 0 || read_commits(store, err) < 0 ||
+        rows_check(store->database, err) < 0 || read_counts(store, err) < 0 ||
         read_tail(store, err) < 0) {
         sqlite_close(&store->journal);
         return NULL;
@@ -410,7 +427,7 @@ struct journal *journal_sqlite_open(const char *path, struct error *err)
         return NULL;
     }
     if (store->tally >= 0)
-        acknowledge(store, store->commits);
+        acknowledge(store);
     return &store->journal;
 }
 

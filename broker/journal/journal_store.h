@@ -27,6 +27,7 @@ struct journal_entry {
     uint64_t rev;
     struct wall_time at;
     json_t *value; /* record or event */
+    char *text;    /* the value as it is written, where the store asks for that */
 };
 
 struct journal_batch {
@@ -34,9 +35,15 @@ struct journal_batch {
     ARRAY(struct journal_entry) entries;
 };
 
+struct ahead;
+struct journal_queue;
+
 struct journal_verbs {
+    bool writes_text; /* entries have `text` instead of `value` */
+    /* Maybe in another thread, but never two things at once. */
     int (*commit)(struct journal *journal, const struct journal_batch *batch, struct error *err);
     int (*begin_epoch)(struct journal *journal, uint64_t *ret_epoch, struct error *err);
+    int (*list)(struct journal *journal, struct ahead *ahead, struct error *err); /* all it holds */
     int (*each)(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
                 struct error *err);
     json_t *(*events)(struct journal *journal, size_t count, struct error *err);
@@ -48,9 +55,21 @@ struct journal {
     const struct journal_verbs *verbs;
     struct journal_batch *put_off; /* NULL: none */
     bool is_gathering;
+    uint64_t epoch;              /* the last one that was begun here */
+    struct ahead *ahead;         /* NULL without a queue: the store says what does not fit */
+    struct journal_queue *queue; /* NULL: a commit is written in its call */
+    journal_failure_fn on_failure;
+    void *failure_context;
     journal_gate_fn gate;
     void *gate_context;
 };
+
+/* Appends the batch to *whole (NULL: it becomes that), and frees it. */
+void journal_batch_join(struct journal_batch **whole, struct journal_batch *batch);
+
+/* Writes it to the store, if the gate lets it. */
+int journal_write(struct journal *journal, const struct journal_batch *batch, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* hash = SHA-256(hash before || its time in ms || compact JSON of the event), in hexadecimal. */
 void journal_chain(const char *before, struct wall_time at, const char *event_text,

@@ -199,6 +199,15 @@ static void begin_read(struct dial *dial)
     dial->kind->read(dial);
 }
 
+/* The number is promised. */
+static void write_number(void *context, enum journal_fate fate)
+{
+    struct dial *dial = context;
+
+    if (fate == JOURNAL_KEPT)
+        dial->kind->write(dial);
+}
+
 static void begin_write(struct dial *dial)
 {
     struct error err;
@@ -216,7 +225,7 @@ static void begin_write(struct dial *dial)
              FIELD_INT("to", dial->wanted));
     dial->is_under_way = true;
     dial->sent = dial->wanted;
-    dial->kind->write(dial);
+    journal_after(dial->service->world->journal, write_number, dial);
 }
 
 void dial_advance(struct dial *dial, int64_t wanted)

@@ -54,7 +54,7 @@ static void write_queue(struct dial *dial)
     const struct config_quota *quota = quota_of(dial);
     owned(chars) char *path = kueue_path(quota->cluster_queue);
     owned(json)
-        json_t *patch = kueue_patch(dial->object, quota->flavor, quota->resource, dial->wanted);
+        json_t *patch = kueue_patch(dial->object, quota->flavor, quota->resource, dial->sent);
 
     cluster_patch_at(fleet_cluster(dial->service->fleet, dial->cluster), path, patch,
                      dial_was_written, dial);

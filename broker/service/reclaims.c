@@ -274,6 +274,24 @@ static void refuse(const struct config_cluster *cluster, const json_t *unknown, 
                   "no movable research node shares a reservation with a pool of %s", cluster->name);
 }
 
+/* All portions with one commit. */
+static int store_portions(struct service *service, const struct portions *portions,
+                          struct wall_time until, const char *reason, const char *by,
+                          struct error *err)
+{
+    struct journal *journal = service->world->journal;
+
+    journal_gather(journal);
+    for (size_t i = 0; i < portions->count; i++)
+        if (portions->items[i].nodes > 0 &&
+            store_portion(service, &portions->items[i], until, reason, by, err) < 0)
+            return -1;
+    if (journal_settle(journal, err) == 0)
+        return 0;
+    runner_break(service->runner, err);
+    return -1;
+}
+
 /* Accepts what can be had; the answer says how much of the wish that is and what it costs. */
 static json_t *reclaim_nodes(struct service *service, const struct config_cluster *cluster,
                              int64_t nodes, const json_t *request, int64_t for_s, const char *by,
@@ -295,14 +313,14 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
         return NULL;
     }
     offer = price(service, survey, &portions, is_dry_run);
+    if (!is_dry_run &&
+        store_portions(service, &portions, until, json_text_or(request, "reason", ""), by, err) < 0)
+        return NULL;
     for (size_t i = 0; i < portions.count; i++) {
         const struct portion *portion = &portions.items[i];
 
         if (portion->nodes == 0)
             continue;
-        if (!is_dry_run && store_portion(service, portion, until,
-                                         json_text_or(request, "reason", ""), by, err) < 0)
-            return NULL;
         json_array_append_new(portions_json,
                               json_make("{ss sI}", "pool", portion->pool->config->name, "nodes",
                                         (json_int_t)portion->nodes));

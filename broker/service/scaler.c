@@ -117,7 +117,7 @@ static void write_object(struct dial *dial)
 {
     const struct way *way = &ways[way_index(workload_of(dial))];
     owned(chars) char *path = path_of(workload_of(dial), way->below);
-    owned(json) json_t *patch = json_make("{s:{s:I}}", "spec", way->key, (json_int_t)dial->wanted);
+    owned(json) json_t *patch = json_make("{s:{s:I}}", "spec", way->key, (json_int_t)dial->sent);
 
     cluster_patch_at(cluster_of(dial), path, patch, dial_was_written, dial);
 }

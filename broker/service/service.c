@@ -17,6 +17,15 @@
 enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100, NEWS_MACHINES = 250 };
 enum { EVENTS_VERIFIED = 10000, EVENTS_MOST = 10000 };
 
+/* What is told of a transfer is kept. */
+static void tell(void *context, enum journal_fate fate)
+{
+    struct service *service = context;
+
+    if (fate == JOURNAL_KEPT)
+        notices_advance(service->notices);
+}
+
 static void tick(void *context)
 {
     struct service *service = context;
@@ -25,7 +34,14 @@ static void tick(void *context)
     timer_set(service->timer, TICK_MS); /* first: who is advanced may want a turn sooner */
     clock_look(service->clock);
     service_advance(service);
-    notices_advance(service->notices);
+    journal_after(service->world->journal, tell, service);
+}
+
+static void on_failure(void *context, const struct error *err)
+{
+    struct service *service = context;
+
+    runner_break(service->runner, err);
 }
 
 /* Until news is planned on.  In a large fleet there always is news, and each plan looks at all
@@ -82,6 +98,7 @@ static int load(struct service *service, struct error *err)
     service->quotas = quotas_new(service);
     service->notices = notices_new(service);
     service->trials = trials_new(service);
+    journal_on_failure(world->journal, on_failure, service);
     service->runner->may_drain = may_drain;
     service->runner->may_drain_context = service;
     if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
@@ -118,6 +135,7 @@ void service_close(struct service *service)
 {
     if (!service)
         return;
+    journal_forget(service->world->journal);
     timer_free(service->timer);
     fleet_close(service->fleet); /* first: it cancels what could still call back */
     scaler_free(service->scaler);
@@ -148,6 +166,11 @@ int service_store_hold(struct service *service, const char *kind, const char *id
     }
     timer_set_sooner(service->timer, 0);
     return 0;
+}
+
+void service_after(struct service *service, journal_after_fn fn, void *context)
+{
+    journal_after(service->world->journal, fn, context);
 }
 
 json_t *service_events(struct service *service, int64_t count, struct error *err)

@@ -15,6 +15,7 @@
 
 #include "base/world.h"
 #include "broker/fleet/config.h"
+#include "broker/journal/journal.h"
 
 #include <jansson.h>
 
@@ -30,6 +31,10 @@ void service_close(struct service *service);
 
 /* Whether the journal failed and the process should end. */
 bool service_is_broken(const struct service *service);
+
+/* Changes are in force when their function returns, and are told when they are kept: see
+   journal_after(). */
+void service_after(struct service *service, journal_after_fn fn, void *context);
 
 json_t *service_status(struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -55,7 +60,8 @@ int service_find_node(const struct service *service, const char *name, struct er
 json_t *service_leads(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* The last `count` events of the journal, oldest first. */
+/* The last `count` events of the journal, oldest first; from within service_after(), or it may wait
+   for the disk. */
 json_t *service_events(struct service *service, int64_t count, struct error *err)
     __attribute__((warn_unused_result));
 

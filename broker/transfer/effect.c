@@ -9,6 +9,7 @@
 #include "base/crypto.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "broker/journal/journal.h"
 #include "broker/transfer/effect_send.h"
 #include "broker/transfer/runner.h"
 
@@ -222,28 +223,110 @@ static void intend(struct runner *runner, struct effect *effect, const struct ef
     effect->is_in_flight = true;
     if (effect->kind == EFFECT_EVICT)
         effect->line = gate_enter(runner->gate, effect->transfer->source->cluster, target->pod);
-    intent->effect = effect;
-    intent->target = *target;
-    intent->target.object = effect->object;
-    intent->target.annotations = json_incref((json_t *)(uintptr_t)target->annotations);
-    intent->target.labels = json_incref((json_t *)(uintptr_t)target->labels);
+    effect_prepare(effect, target, intent);
+    intent->asked_ms = loop_now(runner->world->loop);
+}
+
+static bool is_frozen(const struct runner *runner, const struct transfer *transfer,
+                      enum effect_kind kind, struct error *err)
+{
+    return effect_stops_at_freeze(kind) &&
+           (guard_allows_effect(runner->guard, transfer->source->cluster, transfer->is_emergency,
+                                err) < 0 ||
+            guard_allows_effect(runner->guard, transfer->target->cluster, transfer->is_emergency,
+                                err) < 0);
+}
+
+/* The intents of one turn, on their way to the disk. */
+struct errand {
+    struct runner *runner;
+    ARRAY(struct intent) intents;
+};
+
+/* Whether the watch shows the node open, or with a pod that was not told to stop: what was looked
+   at before its removal was promised holds no more. */
+static bool is_node_in_use(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct node *node = map_get(snapshot->nodes, transfer->node);
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
+
+    if (!node || !text_equal(node->uid, transfer->node_uid))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0)
+            return true;
+    return !node->is_unschedulable;
+}
+
+/* Whether the world or the transfer went on while the intent waited for the disk, so that this is
+   not its effect any more.  It was not sent, and is asked for anew where it is still wanted. */
+static bool is_overtaken(const struct runner *runner, const struct intent *intent,
+                         struct error *err)
+{
+    const struct effect *effect = intent->effect;
+    const struct transfer *transfer = effect->transfer;
+
+    if (loop_now(runner->world->loop) == intent->asked_ms)
+        return false;
+    if (transfer->state != TRANSFER_LIVE || !effect_fits_step(effect->kind, transfer->step) ||
+        (transfer->is_undoing && effect->kind != EFFECT_RESTORE)) {
+        error_set(err, ERROR_TRANSIENT, "not sent: the transfer went on while it was written down");
+        return true;
+    }
+    if (effect->kind == EFFECT_REMOVE && is_node_in_use(runner, transfer)) {
+        error_set(err, ERROR_TRANSIENT, "not sent: node %s is in use again", transfer->node);
+        return true;
+    }
+    return is_frozen(runner, transfer, effect->kind, err);
+}
+
+static void send_intent(struct runner *runner, const struct intent *intent)
+{
+    struct error err = { 0 };
+
+    if (!is_overtaken(runner, intent, &err)) {
+        effect_send(intent);
+        return;
+    }
+    if (intent->effect->kind == EFFECT_EVICT)
+        gate_leave(runner->gate, intent->effect->transfer->source->cluster, intent->effect->line,
+                   &err);
+    effect_answered(intent->effect, &err);
+}
+
+static void run_errand(void *context, enum journal_fate fate)
+{
+    struct errand *errand = context;
+
+    for (size_t i = 0; i < errand->intents.count; i++) {
+        struct intent *intent = &errand->intents.items[i];
+
+        if (fate == JOURNAL_KEPT && !errand->runner->is_broken)
+            send_intent(errand->runner, intent);
+        mem_free(intent->namespace);
+        mem_free(intent->name);
+        mem_free(intent->uid);
+        json_decref(intent->patch);
+    }
+    array_clear(&errand->intents);
+    mem_free(errand);
 }
 
 void effects_settle(struct runner *runner)
 {
+    struct journal *journal = runner->world->journal;
+    struct errand *errand = mem_new(sizeof *errand);
     struct error err = { 0 };
 
-    if (journal_settle(runner->world->journal, &err) < 0)
-        runner_break(runner, &err);
-    for (size_t i = 0; i < runner->intents.count; i++) {
-        struct intent *intent = &runner->intents.items[i];
-
-        if (!runner->is_broken)
-            effect_send(intent->effect, &intent->target);
-        json_decref((json_t *)(uintptr_t)intent->target.annotations);
-        json_decref((json_t *)(uintptr_t)intent->target.labels);
-    }
+    errand->runner = runner;
+    for (size_t i = 0; i < runner->intents.count; i++)
+        *array_add(&errand->intents) = runner->intents.items[i];
     array_clear(&runner->intents);
+    if (journal_settle(journal, &err) < 0)
+        runner_break(runner, &err);
+    journal_after(journal, run_errand, errand);
 }
 
 bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
@@ -256,11 +339,7 @@ bool effect_may_be_sent(const struct runner *runner, const struct transfer *tran
         effect_is_open(transfer, kind, object, seen_ms))
         return false;
     require(effect_fits_step(kind, transfer->step));
-    return !effect_stops_at_freeze(kind) ||
-           (guard_allows_effect(runner->guard, transfer->source->cluster, transfer->is_emergency,
-                                &err) == 0 &&
-            guard_allows_effect(runner->guard, transfer->target->cluster, transfer->is_emergency,
-                                &err) == 0);
+    return !is_frozen(runner, transfer, kind, &err);
 }
 
 void effect_renew(struct transfer *transfer, enum effect_kind kind, const char *object)

@@ -71,14 +71,20 @@ struct effect_target {
     const json_t *labels;      /* EFFECT_CORDON and _RESTORE */
 };
 
-/* An effect that was asked for in this turn, and is sent at the end of it: the intents of a turn
-   are written to the journal together. */
+/* An effect that was asked for, and is sent when its intent is on the disk: the intents of a turn
+   are written to the journal together.  What it is done to is its own: the snapshot moves on. */
 struct intent {
     struct effect *effect;
-    struct effect_target target; /* what is not owned by others is the intent's */
+    char *namespace; /* of the pod */
+    char *name;      /* of the pod or node */
+    char *uid;
+    json_t *patch; /* of the node as it was seen; NULL: none */
+    int64_t grace_s;
+    int64_t asked_ms;
 };
 
-/* Writes what the turn put off, and sends its effects; none when the journal fails. */
+/* Writes what the turn put off, and sends its effects when that is kept; none when the journal
+   fails. */
 void effects_settle(struct runner *runner);
 
 /* Asks for the effect and returns it as it stands (never NULL): the caller may look at `outcome`.

@@ -42,36 +42,24 @@ static void cloud_answered(void *context, const char *operation, const struct er
     effect_answered(effect, is_there || is_gone ? NULL : err);
 }
 
-static void send_node_patch(struct cluster *cluster, const struct effect_target *target,
-                            const struct node_change *change, struct effect *effect)
-{
-    owned(json) json_t *patch = node_change_patch(target->node, change);
-
-    cluster_patch_node(cluster, target->node->name, patch, cluster_answered, effect);
-}
-
-static void send_node(struct effect *effect, const struct effect_target *target)
+/* How the node is to look; the taint's value points into the transfer. */
+static struct node_change change_of(const struct effect *effect, const struct effect_target *target,
+                                    const json_t *movable)
 {
     const struct transfer *transfer = effect->transfer;
-    struct fleet *fleet = effect->runner->fleet;
-    struct cluster *source = fleet_cluster(fleet, transfer->source->cluster);
-    struct cluster *goal = fleet_cluster(fleet, transfer_goal(transfer)->cluster);
     struct node_change change = { .annotations = target->annotations, .labels = target->labels };
-    owned(json) json_t *movable = fleet_ephemeral_label(effect->runner->config);
 
     switch (effect->kind) {
     case EFFECT_ANNOUNCE:
         change.taint_key = SLUICE_TAINT_LEAVING;
         change.taint_value = transfer->id;
         change.taint_effect = "PreferNoSchedule";
-        send_node_patch(source, target, &change, effect);
         break;
     case EFFECT_CORDON:
         change.cordon = NODE_CORDON;
         change.taint_key = SLUICE_TAINT_LEAVING;
         change.taint_value = transfer->id;
         change.taint_effect = "NoSchedule";
-        send_node_patch(source, target, &change, effect);
         break;
     case EFFECT_RESTORE:
         /* Only our own cordon is lifted: the note says what stood there before it. */
@@ -79,25 +67,18 @@ static void send_node(struct effect *effect, const struct effect_target *target)
                             ? NODE_UNCORDON
                             : NODE_KEEP;
         change.taint_key = SLUICE_TAINT_LEAVING;
-        send_node_patch(source, target, &change, effect);
         break;
     case EFFECT_WELCOME:
         change.taint_key = SLUICE_TAINT_STARTING;
         change.labels = movable;
-        send_node_patch(goal, target, &change, effect);
         break;
     case EFFECT_FENCE:
         change.taint_key = NODE_TAINT_OUT_OF_SERVICE;
         change.taint_value = "nodeshutdown";
         change.taint_effect = "NoExecute";
-        send_node_patch(source, target, &change, effect);
         break;
     case EFFECT_CLEAR_NODE:
-        cluster_delete_node(source, transfer->node, transfer->node_uid, cluster_answered, effect);
-        break;
     case EFFECT_DISCARD_NODE:
-        cluster_delete_node(goal, target->node->name, target->node->uid, cluster_answered, effect);
-        break;
     case EFFECT_EVICT:
     case EFFECT_MARK:
     case EFFECT_DELETE_POD:
@@ -106,37 +87,87 @@ static void send_node(struct effect *effect, const struct effect_target *target)
     case EFFECT_CREATE:
     case EFFECT_DISCARD:
     case EFFECT_KIND_COUNT:
-        require(false); /* not an effect on a node */
+        require(false); /* not a change of a node */
     }
+    return change;
 }
 
-static void send_pod(struct effect *effect, const struct effect_target *target)
+static void prepare_patch(const struct effect *effect, const struct effect_target *target,
+                          struct intent *intent)
+{
+    owned(json) json_t *movable = fleet_ephemeral_label(effect->runner->config);
+    struct node_change change = change_of(effect, target, movable);
+
+    intent->name = mem_copy_chars(target->node->name);
+    intent->patch = node_change_patch(target->node, &change);
+}
+
+static void send_patch(struct effect *effect, const struct intent *intent)
 {
     const struct transfer *transfer = effect->transfer;
-    const struct pod *pod = target->pod;
+    bool is_of_goal = effect->kind == EFFECT_WELCOME;
+    const struct config_pool *pool = is_of_goal ? transfer_goal(transfer) : transfer->source;
+
+    cluster_patch_node(fleet_cluster(effect->runner->fleet, pool->cluster), intent->name,
+                       intent->patch, cluster_answered, effect);
+}
+
+static void prepare_node(const struct effect *effect, const struct effect_target *target,
+                         struct intent *intent)
+{
+    const struct transfer *transfer = effect->transfer;
+    bool is_ours = effect->kind == EFFECT_CLEAR_NODE; /* the one that the transfer began with */
+
+    intent->name = mem_copy_chars(is_ours ? transfer->node : target->node->name);
+    intent->uid = mem_copy_chars(is_ours ? transfer->node_uid : target->node->uid);
+}
+
+static void send_node(struct effect *effect, const struct intent *intent)
+{
+    const struct transfer *transfer = effect->transfer;
+    bool is_of_goal = effect->kind == EFFECT_DISCARD_NODE;
+    const struct config_pool *pool = is_of_goal ? transfer_goal(transfer) : transfer->source;
+
+    cluster_delete_node(fleet_cluster(effect->runner->fleet, pool->cluster), intent->name,
+                        intent->uid, cluster_answered, effect);
+}
+
+static void prepare_pod(const struct effect *effect, const struct effect_target *target,
+                        struct intent *intent)
+{
+    (void)effect;
+    intent->namespace = mem_copy_chars(target->pod->namespace);
+    intent->name = mem_copy_chars(target->pod->name);
+    intent->uid = mem_copy_chars(target->pod->uid);
+    intent->grace_s = target->grace_s;
+}
+
+static void send_pod(struct effect *effect, const struct intent *intent)
+{
+    const struct transfer *transfer = effect->transfer;
     struct cluster *cluster = fleet_cluster(effect->runner->fleet, transfer->source->cluster);
     owned(chars) char *message = NULL;
 
     switch (effect->kind) {
     case EFFECT_EVICT:
-        cluster_evict_pod(cluster, pod->namespace, pod->name, pod->uid, target->grace_s,
+        cluster_evict_pod(cluster, intent->namespace, intent->name, intent->uid, intent->grace_s,
                           cluster_answered, effect);
         break;
     case EFFECT_MARK:
         message = text_format("node %s moves to pool %s (transfer %s)", transfer->node,
                               transfer->target->name, transfer->id);
-        cluster_mark_pod(cluster, pod->namespace, pod->name, pod->uid, message, cluster_answered,
-                         effect);
+        cluster_mark_pod(cluster, intent->namespace, intent->name, intent->uid, message,
+                         cluster_answered, effect);
         break;
     case EFFECT_DELETE_POD:
-        require(target->grace_s >= 1); /* grace 0 is not a kill: only after the machine is gone */
-        cluster_delete_pod(cluster, pod->namespace, pod->name, pod->uid, target->grace_s,
+        require(intent->grace_s >= 1); /* grace 0 is not a kill: only after the machine is gone */
+        cluster_delete_pod(cluster, intent->namespace, intent->name, intent->uid, intent->grace_s,
                            cluster_answered, effect);
         break;
     case EFFECT_CLEAR_POD:
         require(transfer->step == STEP_CLEAR);
-        cluster_delete_pod(cluster, pod->namespace, pod->name, pod->uid, 0, cluster_answered,
-                           effect);
+        cluster_delete_pod(cluster, intent->namespace, intent->name, intent->uid, 0,
+                           cluster_answered, effect);
         break;
     case EFFECT_ANNOUNCE:
     case EFFECT_CORDON:
@@ -153,7 +184,16 @@ static void send_pod(struct effect *effect, const struct effect_target *target)
     }
 }
 
-static void send_cloud(struct effect *effect, const struct effect_target *target)
+/* The effect's key is the machine's name. */
+static void prepare_machine(const struct effect *effect, const struct effect_target *target,
+                            struct intent *intent)
+{
+    (void)effect;
+    (void)target;
+    (void)intent;
+}
+
+static void send_machine(struct effect *effect, const struct intent *intent)
 {
     const struct transfer *transfer = effect->transfer;
     enum effect_kind kind = effect->kind;
@@ -162,38 +202,51 @@ static void send_cloud(struct effect *effect, const struct effect_target *target
     struct provider *provider = fleet_provider(effect->runner->fleet, pool);
     struct pool_address address = fleet_address(pool);
 
+    (void)intent;
     if (kind == EFFECT_CREATE) {
-        provider_create(provider, &address, target->object, effect->request_id, cloud_answered,
+        provider_create(provider, &address, effect->object, effect->request_id, cloud_answered,
                         effect);
         return;
     }
     /* The machine bound at the start, or one that this transfer made: never any other. */
-    require(text_equal(target->object,
+    require(text_equal(effect->object,
                        kind == EFFECT_REMOVE ? transfer->instance : transfer->new_instance));
-    provider_remove(provider, &address, target->object, effect->request_id, cloud_answered, effect);
+    provider_remove(provider, &address, effect->object, effect->request_id, cloud_answered, effect);
 }
+
+/* What is copied of the target when the effect is asked for, and how it is sent later. */
+struct way {
+    void (*prepare)(const struct effect *effect, const struct effect_target *target,
+                    struct intent *intent);
+    void (*send)(struct effect *effect, const struct intent *intent);
+};
+
+static const struct way patching = { prepare_patch, send_patch };
+static const struct way deleting = { prepare_node, send_node };
+static const struct way on_pods = { prepare_pod, send_pod };
+static const struct way on_machines = { prepare_machine, send_machine };
 
 /* Which way each kind goes, in which steps it may happen, and whether a freeze stops it. */
 static const struct {
-    void (*send)(struct effect *effect, const struct effect_target *target);
+    const struct way *way;
     enum transfer_step first;
     enum transfer_step last;
     bool stops_at_freeze;
 } ways[EFFECT_KIND_COUNT] = {
-    [EFFECT_ANNOUNCE] = { send_node, STEP_ANNOUNCE, STEP_HOLD, true },
-    [EFFECT_CORDON] = { send_node, STEP_CORDON, STEP_FORCE, true },
-    [EFFECT_EVICT] = { send_pod, STEP_DRAIN, STEP_FORCE, true },
-    [EFFECT_MARK] = { send_pod, STEP_DRAIN, STEP_FORCE, true },
-    [EFFECT_DELETE_POD] = { send_pod, STEP_DRAIN, STEP_FORCE, true },
-    [EFFECT_REMOVE] = { send_cloud, STEP_RELEASE, STEP_RELEASE, true },
-    [EFFECT_CLEAR_POD] = { send_pod, STEP_CLEAR, STEP_CLEAR, false },
-    [EFFECT_FENCE] = { send_node, STEP_CLEAR, STEP_CLEAR, false },
-    [EFFECT_CLEAR_NODE] = { send_node, STEP_CLEAR, STEP_CLEAR, false },
-    [EFFECT_CREATE] = { send_cloud, STEP_ACQUIRE, STEP_ACQUIRE, false },
-    [EFFECT_DISCARD] = { send_cloud, STEP_ACQUIRE, STEP_ACQUIRE, false },
-    [EFFECT_DISCARD_NODE] = { send_node, STEP_ACQUIRE, STEP_ACQUIRE, false },
-    [EFFECT_WELCOME] = { send_node, STEP_JOIN, STEP_HAND_OVER, false },
-    [EFFECT_RESTORE] = { send_node, STEP_ANNOUNCE, STEP_FORCE, false },
+    [EFFECT_ANNOUNCE] = { &patching, STEP_ANNOUNCE, STEP_HOLD, true },
+    [EFFECT_CORDON] = { &patching, STEP_CORDON, STEP_FORCE, true },
+    [EFFECT_EVICT] = { &on_pods, STEP_DRAIN, STEP_FORCE, true },
+    [EFFECT_MARK] = { &on_pods, STEP_DRAIN, STEP_FORCE, true },
+    [EFFECT_DELETE_POD] = { &on_pods, STEP_DRAIN, STEP_FORCE, true },
+    [EFFECT_REMOVE] = { &on_machines, STEP_RELEASE, STEP_RELEASE, true },
+    [EFFECT_CLEAR_POD] = { &on_pods, STEP_CLEAR, STEP_CLEAR, false },
+    [EFFECT_FENCE] = { &patching, STEP_CLEAR, STEP_CLEAR, false },
+    [EFFECT_CLEAR_NODE] = { &deleting, STEP_CLEAR, STEP_CLEAR, false },
+    [EFFECT_CREATE] = { &on_machines, STEP_ACQUIRE, STEP_ACQUIRE, false },
+    [EFFECT_DISCARD] = { &on_machines, STEP_ACQUIRE, STEP_ACQUIRE, false },
+    [EFFECT_DISCARD_NODE] = { &deleting, STEP_ACQUIRE, STEP_ACQUIRE, false },
+    [EFFECT_WELCOME] = { &patching, STEP_JOIN, STEP_HAND_OVER, false },
+    [EFFECT_RESTORE] = { &patching, STEP_ANNOUNCE, STEP_FORCE, false },
 };
 
 bool effect_stops_at_freeze(enum effect_kind kind)
@@ -206,8 +259,17 @@ bool effect_fits_step(enum effect_kind kind, int step)
     return step >= (int)ways[kind].first && step <= (int)ways[kind].last;
 }
 
-void effect_send(struct effect *effect, const struct effect_target *target)
+void effect_prepare(struct effect *effect, const struct effect_target *target,
+                    struct intent *intent)
 {
+    intent->effect = effect;
+    ways[effect->kind].way->prepare(effect, target, intent);
+}
+
+void effect_send(const struct intent *intent)
+{
+    struct effect *effect = intent->effect;
+
     require(!journal_is_gathering(effect->runner->world->journal));
-    ways[effect->kind].send(effect, target);
+    ways[effect->kind].way->send(effect, intent);
 }

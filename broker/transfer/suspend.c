@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "broker/transfer/kept_patch.h"
 #include "broker/transfer/owner_search.h"
 #include "broker/transfer/runner.h"
 #include "clusters/owner.h"
@@ -290,12 +291,11 @@ static void read_owner(struct suspension *suspension)
                     suspension->path, owner_came, suspension);
 }
 
-static void patch_owner(struct suspension *suspension, const json_t *patch, cluster_done_fn done)
+static void patch_owner(struct suspension *suspension, json_t *patch, cluster_done_fn done)
 {
-    require(!journal_is_gathering(suspension->book->runner->world->journal));
     suspension->is_under_way = true;
-    cluster_patch_at(fleet_cluster(suspension->book->runner->fleet, suspension->cluster),
-                     suspension->path, patch, done, suspension);
+    kept_patch(suspension->book->runner, suspension->cluster, suspension->path, patch, done,
+               suspension);
 }
 
 /* A transfer wants the gang to stand still: what is missing for that. */

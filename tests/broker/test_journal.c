@@ -1,124 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One contract, all journals: every case runs on SQLite (a file) and on memory.  A case begins on
- * an empty journal of its own.
+ * One contract, all journals: every case runs on SQLite (a file) and on memory, each written in the
+ * call of a commit or later.  A case begins on an empty journal of its own.
  */
-#include "base/json.h"
-#include "base/text.h"
-#include "broker/journal/journal.h"
-#include "tests/support/folder.h"
-#include "tests/support/unit.h"
+#include "tests/broker/journal_bench.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-struct bench {
-    const char *kind;
-    char *folder;
-    char *path; /* NULL: in memory */
-    struct journal *journal;
-    uint64_t epoch;
-};
-
-static void begin_epoch(struct bench *bench)
-{
-    struct error err = { 0 };
-
-    if (journal_begin_epoch(bench->journal, &bench->epoch, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static struct bench open_bench(void **state)
-{
-    struct bench bench = { .kind = *state, .folder = test_folder_new() };
-    struct error err = { 0 };
-
-    if (text_equal(bench.kind, "memory")) {
-        bench.journal = journal_memory_new();
-    } else {
-        bench.path = text_format("%s/journal.db", bench.folder);
-        bench.journal = journal_sqlite_open(bench.path, &err);
-        if (!bench.journal)
-            fail_msg("%s", err.text);
-    }
-    begin_epoch(&bench);
-    return bench;
-}
-
-static void owned_bench(struct bench *bench)
-{
-    journal_close(bench->journal);
-    mem_free(bench->path);
-    test_folder_free(bench->folder);
-}
-
-static int commit(struct bench *bench, struct journal_batch *batch, struct error *err)
-{
-    int result = journal_commit(bench->journal, &batch, err);
-
-    assert_null(batch);
-    return result;
-}
-
-static void expect_commit(struct bench *bench, struct journal_batch *batch)
-{
-    struct error err = { 0 };
-
-    if (commit(bench, batch, &err) < 0)
-        fail_msg("%s: %s", bench->kind, err.text);
-}
-
-static void expect_refusal(struct bench *bench, struct journal_batch *batch, enum error_kind kind)
-{
-    struct error err = { 0 };
-
-    assert_int_equal(commit(bench, batch, &err), -1);
-    assert_string_equal(error_kind_name(err.kind), error_kind_name(kind));
-    assert_true(err.text[0] != '\0');
-}
-
-static struct journal_batch *batch_of(const struct bench *bench)
-{
-    return journal_batch_new(bench->epoch);
-}
-
-static void add_put(struct journal_batch *batch, const char *id, uint64_t rev, int number)
-{
-    owned(json) json_t *value = json_make("{si}", "number", number);
-
-    journal_put(batch, "thing", id, rev, value);
-}
-
-static void add_event(struct journal_batch *batch, int number)
-{
-    owned(json) json_t *event = json_make("{sisssfsn}", "event", number, "text", "Größe \"1\"\n",
-                                          "hours", 0.1 * number, "none");
-
-    journal_event(batch, (struct wall_time){ 1000 * number }, event);
-}
-
-static int list_one(void *context, const char *id, uint64_t rev, const json_t *value,
-                    struct error *err)
-{
-    struct text *out = context;
-
-    (void)err;
-    text_add(out, "%s@%d=%d ", id, (int)rev, (int)json_int_or(value, "number", -1));
-    return 0;
-}
-
-/* All things as "a@1=10 b@2=20 ". */
-static void expect_things(struct bench *bench, const char *want)
-{
-    owned(text) struct text *got = text_new(4096);
-    struct error err = { 0 };
-
-    assert_int_equal(journal_each(bench->journal, "thing", list_one, got, &err), 0);
-    assert_string_equal(got->chars, want);
-}
 
 static void a_put_names_the_revision_that_it_replaces(void **state)
 {
@@ -270,9 +161,9 @@ static void a_batch_happens_whole_or_not_at_all(void **state)
     journal_claim(batch, "node/2", "t-2");
     add_event(batch, 3);
     expect_commit(&bench, batch);
-    owned(json) json_t *events = journal_events(bench.journal, 10, &err);
+    owned(json) json_t *events = events_of(&bench, 10, &err);
     assert_int_equal(json_array_size(events), 2);
-    assert_int_equal(journal_verify(bench.journal, SIZE_MAX, &err), 0);
+    assert_int_equal(verify(&bench, &err), 0);
 }
 
 static void an_older_epoch_writes_no_more(void **state)
@@ -283,6 +174,7 @@ static void an_older_epoch_writes_no_more(void **state)
 
     add_put(batch, "a", 0, 1);
     expect_commit(&bench, batch);
+    rest(&bench); /* the process of the older one lives on */
     begin_epoch(&bench);
     assert_true(bench.epoch > older);
 
@@ -310,7 +202,7 @@ static void events_are_a_chain(void **state)
         add_event(batch, 10 * i + 1);
         expect_commit(&bench, batch);
     }
-    owned(json) json_t *last = journal_events(bench.journal, 3, &err);
+    owned(json) json_t *last = events_of(&bench, 3, &err);
     assert_int_equal(json_array_size(last), 3);
     for (size_t i = 0; i < 3; i++) {
         const json_t *row = json_array_get(last, i);
@@ -321,20 +213,14 @@ static void events_are_a_chain(void **state)
         assert_int_equal(json_int_or(row, "at", 0), 1000 * number);
         assert_string_equal(json_text_or(row, "event/text", ""), "Größe \"1\"\n");
     }
-    owned(json) json_t *all = journal_events(bench.journal, SIZE_MAX, &err);
+    owned(json) json_t *all = events_of(&bench, SIZE_MAX, &err);
     assert_int_equal(json_array_size(all), 10);
-    owned(json) json_t *none = journal_events(bench.journal, 0, &err);
+    owned(json) json_t *none = events_of(&bench, 0, &err);
     assert_int_equal(json_array_size(none), 0);
     for (size_t i = 1; i < 10; i++)
         assert_string_not_equal(json_text_or(json_array_get(all, i), "hash", ""),
                                 json_text_or(json_array_get(all, i - 1), "hash", ""));
-    assert_int_equal(journal_verify(bench.journal, SIZE_MAX, &err), 0);
-}
-
-static int shut(void *context)
-{
-    ++*(int *)context;
-    return -1;
+    assert_int_equal(verify(&bench, &err), 0);
 }
 
 static void a_shut_gate_leaves_the_outcome_unknown(void **state)
@@ -371,21 +257,12 @@ static void a_reader_can_stop(void **state)
     add_put(batch, "b", 0, 2);
     add_put(batch, "c", 0, 3);
     expect_commit(&bench, batch);
+    rest(&bench);
     assert_int_equal(journal_each(bench.journal, "thing", stop_at_b, &seen, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_int_equal(seen, 2);
     assert_int_equal(journal_each(bench.journal, "other", stop_at_b, &seen, &err), 0);
     assert_int_equal(seen, 2);
-}
-
-static void reopen(struct bench *bench)
-{
-    struct error err = { 0 };
-
-    journal_close(bench->journal);
-    bench->journal = journal_sqlite_open(bench->path, &err);
-    if (!bench->journal)
-        fail_msg("%s", err.text);
 }
 
 static void a_file_keeps_everything(void **state)
@@ -409,8 +286,8 @@ static void a_file_keeps_everything(void **state)
     batch = batch_of(&bench);
     add_event(batch, 2); /* the chain goes on where it ended */
     expect_commit(&bench, batch);
-    assert_int_equal(journal_verify(bench.journal, SIZE_MAX, &err), 0);
-    owned(json) json_t *events = journal_events(bench.journal, 9, &err);
+    assert_int_equal(verify(&bench, &err), 0);
+    owned(json) json_t *events = events_of(&bench, 9, &err);
     assert_int_equal(json_int_or(json_array_get(events, 1), "seq", 0), 2);
 }
 
@@ -475,7 +352,7 @@ static void a_changed_story_is_found(void **state)
         tamper(&bench, cases[i].sql);
         bench.journal = journal_sqlite_open(bench.path, &err);
         assert_non_null(bench.journal);
-        if (journal_verify(bench.journal, SIZE_MAX, &err) == 0)
+        if (verify(&bench, &err) == 0)
             fail_msg("not found: %s", cases[i].sql);
         assert_int_equal(err.kind, ERROR_CORRUPT);
         if (!strstr(err.text, cases[i].says))
@@ -518,14 +395,6 @@ static void put_later(struct bench *bench, const char *id, uint64_t rev, int num
     add_put(batch, id, rev, number);
     journal_later(bench->journal, &batch);
     assert_null(batch);
-}
-
-static void put_now(struct bench *bench, const char *id, uint64_t rev, int number)
-{
-    struct journal_batch *batch = batch_of(bench);
-
-    add_put(batch, id, rev, number);
-    expect_commit(bench, batch);
 }
 
 static void what_was_put_off_is_written_with_what_comes_next(void **state)
@@ -577,30 +446,21 @@ static void what_was_gathered_is_written_whole_or_not_at_all(void **state)
     expect_things(&bench, "a@1=1 b@1=2 ");
 }
 
-static char sqlite_kind[] = "sqlite";
-static char memory_kind[] = "memory";
-
-#define BOTH(test)                                                                                 \
-    { #test " (sqlite)", test, NULL, NULL, sqlite_kind },                                          \
-    {                                                                                              \
-#test " (memory)", test, NULL, NULL, memory_kind                                           \
-    }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(a_put_names_the_revision_that_it_replaces),
-        BOTH(a_remove_names_the_revision_too),
-        BOTH(a_claim_has_one_holder),
-        BOTH(one_batch_cannot_claim_for_two),
-        BOTH(a_batch_sees_what_it_did_itself),
-        BOTH(a_batch_happens_whole_or_not_at_all),
-        BOTH(an_older_epoch_writes_no_more),
-        BOTH(events_are_a_chain),
-        BOTH(a_shut_gate_leaves_the_outcome_unknown),
-        BOTH(a_reader_can_stop),
-        BOTH(what_was_put_off_is_written_with_what_comes_next),
-        BOTH(what_was_gathered_is_written_whole_or_not_at_all),
+        ALL(a_put_names_the_revision_that_it_replaces),
+        ALL(a_remove_names_the_revision_too),
+        ALL(a_claim_has_one_holder),
+        ALL(one_batch_cannot_claim_for_two),
+        ALL(a_batch_sees_what_it_did_itself),
+        ALL(a_batch_happens_whole_or_not_at_all),
+        ALL(an_older_epoch_writes_no_more),
+        ALL(events_are_a_chain),
+        AT_ONCE(a_shut_gate_leaves_the_outcome_unknown),
+        ALL(a_reader_can_stop),
+        ALL(what_was_put_off_is_written_with_what_comes_next),
+        ALL(what_was_gathered_is_written_whole_or_not_at_all),
         cmocka_unit_test_prestate(a_file_keeps_everything, sqlite_kind),
         cmocka_unit_test_prestate(a_held_file_is_refused, sqlite_kind),
         cmocka_unit_test_prestate(a_changed_story_is_found, sqlite_kind),

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Revisions and claims in memory, and whether a batch fits them.  In front of a store that writes
+ * later they are ahead of it: as they will be when all that was accepted is written, so that a
+ * batch that does not fit is refused at once.  Private to this folder.
+ */
+#pragma once
+
+#include "broker/journal/journal_store.h"
+
+struct ahead;
+
+struct ahead *ahead_new(void) __attribute__((returns_nonnull, warn_unused_result));
+void ahead_free(struct ahead *ahead);
+
+/* Adds what the other one holds. */
+void ahead_copy(struct ahead *ahead, const struct ahead *other);
+
+/* What a store holds. */
+void ahead_set_record(struct ahead *ahead, const char *kind, const char *id, uint64_t rev);
+void ahead_set_claim(struct ahead *ahead, const char *name, const char *holder);
+
+/* Takes the entries of the batch, all or none; ERROR_CONFLICT names the first that does not fit. */
+int ahead_take(struct ahead *ahead, const struct journal_batch *batch, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,203 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One group of batches is being written, the next one waits.  What follows a write is told before
+ * the next begins: so long the store is at rest, and may be read by the loop's thread.
+ */
+#include "broker/journal/journal_queue.h"
+
+#include "base/log.h"
+#include "base/worker.h"
+
+struct after {
+    uint64_t ticket; /* to be called when that one is kept */
+    journal_after_fn fn;
+    void *context;
+};
+
+struct journal_queue {
+    struct journal *journal;
+    struct worker *worker; /* one of the two */
+    struct timer *timer;
+    int64_t delay_ms;
+    struct journal_batch *waiting; /* NULL: nothing */
+    struct journal_batch *writing;
+    uint64_t accepted; /* batches so far; of them were given to be written, and are on the disk: */
+    uint64_t begun;
+    uint64_t kept;
+    ARRAY(struct after) afters; /* by ticket */
+    bool is_telling;
+    bool is_failed;
+    int result; /* of the write under way */
+    struct error err;
+};
+
+static struct after take_first(struct journal_queue *queue)
+{
+    struct after first = queue->afters.items[0];
+
+    array_remove(&queue->afters, 0);
+    return first;
+}
+
+static void tell_all(struct journal_queue *queue, enum journal_fate fate)
+{
+    while (queue->afters.count > 0) {
+        struct after first = take_first(queue);
+
+        first.fn(first.context, fate);
+    }
+}
+
+static void fail(struct journal_queue *queue)
+{
+    struct journal *journal = queue->journal;
+
+    queue->is_failed = true;
+    queue->err.kind = ERROR_UNKNOWN_OUTCOME;
+    journal_batch_free(steal(&queue->waiting));
+    tell_all(queue, JOURNAL_LOST);
+    if (journal->on_failure)
+        journal->on_failure(journal->failure_context, &queue->err);
+    else
+        log_error("journal_broken", FIELD_TEXT("text", queue->err.text));
+}
+
+/* In the thread, where there is one. */
+static void write_group(void *context)
+{
+    struct journal_queue *queue = context;
+
+    queue->result = journal_write(queue->journal, queue->writing, &queue->err);
+}
+
+static void begin(struct journal_queue *queue);
+
+static void written(void *context)
+{
+    struct journal_queue *queue = context;
+
+    journal_batch_free(steal(&queue->writing));
+    if (queue->result < 0) {
+        fail(queue);
+        return;
+    }
+    queue->kept = queue->begun;
+    queue->is_telling = true;
+    while (queue->afters.count > 0 && queue->afters.items[0].ticket <= queue->kept) {
+        struct after first = take_first(queue);
+
+        first.fn(first.context, JOURNAL_KEPT);
+    }
+    queue->is_telling = false;
+    begin(queue);
+}
+
+static void fire(void *context)
+{
+    write_group(context);
+    written(context);
+}
+
+static void begin(struct journal_queue *queue)
+{
+    if (!queue->waiting || queue->writing || queue->is_telling)
+        return;
+    queue->writing = steal(&queue->waiting);
+    queue->begun = queue->accepted;
+    if (queue->worker)
+        worker_begin(queue->worker, write_group, written, queue);
+    else
+        timer_set(queue->timer, queue->delay_ms);
+}
+
+static struct journal_queue *queue_new(struct journal *journal)
+{
+    struct journal_queue *queue = mem_new(sizeof *queue);
+
+    queue->journal = journal;
+    return queue;
+}
+
+struct journal_queue *queue_new_thread(struct journal *journal, struct loop *loop,
+                                       struct error *err)
+{
+    struct journal_queue *queue = queue_new(journal);
+
+    queue->worker = worker_new(loop, err);
+    if (queue->worker)
+        return queue;
+    mem_free(queue);
+    return NULL;
+}
+
+struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop, int64_t delay_ms)
+{
+    struct journal_queue *queue = queue_new(journal);
+
+    queue->delay_ms = delay_ms;
+    queue->timer = timer_new(loop, fire, queue);
+    return queue;
+}
+
+void queue_free(struct journal_queue *queue)
+{
+    if (!queue)
+        return;
+    queue_wait(queue);
+    queue_forget(queue);
+    worker_free(queue->worker);
+    timer_free(queue->timer);
+    journal_batch_free(queue->waiting);
+    journal_batch_free(queue->writing);
+    array_clear(&queue->afters);
+    mem_free(queue);
+}
+
+const struct error *queue_failure(const struct journal_queue *queue)
+{
+    return queue->is_failed ? &queue->err : NULL;
+}
+
+void queue_add(struct journal_queue *queue, struct journal_batch *batch)
+{
+    require(!queue->is_failed);
+    queue->accepted++;
+    journal_batch_join(&queue->waiting, batch);
+    begin(queue);
+}
+
+void queue_after(struct journal_queue *queue, journal_after_fn fn, void *context)
+{
+    struct after *after;
+
+    if (queue->is_failed || queue->kept == queue->accepted) {
+        fn(context, queue->is_failed ? JOURNAL_LOST : JOURNAL_KEPT);
+        return;
+    }
+    after = array_add(&queue->afters);
+    *after = (struct after){ queue->accepted, fn, context };
+}
+
+void queue_forget(struct journal_queue *queue)
+{
+    tell_all(queue, JOURNAL_FORGOTTEN);
+}
+
+void queue_drop(struct journal_queue *queue)
+{
+    queue_wait(queue); /* a thread's journal lives no longer than its process */
+    queue_forget(queue);
+    if (queue->timer)
+        timer_stop(queue->timer);
+    journal_batch_free(steal(&queue->waiting));
+    journal_batch_free(steal(&queue->writing));
+    queue->kept = queue->begun = queue->accepted;
+    queue->is_failed = queue->is_failed && queue->worker;
+}
+
+void queue_wait(struct journal_queue *queue)
+{
+    while (queue->worker && queue->writing)
+        worker_wait(queue->worker);
+}

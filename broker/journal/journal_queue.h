@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Between a commit that was accepted and the disk: batches wait here, in order, while those before
+ * them are written.  All that waits is written in one transaction.  Private to this folder.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "broker/journal/journal_store.h"
+
+struct journal_queue;
+
+/* By a thread of its own, or (delay_ms later, on any loop) by a timer. */
+struct journal_queue *queue_new_thread(struct journal *journal, struct loop *loop,
+                                       struct error *err) __attribute__((warn_unused_result));
+struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop, int64_t delay_ms)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Writes what waits, where a thread does that, and frees. */
+void queue_free(struct journal_queue *queue);
+
+/* NULL, or why nothing is written any more. */
+const struct error *queue_failure(const struct journal_queue *queue);
+
+/* Takes the batch, which fits what was accepted before. */
+void queue_add(struct journal_queue *queue, struct journal_batch *batch);
+
+/* See journal.h. */
+void queue_after(struct journal_queue *queue, journal_after_fn fn, void *context);
+void queue_forget(struct journal_queue *queue);
+
+/* What a dead process had accepted is lost with it. */
+void queue_drop(struct journal_queue *queue);
+
+/* Until the store may be read here. */
+void queue_wait(struct journal_queue *queue);

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See kept_patch.h.
+ */
+#include "broker/transfer/kept_patch.h"
+
+#include "broker/transfer/runner.h"
+
+struct errand {
+    struct runner *runner;
+    const struct config_cluster *cluster;
+    char *path;
+    json_t *patch;
+    cluster_done_fn done;
+    void *context;
+};
+
+static void run(void *context, enum journal_fate fate)
+{
+    struct errand *errand = context;
+
+    if (fate == JOURNAL_KEPT && !errand->runner->is_broken)
+        cluster_patch_at(fleet_cluster(errand->runner->fleet, errand->cluster), errand->path,
+                         errand->patch, errand->done, errand->context);
+    json_decref(errand->patch);
+    mem_free(errand->path);
+    mem_free(errand);
+}
+
+void kept_patch(struct runner *runner, const struct config_cluster *cluster, const char *path,
+                json_t *patch, cluster_done_fn done, void *context)
+{
+    struct errand *errand = mem_new(sizeof *errand);
+
+    require(!journal_is_gathering(runner->world->journal));
+    *errand = (struct errand){
+        .runner = runner,
+        .cluster = cluster,
+        .path = mem_copy_chars(path),
+        .patch = json_incref(patch),
+        .done = done,
+        .context = context,
+    };
+    journal_after(runner->world->journal, run, errand);
+}

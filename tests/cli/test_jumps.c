@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 enum {
-    SLICE_MS = 100,
+    SLICE_MS = 200,
     MOVE_MS = 2 * HOUR_MS,    /* the longest move that is waited for */
     AWAY_MS = 90 * SECOND_MS, /* of the broker, in its scene */
     WAIT_MS = 8 * MINUTE_MS,  /* how long a freeze, an extension, a closed pool holds a move */
@@ -222,7 +222,7 @@ static void watch(struct rehearsal *rehearsal, const struct transfer *transfer,
     for (int step = 0; step <= transfer->step; step++)
         note(course, step, true, now_ms);
     watch_pod(rehearsal, transfer, course, now_ms);
-    if (now_ms % SECOND_MS == 0)
+    if (now_ms % (4 * SECOND_MS) < SLICE_MS)
         watch_holds(rehearsal, course, now_ms);
     note(course, MOMENT_ENDED, transfer->state != TRANSFER_LIVE, now_ms);
 }

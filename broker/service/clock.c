@@ -70,19 +70,25 @@ static int64_t now_of(const struct clock *clock)
     return loop_now(clock->service->world->loop);
 }
 
+/* One that cannot be read tells nothing: the last event tells the time then. */
 static int load_stamp(void *context, const char *id, uint64_t rev, const json_t *value,
                       struct error *err)
 {
     struct stamp *stamp = context;
     const char *boot;
+    struct error why;
 
     (void)id;
-    if (json_need_int(value, "wall", &stamp->wall_ms, err) < 0 ||
-        json_need_int(value, "loop", &stamp->loop_ms, err) < 0 ||
-        json_need_text(value, "boot", &boot, err) < 0)
-        return -1;
-    text_copy(stamp->boot, sizeof stamp->boot, boot);
+    (void)err;
     stamp->rev = rev;
+    if (json_need_int(value, "wall", &stamp->wall_ms, &why) < 0 ||
+        json_need_int(value, "loop", &stamp->loop_ms, &why) < 0 ||
+        json_need_text(value, "boot", &boot, &why) < 0) {
+        log_warn("clock_unreadable", FIELD_TEXT("text", why.text));
+        *stamp = (struct stamp){ .rev = rev };
+        return 0;
+    }
+    text_copy(stamp->boot, sizeof stamp->boot, boot);
     return 0;
 }
 

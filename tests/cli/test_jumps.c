@@ -539,6 +539,43 @@ static void small_steps_are_followed_without_a_word(void **state)
     assert_false(warns(rehearsal, "wall clock"));
 }
 
+static int take_rev(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
+{
+    (void)id;
+    (void)value;
+    (void)err;
+    *(uint64_t *)context = rev;
+    return 0;
+}
+
+/* Without the record a start knows less, and is a start all the same. */
+static void a_record_that_cannot_be_read_ends_no_broker(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = resting_world(folder, NULL);
+    owned(json) json_t *broken = json_make("{ss}", "wall", "noon");
+    struct journal_batch *batch;
+    uint64_t epoch;
+    uint64_t rev = 0;
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_kill(rehearsal);
+    rehearsal->is_dead = false;
+    assert_int_equal(journal_begin_epoch(rehearsal->journal, &epoch, &err), 0);
+    assert_int_equal(journal_each(rehearsal->journal, "clock", take_rev, &rev, &err), 0);
+    assert_true(rev > 0);
+    batch = journal_batch_new(epoch);
+    journal_put(batch, "clock", "wall", rev, broken);
+    assert_int_equal(journal_commit(rehearsal->journal, &batch, &err), 0);
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_window(rehearsal, "night");
+    assert_false(warns(rehearsal, "wall clock"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -549,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_jump_that_is_taken_back_flips_none),
         cmocka_unit_test(a_wrong_clock_is_not_followed_for_a_day),
         cmocka_unit_test(small_steps_are_followed_without_a_word),
+        cmocka_unit_test(a_record_that_cannot_be_read_ends_no_broker),
     };
 
     mem_setup();

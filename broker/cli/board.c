@@ -61,6 +61,20 @@ static bool is_even(const json_t *status)
     return true;
 }
 
+/* What is worst, in front of all else; a late move has its own line. */
+static void add_health(const json_t *status, struct text *out)
+{
+    const json_t *health = json_object_get(status, "health");
+    const json_t *worst = json_array_get(json_object_get(health, "conditions"), 0);
+    const char *severity = json_text_or(health, "severity", "ok");
+
+    if (text_equal(severity, "ok") || text_equal(severity, "note") ||
+        text_equal(json_text_or(worst, "id", ""), "move_late"))
+        return;
+    text_add(out, "%-15s %s\n", json_text_or(health, "word", "-"),
+             json_text_or(worst, "text", "-"));
+}
+
 static void add_margin(const json_t *status, struct text *out)
 {
     int64_t live = json_int_or(status, "live_transfers", 0);
@@ -129,6 +143,20 @@ static void add_number(struct table *table, const json_t *row, const char *key)
         table_cell(table, "-");
 }
 
+/* All that holds, and what the servers said. */
+static void add_states(struct table *table, const json_t *row)
+{
+    owned(text) struct text *cell = text_new(1 << 16);
+    const json_t *state;
+    size_t i;
+
+    json_array_foreach(json_object_get(row, "states"), i, state)
+        text_add(cell, "%s%s", i > 0 ? ", " : "", json_string_value(state));
+    if (json_text_or(row, "trouble", "")[0] != '\0')
+        text_add(cell, "  %s", json_text_or(row, "trouble", ""));
+    table_cell(table, "%s", cell->chars);
+}
+
 static void add_clusters(const json_t *status, struct text *out)
 {
     static const char *const titles[] = { "CLUSTER", "ROLE",       ">NODES", ">WANTED",
@@ -149,9 +177,7 @@ static void add_clusters(const json_t *status, struct text *out)
         add_number(table, row, "incoming_nodes");
         add_number(table, row, "outgoing_nodes");
         add_number(table, row, "ready_gpus");
-        table_cell(table, "%s%s%s", json_text_or(row, "state", "-"),
-                   json_text_or(row, "trouble", "")[0] ? "  " : "",
-                   json_text_or(row, "trouble", ""));
+        add_states(table, row);
     }
     text_add(out, "\n");
     table_print(table, out);
@@ -186,6 +212,7 @@ static void add_moves(const json_t *status, struct text *out)
 void board_status(const json_t *status, struct text *out)
 {
     add_head(status, out);
+    add_health(status, out);
     add_margin(status, out);
     board_holds(status, out);
     add_clusters(status, out);

@@ -37,9 +37,9 @@ const char reclaim_text[] =
     "than wanted can be had, 3 when none.  Pools that were not seen lately give none; the answer\n"
     "names those of the cluster's reservations.  JSON: cluster, wanted_nodes, accepted_nodes,\n"
     "pools: [{pool, nodes}], unknown (as in `sluice plan`), until, lost_gpu_hours, bill and\n"
-    "transfers (as in `sluice plan`), lead_p50_s, lead_p95_s, is_dry_run; of a dry run also\n"
-    "dry_runs, and the blockers of each transfer: a reclaim itself does not wait for them, and\n"
-    "`sluice transfers` shows them.\n";
+    "transfers (as in `sluice plan`), lead_p50_s, lead_p95_s (null while no machine comes to a\n"
+    "pool), blocked: [{pool, text}], is_dry_run; of a dry run also dry_runs, and the blockers of\n"
+    "each transfer: a reclaim itself does not wait for them, and `sluice transfers` shows them.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {
@@ -74,10 +74,26 @@ static int64_t wanted_nodes(const struct command_call *call, const struct config
     return nodes > 0 ? nodes : (gpus + per_node - 1) / per_node;
 }
 
-static char *describe(const json_t *answer)
+/* When they can be used, or why nobody can say. */
+static void add_promise(const json_t *answer, struct text *out)
 {
     char p50[DURATION_TEXT_SIZE];
     char p95[DURATION_TEXT_SIZE];
+    const json_t *row;
+    size_t i;
+
+    if (json_at(answer, "lead_p95_s"))
+        text_add(out, "ready in %s (p50), %s (p95)",
+                 duration_format(json_int_or(answer, "lead_p50_s", 0) * SECOND_MS, p50),
+                 duration_format(json_int_or(answer, "lead_p95_s", 0) * SECOND_MS, p95));
+    else
+        text_add(out, "ready: not known, for no machine comes to the pool now");
+    json_array_foreach(json_object_get(answer, "blocked"), i, row)
+        text_add(out, "\n  BLOCKED %s\n ", json_text_or(row, "text", "-"));
+}
+
+static char *describe(const json_t *answer)
+{
     owned(text) struct text *out = text_new(ANSWER_LIMIT);
     const json_t *row;
     size_t i;
@@ -87,13 +103,10 @@ static char *describe(const json_t *answer)
              json_int_or(answer, "wanted_nodes", 0), json_text_or(answer, "cluster", "-"));
     json_array_foreach(json_object_get(answer, "pools"), i, row) text_add(
         out, " %s +%" PRId64, json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
-    text_add(out,
-             "\nloses about %.1f GPU-h of research work; ready in %s (p50), %s (p95); held until "
-             "%s; notice: none\n",
-             json_number_value(json_object_get(answer, "lost_gpu_hours")),
-             duration_format(json_int_or(answer, "lead_p50_s", 0) * SECOND_MS, p50),
-             duration_format(json_int_or(answer, "lead_p95_s", 0) * SECOND_MS, p95),
-             json_text_or(answer, "until", "-"));
+    text_add(out, "\nloses about %.1f GPU-h of research work; ",
+             json_number_value(json_object_get(answer, "lost_gpu_hours")));
+    add_promise(answer, out);
+    text_add(out, "; held until %s; notice: none\n", json_text_or(answer, "until", "-"));
     board_unknown(answer, out);
     bill_print(json_object_get(answer, "bill"), out);
     if (json_bool_or(answer, "is_dry_run", false))

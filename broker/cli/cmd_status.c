@@ -16,8 +16,8 @@ enum { WATCH_MS = 2 * SECOND_MS, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24 };
 const struct command_option status_options[] = {
     { "watch", 'w', NULL, "look again every two seconds: a board on a terminal, else JSON lines",
       false },
-    { "check", 0, NULL, "exit with 2 when something is late, short, stale or needs a person",
-      false },
+    { "check", 0, NULL,
+      "exit with 2 when something is late, short, stale, blocked or needs a person", false },
     { 0 },
 };
 const char status_examples[] = "sluice status\n"
@@ -28,7 +28,7 @@ const char status_text[] =
     "null:\n"
     "nothing is due), margin_for, live_transfers, steps: {STEP: count, needs_operator},\n"
     "clusters: [{cluster, role, nodes, wanted_nodes, static_nodes, ephemeral_nodes,\n"
-    "incoming_nodes, outgoing_nodes, ready_gpus, age_s, state, trouble}],\n"
+    "incoming_nodes, outgoing_nodes, ready_gpus, age_s, state, states, trouble}],\n"
     "reservations: [{reservation, machine, zone, reserved_nodes, nodes, moving_nodes}],\n"
     "workloads: [{workload, cluster, replicas, wanted_replicas, trouble}],\n"
     "quotas: [{quota, cluster, cluster_queue, flavor, gpus, wanted_gpus, is_reserved, trouble}],\n"
@@ -36,21 +36,23 @@ const char status_text[] =
     "holds: {freezes, reclaims}, transfers (as `sluice transfers`), warnings,\n"
     "lead_p50_s, lead_p95_s, is_lead_learned, notice_violations (pods that had to leave with less\n"
     "notice than promised: 0), emergency_evictions.  Times are RFC 3339 in UTC.\n"
-    "State: OK, GROWING, LEAVING, SHORT (production has less than it wants), FROZEN, STALE.\n";
+    "health: {severity (ok, note, warning, critical), word, conditions: [{id, severity, word, "
+    "since,\n"
+    "what, cluster, text}]}: what is not as it should be, the worst first; the head of the table,\n"
+    "states, warnings and --check (2 from warning on) say it again.\n"
+    "State: OK, GROWING, LEAVING; or what is wrong, the worst first: BLOCKED (a reclaim's pool "
+    "gets\n"
+    "no machines), BEHIND (a reclaim's promise has passed), SHORT (production has less than it\n"
+    "wants), OPERATOR (a transfer needs a person), UNREACHABLE, STALE (too little is known to "
+    "act),\n"
+    "CLOSED (a pool whose last attempts failed), FROZEN.\n";
 
+/* The service judges; what is only a note does not count. */
 static bool is_degraded(const json_t *status)
 {
-    const json_t *row;
-    size_t i;
+    const char *severity = json_text_or(status, "health/severity", "critical");
 
-    json_array_foreach(json_object_get(status, "clusters"), i, row)
-    {
-        const char *state = json_text_or(row, "state", "");
-
-        if (text_equal(state, "STALE") || text_equal(state, "SHORT"))
-            return true;
-    }
-    return json_int_or(status, "margin_s", 0) < 0 || json_int_or(status, "steps/needs_operator", 0);
+    return !text_equal(severity, "ok") && !text_equal(severity, "note");
 }
 
 /* False when nobody reads any more: the end of `sluice status -w | head`. */

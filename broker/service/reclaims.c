@@ -44,9 +44,10 @@ int64_t reclaims_level(const struct service *service, const struct config_pool *
 
 static json_t *reclaim_encode(const struct reclaim *reclaim)
 {
-    return json_make("{ss ss sI ss ss so}", "id", reclaim->id, "pool", reclaim->pool->name,
+    return json_make("{ss ss sI ss ss so so}", "id", reclaim->id, "pool", reclaim->pool->name,
                      "level_nodes", (json_int_t)reclaim->level, "reason", reclaim->reason, "by",
-                     reclaim->by, "until", json_wall(reclaim->until));
+                     reclaim->by, "until", json_wall(reclaim->until), "promised",
+                     json_wall(reclaim->promised));
 }
 
 json_t *reclaims_describe(const struct service *service)
@@ -79,6 +80,9 @@ static int load_reclaim(void *context, const char *id, uint64_t rev, const json_
     reclaim->reason = mem_copy_chars(json_text_or(value, "reason", ""));
     reclaim->by = mem_copy_chars(json_text_or(value, "by", ""));
     reclaim->rev = rev;
+    if (json_text_or(value, "promised", "")[0] != '\0' &&
+        wall_parse(json_text_or(value, "promised", ""), false, &reclaim->promised, err) < 0)
+        return -1;
     return wall_parse(json_text_or(value, "until", ""), false, &reclaim->until, err);
 }
 
@@ -103,7 +107,8 @@ void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_
 struct portion {
     const struct plan_pool *pool;
     int64_t nodes;
-    int64_t free_nodes; /* that research in its reservation can give, and the pool can take */
+    int64_t free_nodes;   /* that research in its reservation can give, and the pool can take */
+    struct error blocked; /* why no machine comes to the pool now; ERROR_NONE: nothing is known */
 };
 
 struct portions {
@@ -148,22 +153,38 @@ static int64_t can_have(const struct survey *survey, const struct plan_pool *poo
     return nodes < room ? nodes : room;
 }
 
-static struct portions portions_of(const struct survey *survey,
+static struct portions portions_of(const struct service *service, const struct survey *survey,
                                    const struct config_cluster *cluster)
 {
     const struct config *config = survey->input.config;
     struct portions portions = { mem_new_array(config->pool_count, sizeof *portions.items), 0 };
 
-    for (size_t i = 0; i < config->pool_count; i++)
-        if (config->pools[i].cluster == cluster)
-            portions.items[portions.count++] = (struct portion){
-                .pool = &survey->pools[i],
-                .free_nodes = can_have(survey, &survey->pools[i]),
-            };
+    for (size_t i = 0; i < config->pool_count; i++) {
+        struct portion *portion = &portions.items[portions.count];
+
+        if (config->pools[i].cluster != cluster)
+            continue;
+        portion->pool = &survey->pools[i];
+        portion->free_nodes = can_have(survey, &survey->pools[i]);
+        if (pool_gets_machines(service, &config->pools[i], &portion->blocked) == 0)
+            portion->blocked.kind = ERROR_NONE;
+        portions.count++;
+    }
     return portions;
 }
 
-/* Spreads the wish over the cluster's pools, where most can be had first; what was found. */
+/* Whether a node more is better asked of the portion than of the other: of a pool that gets
+   machines, then of the one that can have most. */
+static bool is_better(const struct portion *portion, const struct portion *other)
+{
+    bool is_open = portion->blocked.kind == ERROR_NONE;
+
+    if (is_open != (other->blocked.kind == ERROR_NONE))
+        return is_open;
+    return portion->free_nodes - portion->nodes > other->free_nodes - other->nodes;
+}
+
+/* Spreads the wish over the cluster's pools; what was found. */
 static int64_t spread(struct portions *portions, int64_t nodes)
 {
     int64_t found = 0;
@@ -174,8 +195,7 @@ static int64_t spread(struct portions *portions, int64_t nodes)
         for (size_t i = 0; i < portions->count; i++) {
             struct portion *portion = &portions->items[i];
 
-            if (portion->nodes < portion->free_nodes &&
-                (!best || portion->free_nodes - portion->nodes > best->free_nodes - best->nodes))
+            if (portion->nodes < portion->free_nodes && (!best || is_better(portion, best)))
                 best = portion;
         }
         if (!best)
@@ -219,6 +239,14 @@ static json_t *price(const struct service *service, const struct survey *survey,
     return offer;
 }
 
+/* When nodes that are reclaimed now are ready, 95 times in 100. */
+static struct wall_time promise_of(const struct service *service,
+                                   const struct config_cluster *cluster)
+{
+    return wall_whole_second(loop_wall(service->world->loop).ms +
+                             survey_lead_ms(service, cluster, 95));
+}
+
 static int store_portion(struct service *service, const struct portion *portion,
                          struct wall_time until, const char *reason, const char *by,
                          struct error *err)
@@ -226,7 +254,8 @@ static int store_portion(struct service *service, const struct portion *portion,
     char hex[9];
     struct reclaim reclaim = { .pool = portion->pool->config,
                                .level = level_of(portion),
-                               .until = until };
+                               .until = until,
+                               .promised = promise_of(service, portion->pool->config->cluster) };
     owned(json) json_t *value = NULL;
 
     random_hex(service->world->random, hex, sizeof hex);
@@ -241,6 +270,28 @@ static int store_portion(struct service *service, const struct portion *portion,
     reclaim.rev = 1;
     *array_add(&service->reclaims) = reclaim;
     return 0;
+}
+
+/* [{pool, text}] of the portions to whose pools no machine comes now. */
+static json_t *describe_blocked(const struct portions *portions)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < portions->count; i++)
+        if (portions->items[i].nodes > 0 && portions->items[i].blocked.kind != ERROR_NONE)
+            json_array_append_new(rows, json_make("{ss ss}", "pool",
+                                                  portions->items[i].pool->config->name, "text",
+                                                  portions->items[i].blocked.text));
+    return rows;
+}
+
+/* A promise; none while no machine comes. */
+static json_t *describe_lead(const struct service *service, const struct config_cluster *cluster,
+                             double percentile, const json_t *blocked)
+{
+    if (json_array_size(blocked) > 0)
+        return json_null();
+    return json_integer((json_int_t)(survey_lead_ms(service, cluster, percentile) / SECOND_MS));
 }
 
 /* The pools that this reclaim is accepted without: those of the reservations that the cluster is
@@ -302,10 +353,11 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
     owned(json) json_t *portions_json = json_array();
-    owned(portions) struct portions portions = portions_of(survey, cluster);
+    owned(portions) struct portions portions = portions_of(service, survey, cluster);
     owned(json) json_t *unknown = left_out(service, &portions);
     int64_t found = spread(&portions, nodes);
     owned(json) json_t *offer = NULL;
+    owned(json) json_t *blocked = describe_blocked(&portions);
 
     survey_weigh(service, survey);
     if (found == 0) {
@@ -326,12 +378,12 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
                                         (json_int_t)portion->nodes));
     }
     return json_make(
-        "{ss sI sI sO sO so sO sO sO sI sI sb}", "cluster", cluster->name, "wanted_nodes",
+        "{ss sI sI sO sO so sO sO sO so so sO sb}", "cluster", cluster->name, "wanted_nodes",
         (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json, "unknown",
         unknown, "until", json_wall(until), "lost_gpu_hours", json_at(offer, "bill/lost_gpu_hours"),
         "bill", json_object_get(offer, "bill"), "transfers", json_object_get(offer, "transfers"),
-        "lead_p50_s", (json_int_t)(survey_lead_ms(service, cluster, 50) / SECOND_MS), "lead_p95_s",
-        (json_int_t)(survey_lead_ms(service, cluster, 95) / SECOND_MS), "is_dry_run",
+        "lead_p50_s", describe_lead(service, cluster, 50, blocked), "lead_p95_s",
+        describe_lead(service, cluster, 95, blocked), "blocked", blocked, "is_dry_run",
         (int)is_dry_run);
 }
 

@@ -24,6 +24,8 @@ struct reclaim {
     const struct config_pool *pool;
     int64_t level; /* nodes that the pool should have until then */
     struct wall_time until;
+    struct wall_time promised; /* when they were to be ready (p95), said when it was accepted; 0: an
+                                  older record */
     char *reason;
     char *by;
     uint64_t rev;
@@ -199,9 +201,23 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* warnings.c: an array of sentences, what a person should know first. */
-json_t *warnings_describe(const struct service *service)
+/* warnings.c: what is not as it should be, as conditions_describe() gives it. */
+json_t *service_health(const struct service *service, const struct survey *survey)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* progress.c: adds what does not get on: reclaims, pools that get no machines, production that is
+   short, clusters that are not heard, moves that come late. */
+void progress_look(const struct service *service, const struct survey *survey, json_t *rows);
+
+/* progress.c: of the live transfers that are due, the tightest: due - expected (p95); false: none
+   is due. */
+bool service_margin(const struct service *service, struct wall_time *ret_due,
+                    int64_t *ret_margin_ms);
+
+/* progress.c: whether the pool gets no machines now: it is closed, or the last attempts at it
+   failed.  ERROR_NO_CAPACITY and a sentence; 0: nothing is known against it. */
+int pool_gets_machines(const struct service *service, const struct config_pool *pool,
+                       struct error *err) __attribute__((warn_unused_result));
 
 /* "2026-11-17T12:12:05Z", or null for never. */
 json_t *json_wall(struct wall_time wall);

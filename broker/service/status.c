@@ -5,6 +5,7 @@
  */
 #include "base/json.h"
 #include "base/text.h"
+#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 #include "broker/transfer/blockers.h"
 
@@ -129,7 +130,6 @@ struct tally {
     int64_t static_nodes;
     int64_t gpus;   /* allocatable on Ready nodes */
     int64_t age_ms; /* of the oldest list of a pool */
-    bool is_stale;  /* too little is known to act */
     const char *trouble;
 };
 
@@ -138,10 +138,7 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
     int64_t age_ms = loop_now(service->world->loop) - listed->began_ms;
-    struct error err;
 
-    tally->is_stale |= !fleet_is_fresh(service->fleet, pool->config,
-                                       service->config->guard.fresh_ms, &err);
     tally->present += pool->present;
     tally->incoming += pool->incoming;
     tally->static_nodes += pool->config->static_nodes;
@@ -162,20 +159,18 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
     }
 }
 
-static const char *state_of(const struct service *service, const struct config_cluster *cluster,
-                            const struct tally *tally)
+/* The words of what is wrong, the worst first, and of a freeze; else what moves, or OK. */
+static json_t *states_of(const struct service *service, const struct config_cluster *cluster,
+                         const struct tally *tally, const json_t *health)
 {
-    if (tally->is_stale)
-        return "STALE";
+    json_t *states = conditions_words(health, cluster->name);
+    const char *calm = tally->outgoing > 0 ? "LEAVING" : tally->incoming > 0 ? "GROWING" : "OK";
+
     if (guard_freeze(&service->guard, cluster->name, loop_wall(service->world->loop)))
-        return "FROZEN";
-    if (tally->outgoing > 0)
-        return "LEAVING";
-    if (tally->incoming > 0)
-        return "GROWING";
-    if (cluster->role == ROLE_PRODUCTION && tally->wanted > tally->present)
-        return "SHORT";
-    return "OK";
+        json_array_append_new(states, json_string("FROZEN"));
+    if (json_array_size(states) == 0)
+        json_array_append_new(states, json_string(calm));
+    return states;
 }
 
 /* A pool that was never listed has an unknown number of nodes, not none. */
@@ -185,9 +180,10 @@ static json_t *known(const struct tally *tally, int64_t number)
 }
 
 static json_t *describe_cluster(const struct service *service, const struct survey *survey,
-                                const struct config_cluster *cluster)
+                                const struct config_cluster *cluster, const json_t *health)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    owned(json) json_t *states = NULL;
     struct tally tally = { .wanted = -1, .trouble = "" };
     const char *watch_trouble;
     int64_t here;
@@ -207,7 +203,8 @@ static json_t *describe_cluster(const struct service *service, const struct surv
     watch_trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
     trouble = text_format("%s%s%s", watch_trouble, watch_trouble[0] && tally.trouble[0] ? "; " : "",
                           tally.trouble);
-    return json_make("{ss ss so so sI so sI sI sI so ss ss}", "cluster", cluster->name, "role",
+    states = states_of(service, cluster, &tally, health);
+    return json_make("{ss ss so so sI so sI sI sI so ss sO ss}", "cluster", cluster->name, "role",
                      cluster->role_name, "nodes", known(&tally, here), "wanted_nodes",
                      tally.wanted < 0 ? json_null() : json_integer((json_int_t)tally.wanted),
                      "static_nodes", (json_int_t)tally.static_nodes, "ephemeral_nodes",
@@ -217,12 +214,12 @@ static json_t *describe_cluster(const struct service *service, const struct surv
                      tally.age_ms == INT64_MAX
                          ? json_null()
                          : json_integer((json_int_t)(tally.age_ms / SECOND_MS)),
-                     "state", state_of(service, cluster, &tally), "trouble", trouble);
+                     "state", json_string_value(json_array_get(states, 0)), "states", states,
+                     "trouble", trouble);
 }
 
 /* How many live transfers stand at each step, and how many need a person. */
-static json_t *describe_steps(const struct service *service, struct wall_time *ret_tightest,
-                              int64_t *ret_margin_ms, int *ret_count)
+static json_t *describe_steps(const struct service *service, int *ret_count)
 {
     json_t *steps = json_object();
     int counts[STEP_COUNT] = { 0 };
@@ -230,20 +227,12 @@ static json_t *describe_steps(const struct service *service, struct wall_time *r
 
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];
-        int64_t margin_ms;
 
         if (transfer->state != TRANSFER_LIVE)
             continue;
         (*ret_count)++;
         counts[transfer->step]++;
         operators += transfer->needs_operator;
-        if (transfer->due.ms == 0 || transfer->is_undoing)
-            continue;
-        margin_ms = transfer->due.ms - runner_expected(service->runner, transfer, 95).ms;
-        if (ret_tightest->ms == 0 || margin_ms < *ret_margin_ms) {
-            *ret_tightest = transfer->due;
-            *ret_margin_ms = margin_ms;
-        }
     }
     for (int i = 0; i < STEP_COUNT; i++)
         json_object_set_new(steps, i == STEP_HAND_OVER ? "hand_over" : transfer_steps[i].name,
@@ -294,13 +283,13 @@ static void add_margin(json_t *status, const struct service *service)
     struct wall_time tightest = { 0 };
     int64_t margin_ms = 0;
     int count = 0;
-    json_t *steps = describe_steps(service, &tightest, &margin_ms, &count);
+    json_t *steps = describe_steps(service, &count);
+    bool is_due = service_margin(service, &tightest, &margin_ms);
 
     json_object_set_new(status, "live_transfers", json_integer(count));
     json_object_set_new(status, "steps", steps);
     json_object_set_new(status, "margin_s",
-                        tightest.ms == 0 ? json_null()
-                                         : json_integer((json_int_t)(margin_ms / SECOND_MS)));
+                        is_due ? json_integer((json_int_t)(margin_ms / SECOND_MS)) : json_null());
     json_object_set_new(status, "margin_for", json_wall(tightest));
 }
 
@@ -327,12 +316,14 @@ json_t *service_status(struct service *service)
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time change = window_next_change(config->windows, now);
     owned(survey) struct survey *survey = survey_make(service, service->book);
+    json_t *health = service_health(service, survey);
     json_t *clusters = json_array();
     json_t *status;
     char local[64];
 
     for (size_t i = 0; i < config->cluster_count; i++)
-        json_array_append_new(clusters, describe_cluster(service, survey, &config->clusters[i]));
+        json_array_append_new(clusters,
+                              describe_cluster(service, survey, &config->clusters[i], health));
     status = json_make("{ss so ss ss so ss so so so so so sI sI sb}", "kind", "status", "at",
                        json_wall(now), "local", local_text(service, now, local, sizeof local),
                        "window", window_at(config->windows, now)->name, "window_until",
@@ -340,10 +331,11 @@ json_t *service_status(struct service *service)
                        change.ms == 0 ? "" : window_at(config->windows, change)->name, "clusters",
                        clusters, "reservations", describe_reservations(service, survey),
                        "workloads", scaler_describe(service->scaler), "holds",
-                       holds_describe(service), "warnings", warnings_describe(service),
-                       "lead_p50_s", (json_int_t)(survey_lead_ms(service, NULL, 50) / SECOND_MS),
-                       "lead_p95_s", (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),
+                       holds_describe(service), "warnings", conditions_texts(health), "lead_p50_s",
+                       (json_int_t)(survey_lead_ms(service, NULL, 50) / SECOND_MS), "lead_p95_s",
+                       (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),
                        "is_lead_learned", (int)is_lead_learned(service));
+    json_object_set_new(status, "health", health);
     json_object_set_new(status, "quotas", quotas_describe(service->quotas));
     json_object_set_new(status, "unknown", survey_unknown(service, NULL));
     add_margin(status, service);

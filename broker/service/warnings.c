@@ -6,14 +6,18 @@
  */
 #include "base/json.h"
 #include "base/text.h"
+#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-static void add(json_t *rows, const char *sentence)
+static void add(json_t *rows, enum condition_kind kind, const char *what, const char *cluster,
+                char *text)
 {
-    json_array_append_new(rows, json_string(sentence));
+    const struct condition condition = { .kind = kind, .what = what, .cluster = cluster };
+
+    condition_add(rows, &condition, text);
 }
 
 /* Pools that no plan counts on. */
@@ -26,14 +30,21 @@ static void add_unknown(const struct service *service, json_t *rows)
     json_array_foreach(unknown, i, row)
     {
         char age[DURATION_TEXT_SIZE];
-        owned(chars) char *line = NULL;
+        int64_t age_ms = json_int_or(row, "age_s", 0) * SECOND_MS;
+        const struct config_pool *pool = config_pool(service->config,
+                                                     json_text_or(row, "pool", ""));
+        struct condition condition = {
+            CONDITION_POOL_STALE, { 0 }, pool->name, pool->cluster->name
+        };
 
-        duration_format(json_int_or(row, "age_s", 0) * SECOND_MS, age);
-        line = text_format("pool %s neither gives nor takes nodes, %s%s: %s",
-                           json_text_or(row, "pool", ""),
-                           json_at(row, "age_s") ? "last seen before " : "never seen",
-                           json_at(row, "age_s") ? age : "", json_text_or(row, "reason", ""));
-        add(rows, line);
+        if (json_at(row, "age_s"))
+            condition.since.ms = loop_wall(service->world->loop).ms - age_ms;
+        duration_format(age_ms, age);
+        condition_add(rows, &condition,
+                      text_format("pool %s neither gives nor takes nodes, %s%s: %s", pool->name,
+                                  json_at(row, "age_s") ? "last seen before " : "never seen",
+                                  json_at(row, "age_s") ? age : "",
+                                  json_text_or(row, "reason", "")));
     }
 }
 
@@ -44,14 +55,13 @@ static void add_clocks(const struct service *service, json_t *rows)
         const struct config_cluster *cluster = &service->config->clusters[i];
         int64_t ahead_ms = fleet_snapshot(service->fleet, cluster)->ahead_ms;
         char duration[DURATION_TEXT_SIZE];
-        owned(chars) char *line = NULL;
 
         if (ahead_ms == 0)
             continue;
-        line = text_format("the clock of %s's API server is %s %s ours: set one of them right",
-                           cluster->name, duration_format(llabs(ahead_ms), duration),
-                           ahead_ms > 0 ? "ahead of" : "behind");
-        add(rows, line);
+        add(rows, CONDITION_CLOCK_OFF, cluster->name, NULL,
+            text_format("the clock of %s's API server is %s %s ours: set one of them right",
+                        cluster->name, duration_format(llabs(ahead_ms), duration),
+                        ahead_ms > 0 ? "ahead of" : "behind"));
     }
 }
 
@@ -59,14 +69,14 @@ static void add_operators(const struct service *service, json_t *rows)
 {
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];
+        const struct condition condition = { CONDITION_OPERATOR_NEEDED, transfer->step_began,
+                                             transfer->id, transfer->source->cluster->name };
 
-        if (transfer->state == TRANSFER_LIVE && transfer->needs_operator) {
-            owned(chars) char *line = text_format(
-                "transfer %s of %s needs a person at step %s: %s", transfer->id, transfer->node,
-                transfer_steps[transfer->step].name, transfer->waiting);
-
-            add(rows, line);
-        }
+        if (transfer->state == TRANSFER_LIVE && transfer->needs_operator)
+            condition_add(rows, &condition,
+                          text_format("transfer %s of %s needs a person at step %s: %s",
+                                      transfer->id, transfer->node,
+                                      transfer_steps[transfer->step].name, transfer->waiting));
     }
 }
 
@@ -74,14 +84,11 @@ static void add_notices(const struct service *service, json_t *rows)
 {
     int64_t violations = service->runner->notices.violations;
 
-    if (violations > 0) {
-        owned(chars) char *line = text_format(
-            "%" PRId64 " pod%s had to leave with less notice than was promised: "
-            "sluice events names the transfers",
-            violations, violations == 1 ? "" : "s");
-
-        add(rows, line);
-    }
+    if (violations > 0)
+        add(rows, CONDITION_NOTICE_BROKEN, "", NULL,
+            text_format("%" PRId64 " pod%s had to leave with less notice than was promised: "
+                        "sluice events names the transfers",
+                        violations, violations == 1 ? "" : "s"));
 }
 
 /* Hosts that are not used for a while, each with what happened there. */
@@ -94,11 +101,9 @@ static void add_hosts(const struct service *service, json_t *rows)
 
     json_array_foreach(hosts, i, host)
     {
-        owned(chars) char *line = text_format(
-            "host %s is in quarantine until %s: %s", json_text_or(host, "host", ""),
-            json_text_or(host, "until", ""), json_text_or(host, "text", ""));
-
-        add(rows, line);
+        add(rows, CONDITION_HOST_QUARANTINED, json_text_or(host, "host", ""), NULL,
+            text_format("host %s is in quarantine until %s: %s", json_text_or(host, "host", ""),
+                        json_text_or(host, "until", ""), json_text_or(host, "text", "")));
     }
 }
 
@@ -122,15 +127,14 @@ static void add_strays(const struct service *service, const struct config_cluste
         const struct node *node = value;
         const char *id = node_annotation(node, SLUICE_NOTE_TRANSFER);
 
-        if (id && !is_known_transfer(service, id)) {
-            owned(chars) char *line = text_format(
-                "node %s of %s is marked%s by transfer %s, which this journal does not know: take "
-                "the taint %s and the annotations sluice.dev/* off by hand",
-                node->name, cluster->name, node->is_unschedulable ? " and cordoned" : "", id,
-                SLUICE_TAINT_LEAVING);
-
-            add(rows, line);
-        }
+        if (id && !is_known_transfer(service, id))
+            add(rows, CONDITION_NODE_STRAY, node->name, NULL,
+                text_format("node %s of %s is marked%s by transfer %s, which this journal does not "
+                            "know: take "
+                            "the taint %s and the annotations sluice.dev/* off by hand",
+                            node->name, cluster->name,
+                            node->is_unschedulable ? " and cordoned" : "", id,
+                            SLUICE_TAINT_LEAVING));
     }
 }
 
@@ -144,14 +148,13 @@ static void add_untainted(const struct service *service, const struct config_poo
         if (transfer_goal(transfer) != pool ||
             (transfer->new_node[0] == '\0' && !transfer->came_untainted))
             continue;
-        if (transfer->came_untainted) {
-            owned(chars) char *line = text_format(
-                "new machines of pool %s come without the taint %s, so pods land on them before "
-                "all their GPUs are there: put it (NoSchedule) into the pool's node template",
-                pool->name, SLUICE_TAINT_STARTING);
-
-            add(rows, line);
-        }
+        if (transfer->came_untainted)
+            add(rows, CONDITION_NODE_UNTAINTED, pool->name, NULL,
+                text_format(
+                    "new machines of pool %s come without the taint %s, so pods land on them "
+                    "before "
+                    "all their GPUs are there: put it (NoSchedule) into the pool's node template",
+                    pool->name, SLUICE_TAINT_STARTING));
         return;
     }
 }
@@ -165,11 +168,11 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
     json_array_foreach(list, i, row)
     {
         const char *trouble = json_text_or(row, "trouble", "");
-        owned(chars) char *line = text_format("%s %s of %s: %s", what, json_text_or(row, what, "?"),
-                                              json_text_or(row, "cluster", "?"), trouble);
 
         if (trouble[0] != '\0')
-            add(rows, line);
+            add(rows, CONDITION_VALUE_CONTESTED, json_text_or(row, what, "?"), NULL,
+                text_format("%s %s of %s: %s", what, json_text_or(row, what, "?"),
+                            json_text_or(row, "cluster", "?"), trouble));
     }
     json_decref(list);
 }
@@ -184,26 +187,29 @@ static void add_gangs(const struct service *service, json_t *rows)
     json_array_foreach(gangs, i, gang)
     {
         const char *text = json_text_or(gang, "text", "");
-        owned(chars) char *line = text_format("%s of %s is suspended and cannot be resumed: %s",
-                                              json_text_or(gang, "owner", "?"),
-                                              json_text_or(gang, "cluster", "?"), text);
 
         if (json_bool_or(gang, "is_ending", false) && text[0] != '\0')
-            add(rows, line);
+            add(rows, CONDITION_GANG_SUSPENDED, json_text_or(gang, "owner", "?"), NULL,
+                text_format("%s of %s is suspended and cannot be resumed: %s",
+                            json_text_or(gang, "owner", "?"), json_text_or(gang, "cluster", "?"),
+                            text));
     }
 }
 
-json_t *warnings_describe(const struct service *service)
+json_t *service_health(const struct service *service, const struct survey *survey)
 {
     json_t *rows = json_array();
 
     if (map_count(service->book) == 0)
-        add(rows, "no schedules are in force: nothing is moved (sluice apply puts them in force)");
+        add(rows, CONDITION_NO_SCHEDULES, "", NULL,
+            mem_copy_chars("no schedules are in force: nothing is moved (sluice apply puts them in "
+                           "force)"));
     if (service->doubt[0] != '\0')
-        add(rows, service->doubt);
+        add(rows, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
     add_unknown(service, rows);
+    progress_look(service, survey, rows);
     if (service->held[0] != '\0')
-        add(rows, service->held);
+        add(rows, CONDITION_MOVES_HELD, "", NULL, mem_copy_chars(service->held));
     add_notices(service, rows);
     add_operators(service, rows);
     add_hosts(service, rows);
@@ -216,5 +222,5 @@ json_t *warnings_describe(const struct service *service)
         add_strays(service, &service->config->clusters[i], rows);
     for (size_t i = 0; i < service->config->pool_count; i++)
         add_untainted(service, &service->config->pools[i], rows);
-    return rows;
+    return conditions_describe(rows);
 }

@@ -169,6 +169,18 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     return look_at_trouble(runner, transfer, &trouble);
 }
 
+bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct fleet_pool *pool = fleet_pool(runner->fleet, transfer_goal(transfer));
+    const struct instance *instance = map_get(pool->instances, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, EFFECT_CREATE, transfer->new_instance);
+
+    if (transfer->state != TRANSFER_LIVE || transfer->step != STEP_ACQUIRE)
+        return false;
+    return (instance && instance->trouble.kind == ERROR_NO_CAPACITY) ||
+           (effect && effect->answered_ms > 0 && effect->outcome == ERROR_NO_CAPACITY);
+}
+
 enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)
 {
     (void)runner;

@@ -78,6 +78,9 @@ int runner_store(struct runner *runner, struct transfer *transfer, const char *e
 struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,
                                  double percentile);
 
+/* Whether the transfer waits for a machine that the cloud, by its last word, does not have. */
+bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer *transfer);
+
 /* The freeze that keeps the transfer from its next effect, or NULL. */
 const struct freeze *runner_freeze(const struct runner *runner, const struct transfer *transfer);
 

@@ -198,6 +198,13 @@ static void exit_codes_say_what_happened(void **state)
     expect(0, "freeze --for 1h --reason incident", "all clusters: frozen until");
     expect(0, "plan", "FROZEN");
     expect(0, "status", "FROZEN");
+    expect(0, "status --check", "FROZEN"); /* an operator's wish is no trouble */
+    expect(0, "apply", "Applied");
+    expect(2, "status --check", "SHORT           prod-a has 6 nodes and wants 8");
+    expect(2, "status --check", "SHORT, FROZEN");
+    write_schedules(6);
+    expect(0, "apply", "Applied");
+    expect(0, "status --check", "FROZEN");
     expect(0, "unfreeze", "all clusters: the freeze is over");
     write_schedules(6);
     assert_int_equal(mkfifo(fifo, 0600), 0);

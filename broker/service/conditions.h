@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is not as it should be, as data.  One place computes it from facts; the head of `sluice
+ * status`, the states of clusters, the warnings and the exit code of `status --check` only read it.
+ */
+#pragma once
+
+#include "base/timestamp.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum severity {
+    SEVERITY_NOTE,     /* worth knowing; `status --check` ends with 0 */
+    SEVERITY_WARNING,  /* degraded: it ends with 2, as for the next */
+    SEVERITY_CRITICAL, /* production lacks nodes, or a person must act */
+};
+
+enum condition_kind {
+    CONDITION_RECLAIM_BLOCKED,
+    CONDITION_RECLAIM_BEHIND,
+    CONDITION_PRODUCTION_SHORT,
+    CONDITION_OPERATOR_NEEDED,
+    CONDITION_POOL_STALE,
+    CONDITION_CLUSTER_UNREACHABLE,
+    CONDITION_JOURNAL_DOUBT,
+    CONDITION_MOVE_LATE,
+    CONDITION_POOL_CLOSED,
+    CONDITION_CONFIG_REFUSED,
+    CONDITION_FROZEN,
+    CONDITION_NO_SCHEDULES,
+    CONDITION_MOVES_HELD,
+    CONDITION_NOTICE_BROKEN,
+    CONDITION_HOST_QUARANTINED,
+    CONDITION_CLOCK_OFF,
+    CONDITION_GANG_SUSPENDED,
+    CONDITION_VALUE_CONTESTED,
+    CONDITION_NODE_STRAY,
+    CONDITION_NODE_UNTAINTED,
+    CONDITION_KINDS,
+};
+
+/* One that holds now. */
+struct condition {
+    enum condition_kind kind;
+    struct wall_time since; /* 0: not known */
+    const char *what;       /* the reclaim, pool, cluster, transfer ... that it is about */
+    const char *cluster;    /* whose state it changes; NULL: none */
+};
+
+/* Adds a row {id, severity, word, since, what, cluster, text} to the array; the sentence says what
+   is wrong, and what to do about it.  One that is there already is not added again.  Takes text. */
+void condition_add(json_t *rows, const struct condition *condition, char *text);
+
+/* Sorts the rows, the worst first, and returns {severity, word, conditions}: severity "ok" and word
+   "" where nothing holds.  Takes rows. */
+json_t *conditions_describe(json_t *rows) __attribute__((returns_nonnull, warn_unused_result));
+
+/* The sentences alone, without freezes, which stand among what is in force. */
+json_t *conditions_texts(const json_t *health) __attribute__((returns_nonnull, warn_unused_result));
+
+/* The words of what holds for the cluster and is more than a note, the worst first, each once. */
+json_t *conditions_words(const json_t *health, const char *cluster)
+    __attribute__((returns_nonnull, warn_unused_result));

@@ -1,0 +1,251 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What does not get on: reclaims that wait for machines, pools that get none, production that has
+ * less than it wants, clusters that are not heard, moves that come late.  Reads facts, changes
+ * nothing.
+ */
+#include "base/text.h"
+#include "broker/service/conditions.h"
+#include "broker/service/service_parts.h"
+
+#include <inttypes.h>
+
+/* A watch that breaks for a moment is no trouble yet. */
+enum { UNHEARD_MS = 30 * SECOND_MS };
+
+int pool_gets_machines(const struct service *service, const struct config_pool *pool,
+                       struct error *err)
+{
+    const struct runner *runner = service->runner;
+    const struct route *route = attempts_route(runner->attempts, pool);
+
+    if (attempts_allow(runner->attempts, pool, loop_wall(service->world->loop), err) < 0) {
+        err->kind = ERROR_NO_CAPACITY;
+        return -1;
+    }
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *transfer = runner->transfers.items[i];
+
+        if (transfer->state != TRANSFER_LIVE || transfer->step != STEP_ACQUIRE ||
+            transfer_goal(transfer) != pool)
+            continue;
+        if (acquire_is_out_of_stock(runner, transfer))
+            return error_set(err, ERROR_NO_CAPACITY, "pool %s gets no machine: %.160s", pool->name,
+                             transfer->waiting);
+        if (route->failures > 0)
+            return error_set(err, ERROR_NO_CAPACITY,
+                             "pool %s: the last %" PRId64 " attempts at a machine failed: %.120s",
+                             pool->name, route->failures, route->why);
+    }
+    return 0;
+}
+
+static void look_at_pool(const struct service *service, const struct config_pool *pool,
+                         json_t *rows)
+{
+    const struct attempts *attempts = service->runner->attempts;
+    const struct condition condition = { CONDITION_POOL_CLOSED,
+                                         attempts_route(attempts, pool)->failed, pool->name,
+                                         pool->cluster->name };
+    struct error err;
+
+    if (attempts_allow(attempts, pool, loop_wall(service->world->loop), &err) < 0)
+        condition_add(rows, &condition, text_format("%s", err.text));
+}
+
+/* Nodes that the reclaim's pool still lacks of its level. */
+static int64_t missing_nodes(const struct survey *survey, const struct reclaim *reclaim)
+{
+    const struct plan_pool *pool = &survey->pools[reclaim->pool - survey->input.config->pools];
+    int64_t wanted = plan_wanted(pool);
+
+    return (reclaim->level < wanted ? reclaim->level : wanted) - pool->present;
+}
+
+static void look_at_reclaim(const struct service *service, const struct survey *survey,
+                            const struct reclaim *reclaim, json_t *rows)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    int64_t missing = missing_nodes(survey, reclaim);
+    struct condition condition = {
+        CONDITION_RECLAIM_BLOCKED, { 0 }, reclaim->id, reclaim->pool->cluster->name
+    };
+    char promised[WALL_TEXT_SIZE];
+    struct error err;
+
+    if (reclaim->until.ms <= now.ms || missing <= 0)
+        return;
+    if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
+        condition.since = attempts_route(service->runner->attempts, reclaim->pool)->failed;
+        condition_add(rows, &condition,
+                      text_format("reclaim %s still lacks %" PRId64
+                                  " nodes and does not get on: %s; reclaim from another "
+                                  "reservation, or end it",
+                                  reclaim->id, missing, err.text));
+    } else if (reclaim->promised.ms > 0 && now.ms > reclaim->promised.ms) {
+        condition.kind = CONDITION_RECLAIM_BEHIND;
+        condition.since = reclaim->promised;
+        condition_add(rows, &condition,
+                      text_format("reclaim %s still lacks %" PRId64
+                                  " nodes, which were promised by %s: `sluice transfers` shows "
+                                  "what each waits for",
+                                  reclaim->id, missing, wall_format(reclaim->promised, promised)));
+    }
+}
+
+/* Numbers of a production cluster over its pools. */
+struct supply {
+    int64_t present;
+    int64_t incoming;
+    int64_t wanted; /* -1: nothing wants a number */
+    struct wall_time due;
+    bool is_due; /* some pool lacks, with what comes, what it wants by now */
+};
+
+static struct supply supply_of(const struct service *service, const struct survey *survey,
+                               const struct config_cluster *cluster)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    struct supply supply = { .wanted = -1 };
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+        int64_t wanted = plan_wanted(pool);
+
+        if (pool->config->cluster != cluster || wanted < 0)
+            continue;
+        supply.present += pool->present;
+        supply.incoming += pool->incoming;
+        supply.wanted = (supply.wanted < 0 ? 0 : supply.wanted) + wanted;
+        if (wanted <= pool->present + pool->incoming)
+            continue;
+        supply.due = pool->due;
+        supply.is_due |= pool->due.ms <= now.ms;
+    }
+    return supply;
+}
+
+/* Why nothing brings them, as far as it is known. */
+static char *why_short(const struct service *service, const struct config_cluster *cluster)
+{
+    const struct freeze *freeze = guard_freeze(&service->guard, cluster->name,
+                                               loop_wall(service->world->loop));
+    char until[WALL_TEXT_SIZE];
+
+    if (freeze)
+        return text_format("a freeze by %s holds all moves until %s: `sluice unfreeze` ends it, "
+                           "and a reclaim passes it",
+                           freeze->by, wall_format(freeze->until, until));
+    if (service->held[0] != '\0')
+        return mem_copy_chars(service->held);
+    return mem_copy_chars("`sluice plan --in-force` shows what can be had");
+}
+
+/* While nodes are on their way it is short only of what no node is on its way for, and by now. */
+static void look_at_production(const struct service *service, const struct survey *survey,
+                               const struct config_cluster *cluster, json_t *rows)
+{
+    struct supply supply = supply_of(service, survey, cluster);
+    struct condition condition = { CONDITION_PRODUCTION_SHORT, supply.due, cluster->name,
+                                   cluster->name };
+    owned(chars) char *why = NULL;
+
+    if (cluster->role != ROLE_PRODUCTION || supply.wanted <= supply.present ||
+        (supply.incoming > 0 && !supply.is_due))
+        return;
+    why = why_short(service, cluster);
+    condition_add(rows, &condition,
+                  text_format("%s has %" PRId64 " nodes and wants %" PRId64 ", %" PRId64
+                              " are on their way: %s",
+                              cluster->name, supply.present, supply.wanted, supply.incoming, why));
+}
+
+static void look_at_cluster(const struct service *service, const struct config_cluster *cluster,
+                            json_t *rows)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    const char *trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
+    int64_t seen_ms = snapshot->nodes_seen_ms < snapshot->pods_seen_ms ? snapshot->nodes_seen_ms
+                                                                       : snapshot->pods_seen_ms;
+    int64_t age_ms = loop_now(service->world->loop) - seen_ms;
+    struct condition condition = {
+        CONDITION_CLUSTER_UNREACHABLE, { 0 }, cluster->name, cluster->name
+    };
+
+    if (trouble[0] == '\0' || (snapshot->is_known && age_ms < UNHEARD_MS))
+        return;
+    if (snapshot->is_known)
+        condition.since.ms = loop_wall(service->world->loop).ms - age_ms;
+    condition_add(rows, &condition,
+                  text_format("cluster %s is not heard: %s; its nodes neither come nor go until it "
+                              "is",
+                              cluster->name, trouble));
+}
+
+bool service_margin(const struct service *service, struct wall_time *ret_due,
+                    int64_t *ret_margin_ms)
+{
+    bool is_any = false;
+
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+        int64_t margin_ms;
+
+        if (transfer->state != TRANSFER_LIVE || transfer->due.ms == 0 || transfer->is_undoing)
+            continue;
+        margin_ms = transfer->due.ms - runner_expected(service->runner, transfer, 95).ms;
+        if (is_any && margin_ms >= *ret_margin_ms)
+            continue;
+        is_any = true;
+        *ret_due = transfer->due;
+        *ret_margin_ms = margin_ms;
+    }
+    return is_any;
+}
+
+static void look_at_margin(const struct service *service, json_t *rows)
+{
+    const struct condition condition = { .kind = CONDITION_MOVE_LATE };
+    struct wall_time due;
+    int64_t margin_ms;
+    char text[DURATION_TEXT_SIZE];
+    char by[WALL_TEXT_SIZE];
+
+    if (service_margin(service, &due, &margin_ms) && margin_ms <= -SECOND_MS)
+        condition_add(rows, &condition,
+                      text_format("nodes that are due at %s come about %s late (p95)",
+                                  wall_format(due, by), duration_format(-margin_ms, text)));
+}
+
+static void look_at_freezes(const struct service *service, json_t *rows)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        const struct freeze *freeze = &service->guard.freezes.items[i];
+        const struct condition condition = { .kind = CONDITION_FROZEN, .what = freeze->cluster };
+        char until[WALL_TEXT_SIZE];
+
+        if (freeze->until.ms > loop_wall(service->world->loop).ms)
+            condition_add(rows, &condition,
+                          text_format("%s: frozen until %s by %s: %s",
+                                      freeze->cluster[0] ? freeze->cluster : "all clusters",
+                                      wall_format(freeze->until, until), freeze->by,
+                                      freeze->reason));
+    }
+}
+
+void progress_look(const struct service *service, const struct survey *survey, json_t *rows)
+{
+    const struct config *config = service->config;
+
+    for (size_t i = 0; i < service->reclaims.count; i++)
+        look_at_reclaim(service, survey, &service->reclaims.items[i], rows);
+    for (size_t i = 0; i < config->pool_count; i++)
+        look_at_pool(service, &config->pools[i], rows);
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        look_at_production(service, survey, &config->clusters[i], rows);
+        look_at_cluster(service, &config->clusters[i], rows);
+    }
+    look_at_margin(service, rows);
+    look_at_freezes(service, rows);
+}

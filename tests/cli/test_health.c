@@ -1,0 +1,224 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What does not get on is told: by the status's health, its warnings and the states of clusters,
+ * and by the answer of a reclaim.  Green is only what is well.
+ */
+#include "tests/cli/stepwise.h"
+
+static json_t *health_of(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+
+    return json_incref(json_object_get(status, "health"));
+}
+
+/* "SHORT FROZEN ": all states of the cluster. */
+static char *states_of(struct rehearsal *rehearsal, const char *cluster)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    struct text *out = text_new(4096);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "clusters"), i, row)
+    {
+        const json_t *state;
+        size_t k;
+
+        if (!text_equal(json_text_or(row, "cluster", ""), cluster))
+            continue;
+        json_array_foreach(json_object_get(row, "states"), k, state)
+            text_add(out, "%s ", json_string_value(state));
+        if (json_array_size(json_object_get(row, "states")) == 0)
+            text_add(out, "%s ", json_text_or(row, "state", "-"));
+    }
+    return text_take(out);
+}
+
+static void expect_states(struct rehearsal *rehearsal, const char *cluster, const char *wanted)
+{
+    owned(chars) char *states = states_of(rehearsal, cluster);
+
+    assert_string_equal(states, wanted);
+}
+
+/* The condition's sentence; "" when it does not hold. */
+static char *condition_text(struct rehearsal *rehearsal, const char *id)
+{
+    owned(json) json_t *health = health_of(rehearsal);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(health, "conditions"), i, row)
+    {
+        if (text_equal(json_text_or(row, "id", ""), id))
+            return mem_copy_chars(json_text_or(row, "text", ""));
+    }
+    return mem_copy_chars("");
+}
+
+static void expect_condition(struct rehearsal *rehearsal, const char *id, const char *says)
+{
+    owned(chars) char *text = condition_text(rehearsal, id);
+
+    if (says ? !strstr(text, says) : text[0] != '\0')
+        fail_msg("%s: \"%s\" is not \"%s\"", id, text, says ?: "");
+}
+
+static void expect_severity(struct rehearsal *rehearsal, const char *severity)
+{
+    owned(json) json_t *health = health_of(rehearsal);
+    owned(chars) char *chars = json_print_pretty(health);
+
+    if (!text_equal(json_text_or(health, "severity", ""), severity))
+        fail_msg("not %s: %s", severity, chars);
+}
+
+static json_t *try_reclaim(struct rehearsal *rehearsal, int nodes)
+{
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss si ss sb}", "cluster", "prod-a", "nodes", nodes,
+                                            "reason", "launch", "is_dry_run", 1);
+    json_t *answer = service_reclaim(rehearsal->service, request, "test", &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+/* Defect 6: eight nodes are reclaimed and the cloud has no machine for any of them. */
+static void a_reclaim_into_a_stock_out_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 41, "stockouts: [{zone: us-east5-a}]\n",
+        "guard: {breaker: 2, breaker_pause: 30m, attempts: 30}\n", "");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *offer = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    expect_severity(rehearsal, "ok");
+    expect_states(rehearsal, "prod-a", "OK ");
+    answer = reclaim(rehearsal, 8);
+    assert_true(json_is_integer(json_object_get(answer, "lead_p95_s")));
+    rehearsal_run(rehearsal, 18 * MINUTE_MS);
+    expect_states(rehearsal, "prod-a", "BLOCKED CLOSED ");
+    expect_severity(rehearsal, "critical");
+    expect_condition(rehearsal, "reclaim_blocked", "still lacks 8 nodes and does not get on");
+    expect_condition(rehearsal, "pool_closed", "pool prod-a-east is closed until 2026-11-17T0");
+
+    offer = try_reclaim(rehearsal, 1);
+    assert_true(json_is_null(json_object_get(offer, "lead_p95_s")));
+    assert_non_null(
+        strstr(json_text_or(json_array_get(json_object_get(offer, "blocked"), 0), "text", ""),
+               "is closed until"));
+
+    rehearsal->simulator->scenario->stockouts.count = 0;
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    expect_condition(rehearsal, "reclaim_blocked", NULL);
+    expect_condition(rehearsal, "pool_closed", NULL);
+    expect_severity(rehearsal, "ok");
+    expect_rest(rehearsal, 14);
+}
+
+/* Machines come, and never serve: the promise passes. */
+static void a_reclaim_behind_its_promise_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 42, "", "guard: {breaker: 0}\njoin: {deadline: 50m}\n", "");
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    answer = reclaim(rehearsal, 1);
+    rehearsal_run(rehearsal, 24 * MINUTE_MS);
+    expect_condition(rehearsal, "reclaim_behind", NULL);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS); /* the configured p95 is 25 minutes */
+    expect_condition(rehearsal, "reclaim_behind",
+                     "lacks 1 nodes, which were promised by 2026-11-17T06:27");
+    expect_states(rehearsal, "prod-a", "BEHIND ");
+    expect_severity(rehearsal, "critical");
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    expect_severity(rehearsal, "note"); /* the host in quarantine */
+}
+
+static void a_freeze_does_not_hide_what_is_short(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 43, "");
+    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 9 * HOUR_MS };
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *request = NULL;
+    struct error err = { 0 };
+    char until[WALL_TEXT_SIZE];
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    request = json_make("{ss ss ss}", "cluster", "", "until", wall_format(start, until), "reason",
+                        "incident");
+    answer = service_freeze(rehearsal->service, request, "test", &err);
+    assert_non_null(answer);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_states(rehearsal, "prod-a", "FROZEN ");
+    expect_severity(rehearsal, "note");
+    apply(rehearsal, 9, 9);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    expect_states(rehearsal, "prod-a", "SHORT FROZEN ");
+    expect_states(rehearsal, "research-a", "FROZEN ");
+    expect_severity(rehearsal, "critical");
+    expect_condition(rehearsal, "production_short",
+                     "prod-a has 6 nodes and wants 9, 0 are on their way: a freeze by test");
+    expect_condition(rehearsal, "frozen", "all clusters: frozen until 2026-11-17T09:00:00Z");
+    rehearsal_run(rehearsal, 4 * HOUR_MS);
+    expect_severity(rehearsal, "ok");
+    expect_rest(rehearsal, 9);
+}
+
+/* A cluster that is cut off is told with the reason, and as stale, for nothing may rest on it; a
+ * transfer that a person must see is told with its step. */
+static void a_cluster_that_is_not_heard_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 44, "");
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    answer = reclaim(rehearsal, 1);
+    run_to(rehearsal, STEP_JOIN)->needs_operator = true;
+    expect_condition(rehearsal, "operator_needed", "needs a person at step join");
+    expect_states(rehearsal, "research-a", "OPERATOR ");
+    expect_severity(rehearsal, "critical");
+
+    simulator_cut_off(rehearsal->simulator, "prod-a");
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    expect_condition(rehearsal, "cluster_unreachable", "cluster prod-a is not heard: nodes");
+    expect_condition(rehearsal, "pool_stale", "cluster prod-a was not seen lately");
+    expect_states(rehearsal, "prod-a", "STALE UNREACHABLE ");
+    simulator_cut_off(rehearsal->simulator, NULL);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_severity(rehearsal, "ok");
+    expect_rest(rehearsal, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reclaim_into_a_stock_out_is_told),
+        cmocka_unit_test(a_reclaim_behind_its_promise_is_told),
+        cmocka_unit_test(a_freeze_does_not_hide_what_is_short),
+        cmocka_unit_test(a_cluster_that_is_not_heard_is_told),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -40,6 +40,8 @@ static json_t *get_version(const struct ask *ask, struct error *err);
 static json_t *post_plan(const struct ask *ask, struct error *err);
 static json_t *post_apply(const struct ask *ask, struct error *err);
 static json_t *post_reclaim(const struct ask *ask, struct error *err);
+static json_t *get_reclaims(const struct ask *ask, struct error *err);
+static json_t *post_end_reclaim(const struct ask *ask, struct error *err);
 static json_t *post_freeze(const struct ask *ask, struct error *err);
 static json_t *post_unfreeze(const struct ask *ask, struct error *err);
 static json_t *post_hold(const struct ask *ask, struct error *err);
@@ -65,6 +67,8 @@ static const struct route {
     { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER,   true,  false },
     { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR, false, false },
     { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR, true,  false },
+    { HTTP_GET,  "/v1/reclaims",      get_reclaims,  ROLE_VIEWER,   false, false },
+    { HTTP_POST, "/v1/reclaims/end",  post_end_reclaim, ROLE_OPERATOR, false, false },
     { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR, false, false },
     { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR, false, false },
     { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR, false, false },
@@ -160,6 +164,19 @@ static json_t *post_apply(const struct ask *ask, struct error *err)
 static json_t *post_reclaim(const struct ask *ask, struct error *err)
 {
     return service_reclaim(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *get_reclaims(const struct ask *ask, struct error *err)
+{
+    owned(chars) char *all = url_query(ask->target, "all");
+
+    (void)err;
+    return service_reclaims(ask->service, text_equal(all, "true"));
+}
+
+static json_t *post_end_reclaim(const struct ask *ask, struct error *err)
+{
+    return service_end_reclaim(ask->service, ask->body, ask->by, err);
 }
 
 static json_t *post_freeze(const struct ask *ask, struct error *err)

@@ -4,6 +4,7 @@
  * sluice reclaim: nodes back to production, now.
  */
 #include "base/json.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "broker/cli/bill.h"
@@ -11,11 +12,12 @@
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/leavers.h"
+#include "broker/cli/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { ANSWER_LIMIT = 16 << 20 };
+enum { ANSWER_LIMIT = 16 << 20, KEY_DIGITS = 32, KEY_SIZE = 80 };
 
 const struct command_option reclaim_options[] = {
     { "to", 0, "CLUSTER", "the production cluster that needs nodes", false },
@@ -25,12 +27,18 @@ const struct command_option reclaim_options[] = {
       false },
     { "reason", 0, "TEXT", "why; written to the journal", false },
     { "dry-run", 0, NULL, "say what it would take and cost, do nothing", false },
+    { "new", 0, NULL, "one more, though the same reclaim is under way", false },
+    { "key", 0, "KEY", "names this order, so that a script may repeat it (default: a new one)",
+      false },
+    { "all", 0, NULL, "list: those that are over as well", false },
     { "yes", 'y', NULL, "do not ask for confirmation on a terminal", false },
     { 0 },
 };
 const char reclaim_examples[] =
     "sluice reclaim --to prod-a --gpus 64 --reason 'INC-4411 viral launch'\n"
-    "sluice reclaim --to prod-b --nodes 4 --for 6h --reason launch --dry-run\n";
+    "sluice reclaim --to prod-b --nodes 4 --for 6h --reason launch --dry-run\n"
+    "sluice reclaim list\n"
+    "sluice reclaim end r-1f0c55aa --reason 'INC-4411 is over'\n";
 const char reclaim_text[] =
     "The nodes come from the research pools that share a reservation with the cluster, without\n"
     "notice: idle ones first, then those whose gangs lose the least work.  Exit code 5 when fewer\n"
@@ -39,7 +47,14 @@ const char reclaim_text[] =
     "pools: [{pool, nodes}], unknown (as in `sluice plan`), until, lost_gpu_hours, bill and\n"
     "transfers (as in `sluice plan`), lead_p50_s, lead_p95_s (null while no machine comes to a\n"
     "pool), blocked: [{pool, text}], is_dry_run; of a dry run also dry_runs, and the blockers of\n"
-    "each transfer: a reclaim itself does not wait for them, and `sluice transfers` shows them.\n";
+    "each transfer: a reclaim itself does not wait for them, and `sluice transfers` shows them.\n"
+    "The same cluster, nodes and reason while one is under way is that one (id, is_repeat) unless\n"
+    "--new says otherwise; a lost answer is asked for again under the same key.\n"
+    "end ID: the order holds no node any more, and what of it can be undone goes back.  JSON of "
+    "list:\n"
+    "at, reclaims: [{id, state (live, ended, over), cluster, wanted_nodes, accepted_nodes,\n"
+    "lacking_nodes (not there yet), pools, reason, by, created, until, promised, ended, ended_by,\n"
+    "end_reason}]; of end: one of them.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {
@@ -92,9 +107,8 @@ static void add_promise(const json_t *answer, struct text *out)
         text_add(out, "\n  BLOCKED %s\n ", json_text_or(row, "text", "-"));
 }
 
-static char *describe(const json_t *answer)
+static void add_nodes(const json_t *answer, struct text *out)
 {
-    owned(text) struct text *out = text_new(ANSWER_LIMIT);
     const json_t *row;
     size_t i;
 
@@ -103,6 +117,38 @@ static char *describe(const json_t *answer)
              json_int_or(answer, "wanted_nodes", 0), json_text_or(answer, "cluster", "-"));
     json_array_foreach(json_object_get(answer, "pools"), i, row) text_add(
         out, " %s +%" PRId64, json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
+}
+
+static bool is_repeat(const json_t *answer)
+{
+    return json_bool_or(answer, "is_repeat", false);
+}
+
+/* An order that is there already, with what became of it. */
+static char *describe_repeat(const json_t *answer)
+{
+    owned(text) struct text *out = text_new(ANSWER_LIMIT);
+
+    text_add(out, "Already %s as %s, by %s at %s: ",
+             text_equal(json_text_or(answer, "state", ""), "live") ? "under way" : "ordered",
+             json_text_or(answer, "id", "-"), json_text_or(answer, "by", "-"),
+             json_text_or(answer, "created", "-"));
+    add_nodes(answer, out);
+    text_add(out,
+             "\n%" PRId64 " still lack; promised by %s, held until %s; nothing was added "
+             "(--new orders more)\n",
+             json_int_or(answer, "lacking_nodes", 0), json_text_or(answer, "promised", "-"),
+             json_text_or(answer, "until", "-"));
+    return text_take(steal(&out));
+}
+
+static char *describe(const json_t *answer)
+{
+    owned(text) struct text *out = text_new(ANSWER_LIMIT);
+
+    if (is_repeat(answer))
+        return describe_repeat(answer);
+    add_nodes(answer, out);
     text_add(out, "\nloses about %.1f GPU-h of research work; ",
              json_number_value(json_object_get(answer, "lost_gpu_hours")));
     add_promise(answer, out);
@@ -114,35 +160,106 @@ static char *describe(const json_t *answer)
     return text_take(steal(&out));
 }
 
+/* A key for this invocation: a repeat of it, after an answer that was lost, is the same order. */
+static void make_key(const struct command_call *call, char *out, size_t size)
+{
+    struct random random;
+
+    text_copy(out, size, call_text_or(call, "key", ""));
+    if (out[0] != '\0')
+        return;
+    random_seed_system(&random);
+    random_hex(&random, out, KEY_DIGITS + 1);
+}
+
 static json_t *ask(const struct config *config, const struct command_call *call, int64_t nodes,
                    bool is_dry_run, struct error *err)
 {
     int64_t for_ms = 2 * HOUR_MS;
     owned(json) json_t *request = NULL;
+    char key[KEY_SIZE];
+    json_t *answer;
 
     if (call_duration(call, "for", &for_ms, err) < 0)
         return NULL;
-    request = json_make("{ss sI ss sI sb}", "cluster", call_text(call, "to"), "nodes",
+    make_key(call, key, sizeof key);
+    request = json_make("{ss sI ss sI sb sb ss}", "cluster", call_text(call, "to"), "nodes",
                         (json_int_t)nodes, "reason", call_text(call, "reason"), "for_s",
-                        (json_int_t)(for_ms / SECOND_MS), "is_dry_run", (int)is_dry_run);
-    return client_ask(config, HTTP_POST, "/v1/reclaim", request, err);
+                        (json_int_t)(for_ms / SECOND_MS), "is_dry_run", (int)is_dry_run, "is_new",
+                        (int)call_flag(call, "new"), "key", key);
+    answer = client_ask(config, HTTP_POST, "/v1/reclaim", request, err);
+    if (!answer && err->kind == ERROR_UNKNOWN_OUTCOME)
+        answer = client_ask(config, HTTP_POST, "/v1/reclaim", request, err);
+    return answer;
 }
 
-int cmd_reclaim(struct command_call *call)
+static void print_orders(const json_t *answer)
 {
-    int code = EXIT_DONE;
+    static const char *const titles[] = { "ID",    "CLUSTER", ">NODES", ">LACK", "STATE",
+                                          "UNTIL", "BY",      "REASON", NULL };
+    owned(table) struct table *table = table_new(titles);
+    owned(text) struct text *out = text_new(ANSWER_LIMIT);
+    const json_t *row;
+    size_t i;
+
+    if (json_array_size(json_object_get(answer, "reclaims")) == 0) {
+        printf("No reclaim is under way.\n");
+        return;
+    }
+    json_array_foreach(json_object_get(answer, "reclaims"), i, row)
+    {
+        table_cell(table, "%s", json_text_or(row, "id", "-"));
+        table_cell(table, "%s", json_text_or(row, "cluster", "-"));
+        table_cell(table, "%" PRId64, json_int_or(row, "accepted_nodes", 0));
+        table_cell(table, "%" PRId64, json_int_or(row, "lacking_nodes", 0));
+        table_cell(table, "%s", json_text_or(row, "state", "-"));
+        table_cell(table, "%s", json_text_or(row, "until", "-"));
+        table_cell(table, "%s", json_text_or(row, "by", "-"));
+        table_cell(table, "%s", json_text_or(row, "reason", "-"));
+    }
+    table_print(table, out);
+    fputs(out->chars, stdout);
+}
+
+static void print_ended(const json_t *row)
+{
+    printf("reclaim %s is ended: %s is held at no number by it; what can be undone goes back\n",
+           json_text_or(row, "id", "-"), json_text_or(row, "cluster", "-"));
+}
+
+static int list_orders(struct command_call *call, const struct config *config)
+{
     struct error err = { 0 };
-    owned(config) struct config *config = NULL;
+    owned(json) json_t *answer = client_ask(
+        config, HTTP_GET, call_flag(call, "all") ? "/v1/reclaims?all=true" : "/v1/reclaims", NULL,
+        &err);
+
+    if (!answer)
+        return client_fail(call, &err);
+    client_show(call, answer, print_orders);
+    return EXIT_DONE;
+}
+
+static int end_order(struct command_call *call, const struct config *config)
+{
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss ss}", "id", call_argument(call, 1), "reason",
+                                            call_text(call, "reason"));
+    owned(json) json_t *answer = client_ask(config, HTTP_POST, "/v1/reclaims/end", request, &err);
+
+    if (!answer)
+        return client_fail(call, &err);
+    client_show(call, answer, print_ended);
+    return EXIT_DONE;
+}
+
+static int give_order(struct command_call *call, const struct config *config)
+{
+    struct error err = { 0 };
     owned(json) json_t *answer = NULL;
     owned(chars) char *text = NULL;
-    int64_t nodes;
+    int64_t nodes = wanted_nodes(call, config, &err);
 
-    if (!call_text(call, "to") || !call_text(call, "reason"))
-        return call_usage_error(call, "--to and --reason are required");
-    config = client_config(call, &code);
-    if (!config)
-        return code;
-    nodes = wanted_nodes(call, config, &err);
     if (nodes == 0)
         return call_usage_error(call, "%s", err.text);
     if (!call_flag(call, "dry-run") && client_will_ask(call)) {
@@ -161,6 +278,32 @@ int cmd_reclaim(struct command_call *call)
     if (client_wants_json(call))
         client_print_json(answer);
     else
-        printf("%s%s", call_flag(call, "dry-run") ? "Would take " : "Accepted: ", text);
+        printf("%s%s",
+               is_repeat(answer)            ? ""
+               : call_flag(call, "dry-run") ? "Would take "
+                                            : "Accepted: ",
+               text);
     return json_int_or(answer, "accepted_nodes", 0) < nodes ? EXIT_PARTIAL : EXIT_DONE;
+}
+
+int cmd_reclaim(struct command_call *call)
+{
+    const char *verb = call_argument(call, 0);
+    bool is_list = text_equal(verb, "list") && !call_argument(call, 1);
+    bool is_end = text_equal(verb, "end") && call_argument(call, 1);
+    int code = EXIT_DONE;
+    owned(config) struct config *config = NULL;
+
+    if (verb && !is_list && !is_end)
+        return call_usage_error(call, "expected nothing, list, or: end ID");
+    if (is_end && !call_text(call, "reason"))
+        return call_usage_error(call, "end ID: --reason is required");
+    if (!verb && (!call_text(call, "to") || !call_text(call, "reason")))
+        return call_usage_error(call, "--to and --reason are required");
+    config = client_config(call, &code);
+    if (!config)
+        return code;
+    if (is_list)
+        return list_orders(call, config);
+    return is_end ? end_order(call, config) : give_order(call, config);
 }

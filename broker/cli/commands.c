@@ -32,7 +32,7 @@ static const struct command commands[] = {
       COMMAND_READS,  plan_options,      plan_examples,      plan_text,      cmd_plan,      NULL },
     { "apply",     "put the schedules in force",                          "[PLAN]",     0,  1,
       COMMAND_WRITES, apply_options,     apply_examples,     apply_text,     cmd_apply,     NULL },
-    { "reclaim",   "bring nodes back to production now",                  "",           0,  0,
+    { "reclaim",   "bring nodes back to production now",                  "[list | end ID]", 0, 2,
       COMMAND_WRITES, reclaim_options,   reclaim_examples,   reclaim_text,   cmd_reclaim,   NULL },
     { "freeze",    "stop voluntary changes until a time",                 "",           0,  0,
       COMMAND_WRITES, freeze_options,    freeze_examples,    freeze_text,    cmd_freeze,    NULL },

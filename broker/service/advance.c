@@ -166,6 +166,20 @@ static void withdraw(struct service *service, const struct plan *plan)
                                 "the plan does not want it any more");
 }
 
+/* Of a pool that nothing else wants a number of the plan says nothing: what was reclaimed for an
+   order that a person has ended goes back. */
+static void withdraw_ended(struct service *service, const struct survey *survey)
+{
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        struct transfer *transfer = service->runner->transfers.items[i];
+        const struct plan_pool *pool = &survey->pools[transfer->target - service->config->pools];
+
+        if (transfer->state == TRANSFER_LIVE && pool->is_known && plan_wanted(pool) < 0 &&
+            orders_end_covers(service, transfer))
+            runner_withdraw(service->runner, transfer, "its reclaim was ended");
+    }
+}
+
 void service_advance(struct service *service)
 {
     owned(survey) struct survey *survey = NULL;
@@ -181,6 +195,7 @@ void service_advance(struct service *service)
         survey_weigh(service, survey);
     plan = plan_make(&survey->input);
     withdraw(service, plan);
+    withdraw_ended(service, survey);
     is_done = mem_new_array(plan->transfers.count, sizeof *is_done);
     for (size_t i = 0; i < plan->transfers.count && !service->runner->is_broken; i++)
         if (!is_done[i])

@@ -54,8 +54,7 @@ static void look_at_pool(const struct service *service, const struct config_pool
         condition_add(rows, &condition, text_format("%s", err.text));
 }
 
-/* Nodes that the reclaim's pool still lacks of its level. */
-static int64_t missing_nodes(const struct survey *survey, const struct reclaim *reclaim)
+int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim)
 {
     const struct plan_pool *pool = &survey->pools[reclaim->pool - survey->input.config->pools];
     int64_t wanted = plan_wanted(pool);
@@ -67,9 +66,9 @@ static void look_at_reclaim(const struct service *service, const struct survey *
                             const struct reclaim *reclaim, json_t *rows)
 {
     struct wall_time now = loop_wall(service->world->loop);
-    int64_t missing = missing_nodes(survey, reclaim);
+    int64_t missing = reclaim_missing(survey, reclaim);
     struct condition condition = {
-        CONDITION_RECLAIM_BLOCKED, { 0 }, reclaim->id, reclaim->pool->cluster->name
+        CONDITION_RECLAIM_BLOCKED, { 0 }, reclaim->order, reclaim->pool->cluster->name
     };
     char promised[WALL_TEXT_SIZE];
     struct error err;
@@ -81,8 +80,8 @@ static void look_at_reclaim(const struct service *service, const struct survey *
         condition_add(rows, &condition,
                       text_format("reclaim %s still lacks %" PRId64
                                   " nodes and does not get on: %s; reclaim from another "
-                                  "reservation, or end it",
-                                  reclaim->id, missing, err.text));
+                                  "reservation, or `sluice reclaim end` it",
+                                  reclaim->order, missing, err.text));
     } else if (reclaim->promised.ms > 0 && now.ms > reclaim->promised.ms) {
         condition.kind = CONDITION_RECLAIM_BEHIND;
         condition.since = reclaim->promised;
@@ -90,7 +89,8 @@ static void look_at_reclaim(const struct service *service, const struct survey *
                       text_format("reclaim %s still lacks %" PRId64
                                   " nodes, which were promised by %s: `sluice transfers` shows "
                                   "what each waits for",
-                                  reclaim->id, missing, wall_format(reclaim->promised, promised)));
+                                  reclaim->order, missing,
+                                  wall_format(reclaim->promised, promised)));
     }
 }
 

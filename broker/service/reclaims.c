@@ -14,13 +14,6 @@
 
 enum { RECLAIM_FOR_S = 2 * 3600, RECLAIM_FOR_MAX_S = 7 * 24 * 3600 };
 
-static void reclaim_clear(struct reclaim *reclaim)
-{
-    mem_free(reclaim->id);
-    mem_free(reclaim->reason);
-    mem_free(reclaim->by);
-}
-
 void reclaims_clear(struct service *service)
 {
     for (size_t i = 0; i < service->reclaims.count; i++)
@@ -40,14 +33,6 @@ int64_t reclaims_level(const struct service *service, const struct config_pool *
             level = reclaim->level;
     }
     return level;
-}
-
-static json_t *reclaim_encode(const struct reclaim *reclaim)
-{
-    return json_make("{ss ss sI ss ss so so}", "id", reclaim->id, "pool", reclaim->pool->name,
-                     "level_nodes", (json_int_t)reclaim->level, "reason", reclaim->reason, "by",
-                     reclaim->by, "until", json_wall(reclaim->until), "promised",
-                     json_wall(reclaim->promised));
 }
 
 json_t *reclaims_describe(const struct service *service)
@@ -74,16 +59,9 @@ static int load_reclaim(void *context, const char *id, uint64_t rev, const json_
         return 0;
     }
     reclaim = array_add(&service->reclaims);
-    reclaim->id = mem_copy_chars(id);
     reclaim->pool = pool;
-    reclaim->level = json_int_or(value, "level_nodes", 0);
-    reclaim->reason = mem_copy_chars(json_text_or(value, "reason", ""));
-    reclaim->by = mem_copy_chars(json_text_or(value, "by", ""));
     reclaim->rev = rev;
-    if (json_text_or(value, "promised", "")[0] != '\0' &&
-        wall_parse(json_text_or(value, "promised", ""), false, &reclaim->promised, err) < 0)
-        return -1;
-    return wall_parse(json_text_or(value, "until", ""), false, &reclaim->until, err);
+    return reclaim_decode(reclaim, id, value, err);
 }
 
 int reclaims_load(struct service *service, struct error *err)
@@ -247,29 +225,48 @@ static struct wall_time promise_of(const struct service *service,
                              survey_lead_ms(service, cluster, 95));
 }
 
-static int store_portion(struct service *service, const struct portion *portion,
-                         struct wall_time until, const char *reason, const char *by,
-                         struct error *err)
+/* One order: a record for each portion, all or none. */
+static int store_order(struct service *service, const struct portions *portions,
+                       const struct order_wish *wish, struct wall_time until, const char *by,
+                       char ret_id[12], struct error *err)
 {
-    char hex[9];
-    struct reclaim reclaim = { .pool = portion->pool->config,
-                               .level = level_of(portion),
-                               .until = until,
-                               .promised = promise_of(service, portion->pool->config->cluster) };
-    owned(json) json_t *value = NULL;
+    struct reclaim **records = mem_new_array(portions->count, sizeof *records);
+    size_t first = service->reclaims.count;
+    size_t count = 0;
+    int result;
 
-    random_hex(service->world->random, hex, sizeof hex);
-    reclaim.id = text_format("r-%s", hex);
-    reclaim.reason = mem_copy_chars(reason);
-    reclaim.by = mem_copy_chars(by);
-    value = reclaim_encode(&reclaim);
-    if (service_store_hold(service, "reclaim", reclaim.id, 0, value, "reclaim", by, err) < 0) {
-        reclaim_clear(&reclaim);
-        return -1;
+    text_copy(ret_id, 12, "r-");
+    random_hex(service->world->random, ret_id + 2, 9);
+    for (size_t i = 0; i < portions->count; i++) {
+        const struct portion *portion = &portions->items[i];
+
+        if (portion->nodes == 0)
+            continue;
+        *array_add(&service->reclaims) = (struct reclaim){
+            .id = count == 0 ? mem_copy_chars(ret_id) : text_format("%s.%zu", ret_id, count),
+            .order = mem_copy_chars(ret_id),
+            .pool = portion->pool->config,
+            .nodes = portion->nodes,
+            .wanted_nodes = wish->nodes,
+            .level = level_of(portion),
+            .created = order_time(service),
+            .until = until,
+            .promised = promise_of(service, wish->cluster),
+            .key = mem_copy_chars(wish->key),
+            .reason = mem_copy_chars(wish->reason),
+            .by = mem_copy_chars(by),
+            .ended_by = mem_copy_chars(""),
+            .end_reason = mem_copy_chars(""),
+        };
+        count++;
     }
-    reclaim.rev = 1;
-    *array_add(&service->reclaims) = reclaim;
-    return 0;
+    for (size_t i = 0; i < count; i++)
+        records[i] = &service->reclaims.items[first + i];
+    result = orders_store(service, records, count, "reclaim", by, err);
+    while (result < 0 && service->reclaims.count > first)
+        reclaim_clear(&service->reclaims.items[--service->reclaims.count]);
+    mem_free(records);
+    return result;
 }
 
 /* [{pool, text}] of the portions to whose pools no machine comes now. */
@@ -325,37 +322,42 @@ static void refuse(const struct config_cluster *cluster, const json_t *unknown, 
                   "no movable research node shares a reservation with a pool of %s", cluster->name);
 }
 
-/* All portions with one commit. */
-static int store_portions(struct service *service, const struct portions *portions,
-                          struct wall_time until, const char *reason, const char *by,
-                          struct error *err)
+static json_t *describe_portions(const struct portions *portions)
 {
-    struct journal *journal = service->world->journal;
+    json_t *rows = json_array();
 
-    journal_gather(journal);
     for (size_t i = 0; i < portions->count; i++)
-        if (portions->items[i].nodes > 0 &&
-            store_portion(service, &portions->items[i], until, reason, by, err) < 0)
-            return -1;
-    if (journal_settle(journal, err) == 0)
-        return 0;
-    runner_break(service->runner, err);
-    return -1;
+        if (portions->items[i].nodes > 0)
+            json_array_append_new(rows, json_make("{ss sI}", "pool",
+                                                  portions->items[i].pool->config->name, "nodes",
+                                                  (json_int_t)portions->items[i].nodes));
+    return rows;
+}
+
+/* The answer to an order that is there already. */
+static json_t *repeat(struct service *service, const struct reclaim *order, bool is_dry_run)
+{
+    owned(survey) struct survey *survey = survey_make(service, service->book);
+    json_t *answer = order_describe(service, survey, order);
+
+    json_object_set_new(answer, "is_repeat", json_true());
+    json_object_set_new(answer, "is_dry_run", json_boolean(is_dry_run));
+    return answer;
 }
 
 /* Accepts what can be had; the answer says how much of the wish that is and what it costs. */
-static json_t *reclaim_nodes(struct service *service, const struct config_cluster *cluster,
-                             int64_t nodes, const json_t *request, int64_t for_s, const char *by,
-                             struct error *err)
+static json_t *reclaim_nodes(struct service *service, const struct order_wish *wish,
+                             bool is_dry_run, int64_t for_s, const char *by, struct error *err)
 {
+    const struct config_cluster *cluster = wish->cluster;
     owned(survey) struct survey *survey = survey_make(service, service->book);
-    bool is_dry_run = json_bool_or(request, "is_dry_run", false);
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
-    owned(json) json_t *portions_json = json_array();
+    owned(json) json_t *portions_json = NULL;
+    char id[12] = "";
     owned(portions) struct portions portions = portions_of(service, survey, cluster);
     owned(json) json_t *unknown = left_out(service, &portions);
-    int64_t found = spread(&portions, nodes);
+    int64_t found = spread(&portions, wish->nodes);
     owned(json) json_t *offer = NULL;
     owned(json) json_t *blocked = describe_blocked(&portions);
 
@@ -365,51 +367,56 @@ static json_t *reclaim_nodes(struct service *service, const struct config_cluste
         return NULL;
     }
     offer = price(service, survey, &portions, is_dry_run);
-    if (!is_dry_run &&
-        store_portions(service, &portions, until, json_text_or(request, "reason", ""), by, err) < 0)
+    if (!is_dry_run && store_order(service, &portions, wish, until, by, id, err) < 0)
         return NULL;
-    for (size_t i = 0; i < portions.count; i++) {
-        const struct portion *portion = &portions.items[i];
+    portions_json = describe_portions(&portions);
+    return json_make("{ss sb ss sI sI sO sO so sO sO sO so so sO sb}", "id", id, "is_repeat", 0,
+                     "cluster", cluster->name, "wanted_nodes", (json_int_t)wish->nodes,
+                     "accepted_nodes", (json_int_t)found, "pools", portions_json, "unknown",
+                     unknown, "until", json_wall(until), "lost_gpu_hours",
+                     json_at(offer, "bill/lost_gpu_hours"), "bill", json_object_get(offer, "bill"),
+                     "transfers", json_object_get(offer, "transfers"), "lead_p50_s",
+                     describe_lead(service, cluster, 50, blocked), "lead_p95_s",
+                     describe_lead(service, cluster, 95, blocked), "blocked", blocked, "is_dry_run",
+                     (int)is_dry_run);
+}
 
-        if (portion->nodes == 0)
-            continue;
-        json_array_append_new(portions_json,
-                              json_make("{ss sI}", "pool", portion->pool->config->name, "nodes",
-                                        (json_int_t)portion->nodes));
-    }
-    return json_make(
-        "{ss sI sI sO sO so sO sO sO so so sO sb}", "cluster", cluster->name, "wanted_nodes",
-        (json_int_t)nodes, "accepted_nodes", (json_int_t)found, "pools", portions_json, "unknown",
-        unknown, "until", json_wall(until), "lost_gpu_hours", json_at(offer, "bill/lost_gpu_hours"),
-        "bill", json_object_get(offer, "bill"), "transfers", json_object_get(offer, "transfers"),
-        "lead_p50_s", describe_lead(service, cluster, 50, blocked), "lead_p95_s",
-        describe_lead(service, cluster, 95, blocked), "blocked", blocked, "is_dry_run",
-        (int)is_dry_run);
+static int read_wish(const struct service *service, const json_t *request, struct order_wish *wish,
+                     struct error *err)
+{
+    const char *name;
+
+    wish->is_new = json_bool_or(request, "is_new", false);
+    if (json_need_text(request, "cluster", &name, err) < 0 ||
+        json_need_int(request, "nodes", &wish->nodes, err) < 0 ||
+        reason_read(request, &wish->reason, err) < 0 ||
+        order_read_key(request, &wish->key, err) < 0)
+        return -1;
+    wish->cluster = config_cluster(service->config, name);
+    if (!wish->cluster || wish->cluster->role != ROLE_PRODUCTION)
+        return error_set(err, ERROR_INVALID, "%s is not a production cluster of %s", name,
+                         service->config->path);
+    return 0;
 }
 
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
                         struct error *err)
 {
-    const struct config_cluster *cluster;
-    const char *name;
-    const char *reason;
-    int64_t nodes;
+    struct order_wish wish;
+    const struct reclaim *order;
+    bool is_dry_run = json_bool_or(request, "is_dry_run", false);
     int64_t for_s = RECLAIM_FOR_S;
 
-    if (json_need_text(request, "cluster", &name, err) < 0 ||
-        json_need_int(request, "nodes", &nodes, err) < 0 ||
-        reason_read(request, &reason, err) < 0 || json_find_int(request, "for_s", &for_s, err) < 0)
+    if (read_wish(service, request, &wish, err) < 0 ||
+        json_find_int(request, "for_s", &for_s, err) < 0)
         return NULL;
-    cluster = config_cluster(service->config, name);
-    if (!cluster || cluster->role != ROLE_PRODUCTION) {
-        error_set(err, ERROR_INVALID, "%s is not a production cluster of %s", name,
-                  service->config->path);
-        return NULL;
-    }
-    if (nodes < 1 || nodes > 100000 || for_s < 60 || for_s > RECLAIM_FOR_MAX_S) {
+    if (wish.nodes < 1 || wish.nodes > 100000 || for_s < 60 || for_s > RECLAIM_FOR_MAX_S) {
         error_set(err, ERROR_INVALID,
                   "nodes must be at least 1, and the time between 1 minute and 7 days");
         return NULL;
     }
-    return reclaim_nodes(service, cluster, nodes, request, for_s, by, err);
+    if (order_find(service, &wish, &order, err) < 0)
+        return NULL;
+    return order ? repeat(service, order, is_dry_run)
+                 : reclaim_nodes(service, &wish, is_dry_run, for_s, by, err);
 }

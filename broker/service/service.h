@@ -83,9 +83,19 @@ void service_try(struct service *service, json_t *answer, service_tried_fn done,
 json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
                       const char *by, struct error *err) __attribute__((warn_unused_result));
 
-/* request: {cluster, nodes, reason, for_s, is_dry_run}. */
+/* request: {cluster, nodes, reason, for_s, is_dry_run, key, is_new}.  The same wish while one is
+   under way, or the same key, is the same order: answered with is_repeat, and nothing is added. */
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
                         struct error *err) __attribute__((warn_unused_result));
+
+/* {reclaims: [...]}: the orders under way, and with `all` those that are over. */
+json_t *service_reclaims(struct service *service, bool all)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* request: {id, reason}: the order holds no node any more; what of it can be undone is.  Returns
+   the order's row; ERROR_NOT_FOUND, or ERROR_CONFLICT when it is over. */
+json_t *service_end_reclaim(struct service *service, const json_t *request, const char *by,
+                            struct error *err) __attribute__((warn_unused_result));
 
 /* request: {node (or transfer), until (RFC 3339) or for_s (after its departure), reason}; what is
    granted: {transfer, move, node, asked, before, departure, latest, held}. */

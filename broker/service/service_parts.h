@@ -20,8 +20,16 @@ struct quotas;
 struct clock;
 
 struct reclaim {
-    char *id;
+    char *id;    /* of the record */
+    char *order; /* what people name: the portions of one order have it in common */
     const struct config_pool *pool;
+    int64_t nodes;        /* that this pool is to get */
+    int64_t wanted_nodes; /* of the whole order; 0: an older record */
+    struct wall_time created;
+    struct wall_time ended; /* by a person, before its time; 0: it was not */
+    char *ended_by;
+    char *end_reason;
+    char *key;     /* the client's, for a retry; "": none */
     int64_t level; /* nodes that the pool should have until then */
     struct wall_time until;
     struct wall_time promised; /* when they were to be ready (p95), said when it was accepted; 0: an
@@ -118,6 +126,43 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
 /* freezes.c, reclaims.c; described are those that have not ended. */
 int freezes_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 json_t *freezes_describe(const struct service *service);
+/* orders.c.  A wish as an order: the same wish while it is under way, or the same key at any time,
+   is the same order; is_new: only the key counts. */
+struct order_wish {
+    const struct config_cluster *cluster;
+    int64_t nodes;
+    const char *reason;
+    const char *key;
+    bool is_new;
+};
+/* The second that has begun: what is stored of now. */
+struct wall_time order_time(const struct service *service);
+int order_read_key(const json_t *request, const char **ret_key, struct error *err)
+    __attribute__((warn_unused_result));
+/* *ret_order: a portion of the order that the wish is, or NULL.  ERROR_CONFLICT: its key belongs to
+   another one. */
+int order_find(const struct service *service, const struct order_wish *wish,
+               const struct reclaim **ret_order, struct error *err)
+    __attribute__((warn_unused_result));
+/* {id, state (live, ended, over), cluster, wanted_nodes, accepted_nodes, lacking_nodes, pools, ...}
+ */
+json_t *order_describe(const struct service *service, const struct survey *survey,
+                       const struct reclaim *order)
+    __attribute__((returns_nonnull, warn_unused_result));
+/* Writes records with their events in one commit and counts their revisions; a failure breaks the
+   runner. */
+int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
+                 const char *event, const char *by, struct error *err)
+    __attribute__((warn_unused_result));
+/* Whether the emergency was begun for an order that a person has ended since. */
+bool orders_end_covers(const struct service *service, const struct transfer *transfer);
+json_t *reclaim_encode(const struct reclaim *reclaim)
+    __attribute__((returns_nonnull, warn_unused_result));
+/* Fills a record from the journal; its pool and revision are the caller's. */
+int reclaim_decode(struct reclaim *reclaim, const char *id, const json_t *value, struct error *err)
+    __attribute__((warn_unused_result));
+void reclaim_clear(struct reclaim *reclaim);
+
 int reclaims_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 json_t *reclaims_describe(const struct service *service);
 void reclaims_clear(struct service *service);
@@ -208,6 +253,9 @@ json_t *service_health(const struct service *service, const struct survey *surve
 /* progress.c: adds what does not get on: reclaims, pools that get no machines, production that is
    short, clusters that are not heard, moves that come late. */
 void progress_look(const struct service *service, const struct survey *survey, json_t *rows);
+
+/* progress.c: nodes that the reclaim's pool still lacks of its level; not above 0: none. */
+int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim);
 
 /* progress.c: of the live transfers that are due, the tightest: due - expected (p95); false: none
    is due. */

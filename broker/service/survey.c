@@ -228,7 +228,9 @@ static void survey_live(struct service *service, struct survey *survey)
         live->id = transfer->id;
         live->source = transfer->source;
         live->target = transfer->target;
-        live->can_withdraw = transfer->step <= STEP_HOLD && !transfer->is_emergency;
+        live->can_withdraw = transfer->is_emergency ? step_can_undo(transfer->step) &&
+                                                          orders_end_covers(service, transfer)
+                                                    : transfer->step <= STEP_HOLD;
     }
 }
 

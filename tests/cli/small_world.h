@@ -148,8 +148,8 @@ static inline void expect_rest(struct rehearsal *rehearsal, int prod)
 static inline json_t *reclaim(struct rehearsal *rehearsal, int nodes)
 {
     struct error err = { 0 };
-    owned(json) json_t *request = json_make("{ss si ss}", "cluster", "prod-a", "nodes", nodes,
-                                            "reason", "launch");
+    owned(json) json_t *request = json_make("{ss si ss sb}", "cluster", "prod-a", "nodes", nodes,
+                                            "reason", "launch", "is_new", 1);
     json_t *answer = service_reclaim(rehearsal->service, request, "test", &err);
 
     if (!answer)

@@ -163,6 +163,7 @@ static void json_has_the_keys_that_it_always_had(void **state)
     keys_of(0, "plan", "plan", keys);
     write_schedules(6);
     keys_of(0, "unfreeze", "unfreeze --cluster research-a", keys);
+    keys_of(0, "reclaim list", "reclaim list", keys);
     keys_of(0, "hosts", "hosts", keys);
     keys_of(0, "hosts release", "hosts release google/block-1/host-3", keys);
     expect(0, "hosts", "No host is in quarantine.");
@@ -185,6 +186,10 @@ static void exit_codes_say_what_happened(void **state)
     expect(1, "freeze --cluster prod-z --for 1h --reason x", "no cluster prod-z");
     expect(1, "freeze --until 2020-01-01T00:00:00Z --reason x", "has passed");
     expect(1, "unfreeze", "there is no freeze of all");
+    expect(0, "reclaim list", "No reclaim is under way.");
+    expect(64, "reclaim end", "expected nothing, list, or: end ID");
+    expect(64, "reclaim end r-none", "--reason is required");
+    expect(1, "reclaim end r-none --reason x", "there is no reclaim r-none");
     expect(1, "freeze --for 1h --reason a\nb", "without control characters");
     expect(1, "reclaim --to prod-a --nodes 1 --reason a\nb", "without control characters");
     expect(1, "transfers t-none", "there is no transfer t-none");
@@ -283,7 +288,8 @@ static void a_plan_of_another_world_is_refused(void **state)
     expect(0, "plan --out @/plan.json", "Plan: 1 node to move now");
     expect(0, "reclaim --to prod-a --nodes 8 --reason x", "Accepted: 8 of 8 nodes");
     expect(3, "apply @/plan.json", "the world moved since the plan was made");
-    expect(3, "reclaim --to prod-a --nodes 1 --reason x", "no movable research node");
+    expect(0, "reclaim --to prod-a --nodes 8 --reason x", "Already under way as r-");
+    expect(3, "reclaim --to prod-a --nodes 1 --reason x --new", "no movable research node");
 }
 
 static void the_status_answers_at_once(void **state)

@@ -1,0 +1,256 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reclaims as people order them: one order, with a portion for each pool of its cluster.  An order
+ * that is given twice is one order; it can be listed, and ended before its time.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { KEY_MAX = 64 };
+
+static bool is_live(const struct service *service, const struct reclaim *reclaim)
+{
+    return reclaim->until.ms > loop_wall(service->world->loop).ms;
+}
+
+struct wall_time order_time(const struct service *service)
+{
+    return (struct wall_time){ loop_wall(service->world->loop).ms / SECOND_MS * SECOND_MS };
+}
+
+json_t *reclaim_encode(const struct reclaim *reclaim)
+{
+    return json_make("{ss ss sI sI sI ss ss so so so ss so ss ss}", "id", reclaim->order, "pool",
+                     reclaim->pool->name, "nodes", (json_int_t)reclaim->nodes, "wanted_nodes",
+                     (json_int_t)reclaim->wanted_nodes, "level_nodes", (json_int_t)reclaim->level,
+                     "reason", reclaim->reason, "by", reclaim->by, "created",
+                     json_wall(reclaim->created), "until", json_wall(reclaim->until), "promised",
+                     json_wall(reclaim->promised), "key", reclaim->key, "ended",
+                     json_wall(reclaim->ended), "ended_by", reclaim->ended_by, "end_reason",
+                     reclaim->end_reason);
+}
+
+/* 0: absent or null, as in records of an older version. */
+static int read_wall(const json_t *value, const char *name, struct wall_time *ret,
+                     struct error *err)
+{
+    const char *text = json_text_or(value, name, "");
+
+    *ret = (struct wall_time){ 0 };
+    return text[0] != '\0' ? wall_parse(text, false, ret, err) : 0;
+}
+
+int reclaim_decode(struct reclaim *reclaim, const char *id, const json_t *value, struct error *err)
+{
+    reclaim->id = mem_copy_chars(id);
+    reclaim->order = mem_copy_chars(json_text_or(value, "id", id));
+    reclaim->nodes = json_int_or(value, "nodes", 0);
+    reclaim->wanted_nodes = json_int_or(value, "wanted_nodes", 0);
+    reclaim->level = json_int_or(value, "level_nodes", 0);
+    reclaim->reason = mem_copy_chars(json_text_or(value, "reason", ""));
+    reclaim->by = mem_copy_chars(json_text_or(value, "by", ""));
+    reclaim->key = mem_copy_chars(json_text_or(value, "key", ""));
+    reclaim->ended_by = mem_copy_chars(json_text_or(value, "ended_by", ""));
+    reclaim->end_reason = mem_copy_chars(json_text_or(value, "end_reason", ""));
+    if (read_wall(value, "created", &reclaim->created, err) < 0 ||
+        read_wall(value, "promised", &reclaim->promised, err) < 0 ||
+        read_wall(value, "ended", &reclaim->ended, err) < 0)
+        return -1;
+    return wall_parse(json_text_or(value, "until", ""), false, &reclaim->until, err);
+}
+
+void reclaim_clear(struct reclaim *reclaim)
+{
+    mem_free(reclaim->id);
+    mem_free(reclaim->order);
+    mem_free(reclaim->reason);
+    mem_free(reclaim->by);
+    mem_free(reclaim->key);
+    mem_free(reclaim->ended_by);
+    mem_free(reclaim->end_reason);
+}
+
+int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
+                 const char *event, const char *by, struct error *err)
+{
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+
+    for (size_t i = 0; i < count; i++) {
+        owned(json) json_t *value = reclaim_encode(portions[i]);
+        owned(json)
+            json_t *story = json_make("{ss ss sO}", "event", event, "by", by, "reclaim", value);
+
+        journal_put(batch, "reclaim", portions[i]->id, portions[i]->rev, value);
+        journal_event(batch, loop_wall(service->world->loop), story);
+    }
+    if (journal_commit(service->world->journal, &batch, err) < 0) {
+        runner_break(service->runner, err);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        portions[i]->rev++;
+    timer_set_sooner(service->timer, 0);
+    return 0;
+}
+
+/* ---- an order is given twice ---- */
+
+/* What the client gives so that it may ask again when the answer was lost; "" without one. */
+int order_read_key(const json_t *request, const char **ret_key, struct error *err)
+{
+    *ret_key = NULL;
+    if (json_find_text(request, "key", ret_key, err) < 0)
+        return -1;
+    *ret_key = *ret_key ?: "";
+    for (const char *at = *ret_key; *at; at++)
+        if (*at <= ' ' || *at > '~' || at - *ret_key >= KEY_MAX)
+            return error_set(err, ERROR_INVALID, "key: at most %d printable ASCII characters",
+                             KEY_MAX);
+    return 0;
+}
+
+int order_find(const struct service *service, const struct order_wish *wish,
+               const struct reclaim **ret_order, struct error *err)
+{
+    *ret_order = NULL;
+    for (size_t i = 0; i < service->reclaims.count && !*ret_order; i++) {
+        const struct reclaim *reclaim = &service->reclaims.items[i];
+        bool is_same = reclaim->pool->cluster == wish->cluster &&
+                       reclaim->wanted_nodes == wish->nodes &&
+                       text_equal(reclaim->reason, wish->reason);
+        bool has_key = wish->key[0] != '\0' && text_equal(reclaim->key, wish->key);
+
+        if (has_key && !is_same)
+            return error_set(err, ERROR_CONFLICT,
+                             "key %s was given with another reclaim, %s: use a key once", wish->key,
+                             reclaim->order);
+        if (has_key || (is_same && !wish->is_new && is_live(service, reclaim)))
+            *ret_order = reclaim;
+    }
+    return 0;
+}
+
+/* ---- orders for people ---- */
+
+static const char *state_of(const struct service *service, const struct reclaim *reclaim)
+{
+    if (reclaim->ended.ms > 0)
+        return "ended";
+    return is_live(service, reclaim) ? "live" : "over";
+}
+
+json_t *order_describe(const struct service *service, const struct survey *survey,
+                       const struct reclaim *order)
+{
+    json_t *pools = json_array();
+    int64_t nodes = 0;
+    int64_t lacking = 0;
+
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        const struct reclaim *portion = &service->reclaims.items[i];
+        int64_t missing = is_live(service, portion) ? reclaim_missing(survey, portion) : 0;
+
+        if (!text_equal(portion->order, order->order))
+            continue;
+        nodes += portion->nodes;
+        lacking += missing > 0 ? missing : 0;
+        json_array_append_new(pools, json_make("{ss sI}", "pool", portion->pool->name, "nodes",
+                                               (json_int_t)portion->nodes));
+    }
+    return json_make("{ss ss ss sI sI sI so ss ss so so so so ss ss}", "id", order->order, "state",
+                     state_of(service, order), "cluster", order->pool->cluster->name,
+                     "wanted_nodes", (json_int_t)order->wanted_nodes, "accepted_nodes",
+                     (json_int_t)nodes, "lacking_nodes", (json_int_t)lacking, "pools", pools,
+                     "reason", order->reason, "by", order->by, "created", json_wall(order->created),
+                     "until", json_wall(order->until), "promised", json_wall(order->promised),
+                     "ended", json_wall(order->ended), "ended_by", order->ended_by, "end_reason",
+                     order->end_reason);
+}
+
+static bool is_first_portion(const struct service *service, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (text_equal(service->reclaims.items[i].order, service->reclaims.items[at].order))
+            return false;
+    return true;
+}
+
+json_t *service_reclaims(struct service *service, bool all)
+{
+    owned(survey) struct survey *survey = survey_make(service, service->book);
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        const struct reclaim *reclaim = &service->reclaims.items[i];
+
+        if (is_first_portion(service, i) && (all || is_live(service, reclaim)))
+            json_array_append_new(rows, order_describe(service, survey, reclaim));
+    }
+    return json_make("{ss so so}", "kind", "reclaims", "at",
+                     json_wall(loop_wall(service->world->loop)), "reclaims", rows);
+}
+
+/* ---- before its time ---- */
+
+bool orders_end_covers(const struct service *service, const struct transfer *transfer)
+{
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        const struct reclaim *reclaim = &service->reclaims.items[i];
+
+        if (reclaim->ended.ms > 0 && reclaim->pool == transfer->target && transfer->is_emergency &&
+            transfer->created.ms >= reclaim->created.ms &&
+            transfer->created.ms < reclaim->ended.ms + SECOND_MS)
+            return true;
+    }
+    return false;
+}
+
+static void mark_ended(struct service *service, struct reclaim *reclaim, const char *by,
+                       const char *reason)
+{
+    mem_free(reclaim->ended_by);
+    mem_free(reclaim->end_reason);
+    reclaim->ended = reclaim->until = order_time(service);
+    reclaim->ended_by = mem_copy_chars(by);
+    reclaim->end_reason = mem_copy_chars(reason);
+}
+
+json_t *service_end_reclaim(struct service *service, const json_t *request, const char *by,
+                            struct error *err)
+{
+    owned(survey) struct survey *survey = survey_make(service, service->book);
+    ARRAY(struct reclaim *) portions = { 0 };
+    const struct reclaim *found = NULL;
+    const char *id;
+    const char *reason;
+    json_t *answer = NULL;
+
+    if (json_need_text(request, "id", &id, err) < 0 || reason_read(request, &reason, err) < 0)
+        return NULL;
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        struct reclaim *reclaim = &service->reclaims.items[i];
+
+        if (!text_equal(reclaim->order, id))
+            continue;
+        found = reclaim;
+        if (is_live(service, reclaim))
+            *array_add(&portions) = reclaim;
+    }
+    if (!found)
+        error_set(err, ERROR_NOT_FOUND, "there is no reclaim %.40s: `sluice reclaim list`", id);
+    else if (portions.count == 0)
+        error_set(err, ERROR_CONFLICT, "reclaim %s is %s already", found->order,
+                  state_of(service, found));
+    for (size_t i = 0; i < portions.count; i++)
+        mark_ended(service, portions.items[i], by, reason);
+    if (portions.count > 0 &&
+        orders_store(service, portions.items, portions.count, "reclaim_ended", by, err) == 0)
+        answer = order_describe(service, survey, found);
+    array_clear(&portions);
+    return answer;
+}

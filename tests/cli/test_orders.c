@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reclaims as orders: the same one given twice is one, and one can be ended before its time.
+ */
+#include "tests/cli/stepwise.h"
+
+static json_t *order(struct rehearsal *rehearsal, int nodes, const char *reason, const char *key,
+                     bool is_new, struct error *err)
+{
+    owned(json) json_t *request = json_make("{ss si ss ss sb}", "cluster", "prod-a", "nodes", nodes,
+                                            "reason", reason, "key", key, "is_new", (int)is_new);
+
+    return service_reclaim(rehearsal->service, request, "test", err);
+}
+
+static json_t *must_order(struct rehearsal *rehearsal, int nodes, const char *reason,
+                          const char *key, bool is_new)
+{
+    struct error err = { 0 };
+    json_t *answer = order(rehearsal, nodes, reason, key, is_new, &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+static json_t *end_order(struct rehearsal *rehearsal, const char *id, struct error *err)
+{
+    owned(json) json_t *request = json_make("{ss ss}", "id", id, "reason", "it is over");
+
+    return service_end_reclaim(rehearsal->service, request, "ada", err);
+}
+
+static size_t orders_of(struct rehearsal *rehearsal, bool all)
+{
+    owned(json) json_t *answer = service_reclaims(rehearsal->service, all);
+
+    return json_array_size(json_object_get(answer, "reclaims"));
+}
+
+static struct rehearsal *open_calm(const char *folder, uint64_t seed)
+{
+    struct rehearsal *rehearsal = small_rehearsal(folder, seed, "");
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    return rehearsal;
+}
+
+static void the_same_order_twice_is_one(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 51);
+    owned(json) json_t *first = must_order(rehearsal, 2, "launch", "", false);
+    owned(json) json_t *again = must_order(rehearsal, 2, "launch", "", false);
+    const char *id = json_text_or(first, "id", "-");
+
+    (void)state;
+    assert_false(json_bool_or(first, "is_repeat", true));
+    assert_true(json_bool_or(again, "is_repeat", false));
+    assert_string_equal(json_text_or(again, "id", ""), id);
+    assert_int_equal(json_int_or(again, "accepted_nodes", 0), 2);
+    assert_int_equal(json_int_or(again, "lacking_nodes", 0), 2);
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    assert_int_equal(orders_of(rehearsal, false), 1);
+    expect_rest(rehearsal, 8);
+
+    /* another reason, another number, or --new is another order */
+    owned(json) json_t *other = must_order(rehearsal, 1, "launch", "", false);
+    owned(json) json_t *more = must_order(rehearsal, 2, "launch", "", true);
+
+    assert_string_not_equal(json_text_or(other, "id", ""), id);
+    assert_string_not_equal(json_text_or(more, "id", ""), id);
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    expect_rest(rehearsal, 11);
+}
+
+static void restart(struct rehearsal *rehearsal)
+{
+    struct error err = { 0 };
+
+    rehearsal_kill(rehearsal);
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+}
+
+/* The answer is lost with the service: the client asks again under its key, of the next one. */
+static void a_key_outlives_the_answer_and_the_service(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 52);
+    owned(json) json_t *first = must_order(rehearsal, 2, "launch", "k-1", true);
+    owned(json) json_t *again = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    restart(rehearsal);
+    again = must_order(rehearsal, 2, "launch", "k-1", true);
+    assert_true(json_bool_or(again, "is_repeat", false));
+    assert_string_equal(json_text_or(again, "id", ""), json_text_or(first, "id", "-"));
+    assert_null(order(rehearsal, 3, "launch", "k-1", true, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_null(order(rehearsal, 3, "launch", "a b", true, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    expect_rest(rehearsal, 8);
+}
+
+/* Ended when its transfer is at the step: up to the point of no return the node stays in research;
+   beyond it, it arrives, and goes back as the schedule wants. */
+static void play_end(enum transfer_step step, bool has_schedules)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 53, "");
+    owned(json) json_t *first = NULL;
+    owned(json) json_t *ended = NULL;
+    bool comes_back = step_can_undo((int)step);
+    struct transfer *transfer;
+    struct error err = { 0 };
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    if (has_schedules)
+        apply(rehearsal, 6, 6);
+    first = must_order(rehearsal, 1, "launch", "", false);
+    transfer = run_to(rehearsal, step);
+    assert_non_null(transfer);
+    ended = end_order(rehearsal, json_text_or(first, "id", "-"), &err);
+    assert_non_null(ended);
+    assert_string_equal(json_text_or(ended, "state", ""), "ended");
+    assert_string_equal(json_text_or(ended, "ended_by", ""), "ada");
+    assert_string_equal(json_text_or(ended, "end_reason", ""), "it is over");
+    assert_int_equal(orders_of(rehearsal, false), 0);
+    assert_int_equal(orders_of(rehearsal, true), 1);
+    if (step == STEP_CORDON)
+        restart(rehearsal); /* the end is in the journal: the next service withdraws it */
+    rehearsal_run(rehearsal, HOUR_MS);
+    transfer = rehearsal->service->runner->transfers.items[0];
+    if (transfer->state != (comes_back ? TRANSFER_UNDONE : TRANSFER_DONE))
+        fail_msg("ended at %s: %s", transfer_steps[step].name,
+                 transfer_state_name(transfer->state));
+    expect_rest(rehearsal, has_schedules || comes_back ? 6 : 7);
+    assert_null(end_order(rehearsal, json_text_or(first, "id", "-"), &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+}
+
+static void an_order_can_be_ended_early(void **state)
+{
+    (void)state;
+    play_end(STEP_CORDON, true);
+    play_end(STEP_DRAIN, true);
+    play_end(STEP_DRAIN, false);
+    play_end(STEP_JOIN, true);
+    play_end(STEP_JOIN, false);
+}
+
+/* Of two orders for one pool the end of one takes back as many as were its own. */
+static void the_end_of_one_order_leaves_the_other(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 54);
+    owned(json) json_t *first = must_order(rehearsal, 2, "launch", "", false);
+    owned(json) json_t *second = must_order(rehearsal, 1, "fire", "", false);
+    owned(json) json_t *ended = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    assert_non_null(run_to(rehearsal, STEP_DRAIN));
+    ended = end_order(rehearsal, json_text_or(second, "id", "-"), &err);
+    assert_non_null(ended);
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    assert_int_equal(orders_of(rehearsal, false), 1);
+    expect_rest(rehearsal, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_order_twice_is_one),
+        cmocka_unit_test(a_key_outlives_the_answer_and_the_service),
+        cmocka_unit_test(an_order_can_be_ended_early),
+        cmocka_unit_test(the_end_of_one_order_leaves_the_other),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

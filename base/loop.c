@@ -67,6 +67,11 @@ void loop_on_terminate(struct loop *loop, timer_fn fire, void *context)
     loop->verbs->on_terminate(loop, fire, context);
 }
 
+void loop_on_hangup(struct loop *loop, timer_fn fire, void *context)
+{
+    loop->verbs->on_hangup(loop, fire, context);
+}
+
 void loop_fire(struct loop *loop, struct timer *timer)
 {
     timers_remove(&loop->timers, timer);

@@ -95,6 +95,9 @@ struct event_base *loop_event_base(const struct loop *loop);
 /* Calls fire(context) in a turn of its own when SIGINT or SIGTERM arrives.  libevent only. */
 void loop_on_terminate(struct loop *loop, timer_fn fire, void *context);
 
+/* The same when SIGHUP arrives, which then ends nothing.  libevent only. */
+void loop_on_hangup(struct loop *loop, timer_fn fire, void *context);
+
 static inline void owned_loop(struct loop **loop)
 {
     loop_free(*loop);

@@ -33,7 +33,9 @@ struct loop_libevent {
     struct event_base *base;
     struct event *wake;
     struct event *terminate[2];
+    struct event *hangup;
     struct timer *terminated;
+    struct timer *hung_up;
     struct clocks *clocks; /* apart, because reading the clock does not change the loop */
 };
 
@@ -128,7 +130,10 @@ static void libevent_free(struct loop *loop)
     for (size_t i = 0; i < COUNT_OF(self->terminate); i++)
         if (self->terminate[i])
             event_free(self->terminate[i]);
+    if (self->hangup)
+        event_free(self->hangup);
     timer_free(self->terminated);
+    timer_free(self->hung_up);
     if (self->wake)
         event_free(self->wake);
     if (self->base)
@@ -146,9 +151,15 @@ static void on_signal(evutil_socket_t number, short what, void *context)
 {
     struct loop_libevent *self = context;
 
-    (void)number;
     (void)what;
-    timer_set(self->terminated, 0);
+    timer_set(number == SIGHUP ? self->hung_up : self->terminated, 0);
+}
+
+static void listen_for(struct loop_libevent *self, struct event **event, int number)
+{
+    if (!*event)
+        *event = evsignal_new(self->base, number, on_signal, self);
+    require(*event && event_add(*event, NULL) == 0);
 }
 
 static void libevent_on_terminate(struct loop *loop, timer_fn fire, void *context)
@@ -158,11 +169,17 @@ static void libevent_on_terminate(struct loop *loop, timer_fn fire, void *contex
 
     timer_free(self->terminated);
     self->terminated = timer_new(loop, fire, context);
-    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        if (!self->terminate[i])
-            self->terminate[i] = evsignal_new(self->base, numbers[i], on_signal, self);
-        require(self->terminate[i] && event_add(self->terminate[i], NULL) == 0);
-    }
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        listen_for(self, &self->terminate[i], numbers[i]);
+}
+
+static void libevent_on_hangup(struct loop *loop, timer_fn fire, void *context)
+{
+    struct loop_libevent *self = (struct loop_libevent *)loop;
+
+    timer_free(self->hung_up);
+    self->hung_up = timer_new(loop, fire, context);
+    listen_for(self, &self->hangup, SIGHUP);
 }
 
 static const struct loop_verbs verbs = {
@@ -172,6 +189,7 @@ static const struct loop_verbs verbs = {
     .free = libevent_free,
     .event_base = libevent_base,
     .on_terminate = libevent_on_terminate,
+    .on_hangup = libevent_on_hangup,
 };
 
 /* A machine that does not tell has no name for its start. */

@@ -18,6 +18,7 @@ struct loop_verbs {
     void (*free)(struct loop *loop);
     struct event_base *(*event_base)(const struct loop *loop);
     void (*on_terminate)(struct loop *loop, timer_fn fire, void *context);
+    void (*on_hangup)(struct loop *loop, timer_fn fire, void *context);
 };
 
 struct loop {

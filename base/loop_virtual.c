@@ -84,6 +84,7 @@ static const struct loop_verbs verbs = {
     .free = virtual_free,
     .event_base = virtual_event_base,
     .on_terminate = virtual_on_terminate,
+    .on_hangup = virtual_on_terminate,
 };
 
 struct loop *loop_virtual_new(struct wall_time start)

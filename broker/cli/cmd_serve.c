@@ -24,15 +24,19 @@ const char serve_examples[] = "sluice serve\n"
                               "sluice serve --config /etc/sluice/config.yaml --log-json\n";
 const char serve_text[] =
     "Needs the journal to itself: a second one ends with 75.  Ends on SIGINT and SIGTERM; may be\n"
-    "killed at any moment, and goes on from the journal.\n";
+    "killed at any moment, and goes on from the journal.  SIGHUP reads the configuration again: a\n"
+    "good one takes effect, as by a restart; a wrong one, or one without a pool that is in use,\n"
+    "changes nothing, and log, events and status say why.  A terminal's end is such a SIGHUP.\n";
 
 /* Everything that the service stands on, in the order of making. */
 struct house {
+    struct config *config;
     struct world world;
     struct random random;
     struct http_server *server;
     struct service *service;
     int lock;
+    bool is_broken; /* no service could be made */
 };
 
 static void close_house(struct house *house)
@@ -42,6 +46,7 @@ static void close_house(struct house *house)
     journal_close(house->world.journal);
     http_free(house->world.http);
     loop_free(house->world.loop);
+    config_free(house->config);
     if (house->lock >= 0)
         close(house->lock);
 }
@@ -67,6 +72,15 @@ static void warn_of_file(void *context, const char *path, const char *text)
     log_warn("file_may_be_changed", FIELD_TEXT("file", path), FIELD_TEXT("text", text));
 }
 
+static int open_service(struct house *house, const struct config *config, struct error *err)
+{
+    house->service = service_open(&house->world, config, err);
+    if (!house->service)
+        return -1;
+    house->server = http_server_new(house->world.loop, api_handle, house->service);
+    return http_server_listen_unix(house->server, config->socket, 0660, err);
+}
+
 static int build(struct house *house, const struct config *config, struct error *err)
 {
     struct world *world = &house->world;
@@ -88,11 +102,46 @@ static int build(struct house *house, const struct config *config, struct error 
         return error_context(err, "journal %s", config->journal);
     if (journal_write_by_thread(world->journal, world->loop, err) < 0)
         return error_context(err, "journal %s", config->journal);
-    house->service = service_open(world, config, err);
-    if (!house->service)
-        return -1;
-    house->server = http_server_new(world->loop, api_handle, house->service);
-    return http_server_listen_unix(house->server, config->socket, 0660, err);
+    return open_service(house, config, err);
+}
+
+static void close_service(struct house *house)
+{
+    http_server_free(steal(&house->server)); /* first: its calls ask the service */
+    service_close(steal(&house->service));
+}
+
+/* The service is crash-safe, so reading the configuration again is a restart of it within the
+   process: the same journal, the same lock, and calls that wait are cut off for a moment. */
+static void reload(void *context)
+{
+    struct house *house = context;
+    struct error err = { 0 };
+    struct error worse = { 0 };
+    owned(config) struct config *next = config_read(house->config->path, &err);
+    bool is_taken = next && service_may_become(house->service, next, &err) == 0;
+
+    if (!is_taken) {
+        service_note_reload(house->service, &err);
+        return;
+    }
+    close_service(house);
+    is_taken = open_service(house, next, &err) == 0;
+    if (!is_taken) {
+        close_service(house);
+        if (open_service(house, house->config, &worse) < 0) {
+            log_error("reload_failed", FIELD_TEXT("text", err.text),
+                      FIELD_TEXT("before", worse.text));
+            house->is_broken = true;
+            loop_stop(house->world.loop);
+            return;
+        }
+    } else {
+        config_free(house->config);
+        house->config = steal(&next);
+    }
+    service_note_reload(house->service, is_taken ? NULL : &err);
+    service_start(house->service);
 }
 
 static void stop(void *context)
@@ -117,8 +166,8 @@ static int set_log(struct command_call *call)
 static int serve(struct command_call *call)
 {
     int code = set_log(call);
-    owned(config) struct config *config = code == EXIT_DONE ? client_config(call, &code) : NULL;
-    struct house house = { .lock = -1 };
+    struct config *config = code == EXIT_DONE ? client_config(call, &code) : NULL;
+    struct house house = { .config = config, .lock = -1 };
     struct error err = { 0 };
 
     if (!config)
@@ -129,11 +178,12 @@ static int serve(struct command_call *call)
         return code;
     }
     loop_on_terminate(house.world.loop, stop, house.world.loop);
+    loop_on_hangup(house.world.loop, reload, &house);
     log_info("serving", FIELD_TEXT("socket", config->socket), FIELD_TEXT("config", config->path),
              FIELD_TEXT("version", SLUICE_VERSION));
     service_start(house.service);
     loop_run(house.world.loop);
-    code = service_is_broken(house.service) ? EXIT_ERROR : EXIT_DONE;
+    code = house.is_broken || service_is_broken(house.service) ? EXIT_ERROR : EXIT_DONE;
     close_house(&house);
     return code;
 }

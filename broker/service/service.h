@@ -29,6 +29,16 @@ struct service *service_open(struct world *world, const struct config *config, s
 void service_start(struct service *service);
 void service_close(struct service *service);
 
+/* Whether a service on `next` may go on with what this one has under way; an error says why not.
+   Its journal and socket are the same, its kubeconfigs and keys can be read, and no pool is gone
+   that a transfer or reclaim needs. */
+int service_may_become(const struct service *service, const struct config *next, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Writes to log and journal that the service's configuration was read again; refusal: why the new
+   one is not taken, which the status shows until one is. */
+void service_note_reload(struct service *service, const struct error *refusal);
+
 /* Whether the journal failed and the process should end. */
 bool service_is_broken(const struct service *service);
 

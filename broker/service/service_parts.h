@@ -58,8 +58,9 @@ struct service {
     struct timer *timer;
     int64_t started_ms; /* loop time */
     int64_t planned_ms;
-    char held[256];  /* why the guard let nothing begin at the last look; "": nothing */
-    char doubt[256]; /* what the journal failed when it was verified; "": nothing */
+    char held[256];    /* why the guard let nothing begin at the last look; "": nothing */
+    char refused[512]; /* why the configuration that was read again is not in force; "": it is */
+    char doubt[256];   /* what the journal failed when it was verified; "": nothing */
 };
 
 /* survey.c: the facts in the form that the plan wants.  Everything borrowed from the fleet is valid

@@ -206,6 +206,11 @@ json_t *service_health(const struct service *service, const struct survey *surve
                            "force)"));
     if (service->doubt[0] != '\0')
         add(rows, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
+    if (service->refused[0] != '\0')
+        add(rows, CONDITION_CONFIG_REFUSED, service->config->path, NULL,
+            text_format("the configuration was read again and is not in force: %s: mend it and "
+                        "send SIGHUP",
+                        service->refused));
     add_unknown(service, rows);
     progress_look(service, survey, rows);
     if (service->held[0] != '\0')

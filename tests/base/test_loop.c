@@ -306,6 +306,19 @@ static void a_signal_ends_the_service(void **state)
     }
 }
 
+static void a_hangup_is_told_and_ends_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+
+    loop_on_terminate(fixture->loop, on_stop, &fixture->marks[0]);
+    loop_on_hangup(fixture->loop, on_stop, &fixture->marks[1]);
+    for (size_t i = 0; i < 2; i++) {
+        kill(getpid(), SIGHUP);
+        loop_run(fixture->loop);
+    }
+    assert_string_equal(fixture->order, "bb");
+}
+
 static int busy_end = -1;
 
 /* Makes a descriptor ready and never rests. */
@@ -426,6 +439,7 @@ int main(void)
         ON_ONE(many_timers_keep_their_order, virtual),
         ON_ONE(a_virtual_loop_stamps_the_log, virtual),
         ON_ONE(a_signal_ends_the_service, libevent),
+        ON_ONE(a_hangup_is_told_and_ends_nothing, libevent),
         ON_ONE(a_busy_timer_leaves_room_for_descriptors, libevent),
         ON_ONE(a_broken_pipe_does_not_kill, libevent),
     };

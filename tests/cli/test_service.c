@@ -292,6 +292,104 @@ static void a_plan_of_another_world_is_refused(void **state)
     expect(3, "reclaim --to prod-a --nodes 1 --reason x --new", "no movable research node");
 }
 
+/* The configuration with `before` replaced by `after`, read again by the service; *keep: as it was.
+ */
+static void change_config(const char *before, const char *after, struct text **keep)
+{
+    owned(chars) char *path = text_format("%s/sluice.yaml", folder);
+    owned(text) struct text *next = text_new(1 << 16);
+    struct text *text = file_read(path, 1 << 16, NULL);
+    const char *at = text ? strstr(text->chars, before) : NULL;
+
+    assert_non_null(at);
+    text_add(next, "%.*s%s%s", (int)(at - text->chars), text->chars, after, at + strlen(before));
+    mem_free(test_folder_write(folder, "sluice.yaml", next->chars));
+    *keep = text;
+    assert_int_equal(kill(programs[1], SIGHUP), 0);
+}
+
+static void restore_config(struct text **keep)
+{
+    mem_free(test_folder_write(folder, "sluice.yaml", (*keep)->chars));
+    text_free(*keep);
+}
+
+/* Until the last event that the reloads left says so; no command reads a wrong configuration, so it
+   stands right again by then. */
+static void await_event(const char *event, const char *says)
+{
+    for (int64_t end_ms = now_ms() + START_MS; now_ms() < end_ms; pause_a_little()) {
+        owned(said) struct said said = say(folder, folder, "events -o json -c @/sluice.yaml");
+        owned(json) json_t *answer = json_parse(said.out->chars, said.out->length, "events", NULL);
+        const json_t *rows = json_object_get(answer, "events");
+
+        for (size_t i = json_array_size(rows); i-- > 0;) {
+            const json_t *row = json_array_get(rows, i);
+
+            if (!text_starts_with(json_text_or(row, "event", ""), "config_"))
+                continue;
+            if (text_equal(json_text_or(row, "event", ""), event) &&
+                strstr(json_text_or(row, "text", ""), says))
+                return;
+            break;
+        }
+    }
+    fail_msg("no event %s: %s", event, says);
+}
+
+/* The service has read the wrong file when its log says so; then the right one may stand there. */
+static void await_refusal(struct text **keep, const char *says)
+{
+    owned(chars) char *path = text_format("%s/service.log", folder);
+    bool is_refused = false;
+
+    for (int64_t end_ms = now_ms() + START_MS; now_ms() < end_ms && !is_refused; pause_a_little()) {
+        owned(text) struct text *log = file_read(path, SAID_LIMIT, NULL);
+
+        is_refused = log && strstr(log->chars, "config_refused") && strstr(log->chars, says);
+    }
+    restore_config(keep);
+    await_event("config_refused", says);
+}
+
+static void a_hangup_reads_the_configuration_again(void **state)
+{
+    owned(json) json_t *before = ask(0, "transfers --all");
+    size_t count = json_array_size(json_object_get(before, "transfers"));
+    struct text *keep = NULL;
+
+    (void)state;
+    assert_true(count > 0);
+    /* A terminal's end: the same file.  Nothing moves twice. */
+    assert_int_equal(kill(programs[1], SIGHUP), 0);
+    await_event("config_reloaded", "sluice.yaml");
+    owned(json) json_t *after = ask(0, "transfers --all");
+
+    assert_int_equal(json_array_size(json_object_get(after, "transfers")), count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = json_array_get(json_object_get(before, "transfers"), i);
+        owned(chars) char *line = text_format("transfers %s", json_text_or(row, "transfer", ""));
+
+        expect(0, line, json_text_or(row, "node", "-"));
+    }
+
+    /* Wrong: told with file and line, and the old one stays in force. */
+    change_config("repack_nodes: 0", "repack_nodes: many", &keep);
+    await_refusal(&keep, "sluice.yaml:7");
+    expect(2, "status --check", "WARN the configuration was read again and is not in force");
+
+    /* A pool that transfers and reclaims need. */
+    change_config("  research-a-east: {cluster", "  research-b-east: {cluster", &keep);
+    await_refusal(&keep, "pool research-a-east is not in it any more, and transfer t-");
+
+    /* A good one takes effect. */
+    change_config("notice: 5m", "notice: 7m", &keep);
+    await_event("config_reloaded", "sluice.yaml");
+    expect(0, "departures -o json", "\"notice_s\": 420");
+    restore_config(&keep);
+    assert_int_equal(waitpid(programs[1], NULL, WNOHANG), 0);
+}
+
 static void the_status_answers_at_once(void **state)
 {
     int64_t best_ms = INT64_MAX;
@@ -318,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_closed_socket_says_whose_it_is),
         cmocka_unit_test(the_service_leaves_no_core),
         cmocka_unit_test(a_plan_of_another_world_is_refused),
+        cmocka_unit_test(a_hangup_reads_the_configuration_again),
     };
 
     mem_setup();

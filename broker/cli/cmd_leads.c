@@ -18,7 +18,9 @@ const struct command_option leads_options[] = {
 const char leads_examples[] = "sluice leads\n"
                               "sluice leads -o json | jq '.leads[] | {route, p95_s}'\n";
 const char leads_text[] =
-    "JSON: leads: [{route (PROVIDER/MACHINE/ZONE), known, censored, p50_s, p95_s, steps: [{step,\n"
+    "JSON: leads: [{route (PROVIDER/MACHINE/ZONE of what goes to\n"
+    "production, with /to-research of what goes back), known, censored, p50_s, p95_s, steps: "
+    "[{step,\n"
     "known, censored, p50_s, p95_s}]}].\n"
     "A transfer that failed or was withdrawn took longer than what was seen of it: it is "
     "censored,\n"

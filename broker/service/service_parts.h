@@ -82,11 +82,13 @@ bool survey_wants_moves(const struct survey *survey);
 void survey_weigh(const struct service *service, struct survey *survey);
 void survey_free(struct survey *survey);
 
-/* How far ahead growth of a cluster looks (NULL: of the slowest): the notice and the lead time of
+/* How far ahead growth of a cluster looks (NULL: of the slowest production
+   cluster): the notice and the lead time of
    each wave of a move. */
 struct reach survey_reach(const struct service *service, const struct config_cluster *cluster);
 
-/* How long one node takes to the cluster's pools (NULL: to any), by the slowest route. */
+/* How long one node takes to the cluster's pools (NULL: to any production pool), by the slowest
+ * route. */
 int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
                        double percentile);
 

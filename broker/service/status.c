@@ -293,13 +293,14 @@ static void add_margin(json_t *status, const struct service *service)
     json_object_set_new(status, "margin_for", json_wall(tightest));
 }
 
-/* On every route. */
+/* On every route to production. */
 static bool is_lead_learned(const struct service *service)
 {
     bool is_learned = true;
 
     for (size_t i = 0; i < service->config->pool_count; i++)
         is_learned &=
+            service->config->pools[i].cluster->role != ROLE_PRODUCTION ||
             lead_series_known(
                 &lead_book_of(service->runner->leads, &service->config->pools[i])->whole) > 0;
     return is_learned;

@@ -16,7 +16,7 @@ int64_t survey_lead_ms(const struct service *service, const struct config_cluste
         const struct config_pool *pool = &service->config->pools[i];
         int64_t lead_ms;
 
-        if (cluster && pool->cluster != cluster)
+        if (cluster ? pool->cluster != cluster : pool->cluster->role != ROLE_PRODUCTION)
             continue;
         lead_ms = leads_quantile(lead_book_of(service->runner->leads, pool), percentile, 0);
         if (lead_ms > longest_ms)
@@ -48,7 +48,7 @@ struct reach survey_reach(const struct service *service, const struct config_clu
         int64_t nodes = pool->reservation->nodes;
         int64_t wave_ms;
 
-        if (cluster && pool->cluster != cluster)
+        if (cluster ? pool->cluster != cluster : pool->cluster->role != ROLE_PRODUCTION)
             continue;
         wave_ms = runner_wave_ms(service->runner, pool,
                                  nodes < reach.wave_nodes ? nodes : reach.wave_nodes);

@@ -10,8 +10,30 @@
 #include "base/text.h"
 
 struct lead_book {
-    struct map *routes; /* leads_route() -> struct leads */
+    struct map *routes; /* key_of() -> struct leads */
 };
+
+/* A node that leaves production waits for replicas to go and is in no hurry; a reclaim would be
+   promised their time too.  What goes to production has the plain route, as it always had. */
+static char *key_of(const struct config_pool *pool, enum cluster_role to)
+{
+    owned(chars) char *route = leads_route(pool);
+
+    return text_format("%s%s", route, to == ROLE_RESEARCH ? "/to-research" : "");
+}
+
+static void add_route(struct lead_book *book, const struct config *config,
+                      const struct config_pool *pool, enum cluster_role to)
+{
+    owned(chars) char *key = key_of(pool, to);
+    struct leads *leads;
+
+    if (map_get(book->routes, key))
+        return;
+    leads = mem_new(sizeof *leads);
+    leads->prior = &config->lead;
+    map_set(book->routes, key, leads);
+}
 
 struct lead_book *lead_book_new(const struct config *config)
 {
@@ -19,14 +41,8 @@ struct lead_book *lead_book_new(const struct config *config)
 
     book->routes = map_new(mem_free);
     for (size_t i = 0; i < config->pool_count; i++) {
-        owned(chars) char *route = leads_route(&config->pools[i]);
-        struct leads *leads;
-
-        if (map_get(book->routes, route))
-            continue;
-        leads = mem_new(sizeof *leads);
-        leads->prior = &config->lead;
-        map_set(book->routes, route, leads);
+        add_route(book, config, &config->pools[i], ROLE_PRODUCTION);
+        add_route(book, config, &config->pools[i], ROLE_RESEARCH);
     }
     return book;
 }
@@ -39,10 +55,11 @@ void lead_book_free(struct lead_book *book)
     mem_free(book);
 }
 
-static struct leads *find(const struct lead_book *book, const struct config_pool *pool)
+static struct leads *find(const struct lead_book *book, const struct config_pool *pool,
+                          enum cluster_role to)
 {
-    owned(chars) char *route = leads_route(pool);
-    struct leads *leads = map_get(book->routes, route);
+    owned(chars) char *key = key_of(pool, to);
+    struct leads *leads = map_get(book->routes, key);
 
     require(leads);
     return leads;
@@ -50,13 +67,19 @@ static struct leads *find(const struct lead_book *book, const struct config_pool
 
 const struct leads *lead_book_of(const struct lead_book *book, const struct config_pool *pool)
 {
-    return find(book, pool);
+    return find(book, pool, pool->cluster->role);
+}
+
+static struct leads *leads_of(const struct lead_book *book, const struct transfer *transfer)
+{
+    return find(book, transfer->target, transfer->target->cluster->role);
 }
 
 /* Until the machine is gone the source teaches, then the pool where the new one is made. */
 static struct leads *route_of(const struct lead_book *book, const struct transfer *transfer)
 {
-    return find(book, transfer->step < STEP_ACQUIRE ? transfer->source : transfer_goal(transfer));
+    return find(book, transfer->step < STEP_ACQUIRE ? transfer->source : transfer_goal(transfer),
+                transfer->target->cluster->role);
 }
 
 void lead_book_add_step(struct lead_book *book, const struct transfer *transfer, int64_t ms,
@@ -68,22 +91,22 @@ void lead_book_add_step(struct lead_book *book, const struct transfer *transfer,
 void lead_book_add_whole(struct lead_book *book, const struct transfer *transfer, int64_t ms,
                          bool is_censored)
 {
-    lead_series_add(&find(book, transfer->target)->whole, ms, is_censored);
+    lead_series_add(&leads_of(book, transfer)->whole, ms, is_censored);
 }
 
 void lead_book_put(const struct lead_book *book, const struct transfer *transfer,
                    struct journal_batch *batch)
 {
-    const struct leads *leads = find(book, transfer->target);
-    owned(chars) char *route = leads_route(transfer->target);
+    const struct leads *leads = leads_of(book, transfer);
+    owned(chars) char *key = key_of(transfer->target, transfer->target->cluster->role);
     owned(json) json_t *value = leads_encode(leads);
 
-    journal_put(batch, "leads", route, leads->rev, value);
+    journal_put(batch, "leads", key, leads->rev, value);
 }
 
 void lead_book_was_put(struct lead_book *book, const struct transfer *transfer)
 {
-    find(book, transfer->target)->rev++;
+    leads_of(book, transfer)->rev++;
 }
 
 static int load_route(void *context, const char *id, uint64_t rev, const json_t *value,

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The lead times of all routes, and what a transfer teaches: each step that ends, the whole when
- * its GPUs are handed over; what fails or is withdrawn took at least that long.
+ * The lead times of all routes, in either direction, and what a transfer teaches: each step that
+ * ends, the whole when its GPUs are handed over; what fails or is withdrawn took at least that
+ * long.
  */
 #pragma once
 
@@ -12,12 +13,13 @@
 
 struct lead_book;
 
-/* One entry per route of the configuration's pools.  Free with lead_book_free(). */
+/* Two entries per route of the configuration's pools: to production, and to research.  Free with
+ * lead_book_free(). */
 struct lead_book *lead_book_new(const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
 void lead_book_free(struct lead_book *book);
 
-/* Of the pool's route. */
+/* Of what goes to the pool by its route. */
 const struct leads *lead_book_of(const struct lead_book *book, const struct config_pool *pool)
     __attribute__((returns_nonnull));
 

@@ -119,7 +119,8 @@ static void reload(void *context)
     struct error err = { 0 };
     struct error worse = { 0 };
     owned(config) struct config *next = config_read(house->config->path, &err);
-    bool is_taken = next && service_may_become(house->service, next, &err) == 0;
+    bool is_taken = next && config_check_files(next, warn_of_file, NULL, &err) == 0 &&
+                    service_may_become(house->service, next, &err) == 0;
 
     if (!is_taken) {
         service_note_reload(house->service, &err);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "providers/gcp_errors.h"
+#include "providers/gcp_machine.h"
 #include "providers/gcp_token.h"
 
 #include <string.h>
@@ -41,8 +42,9 @@ struct gcp_call {
     struct http_exchange *exchange;
     struct timer *late; /* brings a failure from before anything was sent */
     struct error failure;
-    provider_list_fn listed; /* one of the three */
+    provider_list_fn listed; /* one of the four */
     provider_host_fn hosted;
+    provider_look_fn looked;
     provider_done_fn done;
     void *context;
 };
@@ -75,6 +77,7 @@ static void finish(struct gcp_call *call, const struct instance_page *page, cons
 {
     provider_list_fn listed = call->listed;
     provider_host_fn hosted = call->hosted;
+    provider_look_fn looked = call->looked;
     provider_done_fn done = call->done;
     void *context = call->context;
     call_free(call);
@@ -82,6 +85,8 @@ static void finish(struct gcp_call *call, const struct instance_page *page, cons
         listed(context, page, err);
     else if (hosted)
         hosted(context, err ? NULL : text, err);
+    else if (looked)
+        looked(context, page ? page->items : NULL, err);
     else
         done(context, text, err);
 }
@@ -97,55 +102,6 @@ static void on_late(void *context)
     struct gcp_call *call = context;
     struct error failure = call->failure;
     finish_failed(call, &failure);
-}
-
-static enum instance_state state_of(const char *action, const char *status)
-{
-    if (text_equal(action, "DELETING"))
-        return INSTANCE_DELETING;
-    if (text_equal(action, "CREATING") || text_equal(action, "CREATING_WITHOUT_RETRIES"))
-        return INSTANCE_CREATING;
-    if (!text_equal(action, "NONE") && !text_equal(action, "VERIFYING"))
-        return INSTANCE_OTHER;
-    if (text_equal(status, "RUNNING"))
-        return INSTANCE_RUNNING;
-    bool is_coming = status[0] == '\0' || text_equal(status, "PROVISIONING") ||
-                     text_equal(status, "STAGING");
-    return is_coming ? INSTANCE_CREATING : INSTANCE_OTHER;
-}
-
-/* An error of an attempt counts only while the machine has not come up since. */
-static bool is_past_staging(const char *status)
-{
-    return status[0] != '\0' && !text_equal(status, "PROVISIONING") &&
-           !text_equal(status, "STAGING");
-}
-
-static int read_instance(const json_t *item, struct instance *ret_instance, struct error *err)
-{
-    const char *action = NULL;
-    const char *status = "";
-    const char *name = NULL;
-    const char *url = NULL;
-    const char *id = "";
-    if (json_need_text(item, "currentAction", &action, err) < 0 ||
-        json_find_text(item, "instanceStatus", &status, err) < 0 ||
-        json_find_text(item, "name", &name, err) < 0 ||
-        json_find_text(item, "instance", &url, err) < 0 || json_find_text(item, "id", &id, err) < 0)
-        return -1;
-
-    if (!name && url)
-        name = strrchr(url, '/') ? strrchr(url, '/') + 1 : url;
-    if (!name || name[0] == '\0')
-        return error_set(err, ERROR_CORRUPT, "an instance without a name");
-    if (!text_copy(ret_instance->name, sizeof ret_instance->name, name) ||
-        !text_copy(ret_instance->id, sizeof ret_instance->id, id))
-        return error_set(err, ERROR_CORRUPT, "name or id of %.80s is too long", name);
-
-    ret_instance->state = state_of(action, status);
-    if (!is_past_staging(status))
-        gcp_error_of_attempt(item, &ret_instance->trouble);
-    return 0;
 }
 
 static void finish_list(struct gcp_call *call, const json_t *body)
@@ -168,7 +124,7 @@ static void finish_list(struct gcp_call *call, const json_t *body)
     json_array_foreach(items, at, item)
     {
         if (result == 0)
-            result = read_instance(item, array_add(&instances), &err);
+            result = gcp_read_member(item, array_add(&instances), &err);
     }
     struct instance_page page = {
         .items = instances.items,
@@ -197,6 +153,17 @@ static void finish_host(struct gcp_call *call, const json_t *body)
         return;
     }
     finish(call, NULL, host, NULL);
+}
+
+static void finish_look(struct gcp_call *call, const json_t *body)
+{
+    struct instance instance = { 0 };
+    struct instance_page page = { .items = &instance, .count = 1 };
+    struct error err = { 0 };
+    if (gcp_read_machine(body, &instance, &err) < 0)
+        finish_failed(call, &err);
+    else
+        finish(call, &page, "", NULL);
 }
 
 static void finish_mutation(struct gcp_call *call, const json_t *body)
@@ -260,12 +227,17 @@ static void on_answer(void *context, const struct http_answer *answer, const str
         .retry_after_ms = answer->retry_after_ms,
         .is_mutation = call->is_mutation,
     };
-    if (gcp_error_of_answer(&meaning, &why) < 0)
+    if (gcp_error_of_answer(&meaning, &why) < 0 && call->looked && why.kind == ERROR_NOT_FOUND &&
+        json_object_get(body, "error"))
+        finish(call, NULL, "", NULL);
+    else if (why.kind != ERROR_NONE)
         finish_failed(call, &why);
     else if (call->listed)
         finish_list(call, body);
     else if (call->hosted)
         finish_host(call, body);
+    else if (call->looked)
+        finish_look(call, body);
     else
         finish_mutation(call, body);
 }
@@ -289,7 +261,7 @@ static void on_token(struct gcp_waiter *waiter, const char *token, const struct 
     };
     size_t body_size = strlen(call->body);
     struct http_request request = {
-        .method = call->hosted ? HTTP_GET : HTTP_POST,
+        .method = call->hosted || call->looked ? HTTP_GET : HTTP_POST,
         .priority = call->is_mutation ? HTTP_RECLAIM : HTTP_POLL,
         .url = call->url,
         .headers = headers,
@@ -373,17 +345,41 @@ static void gcp_create(struct provider *provider, const struct pool_address *poo
     mutate(call, json_make("{s:[{s:s}]}", "instances", "name", instance), done, context);
 }
 
-static void gcp_host(struct provider *provider, const struct pool_address *pool,
-                     const char *instance, provider_host_fn done, void *context)
+static void read_one(struct provider *provider, const struct pool_address *pool,
+                     const char *instance, provider_host_fn hosted, provider_look_fn looked,
+                     void *context)
 {
     owned(chars) char *path = url_format("/projects/%s/zones/%s/instances/%s", pool->project,
                                          pool->zone, instance);
     struct gcp_call *call = call_at((struct gcp *)provider, path, "");
     call->label = text_format("instance %s in %s", instance, pool->zone);
     call->body = mem_copy_chars("");
-    call->hosted = done;
+    call->hosted = hosted;
+    call->looked = looked;
     call->context = context;
     ask_token(call);
+}
+
+static void gcp_host(struct provider *provider, const struct pool_address *pool,
+                     const char *instance, provider_host_fn done, void *context)
+{
+    read_one(provider, pool, instance, done, NULL, context);
+}
+
+static void gcp_look(struct provider *provider, const struct pool_address *pool,
+                     const char *instance, provider_look_fn done, void *context)
+{
+    read_one(provider, pool, instance, NULL, done, context);
+}
+
+/* A group "NAME-grp" of GKE names its machines "NAME-xxxx", any other one "GROUP-xxxx". */
+static bool gcp_may_own(const struct pool_address *pool, const char *instance)
+{
+    static const char tail[] = "-grp";
+    size_t length = strlen(pool->group);
+    if (length > strlen(tail) && text_equal(pool->group + length - strlen(tail), tail))
+        length -= strlen(tail);
+    return strncmp(instance, pool->group, length) == 0 && instance[length] == '-';
 }
 
 static bool gcp_node_id(const struct pool_address *pool, const char *instance, char *out,
@@ -433,5 +429,7 @@ const struct provider_verbs gcp_verbs = {
     .remove = gcp_remove,
     .create = gcp_create,
     .host = gcp_host,
+    .look = gcp_look,
+    .may_own = gcp_may_own,
     .node_id = gcp_node_id,
 };

@@ -65,6 +65,23 @@ void provider_host(struct provider *provider, const struct pool_address *pool, c
     provider->verbs->host(provider, pool, instance, done, context);
 }
 
+bool provider_can_look(const struct provider *provider)
+{
+    return provider->verbs->look != NULL;
+}
+
+void provider_look(struct provider *provider, const struct pool_address *pool, const char *instance,
+                   provider_look_fn done, void *context)
+{
+    provider->verbs->look(provider, pool, instance, done, context);
+}
+
+bool provider_may_own(const struct provider *provider, const struct pool_address *pool,
+                      const char *instance)
+{
+    return provider->verbs->may_own(pool, instance);
+}
+
 bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
                       const char *instance, char *out, size_t size)
 {

@@ -37,6 +37,7 @@ struct instance {
     enum instance_state state;
     struct error trouble; /* why the last attempt to create it failed; ERROR_NONE: it did not.
                              The cloud may still be trying. */
+    bool is_unlisted;     /* set by the fleet: the list lacks it, and its Node serves */
 };
 
 struct instance_page {
@@ -63,6 +64,10 @@ typedef void (*provider_done_fn)(void *context, const char *operation, const str
 /* host: where the machine physically is, in the cloud's own words; "" while it does not say.  NULL
    with an error. */
 typedef void (*provider_host_fn)(void *context, const char *host, const struct error *err);
+
+/* instance NULL and err NULL: there is no such machine. */
+typedef void (*provider_look_fn)(void *context, const struct instance *instance,
+                                 const struct error *err);
 
 struct provider_settings {
     const char *kind;        /* "gcp" */
@@ -96,6 +101,14 @@ struct provider_verbs {
     void (*host)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_host_fn done, void *context);
 
+    /* Reads one machine by its name, past any list.  What is only asked for has no machine yet.
+       NULL: this cloud cannot. */
+    void (*look)(struct provider *provider, const struct pool_address *pool, const char *instance,
+                 provider_look_fn done, void *context);
+
+    /* Whether the cloud names machines of this group like that. */
+    bool (*may_own)(const struct pool_address *pool, const char *instance);
+
     /* spec.providerID of the instance's Node: fills `out`, false when it does not fit. */
     bool (*node_id)(const struct pool_address *pool, const char *instance, char *out, size_t size);
 };
@@ -121,6 +134,12 @@ void provider_create(struct provider *provider, const struct pool_address *pool,
 bool provider_tells_host(const struct provider *provider);
 void provider_host(struct provider *provider, const struct pool_address *pool, const char *instance,
                    provider_host_fn done, void *context);
+/* Only where provider_can_look(). */
+bool provider_can_look(const struct provider *provider);
+void provider_look(struct provider *provider, const struct pool_address *pool, const char *instance,
+                   provider_look_fn done, void *context);
+bool provider_may_own(const struct provider *provider, const struct pool_address *pool,
+                      const char *instance);
 bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
                       const char *instance, char *out, size_t size);
 

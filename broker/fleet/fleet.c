@@ -6,10 +6,9 @@
 #include "broker/fleet/fleet.h"
 
 #include "base/log.h"
-#include "base/map.h"
 #include "base/memory.h"
-#include "base/pages.h"
 #include "base/text.h"
+#include "broker/fleet/fleet_parts.h"
 #include "clusters/shared_text.h"
 
 #include <inttypes.h>
@@ -22,34 +21,7 @@ enum {
     DOUBTS_MAX = 2, /* lists in a row that may claim a sudden loss before it is believed */
 };
 
-/* A pool and the list of it that may be on its way. */
-struct listing {
-    struct fleet_pool pool;
-    struct fleet *fleet;
-    struct provider *provider; /* borrowed */
-    struct timer *timer;
-    struct map *incoming; /* pages of the list under way; NULL: none is */
-    struct pages pages;
-    int64_t asked_ms;
-    int doubts; /* lists in a row that were not believed */
-};
-
-struct fleet {
-    struct world *world;
-    const struct config *config;
-    struct cluster **clusters;   /* as config->clusters */
-    struct provider **providers; /* as config->providers */
-    struct listing *listings;    /* as config->pools */
-    cluster_news_fn news;
-    void *news_context;
-};
-
 static void list_next(struct listing *listing, const char *page);
-
-static struct listing *listing_of(const struct fleet *fleet, const struct config_pool *config)
-{
-    return &fleet->listings[config - fleet->config->pools];
-}
 
 static void begin_list(void *context)
 {
@@ -73,7 +45,7 @@ static void list_failed(struct listing *listing, const struct error *err)
     map_free(steal(&listing->incoming));
 }
 
-/* Whether the list claims that the pool is empty, or that more than half of its machines are gone
+/* Whether the list claims that the pool is empty, or that half of its machines or more are gone
    that were not being deleted.  Such a list is more often a lie than a truth. */
 static bool is_doubtful(const struct listing *listing)
 {
@@ -87,11 +59,12 @@ static bool is_doubtful(const struct listing *listing)
                 !map_get(listing->incoming, name);
     if (map_count(listing->incoming) == 0)
         return !pool->is_known || lost > 0;
-    return lost * 2 > map_count(pool->instances);
+    return lost > 0 && lost * 2 >= map_count(pool->instances);
 }
 
 static void list_complete(struct listing *listing)
 {
+    owned(map) struct map *before = NULL;
     struct error doubt = { 0 };
 
     if (is_doubtful(listing) && listing->doubts < DOUBTS_MAX) {
@@ -101,11 +74,12 @@ static void list_complete(struct listing *listing)
         return list_failed(listing, &doubt);
     }
     listing->doubts = 0;
-    map_free(listing->pool.instances);
+    before = listing->pool.instances;
     listing->pool.instances = steal(&listing->incoming);
     listing->pool.is_known = true;
     listing->pool.began_ms = listing->asked_ms;
     listing->pool.trouble = (struct error){ 0 };
+    evidence_of_list(listing, before);
 }
 
 /* Whether the page has a next one that may be asked for; a list without end has failed. */
@@ -242,6 +216,8 @@ static void open_listings(struct fleet *fleet)
         listing->pool.instances = map_new(mem_free);
         listing->provider = fleet->providers[config->pools[i].provider - config->providers];
         listing->timer = timer_new(fleet->world->loop, begin_list, listing);
+        evidence_init(listing);
+        sightings_init(listing);
     }
 }
 
@@ -267,6 +243,8 @@ void fleet_close(struct fleet *fleet)
         provider_close(fleet->providers[i]);
     for (size_t i = 0; fleet->listings && i < fleet->config->pool_count; i++) {
         timer_free(fleet->listings[i].timer);
+        evidence_clear(&fleet->listings[i]);
+        sightings_clear(&fleet->listings[i]);
         map_free(fleet->listings[i].incoming);
         pages_clear(&fleet->listings[i].pages);
         map_free(fleet->listings[i].pool.instances);
@@ -277,12 +255,21 @@ void fleet_close(struct fleet *fleet)
     mem_free(fleet);
 }
 
+static void cluster_news(void *context)
+{
+    struct fleet *fleet = context;
+
+    for (size_t i = 0; i < fleet->config->pool_count; i++)
+        evidence_of_nodes(&fleet->listings[i]);
+    fleet->news(fleet->news_context);
+}
+
 void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context)
 {
     fleet->news = news;
     fleet->news_context = context;
     for (size_t i = 0; i < fleet->config->cluster_count; i++) {
-        cluster_watch(fleet->clusters[i], news, context);
+        cluster_watch(fleet->clusters[i], cluster_news, fleet);
         cluster_watch_budgets(fleet->clusters[i]);
     }
     for (size_t i = 0; i < fleet->config->pool_count; i++)
@@ -328,19 +315,29 @@ void fleet_refresh(struct fleet *fleet, const struct config_pool *config)
         timer_set_sooner(listing->timer, since_ms >= REFRESH_MS ? 0 : REFRESH_MS - since_ms);
 }
 
-enum presence fleet_instance(const struct fleet *fleet, const struct config_pool *config,
+/* A list is not enough to say that a machine is gone; where the cloud reads one by its name, that
+   decides. */
+enum presence fleet_instance(struct fleet *fleet, const struct config_pool *config,
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance)
 {
-    const struct fleet_pool *pool = fleet_pool(fleet, config);
+    struct listing *listing = listing_of(fleet, config);
+    const struct fleet_pool *pool = &listing->pool;
     const struct instance *instance;
+    enum presence presence = PRESENCE_YES;
 
     if (!pool->is_known || pool->began_ms <= since_ms)
         return PRESENCE_UNKNOWN;
     instance = map_get(pool->instances, name);
-    if (ret_instance)
-        *ret_instance = instance;
-    return instance ? PRESENCE_YES : PRESENCE_NO;
+    if (!instance || instance->is_unlisted) {
+        if (provider_can_look(listing->provider))
+            presence = sighting_of(listing, name, since_ms, &instance);
+        else
+            presence = instance ? PRESENCE_UNKNOWN : PRESENCE_NO;
+    }
+    if (ret_instance && presence != PRESENCE_UNKNOWN)
+        *ret_instance = presence == PRESENCE_YES ? instance : NULL;
+    return presence;
 }
 
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
@@ -377,6 +374,10 @@ bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config,
     if (!pool->is_known || pool->began_ms < oldest_ms)
         return is_old("pool", config->name,
                       pool->trouble.kind == ERROR_NONE ? "" : pool->trouble.text, err);
+    if (pool->doubt[0] != '\0') {
+        error_set(err, ERROR_DENIED, "pool %s is in doubt: %s", config->name, pool->doubt);
+        return false;
+    }
     return true;
 }
 

@@ -23,14 +23,16 @@ struct fleet;
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_YES, PRESENCE_NO };
 
-/* A pool as the cloud last listed it. */
+/* A pool as the cloud last listed it, with the machines that the list lacks and whose Nodes serve.
+ */
 struct fleet_pool {
     const struct config_pool *config;
-    struct map *instances; /* name -> struct instance; the last complete list */
+    struct map *instances; /* name -> struct instance */
     bool is_known;         /* one complete list has been read */
     int64_t began_ms;      /* when the request for the last complete list was sent: what it says
                               is at least as new as this */
     struct error trouble;  /* of the last attempt; ERROR_NONE: it went well */
+    char doubt[320];       /* how list and Nodes contradict each other; "": they do not */
 };
 
 /* Opens all clusters and providers; nothing is sent yet. */
@@ -62,8 +64,10 @@ struct pool_address fleet_address(const struct config_pool *config);
 void fleet_refresh(struct fleet *fleet, const struct config_pool *config);
 
 /* Whether the machine exists, by a complete list that was asked for after `since_ms` (loop time).
- *ret_instance, when it does, is borrowed until the next turn; may be NULL. */
-enum presence fleet_instance(const struct fleet *fleet, const struct config_pool *config,
+   What the list lacks is read by its name before it counts as gone, if the cloud can; until the
+   answer comes it is unknown.  *ret_instance, when it exists, is borrowed until the next turn; may
+   be NULL. */
+enum presence fleet_instance(struct fleet *fleet, const struct config_pool *config,
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance);
 
@@ -71,8 +75,8 @@ enum presence fleet_instance(const struct fleet *fleet, const struct config_pool
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
                                  const char *instance);
 
-/* Whether both the cluster and the pool are known and not older than fresh_ms; otherwise false and
-   a sentence that says what is stale. */
+/* Whether both the cluster and the pool are known, not older than fresh_ms, and agree with each
+   other; otherwise false and a sentence that says what is stale or in doubt. */
 bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config, int64_t fresh_ms,
                     struct error *err);
 

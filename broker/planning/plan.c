@@ -65,17 +65,19 @@ static int64_t unsure(const struct books *books, const struct plan_pool *pool)
     return nodes;
 }
 
-/* Nodes that a known pool can still give without falling under its floor; a production pool that is
-   not known has nothing to spare, because its books stay even. */
+/* Nodes that a known pool can still give without falling under its floor or under what is wanted; a
+   production pool that is not known has nothing to spare, because its books stay even.  A machine
+   without a Node holds its place against growth, and is nothing that could be left. */
 static int64_t spare(const struct books *books, size_t at)
 {
     const struct plan_pool *pool = &books->input->pools[at];
-    int64_t over_floor = pool->present - (int64_t)books->taken[at] - pool->config->static_nodes;
+    int64_t over_floor = pool->present - pool->unseen - (int64_t)books->taken[at] -
+                         pool->config->static_nodes;
     int64_t left = (int64_t)(pool->nodes.count - books->taken[at]);
     int64_t free_nodes = over_floor < left ? over_floor : left;
 
-    if (is_production(pool) && -books->gap[at] - unsure(books, pool) < free_nodes)
-        free_nodes = -books->gap[at] - unsure(books, pool);
+    if (is_production(pool) && -books->gap[at] - unsure(books, pool) - pool->unseen < free_nodes)
+        free_nodes = -books->gap[at] - unsure(books, pool) - pool->unseen;
     return free_nodes > 0 ? free_nodes : 0;
 }
 

@@ -40,6 +40,7 @@ struct plan_live {
 struct plan_pool {
     const struct config_pool *config;
     int64_t present;               /* machines that exist in it and do not leave */
+    int64_t unseen;                /* of `present`, without a Node: they serve nobody */
     int64_t incoming;              /* of live transfers, not among `present` */
     int64_t wanted;                /* production: the target, -1: left alone; research: not used */
     int64_t level;                 /* a reclaim's target, 0: none */

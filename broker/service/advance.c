@@ -19,7 +19,7 @@ enum {
 
 static struct guard_load load_of(const struct service *service, const struct plan_pool *pool)
 {
-    struct guard_load load = { .nodes_left = pool->present };
+    struct guard_load load = { .nodes_left = pool->present - pool->unseen };
 
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];
@@ -143,7 +143,7 @@ static void begin_move(struct service *service, struct survey *survey, const str
         load.in_flight_of_cluster++;
         load.nodes_left--;
     }
-    pool->present = load.nodes_left; /* the pool's next move counts from here */
+    pool->present = load.nodes_left + pool->unseen; /* the pool's next move counts from here */
     if (begun.count > 0) {
         log_info("move_begins", FIELD_TEXT("move", move), FIELD_TEXT("from", head->source->name),
                  FIELD_TEXT("to", head->target->name), FIELD_INT("nodes", (int64_t)begun.count),

@@ -199,6 +199,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
             continue;
         pool->present++;
         node = fleet_node_of(service->fleet, pool->config, instance->name);
+        pool->unseen += !node;
         if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node))
             continue;
         candidate = array_add(&pool->nodes);

@@ -40,12 +40,15 @@ bool step_may_discard(const struct runner *runner, const struct transfer *transf
 
 bool step_is_kept(struct runner *runner, struct transfer *transfer)
 {
-    struct error closed;
+    int64_t fresh_ms = runner->config->guard.fresh_ms;
+    struct error why;
 
     if (transfer->is_emergency ||
-        attempts_allow(runner->attempts, transfer->target, runner_now(runner), &closed) == 0)
+        (attempts_allow(runner->attempts, transfer->target, runner_now(runner), &why) == 0 &&
+         fleet_is_fresh(runner->fleet, transfer->source, fresh_ms, &why) &&
+         fleet_is_fresh(runner->fleet, transfer->target, fresh_ms, &why)))
         return false;
-    transfer_wait_for(transfer, "%s", closed.text);
+    transfer_wait_for(transfer, "%s", why.text);
     return true;
 }
 

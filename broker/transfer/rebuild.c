@@ -16,6 +16,13 @@ enum {
     SHOWS_MS = 4 * MINUTE_MS,    /* so long a machine that was accepted may be in no list */
 };
 
+/* Whether the cloud has no order any more that could still bring the machine.  What it accepted and
+   has not made yet is missing in an old list, and cannot be read by its name. */
+static bool is_order_over(const struct effect *create, const struct effect *discard)
+{
+    return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
+}
+
 /* Removes the machine of a failed attempt; STEP_DONE when it is provably gone. */
 static enum verdict discard(struct runner *runner, struct transfer *transfer)
 {
@@ -24,6 +31,7 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
     const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
     struct effect_target target = { .object = transfer->new_instance };
     int64_t since_ms = transfer->step_began_ms;
+    enum presence presence;
 
     if (create && create->answered_ms > since_ms)
         since_ms = create->answered_ms;
@@ -32,16 +40,15 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
     transfer_wait_for(transfer, "machine %s, which failed, to be gone", transfer->new_instance);
     fleet_refresh(runner->fleet, goal);
 
-    switch (fleet_instance(runner->fleet, goal, transfer->new_instance, since_ms, NULL)) {
-    case PRESENCE_NO:
-        return create && create->is_in_flight ? STEP_WAIT : STEP_DONE;
-    case PRESENCE_UNKNOWN:
+    presence = fleet_instance(runner->fleet, goal, transfer->new_instance, since_ms, NULL);
+    if (presence == PRESENCE_UNKNOWN)
         return STEP_WAIT;
-    case PRESENCE_YES:
-        effect_ask(runner, transfer, EFFECT_DISCARD, &target,
-                   fleet_pool(runner->fleet, goal)->began_ms);
+    if (presence == PRESENCE_NO && create && create->is_in_flight)
         return STEP_WAIT;
-    }
+    if (presence == PRESENCE_NO && is_order_over(create, effect))
+        return STEP_DONE;
+    effect_ask(runner, transfer, EFFECT_DISCARD, &target,
+               fleet_pool(runner->fleet, goal)->began_ms);
     return STEP_WAIT;
 }
 
@@ -113,9 +120,19 @@ static enum verdict look_at_trouble(struct runner *runner, struct transfer *tran
     return STEP_BACK;
 }
 
-/* The cloud took the order, and a list that was begun long after that has no such machine: it died,
-   or somebody deleted it.  A repeat under the same key gets the first answer again and makes
-   nothing, so only another attempt, with a name and a key of its own, brings a machine. */
+/* Its Node is there and Ready: it runs, whatever lists show. */
+static bool is_serving(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct node *node = fleet_node_of(runner->fleet, transfer_goal(transfer),
+                                            transfer->new_instance);
+
+    return node && node->is_ready && !node->is_leaving;
+}
+
+/* The cloud took the order, and long after that it neither lists such a machine nor finds it by its
+   name: it died, or somebody deleted it.  A repeat under the same key gets the first answer again
+   and makes nothing, so only another attempt, with a name and a key of its own, brings a machine.
+ */
 static bool is_lost(const struct runner *runner, const struct transfer *transfer,
                     const struct effect *create)
 {
@@ -141,6 +158,8 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
 
     transfer_wait_for(transfer, "machine %s to run in pool %s", transfer->new_instance, goal->name);
     fleet_refresh(runner->fleet, goal);
+    if (is_serving(runner, transfer))
+        return STEP_DONE;
     switch (fleet_instance(runner->fleet, goal, transfer->new_instance, transfer->step_began_ms,
                            &instance)) {
     case PRESENCE_UNKNOWN:

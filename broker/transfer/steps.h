@@ -92,7 +92,7 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer);
    pods may run on it. */
 bool step_may_discard(const struct runner *runner, const struct transfer *transfer);
 /* Whether a node that is only announced stays where it is for now, because the pool that it goes to
-   is closed; it waits for that then. */
+   is closed, or what is known of its two pools is old or in doubt; it waits for that then. */
 bool step_is_kept(struct runner *runner, struct transfer *transfer);
 /* Before a late attempt is ended: what it lacks, for how long, and what its node says. */
 void step_give_up(struct runner *runner, struct transfer *transfer);

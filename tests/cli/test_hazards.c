@@ -424,7 +424,8 @@ static void a_machine_that_serves_is_not_discarded(void **state)
 /* A way out on which the cloud knows no createInstances while it is shut. */
 static struct http *open_way;
 static bool is_shut;
-static bool is_lying; /* the list of the research pool is that of the other one */
+static bool is_lying; /* the list of the research pool is that of the other one, and no machine is
+                         found by its name */
 
 static struct http_exchange *strait_send(struct http *http, const struct http_request *request,
                                          http_done_fn done, void *context)
@@ -433,7 +434,8 @@ static struct http_exchange *strait_send(struct http *http, const struct http_re
     owned(chars) char *url = text_format("%s-in-vain", request->url);
 
     (void)http;
-    if (is_shut && strstr(request->url, "createInstances"))
+    if ((is_shut && strstr(request->url, "createInstances")) ||
+        (is_lying && strstr(request->url, "/instances/")))
         bent.url = url;
     if (is_lying && strstr(request->url, "listManagedInstances") &&
         strstr(request->url, "research-a-east")) {
@@ -565,8 +567,8 @@ static bool is_draining(struct rehearsal *rehearsal)
     return is_in(rehearsal, STEP_DRAIN);
 }
 
-/* The cloud's list is wrong for a while, the same each time.  The machine was never asked to go and
-   its node is Ready: nothing is cleared on the word of that list. */
+/* The cloud's answers are wrong for a while, the same each time.  The machine was never asked to go
+   and its node is Ready: nothing is cleared on the word of that cloud. */
 static void a_list_that_lies_clears_no_node(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

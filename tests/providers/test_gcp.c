@@ -214,6 +214,79 @@ static void where_a_machine_is(void **state)
     }
 }
 
+static void on_look(void *context, const struct instance *instance, const struct error *err)
+{
+    struct bench *bench = context;
+    assert_true(!instance || !err);
+    bench->calls++;
+    bench->err = err ? *err : (struct error){ 0 };
+    text_copy(bench->operation, sizeof bench->operation,
+              instance ? instance_state_name(instance->state) : "-");
+}
+
+/* Only the API's own word says that there is no such machine: not a proxy's 404. */
+static void a_machine_read_by_its_name(void **state)
+{
+    static const struct {
+        int status;
+        const char *answer;
+        enum error_kind error;
+        const char *state;
+    } cases[] = {
+        { 200, "{\"name\":\"g-1\",\"status\":\"RUNNING\"}", ERROR_NONE, "running" },
+        { 200, "{\"name\":\"g-1\",\"status\":\"PROVISIONING\"}", ERROR_NONE, "creating" },
+        { 200, "{\"name\":\"g-1\",\"status\":\"STOPPING\"}", ERROR_NONE, "deleting" },
+        { 200, "{\"name\":\"g-1\",\"status\":\"TERMINATED\"}", ERROR_NONE, "other" },
+        { 200, "{\"name\":\"g-1\"}", ERROR_CORRUPT, "-" },
+        { 404, "{\"error\":{\"code\":404,\"message\":\"no\"}}", ERROR_NONE, "-" },
+        { 404, "<html>", ERROR_NOT_FOUND, "-" },
+        { 403, "{\"error\":{\"code\":403,\"message\":\"no\"}}", ERROR_DENIED, "-" },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct script_step steps[] = {
+            TOKEN("one", "3600"),
+            ASK(HTTP_GET, HOST "/compute/v1/projects/p%2F1/zones/z/instances/g-1", cases[i].status,
+                .answer = cases[i].answer),
+        };
+        struct bench bench;
+        bench_open(&bench, steps, COUNT_OF(steps));
+        assert_true(provider_can_look(bench.provider));
+        provider_look(bench.provider, &pool, "g-1", on_look, &bench);
+        loop_run(bench.loop);
+        assert_int_equal(bench.calls, 1);
+        assert_int_equal(bench.err.kind, cases[i].error);
+        assert_string_equal(bench.operation, cases[i].state);
+        assert_false(bench.script->is_mutation);
+        bench_close(&bench);
+    }
+}
+
+static void whose_a_name_may_be(void **state)
+{
+    static const struct {
+        const char *group;
+        const char *name;
+        bool want;
+    } cases[] = {
+        { "gke-a-pool-1f-grp", "gke-a-pool-1f-x7k2", true },
+        { "gke-a-pool-1f-grp", "gke-a-pool-1f-grp-0a1b2c3d", true },
+        { "gke-a-pool-1f-grp", "gke-a-pool-1fx7k2", false },
+        { "pool", "pool-1", true },
+        { "pool", "pool", false },
+        { "pool", "other-1", false },
+        { "-grp", "-grp-1", true },
+    };
+    struct bench bench;
+    (void)state;
+    bench_open(&bench, NULL, 0);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct pool_address address = { "p", "z", cases[i].group };
+        assert_int_equal(provider_may_own(bench.provider, &address, cases[i].name), cases[i].want);
+    }
+    bench_close(&bench);
+}
+
 static void states_of_an_instance(void **state)
 {
     static const struct {
@@ -517,6 +590,8 @@ int main(void)
         cmocka_unit_test(no_token_means_that_nothing_happened),
         cmocka_unit_test(too_many_who_wait_are_told_so),
         cmocka_unit_test(closing_ends_what_is_in_flight),
+        cmocka_unit_test(a_machine_read_by_its_name),
+        cmocka_unit_test(whose_a_name_may_be),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -266,7 +266,16 @@ bool sim_lie_hides(const struct lie *lie, const char *name)
 
 bool sim_lie_frees(const struct lie *lie)
 {
-    return lie->kind == LIE_EMPTY || lie->kind == LIE_HALF || lie->kind == LIE_SOME;
+    switch (lie->list) {
+    case LIE_MACHINES:
+        return lie->kind == LIE_EMPTY || lie->kind == LIE_HALF || lie->kind == LIE_SOME;
+    case LIE_NODES:
+        return lie->kind == LIE_EMPTY || lie->kind == LIE_HALF;
+    case LIE_PODS:
+    case LIE_LIST_COUNT:
+        return false;
+    }
+    return false;
 }
 
 int64_t sim_lie_time(const struct simulator *sim, const struct lie *lie)

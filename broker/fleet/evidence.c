@@ -1,0 +1,246 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A pool's list held against the Nodes of its cluster, by provider ID.  While the two contradict
+ * each other the pool is in doubt.
+ *
+ * A Node that is Ready has a machine, whatever a list says: the machine stays among the pool's.
+ * That contradiction ends when the list shows the machine, or when the cluster no longer hears from
+ * the Node.  And half of a pool's machines do not lose their Nodes while they run; somebody may
+ * have deleted the Nodes all the same, so that one is forgotten after a time.
+ */
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/fleet/fleet_parts.h"
+#include "clusters/shared_text.h"
+
+#include <string.h>
+
+enum {
+    REVIEW_MS = SECOND_MS,
+    ENDING_MS = 15 * MINUTE_MS, /* so long a machine that was being deleted may leave a Node */
+    LOSS_MS = 90 * MINUTE_MS,   /* so long Nodes that are gone are missed */
+    LOSS_LEAST = 2,
+    NAMES_MOST = 3, /* in a sentence */
+};
+
+/* When something was last seen of a machine. */
+struct moment {
+    int64_t at_ms;
+};
+
+static void review(void *context);
+
+void evidence_init(struct listing *listing)
+{
+    listing->ending = map_new(mem_free);
+    listing->with_node = map_new(mem_free);
+    listing->review = timer_new(listing->fleet->world->loop, review, listing);
+}
+
+void evidence_clear(struct listing *listing)
+{
+    map_free(listing->ending);
+    map_free(listing->with_node);
+    timer_free(listing->review);
+}
+
+static void note(struct map *moments, const char *name, int64_t at_ms)
+{
+    struct moment *moment = mem_new(sizeof *moment);
+
+    moment->at_ms = at_ms;
+    map_set(moments, name, moment);
+}
+
+static void forget(struct map *moments, int64_t before_ms)
+{
+    const char *name;
+    void *value;
+
+    for (size_t i = 0; map_next(moments, &i, &name, &value);)
+        if (((const struct moment *)value)->at_ms < before_ms)
+            map_remove(moments, name);
+}
+
+/* "gce://PROJECT/ZONE/" */
+static bool place_of(const struct listing *listing, char *out, size_t size)
+{
+    struct pool_address address = fleet_address(listing->pool.config);
+
+    return provider_node_id(listing->provider, &address, "", out, size);
+}
+
+/* How much of the name tells that it is this pool's; 0: it does not. */
+static size_t claim_of(const struct listing *listing, const char *name)
+{
+    struct pool_address address = fleet_address(listing->pool.config);
+
+    return provider_may_own(listing->provider, &address, name) ? strlen(address.group) : 0;
+}
+
+/* Whether another pool of the cluster has the machine, or has a better claim to it. */
+static bool is_of_another(const struct listing *listing, const char *name, size_t claim)
+{
+    const struct fleet *fleet = listing->fleet;
+
+    for (size_t i = 0; i < fleet->config->pool_count; i++) {
+        const struct listing *other = &fleet->listings[i];
+
+        if (other == listing || other->pool.config->cluster != listing->pool.config->cluster)
+            continue;
+        const struct instance *theirs = map_get(other->pool.instances, name);
+
+        if ((theirs && !theirs->is_unlisted) || claim_of(other, name) > claim)
+            return true;
+    }
+    return false;
+}
+
+/* The name of a machine of this pool that no list has though its Node serves; NULL: it is not such
+   a Node.  before: the machines of the list before this one; NULL: as now. */
+static const char *unlisted_machine(const struct listing *listing, const struct map *before,
+                                    const struct node *node, const char *place)
+{
+    const char *name = node->provider_id + strlen(place);
+    const struct instance *known;
+
+    if (!node->is_ready || node->is_leaving || !text_starts_with(node->provider_id, place) ||
+        name[0] == '\0' || strlen(name) >= INSTANCE_NAME_SIZE)
+        return NULL;
+    known = map_get(listing->pool.instances, name);
+    if ((known && !known->is_unlisted) || map_get(listing->ending, name))
+        return NULL;
+    size_t claim = claim_of(listing, name);
+
+    return (known || claim > 0 || (before && map_get(before, name))) &&
+                   !is_of_another(listing, name, claim)
+               ? name
+               : NULL;
+}
+
+static void add_unlisted(struct listing *listing, const char *name)
+{
+    struct instance *instance = mem_new(sizeof *instance);
+
+    text_copy(instance->name, sizeof instance->name, name);
+    instance->state = INSTANCE_RUNNING;
+    instance->is_unlisted = true;
+    map_set(listing->pool.instances, name, instance);
+}
+
+/* Those that were unlisted and are so no more: the list shows them, or their Node is silent. */
+static void drop_settled(struct listing *listing, const struct map *unlisted)
+{
+    const char *name;
+    void *value;
+
+    for (size_t i = 0; map_next(listing->pool.instances, &i, &name, &value);)
+        if (((const struct instance *)value)->is_unlisted && !map_get(unlisted, name))
+            map_remove(listing->pool.instances, name);
+}
+
+/* Says that at least half of the machines that run lost their Nodes a while ago or less. */
+static void describe_loss(struct listing *listing)
+{
+    int64_t now = loop_now(listing->fleet->world->loop);
+    size_t running = 0, lost = 0;
+    const char *name;
+    void *value;
+
+    forget(listing->with_node, now - LOSS_MS);
+    for (size_t i = 0; map_next(listing->pool.instances, &i, &name, &value);) {
+        const struct instance *instance = value;
+
+        if (instance->state != INSTANCE_RUNNING)
+            continue;
+        running++;
+        if (fleet_node_of(listing->fleet, listing->pool.config, name))
+            note(listing->with_node, name, now);
+        else
+            lost += map_get(listing->with_node, name) != NULL;
+    }
+    if (lost >= LOSS_LEAST && lost * 2 >= running)
+        snprintf(listing->pool.doubt, sizeof listing->pool.doubt,
+                 "%zu of the %zu machines that run have lost their nodes", lost, running);
+}
+
+static void describe(struct listing *listing, const struct map *unlisted)
+{
+    size_t count = map_count(unlisted);
+    owned(text) struct text *names = text_new(256);
+    bool was_in_doubt = listing->pool.doubt[0] != '\0';
+    size_t shown = 0;
+    const char *name;
+
+    for (size_t i = 0; shown < NAMES_MOST && map_next(unlisted, &i, &name, NULL); shown++)
+        text_add(names, "%s%s", shown > 0 ? ", " : "", name);
+    listing->pool.doubt[0] = '\0';
+    if (count > 0)
+        snprintf(listing->pool.doubt, sizeof listing->pool.doubt,
+                 "its list lacks %zu machine%s whose node%s Ready: %s%s", count,
+                 count == 1 ? "" : "s", count == 1 ? " is" : "s are", names->chars,
+                 count > shown ? ", ..." : "");
+    else
+        describe_loss(listing);
+    if (listing->pool.doubt[0] != '\0' && !was_in_doubt)
+        log_warn("pool_in_doubt", FIELD_TEXT("pool", listing->pool.config->name),
+                 FIELD_TEXT("text", listing->pool.doubt));
+}
+
+static void compare(struct listing *listing, const struct map *before)
+{
+    const struct snapshot *snapshot = fleet_snapshot(listing->fleet, listing->pool.config->cluster);
+    owned(map) struct map *unlisted = map_new(NULL);
+    char place[512];
+    const char *name;
+    void *value;
+
+    listing->reviewed_ms = loop_now(listing->fleet->world->loop);
+    if (!snapshot->is_known || !listing->pool.is_known || !place_of(listing, place, sizeof place))
+        return;
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
+        name = unlisted_machine(listing, before, value, place);
+        if (name)
+            map_set(unlisted, name, listing);
+    }
+    drop_settled(listing, unlisted);
+    for (size_t i = 0; map_next(unlisted, &i, &name, NULL);)
+        if (!map_get(listing->pool.instances, name))
+            add_unlisted(listing, name);
+    describe(listing, unlisted);
+}
+
+static void review(void *context)
+{
+    struct listing *listing = context;
+
+    compare(listing, NULL);
+    listing->fleet->news(listing->fleet->news_context);
+}
+
+void evidence_of_nodes(struct listing *listing)
+{
+    int64_t since_ms = loop_now(listing->fleet->world->loop) - listing->reviewed_ms;
+
+    if (since_ms >= REVIEW_MS || listing->reviewed_ms == 0)
+        compare(listing, NULL);
+    else
+        timer_set_sooner(listing->review, REVIEW_MS - since_ms);
+}
+
+void evidence_of_list(struct listing *listing, const struct map *before)
+{
+    int64_t now = loop_now(listing->fleet->world->loop);
+    const char *name;
+    void *value;
+
+    for (size_t i = 0; map_next(listing->pool.instances, &i, &name, &value);) {
+        if (((const struct instance *)value)->state == INSTANCE_DELETING)
+            note(listing->ending, name, now);
+        else
+            map_remove(listing->ending, name);
+    }
+    forget(listing->ending, now - ENDING_MS);
+    compare(listing, before);
+}

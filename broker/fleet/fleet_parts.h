@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of struct fleet.  Private to this folder.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "base/pages.h"
+#include "broker/fleet/fleet.h"
+
+/* A pool, the list of it that may be on its way, and what was read of its machines by name. */
+struct listing {
+    struct fleet_pool pool;
+    struct fleet *fleet;
+    struct provider *provider; /* borrowed */
+    struct timer *timer;
+    struct map *incoming; /* pages of the list under way; NULL: none is */
+    struct pages pages;
+    int64_t asked_ms;
+    int doubts;            /* lists in a row that were not believed */
+    struct map *ending;    /* name -> struct moment: machines that the cloud was deleting */
+    struct map *with_node; /* name -> struct moment: machines that had a Node */
+    struct map *sightings; /* name -> struct sighting */
+    struct timer *review;  /* compares list and Nodes once more */
+    int64_t reviewed_ms;
+};
+
+struct fleet {
+    struct world *world;
+    const struct config *config;
+    struct cluster **clusters;   /* as config->clusters */
+    struct provider **providers; /* as config->providers */
+    struct listing *listings;    /* as config->pools */
+    cluster_news_fn news;
+    void *news_context;
+};
+
+static inline struct listing *listing_of(const struct fleet *fleet,
+                                         const struct config_pool *config)
+{
+    return &fleet->listings[config - fleet->config->pools];
+}
+
+/* evidence.c: what the list says against what the cluster's Nodes say. */
+void evidence_init(struct listing *listing);
+void evidence_clear(struct listing *listing);
+/* A complete list has just become listing->pool.instances; before: what was there until then. */
+void evidence_of_list(struct listing *listing, const struct map *before);
+/* The cluster has news: compares, now or within a second. */
+void evidence_of_nodes(struct listing *listing);
+
+/* sighting.c: one machine, read by name. */
+void sightings_init(struct listing *listing);
+/* Only when its provider is closed: no answer comes any more. */
+void sightings_clear(struct listing *listing);
+/* Whether the machine exists, by a read that was sent after since_ms; reads when that is not known.
+ *ret_instance is borrowed until the next turn. */
+enum presence sighting_of(struct listing *listing, const char *name, int64_t since_ms,
+                          const struct instance **ret_instance);

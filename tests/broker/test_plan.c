@@ -7,10 +7,10 @@
  *     R NAME key=number...      a research pool
  *     T ID SOURCE>TARGET [fixed]  a live transfer, fixed: it cannot be withdrawn
  *
- * keys: has (machines), floor, max, in (incoming), want, level, weight, east (0: in another
- * reservation), known (0: it was not seen lately), heard (0: it does not answer just now), free
- * (movable nodes; all over the floor when absent).  Node k of a pool is called NAME-k and costs as
- * many GPU-seconds as `cost` says, one digit a node, else nothing.
+ * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level,
+ * weight, east (0: in another reservation), known (0: it was not seen lately), heard (0: it does
+ * not answer just now), free (movable nodes; all over the floor when absent).  Node k of a pool is
+ * called NAME-k and costs as many GPU-seconds as `cost` says, one digit a node, else nothing.
  */
 #include "base/random.h"
 #include "base/text.h"
@@ -120,6 +120,7 @@ static void set_key(struct scene *scene, struct plan_pool *pool, const char *key
         { "has", &pool->present },
         { "floor", &scene->configs[at].static_nodes },
         { "max", &scene->configs[at].node_max },
+        { "unseen", &pool->unseen },
         { "in", &pool->incoming },
         { "want", &pool->wanted },
         { "level", &pool->level },
@@ -278,6 +279,11 @@ static const struct {
     { "P a has=0 want=0; R res has=1;", "" },
     /* a spare of production comes before research */
     { "P a has=6 want=8; P b has=6 want=5; R res has=9;", "b->a x1, res->a x1" },
+    /* a machine without a Node: no room to grow into, and nothing to be left with */
+    { "P a has=6 unseen=2 want=6; R res has=10;", "" },
+    { "P a has=6 unseen=2 want=4 free=4; R res has=10;", "" },
+    { "P a has=7 unseen=1 want=4 free=6; R res has=9;", "a->res x2" },
+    { "P a has=6 want=8; R res has=4 unseen=1 floor=2 free=3;", "res->a x1, a lacks 1" },
     { "P a has=6 want=8; P b has=6; R res has=9;", "res->a x2" },
     /* the one that lacks most is served first, and they end alike */
     { "P a has=0 want=2; P b has=0 want=4; R res has=3;",

@@ -340,6 +340,17 @@ enum presence fleet_instance(struct fleet *fleet, const struct config_pool *conf
     return presence;
 }
 
+enum presence fleet_read_instance(struct fleet *fleet, const struct config_pool *config,
+                                  const char *name, int64_t since_ms,
+                                  const struct instance **ret_instance)
+{
+    struct listing *listing = listing_of(fleet, config);
+
+    return provider_can_look(listing->provider)
+               ? sighting_of(listing, name, since_ms, ret_instance)
+               : fleet_instance(fleet, config, name, since_ms, ret_instance);
+}
+
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
                                  const char *instance)
 {

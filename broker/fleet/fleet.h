@@ -71,6 +71,12 @@ enum presence fleet_instance(struct fleet *fleet, const struct config_pool *conf
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance);
 
+/* Likewise, by a read of the machine by its name, whatever the list says; by the list where the
+   cloud cannot read one. */
+enum presence fleet_read_instance(struct fleet *fleet, const struct config_pool *config,
+                                  const char *name, int64_t since_ms,
+                                  const struct instance **ret_instance);
+
 /* The Node of a machine, found by provider ID; NULL: none in the snapshot. */
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
                                  const char *instance);

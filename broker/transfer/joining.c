@@ -7,10 +7,14 @@
  */
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
+#include "broker/transfer/look.h"
 #include "broker/transfer/readiness.h"
 #include "broker/transfer/runner.h"
 
-enum { MISSING_MAX = 360 };
+enum {
+    MISSING_MAX = 360,
+    HIDDEN_MS = 30 * SECOND_MS, /* so long before the deadline a Node that is missed is read */
+};
 
 /* Pods on it that would have to be moved away: it serves, whoever let them in. */
 static bool has_work(const struct snapshot *snapshot, const struct node *node)
@@ -36,6 +40,19 @@ bool step_may_discard(const struct runner *runner, const struct transfer *transf
     return !readiness_is_other(node, goal->reservation->gpus_per_node) &&
            !effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid)) &&
            !has_work(fleet_snapshot(runner->fleet, goal->cluster), node);
+}
+
+bool step_is_hidden(struct runner *runner, struct transfer *transfer)
+{
+    int64_t since_ms = loop_now(runner->world->loop) - transfer->step_began_ms;
+
+    if (transfer->step != STEP_JOIN || since_ms < runner->config->join.deadline_ms - HIDDEN_MS ||
+        fleet_node_of(runner->fleet, transfer_goal(transfer), transfer->new_instance) ||
+        look_at_new_node(runner, transfer) == PRESENCE_NO)
+        return false;
+    transfer_wait_for(transfer, "the list of nodes to show %s, which the server may have",
+                      transfer->new_instance);
+    return true;
 }
 
 bool step_is_kept(struct runner *runner, struct transfer *transfer)

@@ -23,13 +23,15 @@ static enum verdict call_operator(struct transfer *transfer)
     return STEP_WAIT;
 }
 
-/* Whether nobody tells what became of the new machine: its cluster or its pool is not heard. */
-static bool is_blind(const struct runner *runner, const struct transfer *transfer)
+/* Whether nobody tells what became of the new machine: its cluster or its pool is not heard, or its
+   Node is missing in a list that cannot be right. */
+static bool is_blind(struct runner *runner, struct transfer *transfer)
 {
     struct error err;
 
     return !fleet_is_fresh(runner->fleet, transfer_goal(transfer),
-                           BLIND_MS + runner->config->poll_ms, &err);
+                           BLIND_MS + runner->config->poll_ms, &err) ||
+           step_is_hidden(runner, transfer);
 }
 
 /* The time that passed since the last turn counts for nothing. */

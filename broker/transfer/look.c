@@ -69,6 +69,7 @@ struct transfer_look {
     struct reading node;
     struct reading volumes;
     struct reading claim;
+    struct reading new_node;
     struct map *claims; /* of daemons that stay: "namespace/name" -> name of its volume */
     char asked[TRANSFER_NAME_SIZE * 2]; /* the claim that is read */
 };
@@ -86,8 +87,9 @@ void look_free(struct transfer_look *look)
 
 bool look_is_under_way(const struct transfer_look *look)
 {
-    return look && (look->pods.is_under_way || look->node.is_under_way ||
-                    look->volumes.is_under_way || look->claim.is_under_way);
+    return look &&
+           (look->pods.is_under_way || look->node.is_under_way || look->volumes.is_under_way ||
+            look->claim.is_under_way || look->new_node.is_under_way);
 }
 
 static struct transfer_look *look_of(struct runner *runner, struct transfer *transfer)
@@ -101,6 +103,8 @@ static struct transfer_look *look_of(struct runner *runner, struct transfer *tra
     look->pods.runner = look->node.runner = look->volumes.runner = look->claim.runner = runner;
     look->pods.transfer = look->node.transfer = transfer;
     look->volumes.transfer = look->claim.transfer = transfer;
+    look->new_node.runner = runner;
+    look->new_node.transfer = transfer;
     return look;
 }
 
@@ -447,6 +451,28 @@ enum node_look look_at_node(struct runner *runner, struct transfer *transfer, in
         cluster_read_node(fleet_cluster(runner->fleet, transfer->source->cluster), transfer->node,
                           node_answered, reading);
     return NODE_LOOK_UNKNOWN;
+}
+
+/* Who may not read a node cannot know better than the list. */
+static void new_node_answered(void *context, const json_t *body, const struct error *err)
+{
+    struct reading *reading = context;
+
+    (void)body;
+    reading->count = !err;
+    finish(reading, !err || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_DENIED);
+}
+
+enum presence look_at_new_node(struct runner *runner, struct transfer *transfer)
+{
+    struct reading *reading = &look_of(runner, transfer)->new_node;
+
+    if (is_valid(reading, 0))
+        return reading->count > 0 ? PRESENCE_YES : PRESENCE_NO;
+    if (may_ask(reading))
+        cluster_read_node(fleet_cluster(runner->fleet, transfer_goal(transfer)->cluster),
+                          transfer->new_instance, new_node_answered, reading);
+    return PRESENCE_UNKNOWN;
 }
 
 bool look_is_closed(const struct transfer *transfer, const char **ret_opener)

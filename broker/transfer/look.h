@@ -50,6 +50,10 @@ enum node_look look_at_node(struct runner *runner, struct transfer *transfer, in
    them away, where the server tells ("" where not). */
 bool look_is_closed(const struct transfer *transfer, const char **ret_opener);
 
+/* Whether the server itself has the Node of the new machine, by the machine's name; asks while no
+   answer of the last seconds says it. */
+enum presence look_at_new_node(struct runner *runner, struct transfer *transfer);
+
 /* Whether an answer is still to come; look may be NULL. */
 bool look_is_under_way(const struct transfer_look *look);
 

@@ -115,6 +115,29 @@ static bool is_in_doubt(const struct runner *runner, const struct transfer *tran
            (node && text_equal(node->uid, transfer->node_uid) && node->is_ready);
 }
 
+/* The list may be old: a machine whose removal was accepted long ago, and which it shows as if
+   nothing had been, is read by its name.  STEP_DONE: it is gone; STEP_BACK: it is there. */
+static enum verdict read_machine(struct runner *runner, struct transfer *transfer,
+                                 const struct effect *remove)
+{
+    const struct instance *instance = NULL;
+
+    if (!effect_may_have_happened(remove) || step_may_be_released(runner, transfer))
+        return STEP_BACK;
+    transfer_wait_for(transfer, "machine %s, which is listed, to be read by its name",
+                      transfer->instance);
+    switch (fleet_read_instance(runner->fleet, transfer->source, transfer->instance,
+                                remove->answered_ms, &instance)) {
+    case PRESENCE_NO:
+        return STEP_DONE;
+    case PRESENCE_YES:
+        return instance->state == INSTANCE_DELETING ? STEP_WAIT : STEP_BACK;
+    case PRESENCE_UNKNOWN:
+        break;
+    }
+    return STEP_WAIT;
+}
+
 enum verdict step_release(struct runner *runner, struct transfer *transfer)
 {
     const struct effect *effect = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
@@ -153,6 +176,9 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
                               effect->text);
         return STEP_WAIT;
     }
+    verdict = read_machine(runner, transfer, effect);
+    if (verdict != STEP_BACK)
+        return verdict;
     verdict = check_again(runner, transfer, effect);
     if (verdict != STEP_DONE)
         return verdict;

@@ -91,6 +91,9 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer);
 /* Whether the machine of this attempt never served: once its start-up taint was lifted somebody's
    pods may run on it. */
 bool step_may_discard(const struct runner *runner, const struct transfer *transfer);
+/* Whether the Node of the new machine is missing in the list only: before the attempt is given up
+   it is read by its name. */
+bool step_is_hidden(struct runner *runner, struct transfer *transfer);
 /* Whether a node that is only announced stays where it is for now, because the pool that it goes to
    is closed, or what is known of its two pools is old or in doubt; it waits for that then. */
 bool step_is_kept(struct runner *runner, struct transfer *transfer);

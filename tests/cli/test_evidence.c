@@ -1,0 +1,153 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A pool's list against its cluster's Nodes: what really happened to a machine
+ * is believed in bounded time, and a contradiction is not, as long as it lasts.
+ */
+#include "tests/cli/stepwise.h"
+
+static const char PROD[] = "prod-a-east";
+
+/* How the pool is said to be in doubt, or "". */
+static const char *doubt_of(struct rehearsal *rehearsal, const char *pool)
+{
+    const struct service *service = rehearsal->service;
+
+    return fleet_pool(service->fleet, config_pool(service->config, pool))->doubt;
+}
+
+static struct rehearsal *at_rest(const char *folder)
+{
+    struct rehearsal *rehearsal = small_rehearsal(folder, 5, "");
+
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_string_equal(doubt_of(rehearsal, PROD), "");
+    return rehearsal;
+}
+
+static struct machine *machine_of(struct rehearsal *rehearsal, const char *pool, size_t at)
+{
+    const struct pool *cloud = pool_of(rehearsal, pool);
+
+    assert_true(at < cloud->machines.count);
+    return cloud->machines.items[at];
+}
+
+/* A machine that a person deletes is gone, and is replaced: its Node is heard
+ * no more. */
+static void a_machine_that_is_deleted_is_gone(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = at_rest(folder);
+
+    (void)state;
+    sim_machine_remove(rehearsal->simulator, machine_of(rehearsal, PROD, 4));
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_string_equal(doubt_of(rehearsal, PROD), "");
+    assert_int_equal(nodes_of(rehearsal, PROD), 5);
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_int_equal(nodes_of(rehearsal, PROD), 6);
+    assert_int_equal(transfers_of(rehearsal, false), 0);
+}
+
+/* The Node of a dead machine stays where nothing removes it; the machine is
+ * gone all the same. */
+static void a_node_that_is_not_heard_proves_nothing(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = at_rest(folder);
+    struct machine *machine = machine_of(rehearsal, PROD, 4);
+    struct kube_node *node = machine->node;
+
+    (void)state;
+    json_decref(node->finalizers);
+    node->finalizers = json_make("[s]", "example.com/kept");
+    sim_machine_remove(rehearsal->simulator, machine);
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_string_equal(doubt_of(rehearsal, PROD), "");
+    assert_int_equal(nodes_of(rehearsal, PROD), 5);
+}
+
+/* The list lacks machines that serve, for hours: in doubt for hours.  The doubt
+   outlives the broker, and ends with the Nodes. */
+static void a_contradiction_lasts_as_long_as_it_is_one(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = at_rest(folder);
+    struct error err = { 0 };
+
+    (void)state;
+    simulator_lie(rehearsal->simulator, "machines", PROD, "some", 0, 12 * HOUR_MS);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_non_null(strstr(doubt_of(rehearsal, PROD), "its list lacks 2 machines"));
+    rehearsal_kill(rehearsal);
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 8, 8);
+    rehearsal_run(rehearsal, 3 * HOUR_MS);
+    assert_non_null(strstr(doubt_of(rehearsal, PROD), "its list lacks 2 machines"));
+    assert_int_equal(transfers_of(rehearsal, true), 0);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+
+    for (size_t i = 1; i < 6; i += 4)
+        sim_node_machine_dies(rehearsal->simulator, machine_of(rehearsal, PROD, i)->node);
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_string_equal(doubt_of(rehearsal, PROD), "");
+}
+
+/* Half of the Nodes vanish while their machines run: a lie, until it has lasted
+ * too long for one. */
+static void nodes_that_vanish_are_missed_for_a_time(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = at_rest(folder);
+
+    (void)state;
+    for (size_t i = 2; i < 5; i++) {
+        struct machine *machine = machine_of(rehearsal, PROD, i);
+
+        sim_node_delete(rehearsal->simulator, steal(&machine->node));
+    }
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_string_equal(doubt_of(rehearsal, PROD),
+                        "3 of the 6 machines that run have lost their nodes");
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_string_equal(doubt_of(rehearsal, PROD), "");
+}
+
+/* The cloud took an order, finds no machine for it, and shows neither: when the
+   attempt is given up the order goes with it, and does not bring a machine too
+   many when there is room again. */
+static void an_order_is_taken_back_before_the_next(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
+        folder, 31, "stockouts: [{zone: us-east5-a, from: 0s, to: 90m}]\n");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    assert_non_null(run_to(rehearsal, STEP_ACQUIRE));
+    simulator_lie(rehearsal->simulator, "machines", PROD, "new", 0, HOUR_MS);
+    simulator_lie(rehearsal->simulator, "machines", "research-a-east", "new", 0, HOUR_MS);
+    rehearsal_run(rehearsal, 6 * HOUR_MS);
+    expect_rest(rehearsal, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_that_is_deleted_is_gone),
+        cmocka_unit_test(a_node_that_is_not_heard_proves_nothing),
+        cmocka_unit_test(a_contradiction_lasts_as_long_as_it_is_one),
+        cmocka_unit_test(nodes_that_vanish_are_missed_for_a_time),
+        cmocka_unit_test(an_order_is_taken_back_before_the_next),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

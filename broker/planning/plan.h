@@ -27,6 +27,8 @@ struct plan_node {
     struct victim_node facts; /* gangs are those of the input */
     const char *uid;
     const char *instance;
+    int64_t
+        named; /* production: its place among those that an applied plan named, from 1; 0: none */
 };
 
 /* A live transfer, as far as planning cares. */

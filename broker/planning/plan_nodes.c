@@ -82,6 +82,40 @@ static void hand_out(struct turn *turn, struct plan *plan, const struct plan_cho
     require(next == choice->count);
 }
 
+/* The one that was named next after `last`; SIZE_MAX: none is left. */
+static size_t named_after(const struct plan_pool *pool, int64_t last)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < pool->nodes.count; i++) {
+        int64_t named = pool->nodes.items[i].named;
+
+        if (named > last && (best == SIZE_MAX || named < pool->nodes.items[best].named))
+            best = i;
+    }
+    return best;
+}
+
+/* Production gives the nodes that people were shown, in that order, as long as they can go; what
+   runs on them has changed since, for replicas go down first. */
+static void keep_to_names(const struct plan_pool *pool, struct plan_choice *choice)
+{
+    size_t *nodes = mem_new_array(choice->count, sizeof *nodes);
+    size_t count = 0;
+    size_t next;
+
+    for (int64_t last = 0; count < choice->count && (next = named_after(pool, last)) != SIZE_MAX;
+         count++) {
+        nodes[count] = next;
+        last = pool->nodes.items[next].named;
+    }
+    for (size_t i = 0; i < choice->count && count < choice->count; i++)
+        if (pool->nodes.items[choice->nodes[i]].named == 0)
+            nodes[count++] = choice->nodes[i];
+    mem_free(choice->nodes);
+    choice->nodes = nodes;
+}
+
 void plan_choose(const struct plan_input *input, struct plan *plan, const size_t *taken)
 {
     struct turn turn;
@@ -102,6 +136,8 @@ void plan_choose(const struct plan_input *input, struct plan *plan, const size_t
         choice->pool = i;
         choice->count = taken[i];
         choice->nodes = victims_choose(&scene, taken[i], &choice->is_exact);
+        if (pool->config->cluster->role == ROLE_PRODUCTION)
+            keep_to_names(pool, choice);
         hand_out(&turn, plan, choice);
         mem_free(nodes);
     }

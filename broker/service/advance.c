@@ -9,6 +9,7 @@
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     /* Time for a production pool's replicas to be gone before its nodes are closed. */
@@ -64,6 +65,18 @@ static int64_t room_of(const struct service *service, const struct config_pool *
     return room;
 }
 
+/* Whether the plan that was applied last named nodes of the pool. */
+static bool has_names(const struct service *service, const struct config_pool *pool)
+{
+    size_t length = strlen(pool->name);
+    const char *name;
+
+    for (size_t i = 0; map_next(service->named, &i, &name, NULL);)
+        if (strncmp(name, pool->name, length) == 0 && name[length] == '/')
+            return true;
+    return false;
+}
+
 static struct transfer *new_transfer(struct service *service, const struct plan_transfer *wish,
                                      const char *move)
 {
@@ -92,7 +105,9 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     text_copy(transfer->reason, sizeof transfer->reason,
               wish->is_emergency ? "reclaim"
               : is_research      ? "production needs it"
-                                 : "production can spare it");
+              : has_names(service, wish->source) && wish->node->named == 0
+                  ? "production can spare it; those that the plan named cannot go or have gone"
+                  : "production can spare it");
     return transfer;
 }
 

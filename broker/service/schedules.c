@@ -89,9 +89,56 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     return 0;
 }
 
+/* {nodes: ["POOL/NODE"]}: production's, in the order of the plan that is applied. */
+static json_t *names_of(const struct service *service, const json_t *plan)
+{
+    json_t *nodes = json_array();
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(plan, "transfers"), i, row)
+    {
+        const char *from = json_text_or(row, "from", "");
+        const struct config_pool *pool = config_pool(service->config, from);
+        owned(chars) char *name = text_format("%s/%s", from, json_text_or(row, "node", ""));
+
+        if (pool && pool->cluster->role == ROLE_PRODUCTION)
+            json_array_append_new(nodes, json_string(name));
+    }
+    return json_make("{so}", "nodes", nodes);
+}
+
+static void set_names(struct service *service, const json_t *names)
+{
+    const json_t *name;
+    size_t i;
+
+    map_free(service->named);
+    service->named = map_new(NULL);
+    json_array_foreach(json_object_get(names, "nodes"), i, name)
+    {
+        if (json_is_string(name))
+            map_set(service->named, json_string_value(name), (void *)(uintptr_t)(i + 1));
+    }
+}
+
+static int load_names(void *context, const char *id, uint64_t rev, const json_t *value,
+                      struct error *err)
+{
+    struct service *service = context;
+
+    (void)id;
+    (void)err;
+    service->named_rev = rev;
+    set_names(service, value);
+    return 0;
+}
+
 int schedules_load(struct service *service, struct error *err)
 {
-    return journal_each(service->world->journal, "schedule", load_one, service, err);
+    if (journal_each(service->world->journal, "schedule", load_one, service, err) < 0)
+        return -1;
+    return journal_each(service->world->journal, "named", load_names, service, err);
 }
 
 json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
@@ -101,6 +148,7 @@ json_t *service_apply(struct service *service, const json_t *schedules, const ch
     owned(json) json_t *plan = book ? service_plan(service, schedules, err) : NULL;
     struct journal_batch *batch;
     owned(json) json_t *event = json_make("{ssss}", "event", "schedules_applied", "by", by);
+    owned(json) json_t *names = NULL;
     const char *window;
 
     if (!plan)
@@ -119,6 +167,8 @@ json_t *service_apply(struct service *service, const json_t *schedules, const ch
 
         journal_put(batch, "schedule", window, rev ? *rev : 0, value);
     }
+    names = names_of(service, plan);
+    journal_put(batch, "named", "leaving", service->named_rev, names);
     journal_event(batch, loop_wall(service->world->loop), event);
     if (journal_commit(service->world->journal, &batch, err) < 0) {
         runner_break(service->runner, err);
@@ -131,6 +181,8 @@ json_t *service_apply(struct service *service, const json_t *schedules, const ch
         *next = rev ? *rev + 1 : 1;
         map_set(service->schedule_revs, window, next);
     }
+    service->named_rev++;
+    set_names(service, names);
     map_free(service->book);
     service->book = steal(&book);
     timer_set_sooner(service->timer, 0);

@@ -117,6 +117,7 @@ struct service *service_open(struct world *world, const struct config *config, s
     service->config = config;
     service->book = targets_book_new();
     service->schedule_revs = map_new(mem_free);
+    service->named = map_new(NULL);
     losses_init(&service->losses);
     service->timer = timer_new(world->loop, tick, service);
     if (load(service, err) < 0)
@@ -149,6 +150,7 @@ void service_close(struct service *service)
     losses_clear(&service->losses);
     map_free(service->book);
     map_free(service->schedule_revs);
+    map_free(service->named);
     mem_free(service);
 }
 
@@ -351,7 +353,7 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
     }
     if (!is_any_known(service, err))
         return NULL;
-    survey = survey_make(service, book);
+    survey = survey_make_ahead(service, book);
     survey_weigh(service, survey);
     plan = plan_make(&survey->input);
     fingerprint(survey, plan, print);

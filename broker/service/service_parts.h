@@ -51,7 +51,10 @@ struct service {
     struct quotas *quotas;
     struct trials *trials;
     struct clock *clock;
-    struct map *book;          /* window -> struct schedule, in force */
+    struct map *book;   /* window -> struct schedule, in force */
+    struct map *named;  /* "POOL/NODE" of production that the plan last applied named -> rank,
+                           from 1, as uintptr_t */
+    uint64_t named_rev; /* of its record; 0: none */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */
     ARRAY(struct reclaim) reclaims;
     struct losses losses;
@@ -73,6 +76,10 @@ struct survey {
     struct map **work; /* as config->clusters: node name -> struct node_work */
 };
 struct survey *survey_make(struct service *service, const struct map *book)
+    __attribute__((returns_nonnull, warn_unused_result));
+/* As survey_make(), for a plan that people read: production's nodes are named while their replicas
+   still go down. */
+struct survey *survey_make_ahead(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
 /* Whether a plan on it would move anything: a production pool has not what it wants. */
 bool survey_wants_moves(const struct survey *survey);

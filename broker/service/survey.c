@@ -185,6 +185,14 @@ static bool is_movable(const struct service *service, const struct node *node)
            !node->is_leaving && node->uid[0] != '\0';
 }
 
+static int64_t named_rank(const struct service *service, const struct config_pool *pool,
+                          const char *node)
+{
+    owned(chars) char *key = text_format("%s/%s", pool->name, node);
+
+    return (int64_t)(uintptr_t)map_get(service->named, key);
+}
+
 static void survey_pool(const struct service *service, struct plan_pool *pool)
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
@@ -205,6 +213,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
         candidate = array_add(&pool->nodes);
         candidate->uid = node->uid;
         candidate->instance = instance->name;
+        candidate->named = named_rank(service, pool->config, node->name);
         candidate->facts = (struct victim_node){ .name = node->name, .created = node->created };
     }
 }
@@ -252,7 +261,7 @@ static void survey_wish(struct service *service, const struct map *book, struct 
                            pool->present + pool->incoming);
 }
 
-struct survey *survey_make(struct service *service, const struct map *book)
+static struct survey *make(struct service *service, const struct map *book, bool is_ahead)
 {
     const struct config *config = service->config;
     struct survey *survey = mem_new(sizeof *survey);
@@ -266,7 +275,8 @@ struct survey *survey_make(struct service *service, const struct map *book)
         pool->config = &config->pools[i];
         survey_pool(service, pool);
         /* Replicas go first, so that the nodes left are the ones that can be spared. */
-        if (cluster->role == ROLE_PRODUCTION && !scaler_is_settled(service->scaler, cluster))
+        if (cluster->role == ROLE_PRODUCTION && !is_ahead &&
+            !scaler_is_settled(service->scaler, cluster))
             array_clear(&pool->nodes);
     }
     survey_live(service, survey);
@@ -279,6 +289,16 @@ struct survey *survey_make(struct service *service, const struct map *book)
         .live_count = survey->live.count,
     };
     return survey;
+}
+
+struct survey *survey_make(struct service *service, const struct map *book)
+{
+    return make(service, book, false);
+}
+
+struct survey *survey_make_ahead(struct service *service, const struct map *book)
+{
+    return make(service, book, true);
 }
 
 bool survey_wants_moves(const struct survey *survey)

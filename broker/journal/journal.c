@@ -187,6 +187,11 @@ void journal_after(struct journal *journal, journal_after_fn fn, void *context)
         fn(context, JOURNAL_KEPT);
 }
 
+int64_t journal_write_ms(const struct journal *journal)
+{
+    return journal->queue ? queue_write_ms(journal->queue) : 0;
+}
+
 void journal_forget(struct journal *journal)
 {
     if (journal->queue)

@@ -125,6 +125,9 @@ enum journal_fate { JOURNAL_KEPT, JOURNAL_LOST, JOURNAL_FORGOTTEN };
 typedef void (*journal_after_fn)(void *context, enum journal_fate fate);
 void journal_after(struct journal *journal, journal_after_fn fn, void *context);
 
+/* For how many milliseconds the write under way has taken so far; 0: there is none. */
+int64_t journal_write_ms(const struct journal *journal);
+
 /* Of a write that failed after its commit was accepted (in this call, if it did); nothing is
  * written after that. */
 typedef void (*journal_failure_fn)(void *context, const struct error *err);

@@ -17,6 +17,7 @@ struct after {
 
 struct journal_queue {
     struct journal *journal;
+    struct loop *loop;
     struct worker *worker; /* one of the two */
     struct timer *timer;
     int64_t delay_ms;
@@ -26,6 +27,7 @@ struct journal_queue {
     uint64_t begun;
     uint64_t kept;
     ARRAY(struct after) afters; /* by ticket */
+    int64_t begun_ms;           /* loop time: when the write under way began */
     bool is_telling;
     bool is_failed;
     int result; /* of the write under way */
@@ -105,24 +107,26 @@ static void begin(struct journal_queue *queue)
         return;
     queue->writing = steal(&queue->waiting);
     queue->begun = queue->accepted;
+    queue->begun_ms = loop_now(queue->loop);
     if (queue->worker)
         worker_begin(queue->worker, write_group, written, queue);
     else
         timer_set(queue->timer, queue->delay_ms);
 }
 
-static struct journal_queue *queue_new(struct journal *journal)
+static struct journal_queue *queue_new(struct journal *journal, struct loop *loop)
 {
     struct journal_queue *queue = mem_new(sizeof *queue);
 
     queue->journal = journal;
+    queue->loop = loop;
     return queue;
 }
 
 struct journal_queue *queue_new_thread(struct journal *journal, struct loop *loop,
                                        struct error *err)
 {
-    struct journal_queue *queue = queue_new(journal);
+    struct journal_queue *queue = queue_new(journal, loop);
 
     queue->worker = worker_new(loop, err);
     if (queue->worker)
@@ -133,7 +137,7 @@ struct journal_queue *queue_new_thread(struct journal *journal, struct loop *loo
 
 struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop, int64_t delay_ms)
 {
-    struct journal_queue *queue = queue_new(journal);
+    struct journal_queue *queue = queue_new(journal, loop);
 
     queue->delay_ms = delay_ms;
     queue->timer = timer_new(loop, fire, queue);
@@ -194,6 +198,11 @@ void queue_drop(struct journal_queue *queue)
     journal_batch_free(steal(&queue->writing));
     queue->kept = queue->begun = queue->accepted;
     queue->is_failed = queue->is_failed && queue->worker;
+}
+
+int64_t queue_write_ms(const struct journal_queue *queue)
+{
+    return queue->writing ? loop_now(queue->loop) - queue->begun_ms : 0;
 }
 
 void queue_wait(struct journal_queue *queue)

@@ -33,5 +33,8 @@ void queue_forget(struct journal_queue *queue);
 /* What a dead process had accepted is lost with it. */
 void queue_drop(struct journal_queue *queue);
 
+/* For how long the write under way has taken so far; 0: there is none. */
+int64_t queue_write_ms(const struct journal_queue *queue);
+
 /* Until the store may be read here. */
 void queue_wait(struct journal_queue *queue);

@@ -12,12 +12,27 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+enum { SLOW_WRITE_MS = 5 * SECOND_MS };
+
 static void add(json_t *rows, enum condition_kind kind, const char *what, const char *cluster,
                 char *text)
 {
     const struct condition condition = { .kind = kind, .what = what, .cluster = cluster };
 
     condition_add(rows, &condition, text);
+}
+
+/* What is decided waits for the journal's disk. */
+static void add_disk(const struct service *service, json_t *rows)
+{
+    int64_t write_ms = journal_write_ms(service->world->journal);
+    char duration[DURATION_TEXT_SIZE];
+
+    if (write_ms >= SLOW_WRITE_MS)
+        add(rows, CONDITION_JOURNAL_DOUBT, "disk", NULL,
+            text_format("the journal's disk has been writing for %s: until it has, nothing that "
+                        "was decided since is done",
+                        duration_format(write_ms, duration)));
 }
 
 /* Pools that no plan counts on. */
@@ -206,6 +221,7 @@ json_t *service_health(const struct service *service, const struct survey *surve
                            "force)"));
     if (service->doubt[0] != '\0')
         add(rows, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
+    add_disk(service, rows);
     if (service->refused[0] != '\0')
         add(rows, CONDITION_CONFIG_REFUSED, service->config->path, NULL,
             text_format("the configuration was read again and is not in force: %s: mend it and "

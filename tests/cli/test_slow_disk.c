@@ -117,11 +117,36 @@ static void a_death_on_a_slow_disk_loses_nothing(void **state)
     write_ms = 0;
 }
 
+static bool warns_of_disk(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    owned(chars) char *text = json_print(status);
+
+    return strstr(text, "the journal's disk has been writing for") != NULL;
+}
+
+static void a_disk_that_does_not_answer_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    rehearsal_slow_disk(rehearsal, MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    assert_false(warns_of_disk(rehearsal));
+    rehearsal_run(rehearsal, 30 * SECOND_MS);
+    assert_true(warns_of_disk(rehearsal));
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    assert_false(warns_of_disk(rehearsal));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_removal_that_waited_for_the_disk_is_looked_at_again),
         cmocka_unit_test(a_freeze_stops_what_waits_for_the_disk),
+        cmocka_unit_test(a_disk_that_does_not_answer_is_told),
         cmocka_unit_test(a_death_on_a_slow_disk_loses_nothing),
     };
 

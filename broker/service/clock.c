@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 
 #include <stdlib.h>
@@ -368,25 +369,28 @@ void clock_look(struct clock *clock)
         write_later(clock);
 }
 
-void clock_describe(const struct clock *clock, json_t *warnings)
+void clock_describe(const struct clock *clock, json_t *rows)
 {
     struct wall_time now = loop_wall(clock->service->world->loop);
-    int64_t by_ms = clock->jump_ms != 0 ? clock->jump_ms : clock->followed_ms;
-    owned(chars) char *by = describe(by_ms);
+    bool is_off = clock->jump_ms != 0;
+    struct condition condition = { CONDITION_CLOCK_OFF, is_off ? clock->jumped : clock->followed,
+                                   "", NULL };
+    owned(chars) char *by = describe(is_off ? clock->jump_ms : clock->followed_ms);
     char at[WALL_TEXT_SIZE];
 
-    if (clock->jump_ms != 0)
-        json_array_append_new(
-            warnings,
-            json_sprintf("the machine's wall clock jumped %s at %s: no deadline is changed; %s", by,
-                         wall_format(wall_whole_second(clock->jumped.ms), at),
-                         clock->is_doubted
-                             ? "most API servers have the time from before the jump, and so has "
-                               "sluice: set the machine's clock right"
-                             : "windows follow it when it has stood for a minute"));
+    wall_format(wall_whole_second(condition.since.ms), at);
+    if (is_off)
+        condition_add(
+            rows, &condition,
+            text_format("the machine's wall clock jumped %s at %s: no deadline is changed; %s", by,
+                        at,
+                        clock->is_doubted
+                            ? "most API servers have the time from before the jump, and so has "
+                              "sluice: set the machine's clock right"
+                            : "windows follow it when it has stood for a minute"));
     else if (clock->followed.ms > 0 && now.ms - clock->followed.ms < TOLD_MS)
-        json_array_append_new(
-            warnings, json_sprintf("the machine's wall clock jumped %s, and is followed since %s: "
-                                   "windows changed with it, deadlines only their names",
-                                   by, wall_format(wall_whole_second(clock->followed.ms), at)));
+        condition_add(rows, &condition,
+                      text_format("the machine's wall clock jumped %s, and is followed since %s: "
+                                  "windows changed with it, deadlines only their names",
+                                  by, at));
 }

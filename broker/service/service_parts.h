@@ -240,13 +240,13 @@ json_t *quotas_describe(const struct quotas *quotas);
 
 /* clock.c: jumps of the machine's wall clock.  open comes before anything else is read from the
    journal, load after it; look is called every few seconds, and describe adds what a person should
-   know to the warnings. */
+   know to the conditions. */
 struct clock *clock_open(struct service *service, struct error *err)
     __attribute__((warn_unused_result));
 void clock_free(struct clock *clock);
 int clock_load(struct clock *clock, struct error *err) __attribute__((warn_unused_result));
 void clock_look(struct clock *clock);
-void clock_describe(const struct clock *clock, json_t *warnings);
+void clock_describe(const struct clock *clock, json_t *rows);
 
 /* status.c */
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)

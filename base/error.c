@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const kind_names[ERROR_KIND_COUNT] = {
@@ -27,28 +26,29 @@ static const char *const kind_names[ERROR_KIND_COUNT] = {
     [ERROR_BUG] = "bug",
 };
 
+/* What did not fit ends in '+'. */
+static size_t mark_cut(char out[ERROR_TEXT_SIZE])
+{
+    size_t at = text_cut(out, ERROR_TEXT_SIZE - 2);
+
+    memset(out + at, '+', ERROR_TEXT_SIZE - 1 - at);
+    out[ERROR_TEXT_SIZE - 1] = '\0';
+    return ERROR_TEXT_SIZE - 1;
+}
+
 /* Formats at out[at], and marks the end when `out` was too small.  Returns the new length. */
 static size_t add_formatted(char out[ERROR_TEXT_SIZE], size_t at, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
 static size_t add_formatted(char out[ERROR_TEXT_SIZE], size_t at, const char *format, va_list args)
 {
-    size_t room = ERROR_TEXT_SIZE - at;
-    int wanted = vsnprintf(out + at, room, format, args);
-
-    if (wanted >= 0 && (size_t)wanted < room)
-        return at + (size_t)wanted;
-    out[ERROR_TEXT_SIZE - 2] = '+';
-    out[ERROR_TEXT_SIZE - 1] = '\0';
-    return ERROR_TEXT_SIZE - 1;
+    return text_print_arguments(out + at, ERROR_TEXT_SIZE - at, format, args) ? strlen(out)
+                                                                              : mark_cut(out);
 }
 
 static size_t add_chars(char out[ERROR_TEXT_SIZE], size_t at, const char *chars)
 {
-    if (text_copy(out + at, ERROR_TEXT_SIZE - at, chars))
-        return at + strlen(chars);
-    out[ERROR_TEXT_SIZE - 2] = '+';
-    return ERROR_TEXT_SIZE - 1;
+    return text_copy(out + at, ERROR_TEXT_SIZE - at, chars) ? at + strlen(chars) : mark_cut(out);
 }
 
 int error_set(struct error *err, enum error_kind kind, const char *format, ...)

@@ -263,18 +263,149 @@ char *json_print_pretty(const json_t *json)
     return text_format("%s\n", chars);
 }
 
+json_t *json_text(const char *chars)
+{
+    json_t *json = json_string(chars);
+
+    if (json == NULL) {
+        owned(chars) char *mended = mem_copy_chars(chars);
+
+        text_mend(mended);
+        json = json_string(mended);
+    }
+    require(json);
+    return json;
+}
+
+void json_put(json_t *object, const char *key, json_t *value)
+{
+    require(value);
+    if (json_object_set(object, key, value) < 0) {
+        owned(chars) char *mended = mem_copy_chars(key);
+
+        text_mend(mended);
+        require(json_object_set(object, mended, value) == 0);
+    }
+    json_decref(value);
+}
+
+/* What json_make() is at. */
+struct maker {
+    const char *format;
+    const char *at;
+    va_list arguments;
+};
+
+static void make_failed(const struct maker *maker, const char *why)
+{
+    fprintf(stderr, "sluice: json_make(\"%s\"): %s\n", maker->format, why);
+    require_failed("json_make()", __FILE__, __LINE__);
+}
+
+static char next_letter(struct maker *maker)
+{
+    maker->at += strspn(maker->at, " ,:");
+    if (*maker->at == '\0')
+        make_failed(maker, "it ends too soon");
+    return *maker->at++;
+}
+
+static const char *next_chars(struct maker *maker)
+{
+    const char *chars = va_arg(maker->arguments, const char *);
+
+    if (!chars)
+        make_failed(maker, "a text is NULL");
+    return chars;
+}
+
+/* The value behind the letter; NULL: one that may be left out is. */
+static json_t *make_one(struct maker *maker, char letter);
+
+static json_t *make_object(struct maker *maker)
+{
+    json_t *object = json_object();
+
+    for (char letter = next_letter(maker); letter != '}'; letter = next_letter(maker)) {
+        const char *key;
+        json_t *value;
+
+        if (letter != 's')
+            make_failed(maker, "a key is no text");
+        key = next_chars(maker);
+        value = make_one(maker, next_letter(maker));
+        if (value)
+            json_put(object, key, value);
+    }
+    return object;
+}
+
+static json_t *make_array(struct maker *maker)
+{
+    json_t *array = json_array();
+
+    for (char letter = next_letter(maker); letter != ']'; letter = next_letter(maker))
+        json_array_append_new(array, make_one(maker, letter)); /* NULL: left out */
+    return array;
+}
+
+static json_t *make_text(struct maker *maker)
+{
+    const char *chars;
+    bool is_left_out;
+
+    if (*maker->at != '*' && *maker->at != '?')
+        return json_text(next_chars(maker));
+    is_left_out = *maker->at++ == '*';
+    chars = va_arg(maker->arguments, const char *);
+    return chars ? json_text(chars) : is_left_out ? NULL : json_null();
+}
+
+static json_t *make_one(struct maker *maker, char letter)
+{
+    json_t *json = NULL;
+
+    switch (letter) {
+    case '{':
+        return make_object(maker);
+    case '[':
+        return make_array(maker);
+    case 's':
+        return make_text(maker);
+    case 'i':
+        return json_integer(va_arg(maker->arguments, int));
+    case 'I':
+        return json_integer(va_arg(maker->arguments, json_int_t));
+    case 'b':
+        return json_boolean(va_arg(maker->arguments, int));
+    case 'f':
+        json = json_real(va_arg(maker->arguments, double));
+        break;
+    case 'o':
+        json = va_arg(maker->arguments, json_t *);
+        break;
+    case 'O':
+        json = json_incref(va_arg(maker->arguments, json_t *));
+        break;
+    case 'n':
+        return json_null();
+    default:
+        make_failed(maker, "it has an unknown letter");
+    }
+    if (!json)
+        make_failed(maker, "a value is NULL, or no number");
+    return json;
+}
+
 json_t *json_make(const char *format, ...)
 {
-    json_error_t problem;
+    struct maker maker = { .format = format, .at = format };
     json_t *json;
-    va_list args;
 
-    va_start(args, format);
-    json = json_vpack_ex(&problem, 0, format, args);
-    va_end(args);
-    if (json == NULL) {
-        fprintf(stderr, "sluice: json_make(\"%s\"): %s\n", format, problem.text);
-        require_failed("json_make()", __FILE__, __LINE__);
-    }
+    va_start(maker.arguments, format);
+    json = make_one(&maker, next_letter(&maker));
+    va_end(maker.arguments);
+    if (maker.at[strspn(maker.at, " ,:")] != '\0')
+        make_failed(&maker, "there is more behind its end");
     return json;
 }

@@ -72,5 +72,15 @@ char *json_print(const json_t *json) __attribute__((returns_nonnull, warn_unused
 /* For people and goldens: two spaces, a newline at the end. */
 char *json_print_pretty(const json_t *json) __attribute__((returns_nonnull, warn_unused_result));
 
-/* json_pack() that aborts instead of returning NULL: our own formats are never input. */
+/* THE way from text to JSON, for what others gave too: bytes that are not of UTF-8 become '?', so
+   that nothing is left out of what is stored or told.  (jansson's own returns NULL, which then
+   drops the member.) */
+json_t *json_text(const char *chars) __attribute__((returns_nonnull, warn_unused_result));
+
+/* Sets a member; takes the value, which must not be NULL.  The key is mended as json_text() does.
+ */
+void json_put(json_t *object, const char *key, json_t *value);
+
+/* A value by a format as of json_pack(), of which it has s s? s* i I b f o O n {} and []; texts and
+   keys are mended as json_text() does.  Aborts when the format does not fit: it is never input. */
 json_t *json_make(const char *format, ...) __attribute__((returns_nonnull, warn_unused_result));

@@ -66,7 +66,7 @@ int call_usage_error(const struct command_call *call, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    text_print_arguments(sentence, sizeof sentence, format, args);
     va_end(args);
     print_error(call, sentence);
     command_add_path(path, call->root, call->command);

@@ -4,8 +4,8 @@
  * Looking things up in the command tree, and the help page of a command.
  */
 #include "base/options_tree.h"
+#include "base/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { PATH_LIMIT = 1024, LABEL_SIZE = 64 };
@@ -54,9 +54,9 @@ static void option_label(const struct command_option *option, char out[LABEL_SIZ
     char letter[] = "    ";
 
     if (option->letter)
-        snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    snprintf(out, LABEL_SIZE, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
-             option->argument ? option->argument : "");
+        text_print(letter, sizeof letter, "-%c, ", option->letter);
+    text_print(out, LABEL_SIZE, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
+               option->argument ? option->argument : "");
 }
 
 static int widest_option(const struct command_option *table, int width)

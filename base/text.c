@@ -2,14 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Growable text with a bound, and the small questions about strings that the C library answers
- * badly: exact numbers, equality with NULL, copying that says when it cut.
+ * badly: exact numbers, equality with NULL, copying that says when it cut.  See text_print.c for
+ * what printf does.
  */
 #include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,37 +54,6 @@ static size_t within_limit(struct text *text, size_t length)
     return room;
 }
 
-static void add_arguments(struct text *text, const char *format, va_list args)
-    __attribute__((format(printf, 2, 0)));
-
-static void add_arguments(struct text *text, const char *format, va_list args)
-{
-    va_list again;
-    size_t length;
-    int wanted;
-
-    va_copy(again, args);
-    wanted = vsnprintf(text->chars + text->length, text->size - text->length, format, args);
-    require(wanted >= 0);
-    length = within_limit(text, (size_t)wanted);
-    if (text->length + (size_t)wanted >= text->size) {
-        make_room(text, length);
-        vsnprintf(text->chars + text->length, length + 1, format, again);
-    }
-    va_end(again);
-    text->length += length;
-    text->chars[text->length] = '\0';
-}
-
-void text_add(struct text *text, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    add_arguments(text, format, args);
-    va_end(args);
-}
-
 void text_add_bytes(struct text *text, const void *bytes, size_t size)
 {
     size_t length = within_limit(text, size);
@@ -125,17 +93,6 @@ char *text_take(struct text *text)
     return chars;
 }
 
-char *text_format(const char *format, ...)
-{
-    struct text *text = text_new(TEXT_UNBOUNDED);
-    va_list args;
-
-    va_start(args, format);
-    add_arguments(text, format, args);
-    va_end(args);
-    return text_take(text);
-}
-
 /* Bytes of the character there by RFC 3629; 0: it is none. */
 static size_t character_size(const unsigned char *at)
 {
@@ -166,19 +123,42 @@ void text_mend(char *chars)
     }
 }
 
+size_t text_whole(const char *chars, size_t length)
+{
+    size_t start = length;
+    unsigned char first;
+
+    /* A character has at most three bytes behind its first: what has more is none. */
+    while (start > 0 && length - start < 4 && ((unsigned char)chars[start - 1] & 0xc0) == 0x80)
+        start--;
+    if (start == 0)
+        return length;
+    start--;
+    first = (unsigned char)chars[start];
+    return length - start < (first >= 0xf0   ? 4u
+                             : first >= 0xe0 ? 3u
+                             : first >= 0xc0 ? 2u
+                                             : 1u)
+               ? start
+               : length;
+}
+
+size_t text_cut(const char *chars, size_t most)
+{
+    size_t length = strnlen(chars, most);
+
+    return length < most || chars[length] == '\0' ? length : text_whole(chars, length);
+}
+
 bool text_copy(char *out, size_t size, const char *chars)
 {
-    size_t length = strlen(chars);
-    bool fits = length < size;
+    size_t length;
 
     require(size > 0);
-    if (!fits)
-        length = size - 1;
+    length = text_cut(chars, size - 1);
     memcpy(out, chars, length);
     out[length] = '\0';
-    if (!fits)
-        text_mend(out);
-    return fits;
+    return chars[length] == '\0';
 }
 
 bool text_equal(const char *left, const char *right)

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +30,12 @@ struct text {
 struct text *text_new(size_t limit) __attribute__((returns_nonnull, warn_unused_result));
 void text_free(struct text *text);
 
-/* Appends as printf does. */
+/* Appends as printf does, with one difference, which all of base/ and above has: "%.120s", text cut
+   for people, ends at a character of UTF-8; "%.*s", a slice, is of exactly so many bytes.  Knows
+   the conversions d i u x X o c s p e f g and %, and aborts at others. */
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add_arguments(struct text *text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Appends bytes as they are (they may hold NUL). */
 void text_add_bytes(struct text *text, const void *bytes, size_t size);
@@ -51,12 +56,24 @@ char *text_take(struct text *text) __attribute__((returns_nonnull, warn_unused_r
 char *text_format(const char *format, ...)
     __attribute__((format(printf, 1, 2), returns_nonnull, warn_unused_result));
 
-/* Copies into a buffer of `size` bytes, terminated; false when it had to be cut.  What is UTF-8
-   stays so. */
+/* THE place where text is cut: how many of its first `most` bytes to keep, so that no character of
+   UTF-8 is split. */
+size_t text_cut(const char *chars, size_t most);
+
+/* The same of bytes that were cut already: without a last character that is not all there. */
+size_t text_whole(const char *chars, size_t length);
+
+/* Copies into a buffer of `size` bytes, terminated; false when it had to be cut. */
 bool text_copy(char *out, size_t size, const char *chars);
 
-/* Puts a '?' for each byte that is not of UTF-8: what others sent, or what was cut within a
-   character, cannot be told in JSON otherwise. */
+/* As text_copy(), of what text_add() would append. */
+bool text_print(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool text_print_arguments(char *out, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+/* Puts a '?' for each byte that is not of UTF-8: what others sent cannot be told in JSON
+   otherwise. */
 void text_mend(char *chars);
 
 bool text_equal(const char *left, const char *right); /* two NULLs are equal */

@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key)
 {
@@ -39,7 +38,7 @@ int yaml_error(struct error *err, const struct yaml_node *node, const char *form
     va_list args;
 
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    text_print_arguments(sentence, sizeof sentence, format, args);
     va_end(args);
     add_path(path, node);
     return error_set(err, ERROR_INVALID, "%s:%d: %s%s%s", node->source, node->line, path->chars,

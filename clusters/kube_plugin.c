@@ -235,12 +235,12 @@ static char *exec_info(const struct yaml_node *exec, const char *api_version, co
         json_t *cluster = json_make("{ss}", "server", server);
 
         if (tls->server_name)
-            json_object_set_new(cluster, "tls-server-name", json_string(tls->server_name));
+            json_object_set_new(cluster, "tls-server-name", json_text(tls->server_name));
         if (tls->ca_pem) {
             owned(text) struct text *ca = text_new(TEXT_UNBOUNDED);
 
             crypto_add_base64(ca, tls->ca_pem, strlen(tls->ca_pem));
-            json_object_set_new(cluster, "certificate-authority-data", json_string(ca->chars));
+            json_object_set_new(cluster, "certificate-authority-data", json_text(ca->chars));
         }
         json_object_set_new(spec, "cluster", cluster);
     }

@@ -182,10 +182,10 @@ void cluster_post_event(struct cluster *cluster, const struct kube_event *event,
     };
 
     time_of(cluster, now);
-    json_object_set_new(body, "firstTimestamp", json_string(now));
-    json_object_set_new(body, "lastTimestamp", json_string(now));
+    json_object_set_new(body, "firstTimestamp", json_text(now));
+    json_object_set_new(body, "lastTimestamp", json_text(now));
     if (event->namespace[0])
-        json_object_set_new(about, "namespace", json_string(event->namespace));
+        json_object_set_new(about, "namespace", json_text(event->namespace));
     send_change(cluster, &call, done, context);
 }
 

@@ -72,7 +72,7 @@ json_t *kueue_patch(const json_t *queue, const char *flavor, const char *resourc
     owned(chars) char *text = text_format("%" PRId64, quota);
 
     require(row);
-    json_object_set_new(row, "nominalQuota", json_string(text));
+    json_object_set_new(row, "nominalQuota", json_text(text));
     return json_make("{s:{s:s}, s:{s:o}}", "metadata", "resourceVersion",
                      json_text_or(queue, "metadata/resourceVersion", ""), "spec", "resourceGroups",
                      groups);

@@ -5,9 +5,10 @@
  */
 #include "windows/csv.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 int csv_error(const struct csv *csv, int line, struct error *err, const char *format, ...)
@@ -16,7 +17,7 @@ int csv_error(const struct csv *csv, int line, struct error *err, const char *fo
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    text_print_arguments(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     return error_set(err, ERROR_INVALID, "%s:%d: %s", csv->source, line, sentence);
 }

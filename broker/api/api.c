@@ -11,7 +11,6 @@
 #include "base/url.h"
 
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -272,9 +271,9 @@ static void name_peer(const struct http_peer *peer, char *out, size_t size)
     struct passwd *found = NULL;
 
     if (getpwuid_r(peer->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
-        snprintf(out, size, "%s", found->pw_name);
+        text_print(out, size, "%s", found->pw_name);
     else
-        snprintf(out, size, "uid %u", (unsigned)peer->uid);
+        text_print(out, size, "uid %u", (unsigned)peer->uid);
 }
 
 static json_t *read_body(struct http_call *call, struct error *err)

@@ -132,7 +132,7 @@ static json_t *queue_json(const struct allocate_queue *queue, const struct alloc
         isfinite(cell->wait_s) ? json_real(cell->wait_s) : json_null(), "wait_target_s",
         (double)queue->target.wait_ms / SECOND_MS, "percentile", queue->target.percentile, "slo",
         queue->is_each_day ? "each-day" : "pooled", "worst_day_at",
-        is_told ? json_string(wall_format(cell->worst_day.begin, day)) : json_null(),
+        is_told ? json_text(wall_format(cell->worst_day.begin, day)) : json_null(),
         "worst_day_wait_s", is_told ? json_real(cell->worst_day.wait_s) : json_null(), "worst_seed",
         search->worst_seed, "seed_failing_with_one_less", search->failing_seed, "replicas_lost",
         survives ? json_integer(cell->lost) : json_null(), "replicas_degraded",

@@ -95,7 +95,7 @@ int shard_write(const struct allocate_inputs *inputs, const struct allocate_plan
 
     if (make_input(inputs, input, err) < 0)
         return -1;
-    json_object_set_new(root, "input", json_string(input->chars));
+    json_object_set_new(root, "input", json_text(input->chars));
     for (size_t i = 0; i < plan->window_count * plan->queue_count; i++)
         if (plan->cells[i].is_known)
             json_array_append_new(cells, cell_json(inputs->model, &plan->cells[i],

@@ -10,7 +10,6 @@
 #include "broker/cli/table.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static struct wall_time wall_of(const json_t *json)
 {
@@ -27,7 +26,7 @@ const char *board_between(const json_t *from, const json_t *to, char *out)
     struct wall_time second = wall_of(to);
 
     if (first.ms == 0 || second.ms == 0)
-        snprintf(out, DURATION_TEXT_SIZE, "-");
+        text_print(out, DURATION_TEXT_SIZE, "-");
     else
         duration_format((second.ms - first.ms) / SECOND_MS * SECOND_MS, out);
     return out;

@@ -159,7 +159,7 @@ json_t *client_schedules(const char *folder, struct error *err)
             return NULL;
         }
         window[strlen(window) - strlen(".yaml")] = '\0';
-        json_object_set_new(schedules, window, json_stringn(text->chars, text->length));
+        json_put(schedules, window, json_text(text->chars));
     }
     file_list_free(&list);
     if (json_object_size(schedules) == 0) {

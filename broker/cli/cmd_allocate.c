@@ -168,7 +168,7 @@ static int put_file(const struct allocate_command *command, size_t window, const
         return error_set(err, ERROR_INVALID, "%s: the schedule is too long", path);
     if (is_same(path, bytes))
         return 0;
-    json_array_append_new(put->changed, json_string(path));
+    json_array_append_new(put->changed, json_text(path));
     return put->is_check ? 0
                          : file_set_add(&put->files, path, bytes->chars, bytes->length, 0666, err);
 }

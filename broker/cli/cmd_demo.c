@@ -125,7 +125,7 @@ static json_t *schedule_texts(const struct demo *demo)
         owned(text) struct text *text = text_new(SCHEDULE_LIMIT);
 
         schedule_print(demo->plan->schedules[i], NULL, text);
-        json_object_set_new(texts, demo->config->windows->items[i].name, json_string(text->chars));
+        json_put(texts, demo->config->windows->items[i].name, json_text(text->chars));
     }
     return texts;
 }

@@ -86,7 +86,7 @@ static json_t *time_json(struct wall_time wall)
 {
     char text[WALL_TEXT_SIZE];
 
-    return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
+    return wall.ms == 0 ? json_null() : json_text(wall_format(wall, text));
 }
 
 static json_t *wait_json(double wait_s)
@@ -168,7 +168,7 @@ static int add_reasons(json_t *row, const struct explain_command *command,
         model->queues[queue].is_each_day ? "each-day" : "pooled", "binding_day_at",
         time_json(explain.day.begin), "binding_day_local", day, "binding_day_wait_s",
         explain.day.wait_s, "binding_at", time_json(explain.binding), "binding_local",
-        is_bound ? json_string(local) : json_null(), "binding_wait_s",
+        is_bound ? json_text(local) : json_null(), "binding_wait_s",
         is_bound ? json_real(explain.binding_wait_s) : json_null());
 
     json_object_update(row, more);

@@ -105,7 +105,7 @@ static json_t *cell_json(const char *queue, const char *window, const struct for
         "servers_lower", cell->lower, "servers_upper", cell->upper, "scale", cell->scale, "growth",
         cell->growth, "method", forecast_method_name(cell->method), "basis",
         conformal_basis_name(cell->basis), "stale",
-        cell->stale == FORECAST_FRESH ? json_null() : json_string(forecast_stale_name(cell->stale)),
+        cell->stale == FORECAST_FRESH ? json_null() : json_text(forecast_stale_name(cell->stale)),
         "days", (json_int_t)cell->past.count, "missing_days", (json_int_t)cell->missing, "holidays",
         (json_int_t)cell->holidays, "score", score_json(&cell->score));
 }

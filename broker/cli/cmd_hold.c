@@ -61,7 +61,7 @@ int cmd_hold(struct command_call *call)
     request = json_make("{ss ss}", "node", call_argument(call, 0), "reason",
                         call_text(call, "reason"));
     if (call_text(call, "until"))
-        json_object_set_new(request, "until", json_string(call_text(call, "until")));
+        json_object_set_new(request, "until", json_text(call_text(call, "until")));
     else
         json_object_set_new(request, "for_s", json_integer((json_int_t)(for_ms / SECOND_MS)));
     answer = client_ask(config, HTTP_POST, "/v1/hold", request, &err);

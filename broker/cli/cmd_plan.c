@@ -61,9 +61,9 @@ const char apply_text[] =
 static const char *number(const json_t *row, const char *key, char *out, size_t size)
 {
     if (json_at(row, key))
-        snprintf(out, size, "%" PRId64, json_int_or(row, key, 0));
+        text_print(out, size, "%" PRId64, json_int_or(row, key, 0));
     else
-        snprintf(out, size, "-");
+        text_print(out, size, "-");
     return out;
 }
 

@@ -333,7 +333,7 @@ static json_t *wall_json(struct wall_time wall)
 {
     char text[WALL_TEXT_SIZE];
 
-    return json_string(wall_format(wall, text));
+    return json_text(wall_format(wall, text));
 }
 
 /* [{from, to, steps}] of what is unknown. */

@@ -59,7 +59,7 @@ static void add_result(struct validation *validation, const char *path, const ch
     json_array_append_new(validation->files,
                           json_make("{s:s, s:s, s:b, s:o}", "path", path, "kind", kind, "is_valid",
                                     is_valid, "error",
-                                    is_valid ? json_null() : json_string(err->text)));
+                                    is_valid ? json_null() : json_text(err->text)));
 }
 
 static void validate_schedule(struct validation *validation, const char *path)

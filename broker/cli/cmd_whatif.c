@@ -232,7 +232,7 @@ static json_t *make_answer(const struct whatif_command *command, struct error *e
     json_t *windows = json_array();
     owned(json) json_t *root = json_make(
         "{s:b, s:b, s:o, s:o}", "is_feasible", plan->is_feasible, "is_estimate", model->is_estimate,
-        "miss", plan->is_feasible ? json_null() : json_string(miss->chars), "windows", windows);
+        "miss", plan->is_feasible ? json_null() : json_text(miss->chars), "windows", windows);
 
     for (size_t i = plan->window_first; i < plan->window_end; i++)
         if (plan->schedules[i] && add_window(windows, command, plan, i, err) < 0)

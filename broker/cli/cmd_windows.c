@@ -54,7 +54,7 @@ static void days_text(const struct window *window, char out[8])
 
 static void minute_text(int minute, char out[8])
 {
-    snprintf(out, 8, "%02d:%02d", minute / 60 % 25, minute % 60);
+    text_print(out, 8, "%02d:%02d", minute / 60 % 25, minute % 60);
 }
 
 static int64_t minutes_per_week(const struct window_set *set, size_t window)
@@ -76,8 +76,7 @@ static json_t *window_json(const struct window_set *set, size_t at)
     minute_text(window->to_minute, to);
     return json_make("{s:s, s:s, s:s, s:s, s:o, s:I}", "window", window->name, "days", days, "from",
                      from, "to", to, "within",
-                     window->within < 0 ? json_null()
-                                        : json_string(set->items[window->within].name),
+                     window->within < 0 ? json_null() : json_text(set->items[window->within].name),
                      "minutes_per_week", (json_int_t)minutes_per_week(set, at));
 }
 
@@ -85,7 +84,7 @@ static json_t *wall_json(struct wall_time wall)
 {
     char text[WALL_TEXT_SIZE];
 
-    return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
+    return wall.ms == 0 ? json_null() : json_text(wall_format(wall, text));
 }
 
 static json_t *event_json(const struct window *window)
@@ -94,7 +93,7 @@ static json_t *event_json(const struct window *window)
     json_t *queues = json_array();
 
     for (size_t i = 0; i < event->queue_count; i++)
-        json_array_append_new(queues, json_string(event->queues[i]));
+        json_array_append_new(queues, json_text(event->queues[i]));
     return json_make("{s:s, s:o, s:o, s:f, s:o}", "window", window->name, "from",
                      wall_json(event->from), "to", wall_json(event->to), "multiplier",
                      event->multiplier, "queues", queues);
@@ -118,7 +117,7 @@ static int add_moment(struct command_call *call, const struct window_set *set, j
     if (wall_parse(call_text(call, "at"), false, &wall, err) < 0)
         return error_context(err, "--at");
     json_object_set_new(root, "at", wall_json(wall));
-    json_object_set_new(root, "in_force", json_string(window_at(set, wall)->name));
+    json_object_set_new(root, "in_force", json_text(window_at(set, wall)->name));
     json_object_set_new(root, "began", wall_json(window_began(set, wall)));
     json_object_set_new(root, "next_change", wall_json(window_next_change(set, wall)));
     return 0;

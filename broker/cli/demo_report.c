@@ -25,7 +25,7 @@ static json_t *wall_json(struct wall_time wall)
 {
     char text[WALL_TEXT_SIZE];
 
-    return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
+    return wall.ms == 0 ? json_null() : json_text(wall_format(wall, text));
 }
 
 /* GPU-hours of research against a production that holds its greatest window round the clock. */

@@ -49,7 +49,7 @@ json_t *snapshot_service_json(const struct snapshot_service *services, size_t co
                             shape ? json_real(shape->mean_s) : json_null(), "cv",
                             shape ? json_real(shape->cv) : json_null(), "requests",
                             shape ? json_real(shape->requests) : json_null(), "error",
-                            shape ? json_null() : json_string(services[i].why.text)));
+                            shape ? json_null() : json_text(services[i].why.text)));
     }
     return list;
 }

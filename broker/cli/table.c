@@ -6,9 +6,9 @@
 #include "broker/cli/table.h"
 
 #include "base/array.h"
+#include "base/text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { CELL_SIZE = 512 };
@@ -45,7 +45,7 @@ void table_cell(struct table *table, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(cell, sizeof cell, format, arguments);
+    text_print_arguments(cell, sizeof cell, format, arguments);
     va_end(arguments);
     *array_add(&table->cells) = mem_copy_chars(cell);
 }

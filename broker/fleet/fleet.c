@@ -5,6 +5,7 @@
  */
 #include "broker/fleet/fleet.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -399,7 +400,7 @@ json_t *fleet_ephemeral_label(const struct config *config)
 
     require(equals); /* config_read() saw to it */
     json_object_setn_new(label, config->ephemeral_label, (size_t)(equals - config->ephemeral_label),
-                         json_string(equals + 1));
+                         json_text(equals + 1));
     return label;
 }
 

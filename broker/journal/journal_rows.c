@@ -9,7 +9,6 @@
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 void row_bind(sqlite3_stmt *statement, int at, const char *chars)
@@ -29,7 +28,7 @@ const char *row_hash(const char *name, const char *id, int64_t rev, const char *
     char hash[SHA256_TEXT_SIZE];
 
     crypto_sha256_text(joined, strlen(joined), hash);
-    snprintf(out, ROW_HASH_SIZE, "%.16s", hash);
+    text_print(out, ROW_HASH_SIZE, "%.16s", hash);
     return out;
 }
 

@@ -14,7 +14,6 @@
 #include "broker/journal/journal_tally.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { APPLICATION_ID = 0x736c7563 }; /* "sluc" */

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,9 +27,9 @@ static void write_line(int64_t commits, char out[LINE + 1])
     char sum[SHA256_TEXT_SIZE];
     char number[DIGITS + 2];
 
-    snprintf(number, sizeof number, "%019" PRId64, commits);
+    text_print(number, sizeof number, "%019" PRId64, commits);
     crypto_sha256_text(number, DIGITS, sum);
-    snprintf(out, LINE + 1, "%s%.*s %.*s\n", head, DIGITS, number, SUM, sum);
+    text_print(out, LINE + 1, "%s%.*s %.*s\n", head, DIGITS, number, SUM, sum);
 }
 
 static char *path_of(const char *journal_path)

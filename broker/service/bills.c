@@ -41,9 +41,9 @@ static json_t *describe_teams(const struct plan_input *input, const struct victi
     for (size_t i = 0; i < bill->gang_count; i++) {
         const struct victim_gang *gang = &input->gangs[bill->gangs[i]];
 
-        json_object_set_new(sums, gang->team,
-                            json_integer(json_integer_value(json_object_get(sums, gang->team)) +
-                                         (json_int_t)gang->lost_gpu_s));
+        json_put(sums, gang->team,
+                 json_integer(json_integer_value(json_object_get(sums, gang->team)) +
+                              (json_int_t)gang->lost_gpu_s));
     }
     json_object_foreach(sums, team, sum)
     {

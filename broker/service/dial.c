@@ -88,7 +88,7 @@ static int store(struct dial *dial, const char *state, const char *outcome, stru
             (json_int_t)dial->wanted);
 
         if (dial->fighter[0] != '\0')
-            json_object_set_new(event, "by", json_string(dial->fighter));
+            json_object_set_new(event, "by", json_text(dial->fighter));
         dial->kind->tell(dial, event);
         journal_event(batch, loop_wall(service->world->loop), event);
     }

@@ -37,6 +37,6 @@ json_t *service_release_host(struct service *service, const json_t *request, con
         return NULL;
     }
     runner_wake(service->runner);
-    json_object_set_new(row, "by", json_string(by));
+    json_object_set_new(row, "by", json_text(by));
     return row;
 }

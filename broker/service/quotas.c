@@ -62,8 +62,8 @@ static void write_queue(struct dial *dial)
 
 static void tell(const struct dial *dial, json_t *members)
 {
-    json_object_set_new(members, "quota", json_string(quota_of(dial)->name));
-    json_object_set_new(members, "cluster_queue", json_string(quota_of(dial)->cluster_queue));
+    json_object_set_new(members, "quota", json_text(quota_of(dial)->name));
+    json_object_set_new(members, "cluster_queue", json_text(quota_of(dial)->cluster_queue));
 }
 
 static const struct dial_kind quota_kind = {

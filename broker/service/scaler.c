@@ -124,7 +124,7 @@ static void write_object(struct dial *dial)
 
 static void tell(const struct dial *dial, json_t *event)
 {
-    json_object_set_new(event, "workload", json_string(workload_of(dial)->name));
+    json_object_set_new(event, "workload", json_text(workload_of(dial)->name));
 }
 
 /* The autoscaler whose target this workload is, if there is one. */

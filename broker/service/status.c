@@ -10,13 +10,12 @@
 #include "broker/transfer/blockers.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 json_t *json_wall(struct wall_time wall)
 {
     char text[WALL_TEXT_SIZE];
 
-    return wall.ms == 0 ? json_null() : json_string(wall_format(wall, text));
+    return wall.ms == 0 ? json_null() : json_text(wall_format(wall, text));
 }
 
 json_t *holds_describe(const struct service *service)
@@ -71,12 +70,12 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
         "waits_for", waiting, "needs_operator", (int)transfer->needs_operator);
 
     json_object_set_new(row, "expected_p50", json_wall(runner_expected(runner, transfer, 50)));
-    json_object_set_new(row, "reason", json_string(transfer->reason));
+    json_object_set_new(row, "reason", json_text(transfer->reason));
     json_object_set_new(row, "announced", json_wall(transfer->announced));
-    json_object_set_new(row, "held", json_string(transfer->held));
-    json_object_set_new(row, "instance", json_string(transfer->instance));
-    json_object_set_new(row, "new_instance", json_string(transfer->new_instance));
-    json_object_set_new(row, "new_node", json_string(transfer->new_node));
+    json_object_set_new(row, "held", json_text(transfer->held));
+    json_object_set_new(row, "instance", json_text(transfer->instance));
+    json_object_set_new(row, "new_instance", json_text(transfer->new_instance));
+    json_object_set_new(row, "new_node", json_text(transfer->new_node));
     json_object_set_new(row, "attempt", json_integer(transfer->attempt));
     json_object_set_new(row, "is_returning", json_boolean(transfer->is_returning));
     if (blockers)
@@ -272,9 +271,9 @@ static const char *local_text(const struct service *service, struct wall_time wa
     static const char *const days[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
     struct local_time local = time_zone_local(service->config->windows->zone, wall);
 
-    snprintf(out, size, "%s %04d-%02d-%02d %02d:%02d %s", days[local.weekday], local.date.year,
-             local.date.month, local.date.day, local.minute_of_day / 60, local.minute_of_day % 60,
-             local.abbreviation);
+    text_print(out, size, "%s %04d-%02d-%02d %02d:%02d %s", days[local.weekday], local.date.year,
+               local.date.month, local.date.day, local.minute_of_day / 60, local.minute_of_day % 60,
+               local.abbreviation);
     return out;
 }
 

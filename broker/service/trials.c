@@ -116,7 +116,7 @@ static json_t *unheard(const struct inquiry *inquiry)
         const struct view *view = &inquiry->views[i];
 
         if (view->is_looked_at && (!view->knows_dry_runs || view->reads_to_come > 0))
-            json_array_append_new(names, json_string(config->clusters[i].name));
+            json_array_append_new(names, json_text(config->clusters[i].name));
     }
     return names;
 }

@@ -80,7 +80,7 @@ static char *make_body(const struct source_settings *settings, const struct sour
         "MaxDatapoints", POINTS_MAX, "MetricDataQueries", make_queries(settings, part));
 
     if (part->page)
-        json_object_set_new(body, "NextToken", json_string(part->page));
+        json_object_set_new(body, "NextToken", json_text(part->page));
     return json_print(body);
 }
 

@@ -292,11 +292,11 @@ struct wall_time attempts_quarantine(const struct attempts *attempts,
 static json_t *describe_host(const char *id, const struct bad_host *host)
 {
     json_t *row = json_deep_copy(host->value);
-    const char *slash = strchr(id, '/');
+    owned(chars) char *provider = text_format("%.*s", (int)strcspn(id, "/"), id);
     char until[WALL_TEXT_SIZE];
 
-    json_object_set_new(row, "provider", json_stringn(id, slash ? (size_t)(slash - id) : 0));
-    json_object_set_new(row, "until", json_string(wall_format(host->until, until)));
+    json_object_set_new(row, "provider", json_text(provider));
+    json_object_set_new(row, "until", json_text(wall_format(host->until, until)));
     return row;
 }
 
@@ -341,8 +341,8 @@ json_t *attempts_release(struct attempts *attempts, const char *name, const char
         return NULL;
     row = describe_host(id, host);
     event = json_deep_copy(row);
-    json_object_set_new(event, "event", json_string("host_released"));
-    json_object_set_new(event, "by", json_string(by));
+    json_object_set_new(event, "event", json_text("host_released"));
+    json_object_set_new(event, "by", json_text(by));
     journal_remove(batch, "quarantine", id, host->rev);
     journal_event(batch, now, event);
     map_remove(attempts->hosts, id);

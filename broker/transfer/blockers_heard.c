@@ -63,7 +63,7 @@ static bool correct(json_t *blockers, const char *pod, enum trial trial, const c
         if (trial == TRIAL_BUDGET ||
             (trial == TRIAL_TWO_BUDGETS && text_equal(kind, rows[trial].name))) {
             is_left = true;
-            json_object_set_new(row, "server", json_string(words));
+            json_object_set_new(row, "server", json_text(words));
         } else {
             json_array_remove(blockers, i);
         }
@@ -88,6 +88,6 @@ void blockers_hear(json_t *blockers, const struct pod *pod, int64_t deadline_ms,
         return;
     row = blocker_describe(pod, &rows[trial], words,
                            text_equal(rows[trial].verdict, "never") ? deadline_ms : -1);
-    json_object_set_new(row, "server", json_string(words));
+    json_object_set_new(row, "server", json_text(words));
     insert(blockers, row);
 }

@@ -49,7 +49,7 @@ void effect_free(void *effect)
 
 static void effect_key(enum effect_kind kind, const char *object, char *out, size_t size)
 {
-    snprintf(out, size, "%s/%s", kind_names[kind], object);
+    text_print(out, size, "%s/%s", kind_names[kind], object);
 }
 
 const struct effect *effect_find(const struct transfer *transfer, enum effect_kind kind,
@@ -87,8 +87,8 @@ static void name_request(struct effect *effect)
     char hash[SHA256_TEXT_SIZE];
 
     crypto_sha256_text(promise, strlen(promise), hash);
-    snprintf(effect->request_id, sizeof effect->request_id, "%.8s-%.4s-4%.3s-8%.3s-%.12s", hash,
-             hash + 8, hash + 13, hash + 17, hash + 20);
+    text_print(effect->request_id, sizeof effect->request_id, "%.8s-%.4s-4%.3s-8%.3s-%.12s", hash,
+               hash + 8, hash + 13, hash + 17, hash + 20);
 }
 
 static struct effect *find_or_add(struct runner *runner, struct transfer *transfer,
@@ -116,8 +116,8 @@ static void name_object(struct effect *effect, const struct transfer *transfer,
                         const struct effect_target *target)
 {
     if (target->pod)
-        snprintf(effect->name, sizeof effect->name, "%.150s/%.160s", target->pod->namespace,
-                 target->pod->name);
+        text_print(effect->name, sizeof effect->name, "%s/%s", target->pod->namespace,
+                   target->pod->name);
     else if (target->node)
         text_copy(effect->name, sizeof effect->name, target->node->name);
     else

@@ -10,8 +10,6 @@
 #include "base/text.h"
 #include "clusters/budget.h"
 
-#include <stdio.h>
-
 enum {
     EVICTIONS_AT_ONCE = 64, /* of one cluster; more only wait inside the server */
     BUDGET_BACKOFF_MS = 5 * SECOND_MS,
@@ -108,10 +106,10 @@ static enum gate_answer ask_budget(struct gate *gate, struct cluster_gate *of,
     bool is_free = !pod->is_ready && budget_frees_unready(budget);
     bool has_room = is_free || budget->allowed - line->spent > 0 || !budget->is_current;
 
-    snprintf(gate->why, sizeof gate->why,
-             "budget %.120s/%.120s lets %lld of its %lld pods go now (%lld healthy, %lld wanted)",
-             budget->namespace, budget->name, (long long)(has_room ? budget->allowed : 0),
-             (long long)budget->expected, (long long)budget->healthy, (long long)budget->wanted);
+    text_print(gate->why, sizeof gate->why,
+               "budget %.120s/%.120s lets %lld of its %lld pods go now (%lld healthy, %lld wanted)",
+               budget->namespace, budget->name, (long long)(has_room ? budget->allowed : 0),
+               (long long)budget->expected, (long long)budget->healthy, (long long)budget->wanted);
     if (now < line->blocked_ms) {
         /* What the server said is newer than the numbers, or of another rule. */
         text_copy(gate->why, sizeof gate->why, line->refused);
@@ -128,11 +126,11 @@ bool gate_is_free(struct gate *gate, const struct config_cluster *cluster, const
 
     *ret_why = gate->why;
     if (loop_now(gate->world->loop) < of->calm_ms) {
-        snprintf(gate->why, sizeof gate->why, "the API server of %.100s is busy", cluster->name);
+        text_print(gate->why, sizeof gate->why, "the API server of %.100s is busy", cluster->name);
         return false;
     }
     if (of->in_flight >= EVICTIONS_AT_ONCE) {
-        snprintf(gate->why, sizeof gate->why, "%d evictions to be answered", of->in_flight);
+        text_print(gate->why, sizeof gate->why, "%d evictions to be answered", of->in_flight);
         return false;
     }
     return true;
@@ -148,10 +146,10 @@ enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluste
 
     *ret_why = "";
     if (count > 1) {
-        snprintf(gate->why, sizeof gate->why,
-                 "pod %.100s/%.100s is selected by %zu budgets (%.60s, %.60s), which no eviction "
-                 "can pass: it is deleted at its own deadline",
-                 pod->namespace, pod->name, count, budgets[0]->name, budgets[1]->name);
+        text_print(gate->why, sizeof gate->why,
+                   "pod %.100s/%.100s is selected by %zu budgets (%.60s, %.60s), which no eviction "
+                   "can pass: it is deleted at its own deadline",
+                   pod->namespace, pod->name, count, budgets[0]->name, budgets[1]->name);
         return say(gate, GATE_NEVER, ret_why);
     }
     if (!gate_is_free(gate, cluster, ret_why))

@@ -135,7 +135,7 @@ json_t *lead_book_describe(const struct lead_book *book)
     for (size_t i = 0; map_next(book->routes, &i, &route, &leads);) {
         json_t *row = leads_describe(leads);
 
-        json_object_set_new(row, "route", json_string(route));
+        json_object_set_new(row, "route", json_text(route));
         json_array_append_new(rows, row);
     }
     return rows;

@@ -10,7 +10,6 @@
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -53,11 +52,11 @@ static void add_signs(const struct node *node, json_t *annotations, json_t *labe
                                           : node_annotation(node, signs[i].key) != NULL;
 
         if (into && !is_there)
-            json_object_set_new(into, signs[i].key, json_string(signs[i].value));
+            json_put(into, signs[i].key, json_text(signs[i].value));
         if ((into && !is_there) || (is_there && is_word_of(ours, signs[i].key)))
             text_add(added, "%s%s", added->length > 0 ? " " : "", signs[i].key);
     }
-    json_object_set_new(annotations, SLUICE_NOTE_ADDED, json_string(added->chars));
+    json_object_set_new(annotations, SLUICE_NOTE_ADDED, json_text(added->chars));
 }
 
 static void take_back_signs(const struct node *node, json_t *annotations, json_t *labels)
@@ -66,8 +65,7 @@ static void take_back_signs(const struct node *node, json_t *annotations, json_t
 
     for (size_t i = 0; i < COUNT_OF(signs); i++)
         if (is_word_of(ours, signs[i].key))
-            json_object_set_new(signs[i].is_label ? labels : annotations, signs[i].key,
-                                json_null());
+            json_put(signs[i].is_label ? labels : annotations, signs[i].key, json_null());
     json_object_set_new(annotations, SLUICE_NOTE_ADDED, json_null());
 }
 
@@ -174,7 +172,7 @@ static void close_node(struct runner *runner, struct transfer *transfer, const s
     owned(json) json_t *labels = json_object();
     struct effect_target target = { .object = key, .node = node };
 
-    json_object_set_new(notes, SLUICE_NOTE_WAS_CORDONED, json_string(was));
+    json_object_set_new(notes, SLUICE_NOTE_WAS_CORDONED, json_text(was));
     add_signs(node, notes, labels);
     target.annotations = notes;
     target.labels = labels;
@@ -184,7 +182,7 @@ static void close_node(struct runner *runner, struct transfer *transfer, const s
 /* The cordon that is put back is an effect beside the first: the ledger knows of each. */
 static const char *again_key(const struct transfer *transfer, char out[AGAIN_SIZE])
 {
-    snprintf(out, AGAIN_SIZE, "%s/again", transfer->node_uid);
+    text_print(out, AGAIN_SIZE, "%s/again", transfer->node_uid);
     return out;
 }
 

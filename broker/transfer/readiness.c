@@ -5,8 +5,9 @@
  */
 #include "broker/transfer/readiness.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { ITEM_SIZE = 320, SKEW_MS = 90 * SECOND_MS };
@@ -20,7 +21,7 @@ static void add(struct text *missing, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    text_print_arguments(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     text_add(missing, "%s%s", missing->length > 0 ? "; " : "", sentence);
 }
@@ -34,7 +35,7 @@ static bool next_item(const char **list, char item[ITEM_SIZE])
     if (!*list || **list == '\0')
         return false;
     length = strcspn(*list, separators);
-    snprintf(item, ITEM_SIZE, "%.*s", (int)length, *list);
+    text_print(item, ITEM_SIZE, "%.*s", (int)length, *list);
     *list += length;
     *list += strspn(*list, separators);
     return true;

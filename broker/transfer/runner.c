@@ -36,7 +36,7 @@ void transfer_wait_for(struct transfer *transfer, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(transfer->waiting, sizeof transfer->waiting, format, arguments);
+    text_print_arguments(transfer->waiting, sizeof transfer->waiting, format, arguments);
     va_end(arguments);
     text_mend(transfer->waiting);
 }

@@ -191,7 +191,7 @@ static void join(struct suspension *suspension, const struct transfer *transfer)
         if (text_equal(json_string_value(id), transfer->id))
             return;
     }
-    json_array_append_new(suspension->transfers, json_string(transfer->id));
+    json_array_append_new(suspension->transfers, json_text(transfer->id));
     if (suspension->rev > 0)
         (void)store(suspension, true, NULL); /* a failure breaks the runner */
 }
@@ -423,8 +423,8 @@ bool suspend_is_settled(struct suspensions *book, struct transfer *transfer, con
     case OWNER_NONE:
         return true;
     case OWNER_UNKNOWN:
-        snprintf(book->why, sizeof book->why, "the owner of pod %.120s/%.120s to be read",
-                 pod->namespace, pod->name);
+        text_print(book->why, sizeof book->why, "the owner of pod %.120s/%.120s to be read",
+                   pod->namespace, pod->name);
         return say(book, ret_why);
     case OWNER_FOUND:
         break;
@@ -435,13 +435,13 @@ bool suspend_is_settled(struct suspensions *book, struct transfer *transfer, con
         (suspension->sight == OWNER_SEEN && suspension->owner.is_stopped && !is_ours(suspension)))
         return true;
     if (is_ours(suspension)) {
-        snprintf(book->why, sizeof book->why, "%.300s is stopped: its pods to leave",
-                 suspension->name);
+        text_print(book->why, sizeof book->why, "%.300s is stopped: its pods to leave",
+                   suspension->name);
         return !owner_deletes_pods(path) || now_ms(book) - suspension->stopped_ms >= patience_ms ||
                say(book, ret_why);
     }
-    snprintf(book->why, sizeof book->why, "%.200s to stop as a whole%s%.250s", suspension->name,
-             suspension->text[0] != '\0' ? ": " : "", suspension->text);
+    text_print(book->why, sizeof book->why, "%.200s to stop as a whole%s%.250s", suspension->name,
+               suspension->text[0] != '\0' ? ": " : "", suspension->text);
     return now_ms(book) - suspension->asked_ms >= patience_ms || say(book, ret_why);
 }
 

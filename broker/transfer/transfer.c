@@ -147,7 +147,7 @@ json_t *transfer_encode(const struct transfer *transfer)
 
         switch (fields[i].type) {
         case FIELD_CHARS:
-            json = json_string(member);
+            json = json_text(member);
             break;
         case FIELD_FLAG:
             json = json_boolean(*(const bool *)member);
@@ -159,7 +159,7 @@ json_t *transfer_encode(const struct transfer *transfer)
             json = json_integer((json_int_t)((const struct wall_time *)(const void *)member)->ms);
             break;
         }
-        json_object_set_new(value, fields[i].key, json);
+        json_put(value, fields[i].key, json);
     }
     return value;
 }

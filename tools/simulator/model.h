@@ -148,7 +148,7 @@ struct kube_pod {
     struct actor actor;
     struct kube_cluster *cluster;
     const char *namespace;
-    char name[SIM_NAME_SIZE + 16];
+    char name[254]; /* a server that is not ours may have longer ones than we make */
     char uid[SIM_UID_SIZE];
     uint64_t version;
     uint64_t stamp;

@@ -128,7 +128,7 @@ static json_t *times_of(const json_t *annotations)
             wall_parse(json_string_value(value), false, &wall, &ignored) < 0)
             continue;
         times = times ?: json_object();
-        json_object_set_new(times, key, json_string(json_string_value(value)));
+        json_put(times, key, json_text(json_string_value(value)));
     }
     return times;
 }

@@ -40,7 +40,7 @@ static int add_until(const struct command_call *call, json_t *request, struct er
     if (call_text(call, "until")) {
         if (wall_parse(call_text(call, "until"), false, &until, err) < 0)
             return -1;
-        return json_object_set_new(request, "until", json_string(wall_format(until, text)));
+        return json_object_set_new(request, "until", json_text(wall_format(until, text)));
     }
     if (call_duration(call, "for", &for_ms, err) < 0)
         return -1;

@@ -161,8 +161,8 @@ static void describe_loss(struct listing *listing)
             lost += map_get(listing->with_node, name) != NULL;
     }
     if (lost >= LOSS_LEAST && lost * 2 >= running)
-        snprintf(listing->pool.doubt, sizeof listing->pool.doubt,
-                 "%zu of the %zu machines that run have lost their nodes", lost, running);
+        text_print(listing->pool.doubt, sizeof listing->pool.doubt,
+                   "%zu of the %zu machines that run have lost their nodes", lost, running);
 }
 
 static void describe(struct listing *listing, const struct map *unlisted)
@@ -177,10 +177,10 @@ static void describe(struct listing *listing, const struct map *unlisted)
         text_add(names, "%s%s", shown > 0 ? ", " : "", name);
     listing->pool.doubt[0] = '\0';
     if (count > 0)
-        snprintf(listing->pool.doubt, sizeof listing->pool.doubt,
-                 "its list lacks %zu machine%s whose node%s Ready: %s%s", count,
-                 count == 1 ? "" : "s", count == 1 ? " is" : "s are", names->chars,
-                 count > shown ? ", ..." : "");
+        text_print(listing->pool.doubt, sizeof listing->pool.doubt,
+                   "its list lacks %zu machine%s whose node%s Ready: %s%s", count,
+                   count == 1 ? "" : "s", count == 1 ? " is" : "s are", names->chars,
+                   count > shown ? ", ..." : "");
     else
         describe_loss(listing);
     if (listing->pool.doubt[0] != '\0' && !was_in_doubt)

@@ -61,14 +61,13 @@ void condition_add(json_t *rows, const struct condition *condition, char *text)
 
     if (is_told(rows, mine))
         return;
-    json_array_append_new(rows,
-                          json_make("{ss ss ss so ss ss ss}", "id", kind->id, "severity",
-                                    severity_names[kind->severity], "word", kind->word, "since",
-                                    condition->since.ms == 0
-                                        ? json_null()
-                                        : json_string(wall_format(condition->since, since)),
-                                    "what", condition->what ?: "", "cluster",
-                                    condition->cluster ?: "", "text", mine));
+    json_array_append_new(
+        rows, json_make("{ss ss ss so ss ss ss}", "id", kind->id, "severity",
+                        severity_names[kind->severity], "word", kind->word, "since",
+                        condition->since.ms == 0 ? json_null()
+                                                 : json_text(wall_format(condition->since, since)),
+                        "what", condition->what ?: "", "cluster", condition->cluster ?: "", "text",
+                        mine));
 }
 
 static size_t place_of(const json_t *row)
@@ -126,7 +125,7 @@ json_t *conditions_words(const json_t *health, const char *cluster)
 
         json_array_foreach(words, k, other) is_there |= text_equal(json_string_value(other), word);
         if (word[0] != '\0' && !is_there && text_equal(json_text_or(row, "cluster", ""), cluster))
-            json_array_append_new(words, json_string(word));
+            json_array_append_new(words, json_text(word));
     }
     return words;
 }

@@ -13,7 +13,6 @@
 #include "broker/transfer/runner.h"
 #include "clusters/field_manager.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -218,9 +217,9 @@ static void note_running(struct reading *reading, const struct pod *pod, const j
     running = array_add(&reading->running);
     running->tolerates = tolerates_us(item);
     running->created = pod ? snapshot_wall(snapshot, pod->created) : (struct wall_time){ 0 };
-    snprintf(running->name, sizeof running->name, "%s/%s",
-             json_text_or(item, "metadata/namespace", "?"),
-             json_text_or(item, "metadata/name", "?"));
+    text_print(running->name, sizeof running->name, "%s/%s",
+               json_text_or(item, "metadata/namespace", "?"),
+               json_text_or(item, "metadata/name", "?"));
     text_mend(running->name);
 }
 

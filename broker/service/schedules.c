@@ -103,7 +103,7 @@ static json_t *names_of(const struct service *service, const json_t *plan)
         owned(chars) char *name = text_format("%s/%s", from, json_text_or(row, "node", ""));
 
         if (pool && pool->cluster->role == ROLE_PRODUCTION)
-            json_array_append_new(nodes, json_string(name));
+            json_array_append_new(nodes, json_text(name));
     }
     return json_make("{so}", "nodes", nodes);
 }

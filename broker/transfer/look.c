@@ -48,6 +48,8 @@ struct running {
 struct reading {
     struct runner *runner;
     struct transfer *transfer;
+    const struct config_cluster *cluster; /* pods, volumes: of which node */
+    char name[TRANSFER_NAME_SIZE];
     const struct census *census; /* pods, volumes */
     bool is_under_way;
     bool is_good; /* the last one was answered in full */
@@ -65,6 +67,7 @@ struct reading {
 
 struct transfer_look {
     struct reading pods;
+    struct reading new_pods;
     struct reading node;
     struct reading volumes;
     struct reading claim;
@@ -73,22 +76,28 @@ struct transfer_look {
     char asked[TRANSFER_NAME_SIZE * 2]; /* the claim that is read */
 };
 
+static void clear_reading(struct reading *reading)
+{
+    array_clear(&reading->running);
+    pages_clear(&reading->pages);
+}
+
 void look_free(struct transfer_look *look)
 {
     if (!look)
         return;
     map_free(look->claims);
-    array_clear(&look->pods.running);
-    pages_clear(&look->pods.pages);
-    pages_clear(&look->volumes.pages);
+    clear_reading(&look->pods);
+    clear_reading(&look->new_pods);
+    clear_reading(&look->volumes);
     mem_free(look);
 }
 
 bool look_is_under_way(const struct transfer_look *look)
 {
     return look &&
-           (look->pods.is_under_way || look->node.is_under_way || look->volumes.is_under_way ||
-            look->claim.is_under_way || look->new_node.is_under_way);
+           (look->pods.is_under_way || look->new_pods.is_under_way || look->node.is_under_way ||
+            look->new_node.is_under_way || look->volumes.is_under_way || look->claim.is_under_way);
 }
 
 static struct transfer_look *look_of(struct runner *runner, struct transfer *transfer)
@@ -99,8 +108,9 @@ static struct transfer_look *look_of(struct runner *runner, struct transfer *tra
         return look;
     look = transfer->look = mem_new(sizeof *look);
     look->claims = map_new(mem_free);
-    look->pods.runner = look->node.runner = look->volumes.runner = look->claim.runner = runner;
-    look->pods.transfer = look->node.transfer = transfer;
+    look->pods.runner = look->new_pods.runner = look->node.runner = runner;
+    look->volumes.runner = look->claim.runner = runner;
+    look->pods.transfer = look->new_pods.transfer = look->node.transfer = transfer;
     look->volumes.transfer = look->claim.transfer = transfer;
     look->new_node.runner = runner;
     look->new_node.transfer = transfer;
@@ -207,8 +217,7 @@ static bool tolerates_us(const json_t *item)
 /* Only the end of its grace says that nothing more is owed to a pod. */
 static void note_running(struct reading *reading, const struct pod *pod, const json_t *item)
 {
-    const struct snapshot *snapshot = fleet_snapshot(reading->runner->fleet,
-                                                     reading->transfer->source->cluster);
+    const struct snapshot *snapshot = fleet_snapshot(reading->runner->fleet, reading->cluster);
     struct running *running;
 
     if (pod && pod->deletion.ms > 0 &&
@@ -259,7 +268,7 @@ static bool is_attached(struct reading *reading, const json_t *item)
 {
     const char *volume = json_text_or(item, "spec/source/persistentVolumeName", "");
 
-    if (!text_equal(json_text_or(item, "spec/nodeName", ""), reading->transfer->node))
+    if (!text_equal(json_text_or(item, "spec/nodeName", ""), reading->name))
         return false;
     reading->daemons += is_daemons(reading->transfer->look, volume);
     return true;
@@ -272,10 +281,8 @@ static void page_answered(void *context, const json_t *body, const struct error 
 
 static void ask_for_page(struct reading *reading, const char *next)
 {
-    const struct transfer *transfer = reading->transfer;
-
-    reading->census->ask(fleet_cluster(reading->runner->fleet, transfer->source->cluster),
-                         transfer->node, next, page_answered, reading);
+    reading->census->ask(fleet_cluster(reading->runner->fleet, reading->cluster), reading->name,
+                         next, page_answered, reading);
 }
 
 static void page_answered(void *context, const json_t *body, const struct error *err)
@@ -297,20 +304,23 @@ static void page_answered(void *context, const json_t *body, const struct error 
         return finish(reading, true);
     else if (pages_next(&reading->pages, next, &why) == 0)
         return ask_for_page(reading, next);
-    error_context(&why, "cluster %s: %s of node %s", reading->transfer->source->cluster->name,
-                  reading->census->name, reading->transfer->node);
+    error_context(&why, "cluster %s: %s of node %s", reading->cluster->name, reading->census->name,
+                  reading->name);
     finish_failed(reading, &why);
 }
 
-static bool count(struct reading *reading, const struct census *census, int64_t since_ms,
+static bool count(struct reading *reading, const struct census *census,
+                  const struct config_cluster *cluster, const char *node, int64_t since_ms,
                   int *ret_count)
 {
-    if (is_valid(reading, since_ms)) {
+    if (is_valid(reading, since_ms) && text_equal(reading->name, node)) {
         *ret_count = reading->count;
         return true;
     }
     if (may_ask(reading)) {
         reading->census = census;
+        reading->cluster = cluster;
+        text_copy(reading->name, sizeof reading->name, node);
         reading->count = reading->daemons = 0;
         array_clear(&reading->running);
         pages_start(&reading->pages, census->pages_most);
@@ -322,7 +332,15 @@ static bool count(struct reading *reading, const struct census *census, int64_t 
 bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                   int *ret_count)
 {
-    return count(&look_of(runner, transfer)->pods, &pods, since_ms, ret_count);
+    return count(&look_of(runner, transfer)->pods, &pods, transfer->source->cluster, transfer->node,
+                 since_ms, ret_count);
+}
+
+bool look_at_new_pods(struct runner *runner, struct transfer *transfer, const char *node,
+                      int64_t since_ms, int *ret_count)
+{
+    return count(&look_of(runner, transfer)->new_pods, &pods, transfer_goal(transfer)->cluster,
+                 node, since_ms, ret_count);
 }
 
 int look_running_pods(const struct transfer *transfer, struct wall_time since,
@@ -346,7 +364,8 @@ int look_running_pods(const struct transfer *transfer, struct wall_time since,
 bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                      int *ret_count)
 {
-    return count(&look_of(runner, transfer)->volumes, &volumes, since_ms, ret_count);
+    return count(&look_of(runner, transfer)->volumes, &volumes, transfer->source->cluster,
+                 transfer->node, since_ms, ret_count);
 }
 
 /* Not to be found, or not ours to read: known for good.  Else it is asked for again. */

@@ -21,9 +21,13 @@ struct transfer_look;
 bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                   int *ret_count);
 
-/* Of that answer: how many of these pods would lose something if their machine went now, because
-   their grace is not over, and the name of one ("" where none would).  Those that tolerate our
-   taint and were made after `since` do not count: they were evicted and came back. */
+/* Likewise those bound to a node of the pool that the machine of this attempt came to. */
+bool look_at_new_pods(struct runner *runner, struct transfer *transfer, const char *node,
+                      int64_t since_ms, int *ret_count);
+
+/* Of the answer of look_at_pods(): how many of these pods would lose something if their machine
+   went now, because their grace is not over, and the name of one ("" where none would).  Those that
+   tolerate our taint and were made after `since` do not count: they were evicted and came back. */
 int look_running_pods(const struct transfer *transfer, struct wall_time since,
                       const char **ret_first);
 

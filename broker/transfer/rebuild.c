@@ -7,6 +7,7 @@
  */
 #include "base/json.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
 #include <string.h>
@@ -23,6 +24,33 @@ static bool is_order_over(const struct effect *create, const struct effect *disc
     return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
 }
 
+/* Whether no pod runs on the machine of a failed attempt, by a direct look right before it goes. It
+   never served; but a pod may have been bound to its Node past its start-up taint. */
+static bool is_idle(struct runner *runner, struct transfer *transfer)
+{
+    const struct config_pool *goal = transfer_goal(transfer);
+    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
+    int64_t since_ms = effect && effect->not_before_ms > transfer->step_began_ms
+                           ? effect->not_before_ms
+                           : transfer->step_began_ms;
+    int count;
+
+    if (!fleet_snapshot(runner->fleet, goal->cluster)->is_known)
+        return false;
+    if (!node)
+        return true;
+    if (!look_at_new_pods(runner, transfer, node->name, since_ms, &count))
+        return false;
+    if (count > 0)
+        transfer_wait_for(transfer,
+                          "%d pod%s to leave node %.120s, whose machine failed: delete %s, or let "
+                          "%s end",
+                          count, count == 1 ? "" : "s", node->name, count == 1 ? "it" : "them",
+                          count == 1 ? "it" : "them");
+    return count == 0;
+}
+
 /* Removes the machine of a failed attempt; STEP_DONE when it is provably gone. */
 static enum verdict discard(struct runner *runner, struct transfer *transfer)
 {
@@ -30,6 +58,7 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
     const struct effect *create = effect_find(transfer, EFFECT_CREATE, transfer->new_instance);
     const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
     struct effect_target target = { .object = transfer->new_instance };
+    int64_t began_ms = fleet_pool(runner->fleet, goal)->began_ms;
     int64_t since_ms = transfer->step_began_ms;
     enum presence presence;
 
@@ -47,8 +76,9 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
         return STEP_WAIT;
     if (presence == PRESENCE_NO && is_order_over(create, effect))
         return STEP_DONE;
-    effect_ask(runner, transfer, EFFECT_DISCARD, &target,
-               fleet_pool(runner->fleet, goal)->began_ms);
+    if (effect_may_be_sent(runner, transfer, EFFECT_DISCARD, transfer->new_instance, began_ms) &&
+        is_idle(runner, transfer))
+        effect_ask(runner, transfer, EFFECT_DISCARD, &target, began_ms);
     return STEP_WAIT;
 }
 

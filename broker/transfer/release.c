@@ -283,6 +283,14 @@ enum verdict step_clear(struct runner *runner, struct transfer *transfer)
     /* Without its Node the garbage collector of the cluster takes the pods; we need not wait. */
     if (!node)
         return STEP_DONE;
+    /* A healer made it anew under its name: what is on it runs again, and is not ours. */
+    if (fleet_instance(runner->fleet, transfer->source, transfer->instance, 0, NULL) ==
+        PRESENCE_YES) {
+        fleet_refresh(runner->fleet, transfer->source);
+        transfer_wait_for(transfer, "machine %s, which is listed again, to be gone",
+                          transfer->instance);
+        return STEP_WAIT;
+    }
     clear(runner, transfer, snapshot, node);
     return STEP_WAIT;
 }

@@ -40,19 +40,21 @@ static inline void people_open(struct rehearsal *rehearsal, struct kube_node *no
 }
 
 /* A pod with an owner, bound straight to the node: it passes cordons and taints. */
-static inline void people_bind(struct rehearsal *rehearsal, const char *cluster, const char *node,
-                               const char *name, bool tolerates)
+static inline struct kube_pod *people_bind(struct rehearsal *rehearsal, struct kube_node *node,
+                                           const char *name, bool tolerates)
 {
-    struct kube_cluster *research = sim_cluster(rehearsal->simulator, cluster);
+    struct simulator *sim = rehearsal->simulator;
     json_t *tolerations = tolerates ? json_make("[{s:s}]", "operator", "Exists") : json_array();
+    struct kube_pod *pod = sim_pod_new(sim, node->cluster, "ml", name);
 
-    require(text_equal(cluster, "research-a"));
-    if (!map_get(research->namespaces, "ml"))
-        post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
-    post(rehearsal, "api/v1/namespaces/ml/pods",
-         json_make("{s:{s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:o, s:[{s:s}]}}",
-                   "metadata", "name", name, "annotations", "test.sluice.dev/stops-in", "5s",
-                   "ownerReferences", "kind", "ReplicaSet", "name", "owner", "controller", 1,
-                   "spec", "nodeName", node, "terminationGracePeriodSeconds", 30, "tolerations",
-                   tolerations, "containers", "name", "main"));
+    pod->written = json_make(
+        "{s:{s:s, s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:o, s:[{s:s}]}}", "metadata",
+        "namespace", "ml", "name", name, "annotations", "test.sluice.dev/stops-in", "5s",
+        "ownerReferences", "kind", "ReplicaSet", "name", "owner", "controller", 1, "spec",
+        "nodeName", node->name, "terminationGracePeriodSeconds", 30, "tolerations", tolerations,
+        "containers", "name", "main");
+    pod->grace_s = 30;
+    sim_pod_changed(sim, pod, CHANGE_ADDED);
+    sim_pod_bind(sim, pod, node);
+    return pod;
 }

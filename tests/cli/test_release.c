@@ -101,7 +101,7 @@ static void play(const struct wait *wait)
         rehearsal_kill(rehearsal);
     if (!wait->stays_closed)
         people_open(rehearsal, people_node(rehearsal, "research-a", name));
-    people_bind(rehearsal, "research-a", name, "late", wait->tolerates);
+    people_bind(rehearsal, people_node(rehearsal, "research-a", name), "late", wait->tolerates);
     assert_non_null(pod_of(rehearsal, "late"));
     if (wait->is_killed) {
         rehearsal_run(rehearsal, 3 * HOUR_MS);
@@ -131,10 +131,45 @@ static void a_node_that_was_opened_again_is_drained_again(void **state)
         play(&waits[i]);
 }
 
+/* A machine that never got its GPUs is given up.  A pod that was bound to its Node meanwhile ends
+   first: nobody told it to leave. */
+static void a_machine_that_failed_is_not_deleted_under_a_pod(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 8, "faults: { no_gpus: 1 }\n", "join: {deadline: 5m}\n", "");
+    struct kube_node *node = NULL;
+    struct kube_pod *pod;
+    struct transfer *transfer;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    transfer = run_to(rehearsal, STEP_JOIN);
+    assert_non_null(transfer);
+    for (int i = 0; i < 3; i++)
+        simulator_fault_next(rehearsal->simulator, "http_403", "delete_instances");
+    while (transfer->step == STEP_JOIN)
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    assert_true(transfer->is_discarding);
+    node = people_node(rehearsal, "prod-a", transfer->new_instance);
+    assert_non_null(node);
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    pod = people_bind(rehearsal, node, "bound", false);
+    rehearsal_run(rehearsal, 20 * MINUTE_MS);
+    assert_true(node->is_alive);
+    assert_non_null(strstr(transfer->waiting, "1 pod to leave node"));
+    rehearsal->simulator->scenario->faults[FAULT_NO_GPUS] = 0;
+    sim_pod_terminate(rehearsal->simulator, pod, -1);
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    expect_rest(rehearsal, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_that_was_opened_again_is_drained_again),
+        cmocka_unit_test(a_machine_that_failed_is_not_deleted_under_a_pod),
     };
 
     mem_setup();

@@ -166,6 +166,17 @@ static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
     sim_after(sim, boot_ms, booted, actor, machine->stamp);
 }
 
+static void give_slot_back(struct machine *machine)
+{
+    struct reservation *reservation = machine->pool->reservation;
+
+    if (!machine->has_slot)
+        return;
+    reservation->slots_used--;
+    *array_add(&reservation->free_hosts) = machine->host;
+    machine->has_slot = false;
+}
+
 static void gone(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct machine *machine = (struct machine *)actor;
@@ -178,15 +189,29 @@ static void gone(struct simulator *sim, struct actor *actor, uint64_t stamp)
             array_remove(&pool->machines, i);
             break;
         }
-    if (machine->has_slot) {
-        pool->reservation->slots_used--;
-        *array_add(&pool->reservation->free_hosts) = machine->host;
-    }
+    give_slot_back(machine);
     if (machine->node)
         machine->node->machine = NULL;
     sim_trace(sim, "machine %s gone", machine->name);
     sim_machine_changed(sim, machine, true);
     sim_actor_end(actor);
+}
+
+void sim_machine_recreate(struct simulator *sim, struct machine *machine)
+{
+    struct kube_node *node = machine->node;
+
+    if (machine->state == MACHINE_STOPPING)
+        return;
+    sim_trace(sim, "machine %s is made again", machine->name);
+    if (node) {
+        sim_node_machine_dies(sim, node);
+        sim_node_delete(sim, node);
+    }
+    give_slot_back(machine);
+    machine->state = MACHINE_QUEUED;
+    machine->stamp++;
+    sim_machine_start(sim, machine);
 }
 
 void sim_machine_remove(struct simulator *sim, struct machine *machine)

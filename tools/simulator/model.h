@@ -137,7 +137,7 @@ struct kube_node {
     int64_t created_ms;
     int64_t ready_changed_ms;
     int64_t cordoned_ms; /* since the start; -1: is not */
-    int daring_told;     /* pods that tolerate all and were told to leave since then */
+    int daring_told;     /* of those who tolerate all, since then */
     ARRAY(struct kube_pod *) pods;
     struct blob *blob;
 };
@@ -313,6 +313,7 @@ bool sim_fault_scripted(struct simulator *sim, enum fault fault, const char *ver
 struct machine *sim_machine_new(struct simulator *sim, struct pool *pool, const char *name);
 void sim_machine_start(struct simulator *sim, struct machine *machine);
 void sim_machine_remove(struct simulator *sim, struct machine *machine);
+void sim_machine_recreate(struct simulator *sim, struct machine *machine); /* as a healer does */
 void sim_machine_free(struct actor *actor);
 struct machine *sim_machine_find(const struct pool *pool, const char *name);
 
@@ -339,8 +340,8 @@ void sim_pod_terminate(struct simulator *sim, struct kube_pod *pod, int64_t grac
 void sim_pod_remove(struct simulator *sim, struct kube_pod *pod);
 void sim_pod_set_serving(struct simulator *sim, struct kube_pod *pod, bool is_serving);
 bool sim_pod_must_leave(const struct kube_pod *pod);
-bool sim_pod_tolerates_all(const struct kube_pod *pod); /* by its spec, as somebody posted it */
-bool sim_pod_is_over(const struct kube_pod *pod);       /* succeeded or failed */
+bool sim_pod_tolerates_all(const struct kube_pod *pod);
+bool sim_pod_is_over(const struct kube_pod *pod); /* succeeded or failed */
 const char *sim_pod_label(const struct kube_pod *pod, const char *key);
 void sim_pod_free(struct actor *actor);
 

@@ -124,8 +124,7 @@ struct kube_node {
     json_t *finalizers;  /* NULL: none */
     int64_t deletion_ms; /* loop time; 0: is not leaving */
     json_t *labels, *annotations, *taints;
-    json_t *conditions; /* written by others, by type; NULL: none */
-    json_t *managed;    /* who set what, as a test has it; NULL: not told */
+    json_t *conditions, *managed; /* written by others; who set what; NULL: none, not told */
     bool is_unschedulable;
     bool is_open;  /* the scheduler may use it */
     bool is_alive; /* its kubelet runs */

@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Demand as CSV, with a list of gaps: counts are known or unknown, never anything else.
+ * The input is both files, with a line "---" between.
+ */
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_file.h"
+#include "windows/demand.h"
+
+enum { STEPS_MAX = 64 << 20 };
+
+static void check(const struct demand *demand)
+{
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+
+        require(series->queue && series->step_ms > 0 && series->count < STEPS_MAX);
+        require(i == 0 || strcmp(demand->series[i - 1].queue, series->queue) < 0);
+        for (size_t step = 0; step < series->count; step++)
+            for (int class = 0; class < DEMAND_CLASSES; class ++)
+                require(demand_at(series, (enum demand_class) class, step) >= DEMAND_UNKNOWN);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    owned(chars) char *chars = fuzz_chars(bytes, size);
+    char *part = strstr(chars, "\n---\n");
+    size_t length = part ? (size_t)(part - chars) + 1 : size;
+    struct demand_options options = { 0 };
+    struct error err = { 0 };
+    struct demand *demand;
+
+    if (part)
+        options.gaps = fuzz_file((const uint8_t *)part + 5, size - (size_t)(part + 5 - chars));
+    demand = demand_parse(chars, length, "fuzz.csv", &options, &err);
+    if (demand)
+        check(demand);
+    else
+        fuzz_expect_error(&err);
+    demand_free(demand);
+    return 0;
+}

@@ -55,7 +55,7 @@ static void play_removal(bool is_opened)
 
     if (is_opened)
         people_open(rehearsal, people_node(rehearsal, "research-a", node));
-    people_bind(rehearsal, "research-a", node, "late", false);
+    people_bind(rehearsal, people_node(rehearsal, "research-a", node), "late", false);
     for (int64_t ms = 0; ms < HOUR_MS && late_pod(rehearsal); ms += 100) {
         const struct kube_pod *pod = late_pod(rehearsal);
 

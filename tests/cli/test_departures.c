@@ -64,6 +64,31 @@ static void tomorrow_is_on_the_board_today(void **state)
     assert_int_equal((int)json_array_size(rows_of(two)) + json_int_or(two, "unnamed_nodes", 0), 8);
 }
 
+/* What comes back is another machine, of which nobody knows the name. */
+static void nobody_leaves_twice_on_the_board(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    owned(map) struct map *seen = map_new(NULL); /* borrowed */
+    owned(json) json_t *board = NULL;
+    const json_t *row;
+    size_t i;
+
+    (void)state;
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    board = service_departures(rehearsal->service, 3 * (int64_t)DAY_MS);
+    assert_true(json_array_size(rows_of(board)) >= 4);
+    json_array_foreach(rows_of(board), i, row)
+    {
+        const char *node = json_text_or(row, "node", "");
+
+        if (map_get(seen, node))
+            fail_msg("%s leaves twice", node);
+        map_set(seen, node, (void *)(uintptr_t)row);
+    }
+}
+
 /* A board without departures says that nobody leaves, unless it says that it does not know. */
 static void what_was_not_seen_lately_is_named_as_unknown(void **state)
 {
@@ -203,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tomorrow_is_on_the_board_today),
+        cmocka_unit_test(nobody_leaves_twice_on_the_board),
         cmocka_unit_test(what_was_not_seen_lately_is_named_as_unknown),
         cmocka_unit_test(a_node_that_no_cluster_has_is_an_error),
         cmocka_unit_test(who_leaves_was_announced),

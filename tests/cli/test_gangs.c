@@ -317,6 +317,24 @@ static void two_moves_stop_a_gang_once(void **state)
     assert_int_equal(events_of(rehearsal, "gang_resumed"), 1);
 }
 
+/* Whoever dies after the patch has to find that it was sent. */
+static void a_gang_is_written_down_before_it_is_stopped(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder, "suspend");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *rows = NULL;
+
+    (void)state;
+    put_job_set(rehearsal, "train", 10);
+    settle(rehearsal);
+    answer = reclaim(rehearsal, 1);
+    while (!is_stopped_by_us(rehearsal, JOB_SETS "train"))
+        rehearsal_run(rehearsal, 1);
+    rows = suspensions_describe(rehearsal->service->runner->suspensions);
+    assert_int_equal(json_array_size(rows), 1);
+}
+
 static void suspend_by_hand(struct rehearsal *rehearsal, const char *path)
 {
     const json_t *object = simulator_object(rehearsal->simulator, "research-a", path);
@@ -606,6 +624,7 @@ int main(void)
         cmocka_unit_test(a_workload_is_deactivated_and_its_job_is_left_to_kueue),
         cmocka_unit_test(a_gang_goes_on_when_the_last_of_its_nodes_is_kept),
         cmocka_unit_test(two_moves_stop_a_gang_once),
+        cmocka_unit_test(a_gang_is_written_down_before_it_is_stopped),
         cmocka_unit_test(a_workflow_begins_no_step_while_its_pods_are_evicted),
         cmocka_unit_test(what_a_person_stopped_stays_stopped),
         cmocka_unit_test(an_answer_that_is_lost_is_looked_for),

@@ -97,6 +97,26 @@ static void pages_become_one_map_and_events_change_it(void **state)
     bench_close(&bench);
 }
 
+/* What its first page says may be over when the last one comes. */
+static void a_list_is_as_old_as_its_first_page(void **state)
+{
+    static const struct script_step steps[] = {
+        NO_PODS,
+        ASK(LIST("nodes"), 200, .delay_ms = 1000, .answer = PAGE("7", "t", META("a", "1"))),
+        ASK(LIST("nodes") "&continue=t", 200, .delay_ms = 5000,
+            .answer = PAGE("7", "", META("b", "2"))),
+        QUIET("7"),
+    };
+    struct bench bench;
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    int64_t began = loop_now(bench.loop);
+    run_for(&bench, 20000);
+    assert_string_equal(nodes_of(&bench), "a@1 b@2");
+    assert_int_equal(cluster_snapshot(bench.cluster)->nodes_seen_ms, began);
+    bench_close(&bench);
+}
+
 static void a_page_is_asked_for_while_the_one_before_is_read(void **state)
 {
     static const struct script_step steps[] = {
@@ -571,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_become_one_map_and_events_change_it),
+        cmocka_unit_test(a_list_is_as_old_as_its_first_page),
         cmocka_unit_test(a_page_is_asked_for_while_the_one_before_is_read),
         cmocka_unit_test(a_page_that_fails_ends_those_beside_it),
         cmocka_unit_test(frames_may_come_in_any_pieces),

@@ -254,6 +254,12 @@ int journal_each(struct journal *journal, const char *kind, journal_record_fn fn
     return journal->verbs->each(journal, kind, fn, context, err);
 }
 
+int journal_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
+                       struct error *err)
+{
+    return journal->verbs->each_claim(journal, fn, context, err);
+}
+
 json_t *journal_events(struct journal *journal, size_t count, struct error *err)
 {
     if (journal->queue)
@@ -268,6 +274,7 @@ void journal_close(struct journal *journal)
     queue_free(steal(&journal->queue));
     ahead_free(journal->ahead);
     journal_batch_free(steal(&journal->put_off));
+    journal_asides_clear(journal);
     journal->verbs->close(journal);
 }
 

@@ -74,6 +74,36 @@ typedef int (*journal_record_fn)(void *context, const char *id, uint64_t rev, co
 int journal_each(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
                  struct error *err) __attribute__((warn_unused_result));
 
+/* As journal_each(), for who loads all that was promised: a record that fn cannot read
+   (ERROR_CORRUPT) is remembered, and the others are read.  fn has then changed nothing.  A record
+   whose text is no JSON comes as that text, a string. */
+int journal_load(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
+                 struct error *err) __attribute__((warn_unused_result));
+
+/* The records that journal_load() could not read, borrowed; they are to be set aside before
+   anything is written under their keys. */
+struct journal_aside {
+    char *kind;
+    char *id;
+    uint64_t rev;
+    json_t *value;
+    char *why;
+};
+const struct journal_aside *journal_asides(const struct journal *journal, size_t *ret_count);
+void journal_asides_clear(struct journal *journal);
+
+/* Moves the record to the kind JOURNAL_UNREADABLE, with an event: {kind, id, rev, value, why, at}.
+   Its claims stay.  Returns the new record, owned. */
+#define JOURNAL_UNREADABLE "unreadable"
+json_t *journal_put_aside(struct journal_batch *batch, const struct journal_aside *aside,
+                          struct wall_time at) __attribute__((returns_nonnull, warn_unused_result));
+
+/* All claims, by name.  fn as of journal_each(). */
+typedef int (*journal_claim_fn)(void *context, const char *name, const char *holder,
+                                struct error *err);
+int journal_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
+                       struct error *err) __attribute__((warn_unused_result));
+
 /* The last `count` events, oldest first: an array of {seq, at, hash, event}. */
 json_t *journal_events(struct journal *journal, size_t count, struct error *err)
     __attribute__((warn_unused_result));

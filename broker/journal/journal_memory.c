@@ -127,6 +127,19 @@ static int memory_each(struct journal *journal, const char *kind, journal_record
     return 0;
 }
 
+static int memory_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
+                             struct error *err)
+{
+    struct memory *memory = (struct memory *)journal;
+    const char *name;
+    void *holder;
+
+    for (size_t i = 0; map_next(memory->claims, &i, &name, &holder);)
+        if (fn(context, name, holder, err) < 0)
+            return -1;
+    return 0;
+}
+
 static json_t *memory_events(struct journal *journal, size_t count, struct error *err)
 {
     struct memory *memory = (struct memory *)journal;
@@ -154,6 +167,7 @@ static const struct journal_verbs memory_verbs = {
     .begin_epoch = memory_begin_epoch,
     .list = memory_list,
     .each = memory_each,
+    .each_claim = memory_each_claim,
     .events = memory_events,
     .close = memory_close,
 };

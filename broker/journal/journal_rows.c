@@ -110,8 +110,11 @@ int rows_check(struct database *database, struct error *err)
         if (text_equal(row_text(statement, 4), hash))
             continue;
         sqlite3_reset(statement);
-        return error_set(err, ERROR_CORRUPT, "\"%.200s\" is not what was written: it is damaged",
-                         name);
+        return error_set(
+            err, ERROR_CORRUPT,
+            "\"%.200s\" is not what was written: it is damaged (`sluice journal check` "
+            "names all that is, `sluice journal repair` sets it aside)",
+            name);
     }
     return result;
 }

@@ -272,11 +272,29 @@ static int sqlite_each(struct journal *journal, const char *kind, journal_record
         owned(json) json_t *value = json_parse(text, (size_t)sqlite3_column_bytes(statement, 2),
                                                "journal", err);
 
-        if (!value || fn(context, id, rev, value, err) < 0) {
+        if (!value)
+            value = json_text(text); /* whoever reads it finds no object */
+        if (fn(context, id, rev, value, err) < 0) {
             sqlite3_reset(statement);
             return error_context(err, "journal record %s %s", kind, id);
         }
     }
+    return result;
+}
+
+static int sqlite_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
+                             struct error *err)
+{
+    struct store *store = (struct store *)journal;
+    sqlite3_stmt *statement = database_statement(store->database,
+                                                 "SELECT name, holder FROM claim ORDER BY name");
+    int result;
+
+    while ((result = database_step(store->database, statement, err)) == 1)
+        if (fn(context, row_text(statement, 0), row_text(statement, 1), err) < 0) {
+            sqlite3_reset(statement);
+            return -1;
+        }
     return result;
 }
 
@@ -322,6 +340,7 @@ static const struct journal_verbs sqlite_verbs = {
     .begin_epoch = sqlite_begin_epoch,
     .list = sqlite_list,
     .each = sqlite_each,
+    .each_claim = sqlite_each_claim,
     .events = sqlite_events,
     .close = sqlite_close,
 };

@@ -46,6 +46,8 @@ struct journal_verbs {
     int (*list)(struct journal *journal, struct ahead *ahead, struct error *err); /* all it holds */
     int (*each)(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
                 struct error *err);
+    int (*each_claim)(struct journal *journal, journal_claim_fn fn, void *context,
+                      struct error *err);
     json_t *(*events)(struct journal *journal, size_t count, struct error *err);
     void (*close)(struct journal *journal);
 };
@@ -54,6 +56,7 @@ struct journal_verbs {
 struct journal {
     const struct journal_verbs *verbs;
     struct journal_batch *put_off; /* NULL: none */
+    ARRAY(struct journal_aside) asides;
     bool is_gathering;
     uint64_t epoch;              /* the last one that was begun here */
     struct ahead *ahead;         /* NULL without a queue: the store says what does not fit */

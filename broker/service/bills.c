@@ -79,13 +79,17 @@ static int load_losses(void *context, const char *id, uint64_t rev, const json_t
 
     if (!text_equal(id, record_id))
         return 0;
+    if (losses_decode(&service->losses, value, err) < 0) {
+        err->kind = ERROR_CORRUPT;
+        return -1;
+    }
     service->losses.rev = rev;
-    return losses_decode(&service->losses, value, err);
+    return 0;
 }
 
 int bills_load(struct service *service, struct error *err)
 {
-    return journal_each(service->world->journal, "losses", load_losses, service, err);
+    return journal_load(service->world->journal, "losses", load_losses, service, err);
 }
 
 /* Whom the transfers take work from, each gang once. */

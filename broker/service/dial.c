@@ -263,14 +263,18 @@ void dial_watch(struct dial *dial)
 int dial_load(struct dial *dial, uint64_t rev, const json_t *value, struct error *err)
 {
     int64_t reversals = 0;
+    int64_t wanted;
+    int64_t written;
     const char *fighter = "";
 
-    if (json_need_int(value, "wanted", &dial->wanted, err) < 0 ||
-        json_need_int(value, "written", &dial->written, err) < 0 ||
+    if (json_need_int(value, "wanted", &wanted, err) < 0 ||
+        json_need_int(value, "written", &written, err) < 0 ||
         json_find_int(value, "reversals", &reversals, err) < 0 ||
         json_find_text(value, "fighter", &fighter, err) < 0)
         return -1;
     dial->rev = rev;
+    dial->wanted = wanted;
+    dial->written = written;
     dial->reversals = (int)reversals;
     text_copy(dial->fighter, sizeof dial->fighter, fighter);
     return 0;

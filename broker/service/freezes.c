@@ -43,23 +43,60 @@ static struct freeze *find_freeze(struct service *service, const char *cluster)
     return NULL;
 }
 
+/* What a freeze that cannot be read said nobody knows: it holds until a person ends it. */
+static void add_stand_in(struct service *service, const char *id)
+{
+    struct freeze *freeze = array_add(&service->guard.freezes);
+    struct error err;
+
+    freeze->cluster = mem_copy_chars(text_equal(id, freeze_id("")) ? "" : id);
+    freeze->reason = mem_copy_chars("its record in the journal cannot be read");
+    freeze->by = mem_copy_chars("sluice");
+    require(wall_parse("9999-12-31T00:00:00Z", false, &freeze->until, &err) == 0);
+}
+
+void freezes_put_stand_ins(struct service *service, struct journal_batch *batch)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        struct freeze *freeze = &service->guard.freezes.items[i];
+        owned(json) json_t *value = freeze_encode(freeze);
+
+        if (freeze->rev > 0)
+            continue;
+        journal_put(batch, "freeze", freeze_id(freeze->cluster), 0, value);
+        freeze->rev = 1;
+    }
+}
+
 static int load_freeze(void *context, const char *id, uint64_t rev, const json_t *value,
                        struct error *err)
 {
     struct service *service = context;
-    struct freeze *freeze = array_add(&service->guard.freezes);
+    struct freeze *freeze;
+    struct wall_time until;
+    const char *texts[4];
 
-    (void)id;
-    freeze->cluster = mem_copy_chars(json_text_or(value, "cluster", ""));
-    freeze->reason = mem_copy_chars(json_text_or(value, "reason", ""));
-    freeze->by = mem_copy_chars(json_text_or(value, "by", ""));
+    if (json_need_text(value, "cluster", &texts[0], err) < 0 ||
+        json_need_text(value, "reason", &texts[1], err) < 0 ||
+        json_need_text(value, "by", &texts[2], err) < 0 ||
+        json_need_text(value, "until", &texts[3], err) < 0 ||
+        wall_parse(texts[3], false, &until, err) < 0) {
+        err->kind = ERROR_CORRUPT;
+        add_stand_in(service, id);
+        return -1;
+    }
+    freeze = array_add(&service->guard.freezes);
+    freeze->cluster = mem_copy_chars(texts[0]);
+    freeze->reason = mem_copy_chars(texts[1]);
+    freeze->by = mem_copy_chars(texts[2]);
+    freeze->until = until;
     freeze->rev = rev;
-    return wall_parse(json_text_or(value, "until", ""), false, &freeze->until, err);
+    return 0;
 }
 
 int freezes_load(struct service *service, struct error *err)
 {
-    return journal_each(service->world->journal, "freeze", load_freeze, service, err);
+    return journal_load(service->world->journal, "freeze", load_freeze, service, err);
 }
 
 void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)

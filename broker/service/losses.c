@@ -82,13 +82,17 @@ json_t *losses_encode(const struct losses *losses)
 int losses_decode(struct losses *losses, const json_t *value, struct error *err)
 {
     const char *at;
+    struct wall_time time;
     json_t *teams;
     const char *team;
     json_t *gpu_s;
 
-    if (json_need_text(value, "at", &at, err) < 0 || wall_parse(at, false, &losses->at, err) < 0 ||
+    if (json_need_text(value, "at", &at, err) < 0 || wall_parse(at, false, &time, err) < 0 ||
         json_need_object(value, "gpu_s", &teams, err) < 0)
         return -1;
+    json_object_foreach(teams, team, gpu_s) if (!json_is_number(gpu_s)) return error_set(
+        err, ERROR_CORRUPT, "gpu_s/%s: expected a number", team);
+    losses->at = time;
     json_object_foreach(teams, team, gpu_s)
     {
         double *sum = mem_new(sizeof *sum);

@@ -39,19 +39,22 @@ json_t *reclaim_encode(const struct reclaim *reclaim)
 static int read_wall(const json_t *value, const char *name, struct wall_time *ret,
                      struct error *err)
 {
-    const char *text = json_text_or(value, name, "");
+    const char *text;
 
     *ret = (struct wall_time){ 0 };
-    return text[0] != '\0' ? wall_parse(text, false, ret, err) : 0;
+    if (!json_at(value, name))
+        return 0;
+    return json_need_text(value, name, &text, err) == 0 ? wall_parse(text, false, ret, err) : -1;
 }
 
 int reclaim_decode(struct reclaim *reclaim, const char *id, const json_t *value, struct error *err)
 {
+    const char *until;
+
     reclaim->id = mem_copy_chars(id);
     reclaim->order = mem_copy_chars(json_text_or(value, "id", id));
     reclaim->nodes = json_int_or(value, "nodes", 0);
     reclaim->wanted_nodes = json_int_or(value, "wanted_nodes", 0);
-    reclaim->level = json_int_or(value, "level_nodes", 0);
     reclaim->reason = mem_copy_chars(json_text_or(value, "reason", ""));
     reclaim->by = mem_copy_chars(json_text_or(value, "by", ""));
     reclaim->key = mem_copy_chars(json_text_or(value, "key", ""));
@@ -61,7 +64,10 @@ int reclaim_decode(struct reclaim *reclaim, const char *id, const json_t *value,
         read_wall(value, "promised", &reclaim->promised, err) < 0 ||
         read_wall(value, "ended", &reclaim->ended, err) < 0)
         return -1;
-    return wall_parse(json_text_or(value, "until", ""), false, &reclaim->until, err);
+    if (json_need_int(value, "level_nodes", &reclaim->level, err) < 0 ||
+        json_need_text(value, "until", &until, err) < 0)
+        return -1;
+    return wall_parse(until, false, &reclaim->until, err);
 }
 
 void reclaim_clear(struct reclaim *reclaim)

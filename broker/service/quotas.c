@@ -112,7 +112,7 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
 
 int quotas_load(struct quotas *quotas, struct error *err)
 {
-    return journal_each(quotas->service->world->journal, "quota", load_one, quotas, err);
+    return journal_load(quotas->service->world->journal, "quota", load_one, quotas, err);
 }
 
 static bool is_movable(const void *context, const struct node *node)

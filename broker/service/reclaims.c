@@ -50,23 +50,29 @@ static int load_reclaim(void *context, const char *id, uint64_t rev, const json_
                         struct error *err)
 {
     struct service *service = context;
-    const struct config_pool *pool = config_pool(service->config, json_text_or(value, "pool", ""));
-    struct reclaim *reclaim;
+    struct reclaim read = { .rev = rev };
+    const char *name;
 
-    if (!pool) {
+    if (json_need_text(value, "pool", &name, err) < 0 ||
+        reclaim_decode(&read, id, value, err) < 0) {
+        reclaim_clear(&read);
+        err->kind = ERROR_CORRUPT;
+        return -1;
+    }
+    read.pool = config_pool(service->config, name);
+    if (!read.pool) {
+        reclaim_clear(&read);
         log_warn("reclaim_ignored", FIELD_TEXT("reclaim", id),
                  FIELD_TEXT("text", "its pool is not configured any more"));
         return 0;
     }
-    reclaim = array_add(&service->reclaims);
-    reclaim->pool = pool;
-    reclaim->rev = rev;
-    return reclaim_decode(reclaim, id, value, err);
+    *array_add(&service->reclaims) = read;
+    return 0;
 }
 
 int reclaims_load(struct service *service, struct error *err)
 {
-    return journal_each(service->world->journal, "reclaim", load_reclaim, service, err);
+    return journal_load(service->world->journal, "reclaim", load_reclaim, service, err);
 }
 
 void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)

@@ -249,7 +249,7 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
 
 int scaler_load(struct scaler *scaler, struct error *err)
 {
-    return journal_each(scaler->service->world->journal, "scale", load_one, scaler, err);
+    return journal_load(scaler->service->world->journal, "scale", load_one, scaler, err);
 }
 
 /* What tolerates which taint is often written into pods by a webhook, and a replica too few is

@@ -126,9 +126,11 @@ static int load_names(void *context, const char *id, uint64_t rev, const json_t 
                       struct error *err)
 {
     struct service *service = context;
+    json_t *nodes;
 
     (void)id;
-    (void)err;
+    if (json_need_array(value, "nodes", &nodes, err) < 0)
+        return -1;
     service->named_rev = rev;
     set_names(service, value);
     return 0;
@@ -136,9 +138,9 @@ static int load_names(void *context, const char *id, uint64_t rev, const json_t 
 
 int schedules_load(struct service *service, struct error *err)
 {
-    if (journal_each(service->world->journal, "schedule", load_one, service, err) < 0)
+    if (journal_load(service->world->journal, "schedule", load_one, service, err) < 0)
         return -1;
-    return journal_each(service->world->journal, "named", load_names, service, err);
+    return journal_load(service->world->journal, "named", load_names, service, err);
 }
 
 json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,

@@ -104,7 +104,7 @@ static int load(struct service *service, struct error *err)
     if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
         schedules_load(service, err) < 0 || freezes_load(service, err) < 0 ||
         reclaims_load(service, err) < 0 || bills_load(service, err) < 0 ||
-        clock_load(service->clock, err) < 0)
+        clock_load(service->clock, err) < 0 || unreadable_load(service, err) < 0)
         return error_context(err, "journal");
     return 0;
 }
@@ -119,6 +119,7 @@ struct service *service_open(struct world *world, const struct config *config, s
     service->schedule_revs = map_new(mem_free);
     service->named = map_new(NULL);
     losses_init(&service->losses);
+    unreadable_init(&service->unreadable);
     service->timer = timer_new(world->loop, tick, service);
     if (load(service, err) < 0)
         return NULL;
@@ -148,6 +149,7 @@ void service_close(struct service *service)
     guard_clear(&service->guard);
     reclaims_clear(service);
     losses_clear(&service->losses);
+    unreadable_clear(&service->unreadable);
     map_free(service->book);
     map_free(service->schedule_revs);
     map_free(service->named);

@@ -12,6 +12,7 @@
 #include "broker/service/notices.h"
 #include "broker/service/service.h"
 #include "broker/service/trials.h"
+#include "broker/service/unreadable.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
 
@@ -58,6 +59,7 @@ struct service {
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */
     ARRAY(struct reclaim) reclaims;
     struct losses losses;
+    struct unreadable unreadable;
     struct timer *timer;
     int64_t started_ms; /* loop time */
     int64_t planned_ms;
@@ -136,6 +138,8 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
 /* freezes.c, reclaims.c; described are those that have not ended. */
 int freezes_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 json_t *freezes_describe(const struct service *service);
+/* What stands in for freezes that cannot be read, in the batch that sets those aside. */
+void freezes_put_stand_ins(struct service *service, struct journal_batch *batch);
 /* orders.c.  A wish as an order: the same wish while it is under way, or the same key at any time,
    is the same order; is_new: only the key counts. */
 struct order_wish {

@@ -236,7 +236,8 @@ static json_t *describe_steps(const struct service *service, int *ret_count)
     for (int i = 0; i < STEP_COUNT; i++)
         json_object_set_new(steps, i == STEP_HAND_OVER ? "hand_over" : transfer_steps[i].name,
                             json_integer(counts[i]));
-    json_object_set_new(steps, "needs_operator", json_integer(operators));
+    json_object_set_new(steps, "needs_operator",
+                        json_integer(operators + unreadable_operators(service)));
     return steps;
 }
 

@@ -178,7 +178,7 @@ static void sink_gangs(const struct service *service, const struct config_cluste
 static bool is_movable(const struct service *service, const struct node *node)
 {
     /* A cordon that is not ours is a person's word; a transfer's mark on a node that no transfer of
-       ours has is another broker's. */
+       ours has is another broker's, or of one that we cannot read. */
     return fleet_is_ephemeral(service->config, node) && !node_rival(node) &&
            !node_annotation(node, SLUICE_NOTE_TRANSFER) &&
            !node_has_taint(node, NODE_TAINT_CANDIDATE) && !node->is_unschedulable &&
@@ -208,7 +208,8 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
         pool->present++;
         node = fleet_node_of(service->fleet, pool->config, instance->name);
         pool->unseen += !node;
-        if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node))
+        if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node) ||
+            unreadable_holds(service, pool->config, instance->name, node->uid))
             continue;
         candidate = array_add(&pool->nodes);
         candidate->uid = node->uid;

@@ -221,6 +221,7 @@ json_t *service_health(const struct service *service, const struct survey *surve
                            "force)"));
     if (service->doubt[0] != '\0')
         add(rows, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
+    unreadable_warn(service, rows);
     add_disk(service, rows);
     if (service->refused[0] != '\0')
         add(rows, CONDITION_CONFIG_REFUSED, service->config->path, NULL,

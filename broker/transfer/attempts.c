@@ -67,19 +67,18 @@ static int load_route(void *context, const char *id, uint64_t rev, const json_t 
 {
     struct attempts *attempts = context;
     const struct config_pool *pool = config_pool(attempts->config, id);
-    struct route *route;
+    struct route read = { .rev = rev };
     const char *why;
 
     if (!pool)
         return 0;
-    route = route_of(attempts, pool);
-    if (json_need_int(value, "failures", &route->failures, err) < 0 ||
-        json_need_int(value, "served", &route->served, err) < 0 ||
-        json_need_int(value, "failed", &route->failed.ms, err) < 0 ||
+    if (json_need_int(value, "failures", &read.failures, err) < 0 ||
+        json_need_int(value, "served", &read.served, err) < 0 ||
+        json_need_int(value, "failed", &read.failed.ms, err) < 0 ||
         json_need_text(value, "why", &why, err) < 0)
         return error_context(err, "route %s", id);
-    text_copy(route->why, sizeof route->why, why);
-    route->rev = rev;
+    text_copy(read.why, sizeof read.why, why);
+    *route_of(attempts, pool) = read;
     return 0;
 }
 
@@ -102,9 +101,9 @@ static int load_host(void *context, const char *id, uint64_t rev, const json_t *
 
 int attempts_load(struct attempts *attempts, struct journal *journal, struct error *err)
 {
-    if (journal_each(journal, "route", load_route, attempts, err) < 0)
+    if (journal_load(journal, "route", load_route, attempts, err) < 0)
         return -1;
-    return journal_each(journal, "quarantine", load_host, attempts, err);
+    return journal_load(journal, "quarantine", load_host, attempts, err);
 }
 
 static void put_route(struct route *route, const struct config_pool *pool,

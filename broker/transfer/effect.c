@@ -373,46 +373,85 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
     return effect;
 }
 
+static struct transfer *find_transfer(struct runner *runner, const char *id, size_t length)
+{
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        struct transfer *transfer = runner->transfers.items[i];
+
+        if (strlen(transfer->id) == length && memcmp(transfer->id, id, length) == 0)
+            return transfer;
+    }
+    return NULL;
+}
+
+/* A record's key is TRANSFER/KIND/OBJECT, so that also one that cannot be read says what it was
+   about.  NULL: its transfer is not here, or there is no such kind. */
+static struct effect *effect_of_record(struct runner *runner, const char *id)
+{
+    size_t length = strcspn(id, "/");
+    struct transfer *transfer = find_transfer(runner, id, length);
+    const char *kind_name = id + length + (id[length] == '/');
+    size_t kind_length = strcspn(kind_name, "/");
+
+    for (int kind = 0; transfer && kind < EFFECT_KIND_COUNT; kind++)
+        if (strlen(kind_names[kind]) == kind_length &&
+            memcmp(kind_names[kind], kind_name, kind_length) == 0 && kind_name[kind_length] == '/')
+            return find_or_add(runner, transfer, (enum effect_kind)kind,
+                               kind_name + kind_length + 1);
+    return NULL;
+}
+
+/* As the record has it; -1: it changes nothing. */
+static int decode(struct effect *effect, const json_t *value, struct error *err)
+{
+    const char *state;
+    const char *outcome;
+    const char *text;
+    const char *name;
+    int64_t generation;
+    int64_t sent;
+
+    if (json_need_text(value, "state", &state, err) < 0 ||
+        json_need_text(value, "outcome", &outcome, err) < 0 ||
+        json_need_text(value, "text", &text, err) < 0 ||
+        json_need_text(value, "name", &name, err) < 0 ||
+        json_need_int(value, "generation", &generation, err) < 0 ||
+        json_need_int(value, "sent", &sent, err) < 0)
+        return -1;
+    effect->generation = (int)generation;
+    effect->sent_count = (int)sent;
+    effect->outcome = text_equal(state, "answered") ? error_kind_of_name(outcome)
+                                                    : ERROR_UNKNOWN_OUTCOME;
+    text_copy(effect->text, sizeof effect->text, text);
+    text_copy(effect->name, sizeof effect->name, name);
+    return 0;
+}
+
 static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
                     struct error *err)
 {
     struct runner *runner = context;
-    const char *transfer_id = json_text_or(value, "transfer", "");
-    const char *kind_name = json_text_or(value, "kind", "");
-    struct effect *effect;
+    struct effect *effect = effect_of_record(runner, id);
 
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        struct transfer *transfer = runner->transfers.items[i];
-
-        for (int kind = 0; text_equal(transfer->id, transfer_id) && kind < EFFECT_KIND_COUNT;
-             kind++) {
-            if (!text_equal(kind_names[kind], kind_name))
-                continue;
-            effect = find_or_add(runner, transfer, (enum effect_kind)kind,
-                                 json_text_or(value, "object", ""));
-            effect->rev = rev;
-            effect->generation = (int)json_int_or(value, "generation", 0);
-            effect->sent_count = (int)json_int_or(value, "sent", 0);
-            effect->answered_ms = loop_now(runner->world->loop);
-            effect->outcome = text_equal(json_text_or(value, "state", ""), "answered")
-                                  ? error_kind_of_name(json_text_or(value, "outcome", ""))
-                                  : ERROR_UNKNOWN_OUTCOME;
-            if (effect->outcome == ERROR_NONE)
-                effect->accepted_ms = effect->answered_ms;
-            text_copy(effect->text, sizeof effect->text, json_text_or(value, "text", ""));
-            text_copy(effect->name, sizeof effect->name, json_text_or(value, "name", ""));
-            name_request(effect);
-            return 0;
-        }
+    if (!effect) { /* of a transfer that ended: what it waited for is told to nobody any more */
+        log_warn("effect_ignored", FIELD_TEXT("effect", id),
+                 FIELD_TEXT("text", "its transfer is not in the journal any more"));
+        return 0;
     }
-    /* Of a transfer that ended: what it waited for is told to nobody any more. */
-    (void)err;
-    log_warn("effect_ignored", FIELD_TEXT("effect", id),
-             FIELD_TEXT("text", "its transfer is not in the journal any more"));
+    effect->answered_ms = loop_now(runner->world->loop);
+    if (decode(effect, value, err) < 0) { /* it may have happened: that is looked for */
+        effect->sent_count = 1;
+        effect->outcome = ERROR_UNKNOWN_OUTCOME;
+        return -1;
+    }
+    effect->rev = rev;
+    if (effect->outcome == ERROR_NONE)
+        effect->accepted_ms = effect->answered_ms;
+    name_request(effect);
     return 0;
 }
 
 int effect_load(struct runner *runner, struct error *err)
 {
-    return journal_each(runner->world->journal, "effect", load_one, runner, err);
+    return journal_load(runner->world->journal, "effect", load_one, runner, err);
 }

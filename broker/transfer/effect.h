@@ -119,8 +119,8 @@ const char *effect_pause(const struct transfer *transfer, int64_t now_ms);
 /* "announce", "cordon", ... */
 const char *effect_kind_name(enum effect_kind kind);
 
-/* Loads the journal's effects into their transfers: intents without an answer become unknown
-   outcomes. */
+/* Loads the journal's effects into their transfers: intents without an answer, and records that
+   cannot be read, become unknown outcomes. */
 int effect_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
 
 void effect_free(void *effect);

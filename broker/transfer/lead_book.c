@@ -114,16 +114,22 @@ static int load_route(void *context, const char *id, uint64_t rev, const json_t 
 {
     struct lead_book *book = context;
     struct leads *leads = map_get(book->routes, id);
+    struct leads before;
 
     if (!leads)
         return 0;
+    before = *leads;
+    if (leads_decode(leads, value, err) < 0) {
+        *leads = before;
+        return -1;
+    }
     leads->rev = rev;
-    return leads_decode(leads, value, err);
+    return 0;
 }
 
 int lead_book_load(struct lead_book *book, struct journal *journal, struct error *err)
 {
-    return journal_each(journal, "leads", load_route, book, err);
+    return journal_load(journal, "leads", load_route, book, err);
 }
 
 json_t *lead_book_describe(const struct lead_book *book)

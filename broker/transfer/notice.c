@@ -17,17 +17,19 @@ static const char record_id[] = "counts";
 static int load(void *context, const char *id, uint64_t rev, const json_t *value, struct error *err)
 {
     struct notice_counts *counts = context;
+    struct notice_counts read = { .rev = rev };
 
     (void)id;
-    counts->rev = rev;
-    if (json_need_int(value, "violations", &counts->violations, err) < 0)
+    if (json_need_int(value, "violations", &read.violations, err) < 0 ||
+        json_need_int(value, "emergencies", &read.emergencies, err) < 0)
         return -1;
-    return json_need_int(value, "emergencies", &counts->emergencies, err);
+    *counts = read;
+    return 0;
 }
 
 int notice_load(struct runner *runner, struct error *err)
 {
-    return journal_each(runner->world->journal, record_kind, load, &runner->notices, err);
+    return journal_load(runner->world->journal, record_kind, load, &runner->notices, err);
 }
 
 /* Production gives no notice of its own: its replicas were scaled down before. */

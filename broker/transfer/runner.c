@@ -442,6 +442,10 @@ static int load_transfer(void *context, const char *id, uint64_t rev, const json
     }
     if (!transfer)
         return -1;
+    if (!text_equal(transfer->id, id)) {
+        transfer_free(transfer);
+        return error_set(err, ERROR_CORRUPT, "id: it is not its own");
+    }
     transfer->rev = rev;
     transfer->step_began_ms = loop_now(runner->world->loop);
 
@@ -468,7 +472,7 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->attempts = attempts_new(config);
     runner->suspensions = suspensions_new(runner);
     runner->timer = timer_new(world->loop, tick, runner);
-    if (journal_each(world->journal, "transfer", load_transfer, runner, err) < 0 ||
+    if (journal_load(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||
         attempts_load(runner->attempts, world->journal, err) < 0 || notice_load(runner, err) < 0 ||
         suspensions_load(runner->suspensions, world->journal, err) < 0 ||

@@ -466,22 +466,24 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
                     struct error *err)
 {
     struct suspensions *book = context;
-    const struct config_cluster *cluster = config_cluster(book->runner->config,
-                                                          json_text_or(value, "cluster", ""));
+    const struct config_cluster *cluster;
+    const char *name;
     const char *path;
     const char *uid;
     json_t *transfers;
     struct suspension *suspension;
 
+    if (json_need_text(value, "cluster", &name, err) < 0 ||
+        json_need_text(value, "path", &path, err) < 0 ||
+        json_need_text(value, "uid", &uid, err) < 0 ||
+        json_need_array(value, "transfers", &transfers, err) < 0)
+        return error_context(err, "suspension %s", id);
+    cluster = config_cluster(book->runner->config, name);
     if (!cluster) {
         log_warn("suspension_ignored", FIELD_TEXT("suspension", id),
                  FIELD_TEXT("text", "its cluster is not in the configuration"));
         return 0;
     }
-    if (json_need_text(value, "path", &path, err) < 0 ||
-        json_need_text(value, "uid", &uid, err) < 0 ||
-        json_need_array(value, "transfers", &transfers, err) < 0)
-        return error_context(err, "suspension %s", id);
     suspension = find_or_add(book, cluster, path);
     text_copy(suspension->uid, sizeof suspension->uid, uid);
     json_array_extend(suspension->transfers, transfers);
@@ -493,5 +495,5 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
 
 int suspensions_load(struct suspensions *book, struct journal *journal, struct error *err)
 {
-    return journal_each(journal, "suspension", load_one, book, err);
+    return journal_load(journal, "suspension", load_one, book, err);
 }

@@ -21,6 +21,8 @@ static const char *const state_names[TRANSFER_STATE_COUNT] = {
     [TRANSFER_RETURNED] = "returned",
 };
 
+enum { ATTEMPTS_MOST = 1000000 };
+
 /* How the stored members stand in the journal. */
 enum field_type { FIELD_CHARS, FIELD_FLAG, FIELD_COUNT, FIELD_TIME };
 
@@ -218,6 +220,8 @@ static int decode_state(struct transfer *transfer, const json_t *value, struct e
     for (int i = 0; i < STEP_COUNT; i++)
         if (text_equal(transfer_steps[i].name, step))
             transfer->step = i;
+    if (attempt < 1 || attempt > ATTEMPTS_MOST)
+        return error_set(err, ERROR_CORRUPT, "attempt %lld: not possible", (long long)attempt);
     if (transfer->state == TRANSFER_STATE_COUNT || transfer->step == STEP_COUNT)
         return error_set(err, ERROR_CORRUPT, "state %s, step %s: not known", state, step);
     return 0;

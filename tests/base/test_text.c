@@ -9,6 +9,8 @@
 #include "tests/support/unit.h"
 
 #include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static void grows_and_cuts_at_the_limit(void **state)
@@ -232,6 +234,144 @@ static void what_is_not_utf8_becomes_a_question_mark(void **state)
     assert_string_equal(out, "ab");
 }
 
+/* Characters of one to four bytes, and what is none. */
+static const struct {
+    const char *chars;
+    bool is_valid;
+} letters[] = {
+    { "n", true },
+    { "\xc3\xb6", true },
+    { "\xe2\x82\xac", true },
+    { "\xf0\x9f\x98\x80", true },
+    { "\xff", false },
+    { "\xe2\x82", false },
+    { "\x80", false },
+    { "\xed\xa0\x80", false },
+    { "\xf4\x90\x80\x80", false },
+};
+
+enum { SWEEP_LENGTH = 700 };
+
+/* `offset` plain letters and then only the one. */
+static char *text_of(const char *letter, size_t offset)
+{
+    struct text *text = text_new(SWEEP_LENGTH + 4);
+
+    text_add(text, "%.*s", (int)offset, "xxxx");
+    while (text->length < SWEEP_LENGTH)
+        text_add(text, "%s", letter);
+    return text_take(text);
+}
+
+static bool is_utf8(const char *chars)
+{
+    owned(json) json_t *json = json_string(chars);
+
+    return json != NULL;
+}
+
+/* A beginning of the source that lacks less than a character of what had room. */
+static void expect_cut(const char *cut, const char *source, size_t room)
+{
+    assert_true(is_utf8(cut));
+    assert_true(text_starts_with(source, cut));
+    assert_true(strlen(cut) <= room && strlen(cut) + 4 > room);
+}
+
+static int cut_everywhere(const char *source, size_t room)
+{
+    char out[SWEEP_LENGTH];
+    owned(text) struct text *text = text_new(room);
+
+    assert_false(text_copy(out, room + 1, source));
+    expect_cut(out, source, room);
+    assert_false(text_print(out, room + 1, "%s", source));
+    expect_cut(out, source, room);
+    text_add(text, "%s", source);
+    assert_true(text->is_cut);
+    expect_cut(text->chars, source, room);
+    assert_int_equal(text_cut(source, room), strlen(text->chars));
+    return 4;
+}
+
+static int cut_in_formats(const char *source)
+{
+    owned(chars) char *forty = text_format("%.40s", source);
+    owned(chars) char *sixty = text_format("%-.60s", source);
+    owned(chars) char *hundred = text_format("%.120s", source);
+    owned(chars) char *two_hundred = text_format("%210.200s", source);
+    owned(chars) char *slice = text_format("%.*s", 41, source);
+
+    expect_cut(forty, source, 40);
+    expect_cut(sixty, source, 60);
+    expect_cut(hundred, source, 120);
+    expect_cut(two_hundred + strspn(two_hundred, " "), source, 200);
+    assert_int_equal(strlen(two_hundred), 210);
+    assert_int_equal(strlen(slice), 41); /* bytes, as C has it */
+    return 5;
+}
+
+/* Errors and JSON take whatever they are given. */
+static int tell(const char *source, size_t length)
+{
+    owned(chars) char *part = text_format("%.*s", (int)length, source);
+    owned(json) json_t *value = json_make("{ss s[s]}", part, part, "list", part);
+    struct error err = { 0 };
+
+    assert_int_equal(json_object_size(value), 2);
+    error_set(&err, ERROR_INVALID, "%s of %.30s", part, part);
+    error_context(&err, "%.70s", part);
+    assert_true(is_utf8(err.text));
+    return 2;
+}
+
+static void text_is_cut_at_characters(void **state)
+{
+    int cases = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(letters); i++)
+        for (size_t offset = 0; offset < 4; offset++) {
+            owned(chars) char *source = text_of(letters[i].chars, offset);
+
+            for (size_t length = 1; length < SWEEP_LENGTH - 10; length++) {
+                cases += tell(source, length);
+                if (letters[i].is_valid)
+                    cases += cut_everywhere(source, length);
+            }
+            if (letters[i].is_valid)
+                cases += cut_in_formats(source);
+        }
+    print_message("sweep text: %d cases\n", cases);
+    assert_true(cases > 50000);
+}
+
+/* What the C library's own would write. */
+static void prints_as_the_c_library_does(void **state)
+{
+    char ours[400];
+    char theirs[400];
+
+    (void)state;
+#define SAME(...)                                                                                  \
+    text_print(ours, sizeof ours, __VA_ARGS__);                                                    \
+    snprintf(theirs, sizeof theirs, __VA_ARGS__);                                                  \
+    assert_string_equal(ours, theirs)
+    SAME("plain %% text");
+    SAME("[%5d] [%-5d] [%05d] [%+d] [% d] [%.3d]", 42, 42, 42, 42, 42, 7);
+    SAME("[%*d] [%-*d] [%.*d]", 6, 1, 6, 1, 4, 1);
+    SAME("[%u] [%x] [%X] [%#x] [%o] [%08x]", 7u, 255u, 255u, 255u, 8u, 0xbeefu);
+    SAME("[%ld] [%lu] [%lld] [%llu]", -1L, ULONG_MAX, LLONG_MIN, ULLONG_MAX);
+    SAME("[%zu] [%zd] [%td] [%jd]", SIZE_MAX, (ssize_t)-1, (ptrdiff_t)-5, INTMAX_MIN);
+    SAME("[%hhd] [%hu] [%c] [%5c]", 'a', 7, 'x', 'y');
+    SAME("[%f] [%.2f] [%8.3f] [%-8.1f] [%g] [%.17g] [%e] [%+.0f]", 0.5, 2.345, 3.14159, 2.5, 1e20,
+         0.1, 12345.678, 2.5);
+    SAME("[%s] [%10s] [%-10s] [%.3s] [%*s] [%-*s] [%.*s]", "abc", "abc", "abc", "abcdef", 8, "abc",
+         -8, "abc", 2, "abc");
+    SAME("%.2f%%, %s", 99.5, "");
+#undef SAME
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +381,8 @@ int main(void)
         cmocka_unit_test(take_hands_the_characters_on),
         cmocka_unit_test(copies_what_fits),
         cmocka_unit_test(what_is_not_utf8_becomes_a_question_mark),
+        cmocka_unit_test(text_is_cut_at_characters),
+        cmocka_unit_test(prints_as_the_c_library_does),
         cmocka_unit_test(compares_with_null),
         cmocka_unit_test(reads_whole_integers_only),
         cmocka_unit_test(reads_finite_decimals_only),

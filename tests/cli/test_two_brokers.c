@@ -71,6 +71,12 @@ static int handle_each(struct journal *journal, const char *kind, journal_record
     return store_of(journal)->verbs->each(store_of(journal), kind, fn, context, err);
 }
 
+static int handle_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
+                             struct error *err)
+{
+    return store_of(journal)->verbs->each_claim(store_of(journal), fn, context, err);
+}
+
 static json_t *handle_events(struct journal *journal, size_t count, struct error *err)
 {
     return store_of(journal)->verbs->events(store_of(journal), count, err);
@@ -85,6 +91,7 @@ static const struct journal_verbs handle_verbs = {
     .commit = handle_commit,
     .begin_epoch = handle_begin,
     .each = handle_each,
+    .each_claim = handle_each_claim,
     .events = handle_events,
     .close = handle_close,
 };

@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of the journal that could not be read: set aside, named to people, and kept from harm.
+ * A transfer among them keeps its claims, so its node and machine are left alone by everybody.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "broker/journal/journal.h"
+#include "broker/service/service.h"
+
+#include <jansson.h>
+
+struct unreadable {
+    json_t *records;    /* as journal_put_aside() writes them; `node_claim` of a live transfer */
+    struct map *claims; /* claim -> holder: those of transfers that nobody knows */
+};
+
+void unreadable_init(struct unreadable *unreadable);
+void unreadable_clear(struct unreadable *unreadable);
+
+/* When all else is loaded: moves what could not be read to its own kind, with what stands in for
+   it, in one commit; and reads what was set aside at any time. */
+int unreadable_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+
+/* Whether a transfer that cannot be read has the machine or its node. */
+bool unreadable_holds(const struct service *service, const struct config_pool *pool,
+                      const char *instance, const char *uid);
+
+/* How many need a person: transfers that were under way. */
+int unreadable_operators(const struct service *service);
+
+/* Adds a condition for each (conditions.h) to the array. */
+void unreadable_warn(const struct service *service, json_t *rows);

@@ -42,6 +42,8 @@ static const struct command commands[] = {
       COMMAND_WRITES, hold_options,      hold_examples,      hold_text,      cmd_hold,      NULL },
     { "hosts",     "list the hosts in quarantine, or use one again",      "[release HOST]", 0, 2,
       COMMAND_WRITES, hosts_options,     hosts_examples,     hosts_text,     cmd_hosts,     NULL },
+    { "journal",   "look for damage in the journal, or set it right",     "{check,repair}", 1, 1,
+      COMMAND_WRITES, journal_options,   journal_examples,   journal_text,   cmd_journal,   NULL },
     { "snapshot",  "keep recorded arrivals from the sources in a file",   "",           0,  0,
       COMMAND_WRITES, snapshot_options,  snapshot_examples,  snapshot_text,  cmd_snapshot,  NULL },
     { "allocate",  "size production from demand and write the schedules", "",           0,  0,

@@ -65,6 +65,11 @@ extern const struct command_option hold_options[];
 extern const char hold_examples[], hold_text[];
 int cmd_hold(struct command_call *call);
 
+/* cmd_journal.c */
+extern const struct command_option journal_options[];
+extern const char journal_examples[], journal_text[];
+int cmd_journal(struct command_call *call);
+
 /* cmd_hosts.c */
 extern const struct command_option hosts_options[];
 extern const char hosts_examples[], hosts_text[];

@@ -257,6 +257,8 @@ int journal_each(struct journal *journal, const char *kind, journal_record_fn fn
 int journal_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
                        struct error *err)
 {
+    if (journal->queue)
+        queue_wait(journal->queue);
     return journal->verbs->each_claim(journal, fn, context, err);
 }
 

@@ -41,6 +41,12 @@ struct loop;
 struct journal *journal_sqlite_open(const char *path, struct error *err)
     __attribute__((warn_unused_result));
 
+/* For a person's repair, while no service has the journal: rows that are not what was written are
+   moved to JOURNAL_UNREADABLE (a claim as of the kind "claim"); each adds {kind, id, text} to
+   found. */
+int journal_sqlite_mend_rows(const char *path, struct wall_time at, json_t *found,
+                             struct error *err) __attribute__((warn_unused_result));
+
 /* For a person's repair, while no service has the journal: what it holds is all there is from now
    on.  Returns how many commits that were acknowledged are given up (0: none, or nobody knows), -1:
    it cannot be opened for another reason. */

@@ -57,6 +57,18 @@ void ahead_set_claim(struct ahead *ahead, const char *name, const char *holder)
     map_set(ahead->holders, name, mem_copy_chars(holder));
 }
 
+int ahead_each_claim(const struct ahead *ahead, journal_claim_fn fn, void *context,
+                     struct error *err)
+{
+    const char *name;
+    void *holder;
+
+    for (size_t i = 0; map_next(ahead->holders, &i, &name, &holder);)
+        if (fn(context, name, holder, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* `next` is what the entries before this one change: 0 removed, "" released. */
 static int take_record(const struct ahead *ahead, struct ahead *next,
                        const struct journal_entry *entry, struct error *err)

@@ -21,6 +21,10 @@ void ahead_copy(struct ahead *ahead, const struct ahead *other);
 void ahead_set_record(struct ahead *ahead, const char *kind, const char *id, uint64_t rev);
 void ahead_set_claim(struct ahead *ahead, const char *name, const char *holder);
 
+/* As journal_each_claim(). */
+int ahead_each_claim(const struct ahead *ahead, journal_claim_fn fn, void *context,
+                     struct error *err) __attribute__((warn_unused_result));
+
 /* Takes the entries of the batch, all or none; ERROR_CONFLICT names the first that does not fit. */
 int ahead_take(struct ahead *ahead, const struct journal_batch *batch, struct error *err)
     __attribute__((warn_unused_result));

@@ -130,14 +130,7 @@ static int memory_each(struct journal *journal, const char *kind, journal_record
 static int memory_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
                              struct error *err)
 {
-    struct memory *memory = (struct memory *)journal;
-    const char *name;
-    void *holder;
-
-    for (size_t i = 0; map_next(memory->claims, &i, &name, &holder);)
-        if (fn(context, name, holder, err) < 0)
-            return -1;
-    return 0;
+    return ahead_each_claim(((struct memory *)journal)->held, fn, context, err);
 }
 
 static json_t *memory_events(struct journal *journal, size_t count, struct error *err)

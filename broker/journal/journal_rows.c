@@ -6,7 +6,9 @@
 #include "broker/journal/journal_rows.h"
 
 #include "base/crypto.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "broker/journal/journal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -91,25 +93,111 @@ int rows_fill_hashes(struct database *database, struct error *err)
     return database_commit(database, err);
 }
 
+static const char all_rows[] = "SELECT kind, id, rev, value, hash, 'record' FROM record UNION ALL"
+                               " SELECT name, holder, 0, '', hash, 'claim' FROM claim";
+
+static bool is_as_written(sqlite3_stmt *row)
+{
+    char hash[ROW_HASH_SIZE];
+
+    row_hash(row_text(row, 0), row_text(row, 1), sqlite3_column_int64(row, 2), row_text(row, 3),
+             hash);
+    return text_equal(row_text(row, 4), hash);
+}
+
+/* Those that are not what was written: [{table, name, id, rev, value}]. */
+static json_t *find_damaged(struct database *database, struct error *err)
+{
+    sqlite3_stmt *row = database_statement(database, all_rows);
+    json_t *rows = json_array();
+    int result;
+
+    while ((result = database_step(database, row, err)) == 1)
+        if (!is_as_written(row))
+            json_array_append_new(rows, json_make("{ss ss ss sI ss}", "table", row_text(row, 5),
+                                                  "name", row_text(row, 0), "id", row_text(row, 1),
+                                                  "rev", (json_int_t)sqlite3_column_int64(row, 2),
+                                                  "value", row_text(row, 3)));
+    if (result == 0)
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
+static int put_unreadable(struct database *database, const char *kind, const char *id,
+                          const json_t *row, int64_t at_ms, struct error *err)
+{
+    sqlite3_stmt *put = database_statement(
+        database, "INSERT INTO record (kind, id, rev, value, hash) VALUES (?1, ?2, 1, ?3, ?4)");
+    owned(chars) char *name = text_format("%s %s %" PRId64, kind, id, at_ms);
+    owned(json) json_t *value = json_make("{ss ss sI sO ss sI}", "kind", kind, "id", id, "rev",
+                                          json_int_or(row, "rev", 0), "value",
+                                          json_object_get(row, "value"), "why",
+                                          "it is not what was written", "at", (json_int_t)at_ms);
+    owned(chars) char *text = json_print(value);
+    char hash[ROW_HASH_SIZE];
+
+    row_bind(put, 1, JOURNAL_UNREADABLE);
+    row_bind(put, 2, name);
+    row_bind(put, 3, text);
+    row_bind(put, 4, row_hash(JOURNAL_UNREADABLE, name, 1, text, hash));
+    return database_step(database, put, err) < 0 ? -1 : 0;
+}
+
+static int set_aside_one(struct database *database, const json_t *row, int64_t at_ms, json_t *found,
+                         struct error *err)
+{
+    bool is_claim = text_equal(json_text_or(row, "table", ""), "claim");
+    const char *name = json_text_or(row, "name", "");
+    const char *id = json_text_or(row, "id", "");
+    sqlite3_stmt *away = database_statement(
+        database, is_claim ? "DELETE FROM claim WHERE name = ?1 AND holder = ?2"
+                           : "DELETE FROM record WHERE kind = ?1 AND id = ?2");
+    owned(chars) char *claim = text_format("%s of %s", name, id);
+
+    row_bind(away, 1, name);
+    row_bind(away, 2, id);
+    if (database_step(database, away, err) < 0 ||
+        put_unreadable(database, is_claim ? "claim" : name, is_claim ? claim : id, row, at_ms,
+                       err) < 0)
+        return -1;
+    json_array_append_new(found,
+                          json_make("{ss ss ss}", "kind", is_claim ? "claim" : name, "id",
+                                    is_claim ? claim : id, "text", "it is not what was written"));
+    return 0;
+}
+
+int rows_set_aside(struct database *database, int64_t at_ms, json_t *found, struct error *err)
+{
+    owned(json) json_t *rows = find_damaged(database, err);
+    const json_t *row;
+    size_t i;
+
+    if (!rows || database_begin(database, err) < 0)
+        return -1;
+    json_array_foreach(rows, i, row)
+    {
+        if (set_aside_one(database, row, at_ms, found, err) < 0) {
+            database_rollback(database);
+            return -1;
+        }
+    }
+    return database_commit(database, err);
+}
+
 /* All rows, before anybody rests on one: a record whose kind is damaged would be asked for by
    nobody, and a claim is never read again, only run into. */
 int rows_check(struct database *database, struct error *err)
 {
-    sqlite3_stmt *statement = database_statement(
-        database, "SELECT kind, id, rev, value, hash FROM record UNION ALL"
-                  " SELECT name, holder, 0, '', hash FROM claim");
+    sqlite3_stmt *row = database_statement(database, all_rows);
     int result;
 
-    while ((result = database_step(database, statement, err)) == 1) {
-        owned(chars) char *name = text_format("%s %s", row_text(statement, 0),
-                                              row_text(statement, 1));
-        char hash[ROW_HASH_SIZE];
+    while ((result = database_step(database, row, err)) == 1) {
+        owned(chars) char *name = text_format("%s %s", row_text(row, 0), row_text(row, 1));
 
-        row_hash(row_text(statement, 0), row_text(statement, 1), sqlite3_column_int64(statement, 2),
-                 row_text(statement, 3), hash);
-        if (text_equal(row_text(statement, 4), hash))
+        if (is_as_written(row))
             continue;
-        sqlite3_reset(statement);
+        sqlite3_reset(row);
         return error_set(
             err, ERROR_CORRUPT,
             "\"%.200s\" is not what was written: it is damaged (`sluice journal check` "

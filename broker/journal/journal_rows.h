@@ -8,6 +8,8 @@
 
 #include "base/database.h"
 
+#include <jansson.h>
+
 enum { ROW_HASH_SIZE = 17 };
 
 void row_bind(sqlite3_stmt *statement, int at, const char *chars);
@@ -21,6 +23,11 @@ const char *row_hash(const char *name, const char *id, int64_t rev, const char *
 
 /* Once in a journal's life: rows from before there were hashes get theirs, all or none. */
 int rows_fill_hashes(struct database *database, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Moves each row that is not what was written to the kind JOURNAL_UNREADABLE, in one transaction,
+   and adds {kind, id, text} to found. */
+int rows_set_aside(struct database *database, int64_t at_ms, json_t *found, struct error *err)
     __attribute__((warn_unused_result));
 
 /* All rows: ERROR_CORRUPT names the first that is not what was written. */

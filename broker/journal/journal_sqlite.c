@@ -449,6 +449,17 @@ struct journal *journal_sqlite_open(const char *path, struct error *err)
     return &store->journal;
 }
 
+int journal_sqlite_mend_rows(const char *path, struct wall_time at, json_t *found,
+                             struct error *err)
+{
+    owned(database) struct database *database = database_open(path, APPLICATION_ID, migrations,
+                                                              (int)COUNT_OF(migrations), err);
+
+    if (!database || rows_fill_hashes(database, err) < 0)
+        return -1;
+    return rows_set_aside(database, at.ms, found, err);
+}
+
 int64_t journal_sqlite_accept_loss(const char *path, struct error *err)
 {
     struct store *store = open_store(path, err);

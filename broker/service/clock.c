@@ -60,6 +60,7 @@ struct clock {
 
 /* What the journal says of the last process. */
 struct stamp {
+    bool is_there; /* also one that cannot be read */
     uint64_t rev;
     int64_t wall_ms;
     int64_t loop_ms;
@@ -76,20 +77,17 @@ static int load_stamp(void *context, const char *id, uint64_t rev, const json_t 
                       struct error *err)
 {
     struct stamp *stamp = context;
+    struct stamp read = { .is_there = true, .rev = rev };
     const char *boot;
-    struct error why;
 
     (void)id;
-    (void)err;
-    stamp->rev = rev;
-    if (json_need_int(value, "wall", &stamp->wall_ms, &why) < 0 ||
-        json_need_int(value, "loop", &stamp->loop_ms, &why) < 0 ||
-        json_need_text(value, "boot", &boot, &why) < 0) {
-        log_warn("clock_unreadable", FIELD_TEXT("text", why.text));
-        *stamp = (struct stamp){ .rev = rev };
-        return 0;
-    }
-    text_copy(stamp->boot, sizeof stamp->boot, boot);
+    stamp->is_there = true;
+    if (json_need_int(value, "wall", &read.wall_ms, err) < 0 ||
+        json_need_int(value, "loop", &read.loop_ms, err) < 0 ||
+        json_need_text(value, "boot", &boot, err) < 0)
+        return -1;
+    text_copy(read.boot, sizeof read.boot, boot);
+    *stamp = read;
     return 0;
 }
 
@@ -136,8 +134,8 @@ struct clock *clock_open(struct service *service, struct error *err)
 
     clock->service = service;
     clock->looked_ms = now_of(clock);
-    if (journal_each(service->world->journal, record_kind, load_stamp, &stamp, err) < 0 ||
-        (stamp.rev > 0 && go_on(clock, &stamp, err) < 0)) {
+    if (journal_load(service->world->journal, record_kind, load_stamp, &stamp, err) < 0 ||
+        (stamp.is_there && go_on(clock, &stamp, err) < 0)) {
         clock_free(clock);
         return NULL;
     }

@@ -71,6 +71,29 @@ static int may_drain(void *context, const struct transfer *transfer, struct erro
     return quotas_allow_drain(service->quotas, transfer->source, err);
 }
 
+int service_load_records(struct service *service, struct error *err)
+{
+    service->guard.config = service->config;
+    service->guard.fleet = service->fleet;
+    service->runner = runner_open(service->world, service->config, service->fleet, &service->guard,
+                                  service->epoch, err);
+    if (!service->runner)
+        return error_context(err, "journal");
+    service->scaler = scaler_new(service);
+    service->quotas = quotas_new(service);
+    service->notices = notices_new(service);
+    service->trials = trials_new(service);
+    journal_on_failure(service->world->journal, on_failure, service);
+    service->runner->may_drain = may_drain;
+    service->runner->may_drain_context = service;
+    if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
+        schedules_load(service, err) < 0 || freezes_load(service, err) < 0 ||
+        reclaims_load(service, err) < 0 || bills_load(service, err) < 0 ||
+        unreadable_load(service, err) < 0)
+        return error_context(err, "journal");
+    return 0;
+}
+
 static int load(struct service *service, struct error *err)
 {
     struct world *world = service->world;
@@ -86,32 +109,14 @@ static int load(struct service *service, struct error *err)
         text_copy(service->doubt, sizeof service->doubt, doubt.text);
     }
     service->fleet = fleet_open(world, service->config, err);
-    if (!service->fleet)
+    if (!service->fleet || service_load_records(service, err) < 0)
         return -1;
-    service->guard.config = service->config;
-    service->guard.fleet = service->fleet;
-    service->runner = runner_open(world, service->config, service->fleet, &service->guard,
-                                  service->epoch, err);
-    if (!service->runner)
-        return error_context(err, "journal");
-    service->scaler = scaler_new(service);
-    service->quotas = quotas_new(service);
-    service->notices = notices_new(service);
-    service->trials = trials_new(service);
-    journal_on_failure(world->journal, on_failure, service);
-    service->runner->may_drain = may_drain;
-    service->runner->may_drain_context = service;
-    if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
-        schedules_load(service, err) < 0 || freezes_load(service, err) < 0 ||
-        reclaims_load(service, err) < 0 || bills_load(service, err) < 0 ||
-        clock_load(service->clock, err) < 0 || unreadable_load(service, err) < 0)
-        return error_context(err, "journal");
-    return 0;
+    return clock_load(service->clock, err) == 0 ? 0 : error_context(err, "journal");
 }
 
-struct service *service_open(struct world *world, const struct config *config, struct error *err)
+struct service *service_new(struct world *world, const struct config *config)
 {
-    owned(service) struct service *service = mem_new(sizeof *service);
+    struct service *service = mem_new(sizeof *service);
 
     service->world = world;
     service->config = config;
@@ -121,9 +126,14 @@ struct service *service_open(struct world *world, const struct config *config, s
     losses_init(&service->losses);
     unreadable_init(&service->unreadable);
     service->timer = timer_new(world->loop, tick, service);
-    if (load(service, err) < 0)
-        return NULL;
-    return steal(&service);
+    return service;
+}
+
+struct service *service_open(struct world *world, const struct config *config, struct error *err)
+{
+    owned(service) struct service *service = service_new(world, config);
+
+    return load(service, err) == 0 ? steal(&service) : NULL;
 }
 
 void service_start(struct service *service)

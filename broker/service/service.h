@@ -127,6 +127,17 @@ json_t *service_hosts(const struct service *service)
 json_t *service_release_host(struct service *service, const json_t *request, const char *by,
                              struct error *err) __attribute__((warn_unused_result));
 
+/* For a person's repair, while no service has the journal: what a start would set aside is set
+   aside, live transfers get the claims that they lack, and what is held for nobody is named.  Adds
+   {kind, id, text, is_mended, is_aside} to found for each; is_aside: it was so before. */
+int service_mend(struct world *world, const struct config *config, json_t *found, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Ends what is kept of a transfer or record that was set aside: its record, its claims, its
+   effects; each is added to found.  ERROR_NOT_FOUND: nothing of that name is set aside. */
+int service_forget(struct world *world, const char *id, json_t *found, struct error *err)
+    __attribute__((warn_unused_result));
+
 static inline void owned_service(struct service **service)
 {
     service_close(*service);

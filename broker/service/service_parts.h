@@ -126,6 +126,13 @@ int schedules_load(struct service *service, struct error *err) __attribute__((wa
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
                              struct error *err) __attribute__((warn_unused_result));
 
+/* service.c: one that has loaded nothing; and all records of its journal (fleet NULL: nothing is
+   done with them). */
+struct service *service_new(struct world *world, const struct config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
+int service_load_records(struct service *service, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* service.c: writes a freeze or a reclaim with its event; the plan is made anew at once. */
 int service_store_hold(struct service *service, const char *kind, const char *id, uint64_t rev,
                        json_t *value, const char *event, const char *by, struct error *err)

@@ -82,8 +82,10 @@ int unreadable_load(struct service *service, struct error *err)
     struct journal *journal = service->world->journal;
 
     /* what is set aside now may be written later than it is read here */
-    if (journal_each(journal, JOURNAL_UNREADABLE, load_one, service, err) < 0 ||
-        set_aside(service, err) < 0)
+    if (journal_each(journal, JOURNAL_UNREADABLE, load_one, service, err) < 0)
+        return -1;
+    service->unreadable.kept = json_array_size(service->unreadable.records);
+    if (set_aside(service, err) < 0)
         return -1;
     return journal_each_claim(journal, load_claim, service, err);
 }

@@ -13,7 +13,8 @@
 #include <jansson.h>
 
 struct unreadable {
-    json_t *records;    /* as journal_put_aside() writes them; `node_claim` of a live transfer */
+    json_t *records;    /* as journal_put_aside() writes them */
+    size_t kept;        /* so many of them, the first, were set aside before this start */
     struct map *claims; /* claim -> holder: those of transfers that nobody knows */
 };
 

@@ -79,7 +79,7 @@ static inline struct said say(const char *folder, const char *scratch, const cha
     int count = 1;
 
     for (const char *at = line; *at; at++)
-        text_add(chars, *at == '@' ? "%s" : "%.1s", *at == '@' ? folder : at);
+        text_add_bytes(chars, *at == '@' ? folder : at, *at == '@' ? strlen(folder) : 1);
     for (char *at = chars->chars; *at;) {
         char *end = at + strcspn(at, " ");
 

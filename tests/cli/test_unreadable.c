@@ -6,6 +6,7 @@
  * on it.
  */
 #include "broker/journal/journal_rows.h"
+#include "tests/cli/said.h"
 #include "tests/cli/small_world.h"
 #include "tests/cli/stepwise.h"
 
@@ -337,7 +338,8 @@ static void each_record_is_damaged_in_turn(void **state)
 {
     static const char *const kinds[] = { "transfer", "effect",     "leads",      "route",
                                          "freeze",   "quarantine", "suspension", "schedule",
-                                         "notice",   "reclaim",    "scale",      "losses" };
+                                         "notice",   "reclaim",    "scale",      "losses",
+                                         "clock" };
     struct sweep sweep = { 0 };
     const struct record *before = NULL;
 
@@ -502,6 +504,146 @@ static void an_effect_that_cannot_be_read_may_have_happened(void **state)
     close_scene(&scene);
 }
 
+/* A configuration beside the journal that names it. */
+static void write_config(const struct scene *scene)
+{
+    const char *memory = strstr(small_config, "':memory:'");
+    owned(chars) char *config = text_format("%.*s%s%s", (int)(memory - small_config), small_config,
+                                            scene->path, memory + strlen("':memory:'"));
+    owned(chars) char *path = test_folder_write(scene->folder, "file.yaml", config);
+
+    assert_non_null(path);
+}
+
+static void expect_found(const struct scene *scene, int code, const char *line, const char *found)
+{
+    owned(chars) char *whole = text_format("journal %s -c @/file.yaml", line);
+    owned(said) struct said said = expect_code(scene->folder, code, whole);
+
+    if (!strstr(said.out->chars, found))
+        fail_msg("%s: no \"%s\" in\n%s%s", line, found, said.out->chars, said.err->chars);
+}
+
+static void what_is_wrong_is_found_and_mended(void **state)
+{
+    static const struct {
+        const char *kind;
+        bool is_ours; /* damaged by our own hand, not on the disk */
+        int after;    /* what the repair leaves: a person is needed */
+    } cases[] = {
+        { "transfer", true, 2 }, { "transfer", false, 2 }, { "freeze", true, 0 },
+        { "effect", false, 0 },  { "leads", true, 0 },     { "schedule", false, 0 },
+        { "reclaim", false, 0 },
+    };
+    struct scene scene;
+    struct error err = { 0 };
+
+    (void)state;
+    open_scene(&scene);
+    write_config(&scene);
+    put_back(&scene, NULL, NULL, true);
+    expect_found(&scene, 0, "check", "nothing is wrong");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct record *record = find_record(
+            &scene, cases[i].kind,
+            text_equal(cases[i].kind, "transfer") ? "\"state\":\"live\"" : "");
+        owned(text) struct text *before = NULL;
+        owned(text) struct text *after = NULL;
+
+        put_back(&scene, record, "{\"n\":1}", cases[i].is_ours);
+        before = test_file_read(scene.path);
+        expect_found(&scene, 2, "check", record->id);
+        after = test_file_read(scene.path); /* a check changes nothing */
+        assert_int_equal(before->length, after->length);
+        assert_memory_equal(before->chars, after->chars, after->length);
+        expect_found(&scene, cases[i].after, "repair", record->id);
+        if (start(&scene, &err) < 0)
+            fail_msg("%s: %s", cases[i].kind, err.text);
+        assert_true(is_named(scene.rehearsal, record));
+        assert_false(acts_on(scene.rehearsal, record));
+        end(&scene);
+    }
+    close_scene(&scene);
+}
+
+static void a_person_ends_what_was_set_aside(void **state)
+{
+    struct scene scene;
+    const struct record *record;
+    struct error err = { 0 };
+    owned(chars) char *line = NULL;
+
+    (void)state;
+    open_scene(&scene);
+    write_config(&scene);
+    record = find_record(&scene, "transfer", "\"state\":\"live\"");
+    line = text_format("repair --forget %s", record->id);
+    put_back(&scene, NULL, NULL, true);
+    expect_found(&scene, 2, line, "not set aside: the service ends it");
+    put_back(&scene, record, "{}", true);
+    expect_found(&scene, 2, "repair", "cannot be read");
+    expect_found(&scene, 0, line, "is released");
+    expect_found(&scene, 0, "check", "nothing is wrong");
+    if (start(&scene, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(operators(scene.rehearsal), 0);
+    assert_false(is_named(scene.rehearsal, record));
+    end(&scene);
+    close_scene(&scene);
+}
+
+static void a_claim_that_is_lost_is_made_again(void **state)
+{
+    struct scene scene;
+    sqlite3 *plain;
+
+    (void)state;
+    open_scene(&scene);
+    write_config(&scene);
+    put_back(&scene, NULL, NULL, true);
+    plain = open_plain(&scene);
+    assert_int_equal(sqlite3_exec(plain,
+                                  "DELETE FROM claim WHERE name = (SELECT min(name) FROM claim)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(plain), SQLITE_OK);
+    expect_found(&scene, 2, "check", "had lost it");
+    expect_found(&scene, 0, "repair", "had lost it (mended)");
+    expect_found(&scene, 0, "check", "nothing is wrong");
+    close_scene(&scene);
+}
+
+/* A service has the journal; there is none; there is no such word. */
+static void a_journal_in_use_is_left_alone(void **state)
+{
+    struct scene scene;
+    struct error err = { 0 };
+    owned(chars) char *lock_path = NULL;
+    int lock;
+
+    (void)state;
+    open_scene(&scene);
+    write_config(&scene);
+    put_back(&scene, NULL, NULL, true);
+    lock_path = beside(&scene, ".lock");
+    lock = file_lock(lock_path, &err);
+    assert_true(lock >= 0);
+    for (int i = 0; i < 2; i++) {
+        owned(said) struct said said = expect_code(scene.folder, 75,
+                                                   i == 0 ? "journal check -c @/file.yaml"
+                                                          : "journal repair -c @/file.yaml");
+
+        assert_int_equal(said.out->length, 0);
+    }
+    close(lock);
+    unlink(scene.path);
+    owned(said) struct said none = expect_code(scene.folder, 1, "journal check -c @/file.yaml");
+    owned(said) struct said word = expect_code(scene.folder, 64, "journal mend -c @/file.yaml");
+    assert_non_null(strstr(none.err->chars, "journal.db"));
+    assert_non_null(strstr(word.err->chars, "check or repair"));
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +651,10 @@ int main(void)
         cmocka_unit_test(a_live_transfer_is_left_to_a_person),
         cmocka_unit_test(a_freeze_that_cannot_be_read_holds),
         cmocka_unit_test(an_effect_that_cannot_be_read_may_have_happened),
+        cmocka_unit_test(what_is_wrong_is_found_and_mended),
+        cmocka_unit_test(a_person_ends_what_was_set_aside),
+        cmocka_unit_test(a_claim_that_is_lost_is_made_again),
+        cmocka_unit_test(a_journal_in_use_is_left_alone),
     };
 
     if (access("/dev/shm", W_OK) == 0)

@@ -9,6 +9,7 @@
  * one in a few is played.
  */
 #include "tests/cli/people.h"
+#include "tests/support/sweep.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -364,35 +365,19 @@ static void play_one(int step, size_t wait, size_t change, struct counts *counts
     counts->bad += play.complaints > 0;
 }
 
-/* SLUICE_SWEEP: "all", or "I/N" for the I-th of N parts of all (from 0). */
-static void read_part(size_t *ret_first, size_t *ret_every)
-{
-    const char *wish = getenv("SLUICE_SWEEP");
-    unsigned first = 0, every = 1;
-
-    if (!wish)
-        every = SAMPLE;
-    else if (!text_equal(wish, "all") && (sscanf(wish, "%u/%u", &first, &every) != 2 || !every))
-        fail_msg("SLUICE_SWEEP: \"%s\" is neither \"all\" nor a part such as \"0/2\"", wish);
-    *ret_first = first;
-    *ret_every = every;
-}
-
 static void what_changes_in_a_wait_breaks_no_promise(void **state)
 {
     struct counts counts = { 0 };
-    size_t first, every;
-    size_t at = 0;
+    struct sweep_part part = sweep_part(SAMPLE);
 
     (void)state;
-    read_part(&first, &every);
     for (int step = 0; step < STEP_HAND_OVER; step++)
         for (size_t wait = 0; wait < COUNT_OF(waits); wait++)
             for (size_t change = 0; change < COUNT_OF(changes); change++)
-                if (at++ % every == first)
+                if (sweep_plays(&part))
                     play_one(step, wait, change, &counts);
     print_message("sweep interference: %d of %zu combinations of step, wait and change; %d bad\n",
-                  counts.played, at, counts.bad);
+                  counts.played, part.at, counts.bad);
     assert_int_equal(counts.bad, 0);
     assert_int_equal(counts.passed_by, 0);
 }

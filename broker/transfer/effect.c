@@ -243,10 +243,12 @@ struct errand {
     ARRAY(struct intent) intents;
 };
 
-/* Whether the watch shows the node open, or with a pod that was not told to stop: what was looked
-   at before its removal was promised holds no more. */
-static bool is_node_in_use(const struct runner *runner, const struct transfer *transfer)
+/* Whether the watch shows the node open, or with a pod that came to it since its removal was asked
+   for: the look before that holds no more. */
+static bool is_node_in_use(const struct runner *runner, const struct transfer *transfer,
+                           int64_t asked_ms)
 {
+    int64_t asked_wall_ms = runner_now(runner).ms - (loop_now(runner->world->loop) - asked_ms);
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct node *node = map_get(snapshot->nodes, transfer->node);
     size_t count;
@@ -255,7 +257,9 @@ static bool is_node_in_use(const struct runner *runner, const struct transfer *t
     if (!node || !text_equal(node->uid, transfer->node_uid))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0)
+        if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0 &&
+            (pods[i]->started.ms == 0 ||
+             snapshot_wall(snapshot, pods[i]->started).ms >= asked_wall_ms))
             return true;
     return !node->is_unschedulable;
 }
@@ -275,7 +279,7 @@ static bool is_overtaken(const struct runner *runner, const struct intent *inten
         error_set(err, ERROR_TRANSIENT, "not sent: the transfer went on while it was written down");
         return true;
     }
-    if (effect->kind == EFFECT_REMOVE && is_node_in_use(runner, transfer)) {
+    if (effect->kind == EFFECT_REMOVE && is_node_in_use(runner, transfer, intent->asked_ms)) {
         error_set(err, ERROR_TRANSIENT, "not sent: node %s is in use again", transfer->node);
         return true;
     }

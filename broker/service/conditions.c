@@ -18,10 +18,10 @@ static const struct kind {
 } kinds[] = {
     [CONDITION_RECLAIM_BLOCKED]     = { "reclaim_blocked",     SEVERITY_CRITICAL, "BLOCKED" },
     [CONDITION_RECLAIM_BEHIND]      = { "reclaim_behind",      SEVERITY_CRITICAL, "BEHIND" },
-    [CONDITION_PRODUCTION_SHORT]    = { "production_short",    SEVERITY_CRITICAL, "SHORT" },
-    [CONDITION_OPERATOR_NEEDED]     = { "operator_needed",     SEVERITY_CRITICAL, "OPERATOR" },
     [CONDITION_POOL_STALE]          = { "pool_stale",          SEVERITY_CRITICAL, "STALE" },
     [CONDITION_CLUSTER_UNREACHABLE] = { "cluster_unreachable", SEVERITY_CRITICAL, "UNREACHABLE" },
+    [CONDITION_PRODUCTION_SHORT]    = { "production_short",    SEVERITY_CRITICAL, "SHORT" },
+    [CONDITION_OPERATOR_NEEDED]     = { "operator_needed",     SEVERITY_CRITICAL, "OPERATOR" },
     [CONDITION_JOURNAL_DOUBT]       = { "journal_doubt",       SEVERITY_WARNING,  "DOUBT" },
     [CONDITION_MOVE_LATE]           = { "move_late",           SEVERITY_WARNING,  "LATE" },
     [CONDITION_POOL_CLOSED]         = { "pool_closed",         SEVERITY_WARNING,  "CLOSED" },

@@ -6,8 +6,7 @@
 #pragma once
 
 #include "tests/cli/stepwise.h"
-
-#include <stdlib.h>
+#include "tests/support/sweep.h"
 
 /* What lists there are, and whose. */
 static const struct {
@@ -92,18 +91,16 @@ static inline int lying_play(const struct lying_case *lie)
 }
 
 /* Of the lists from `first` up to `last`: every lie at every time, or one in `stride` of them
-   unless SLUICE_LIES is "all". */
+   unless SLUICE_SWEEP says otherwise (sweep.h). */
 static inline void lying_sweep(size_t first, size_t last, size_t stride)
 {
     static const int64_t minutes[] = { 2, 15, 50 };
-    const char *wish = getenv("SLUICE_LIES");
+    struct sweep_part part = sweep_part(stride);
     size_t kinds = COUNT_OF(lying_kinds), times = COUNT_OF(minutes), steps = STEP_COUNT + 1;
     size_t count = (last - first) * kinds * times * steps;
     int cases = 0, wrong = 0;
 
-    if (wish && text_equal(wish, "all"))
-        stride = 1;
-    for (size_t at = 0; at < count; at += stride) {
+    for (size_t at = 0; at < count; at++) {
         size_t list = first + at / steps / times / kinds;
         struct lying_case lie = {
             .list = lying_lists[list].list,
@@ -113,6 +110,8 @@ static inline void lying_sweep(size_t first, size_t last, size_t stride)
             .step = (int)(at % steps) - 1,
         };
 
+        if (!sweep_plays(&part))
+            continue;
         wrong += lying_play(&lie) > 0;
         cases++;
     }

@@ -111,13 +111,16 @@ static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
 static void bad_luck_breaks_no_promise(void **state)
 {
     const char *wish = getenv("SLUICE_SEEDS");
-    long long last = 6;
+    const char *dash = wish ? strchr(wish, '-') : NULL;
+    owned(chars) char *begin = dash ? text_format("%.*s", (int)(dash - wish), wish) : NULL;
+    long long first = 1, last = 6;
     uint64_t hash;
 
     (void)state;
-    if (wish && !text_to_int(wish, 1, 1000000, &last))
-        fail_msg("SLUICE_SEEDS: %s is not a number of seeds", wish);
-    for (uint64_t seed = 1; seed <= (uint64_t)last; seed++)
+    if (wish && (!text_to_int(dash ? dash + 1 : wish, 1, 1000000, &last) ||
+                 (dash && !text_to_int(begin, 1, last, &first))))
+        fail_msg("SLUICE_SEEDS: \"%s\" is neither a number of seeds nor FIRST-LAST", wish);
+    for (uint64_t seed = (uint64_t)first; seed <= (uint64_t)last; seed++)
         play(seed, faults, &hash);
 }
 

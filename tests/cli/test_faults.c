@@ -6,7 +6,7 @@
  * whatever happens, the referee must have nothing to say, and every node must be somewhere in the
  * end.
  */
-#include "tests/cli/small_world.h"
+#include "tests/cli/stepwise.h"
 
 #include <stdlib.h>
 
@@ -84,6 +84,16 @@ static void expect_notice_was_kept(struct rehearsal *rehearsal)
     assert_int_equal(json_int_or(status, "notice_violations", -1), 0);
 }
 
+/* Six machines in a row that never join take longer than until midnight.  Without further bad luck
+   whatever is under way then must end. */
+static void heal(struct rehearsal *rehearsal)
+{
+    memset(rehearsal->simulator->scenario->faults, 0,
+           sizeof rehearsal->simulator->scenario->faults);
+    if (transfers_of(rehearsal, false) > 0)
+        rehearsal_run(rehearsal, 4 * HOUR_MS); /* the night goes on */
+}
+
 static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -94,6 +104,7 @@ static void play(uint64_t seed, const char *world, uint64_t *ret_hash)
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 10, 6);
     run_with_jumps(rehearsal, seed, 18 * HOUR_MS); /* midnight */
+    heal(rehearsal);
     if (transfers_of(rehearsal, false) > 0 ||
         nodes_of(rehearsal, "prod-a-east") + nodes_of(rehearsal, "research-a-east") != 16 ||
         rehearsal_violations(rehearsal) > 0)

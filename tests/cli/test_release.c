@@ -5,6 +5,7 @@
  * opened meanwhile, and pods may run on it: it is looked at again before each removal that was not
  * accepted.
  */
+#include "broker/transfer/effect.h"
 #include "tests/cli/people.h"
 
 /* Stands before the release: a node that is closed and empty. */
@@ -17,6 +18,13 @@ static struct transfer *at_release(struct rehearsal *rehearsal)
     transfer = run_to(rehearsal, STEP_FORCE - 1);
     assert_non_null(transfer);
     return transfer;
+}
+
+static bool is_accepted(const struct transfer *transfer)
+{
+    const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+
+    return remove && remove->accepted_ms > 0;
 }
 
 static void freeze_for(struct rehearsal *rehearsal, int64_t duration_ms)
@@ -131,6 +139,56 @@ static void a_node_that_was_opened_again_is_drained_again(void **state)
         play(&waits[i]);
 }
 
+/* The transfer has come to the step, and the list of its pool shows what was true ten minutes ago.
+ */
+static struct transfer *with_old_list(struct rehearsal *rehearsal, enum transfer_step step)
+{
+    struct transfer *transfer = at_release(rehearsal);
+
+    /* Or the Node is gone in the turn in which its machine is. */
+    people_node(rehearsal, "research-a", transfer->node)->finalizers = json_make("[s]", "x.com/y");
+    while (transfer->step < (int)step || (step == STEP_RELEASE && !is_accepted(transfer)))
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    simulator_lie(rehearsal->simulator, "machines", "research-a-east", "old", 10 * MINUTE_MS,
+                  4 * MINUTE_MS);
+    return transfer;
+}
+
+/* What the cloud accepted goes on by itself: nothing is drained again for the sake of a list. */
+static void an_accepted_removal_is_waited_for(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    struct transfer *transfer = with_old_list(rehearsal, STEP_RELEASE);
+
+    (void)state;
+    people_open(rehearsal, people_node(rehearsal, "research-a", transfer->node));
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    assert_int_equal(transfer->step, STEP_RELEASE);
+    assert_int_equal(transfer->redrains, 0);
+    assert_false(runner_can_undo(rehearsal->service->runner, transfer));
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_int_equal(transfer->redrains, 0);
+    expect_rest(rehearsal, 7);
+}
+
+/* A machine that is listed again may run again: what is left of its node is not cleared. */
+static void a_machine_that_is_listed_again_is_not_cleared(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    struct transfer *transfer = with_old_list(rehearsal, STEP_CLEAR);
+
+    (void)state;
+    fleet_refresh(rehearsal->service->fleet, transfer->source);
+    rehearsal_run(rehearsal, 20 * SECOND_MS);
+    assert_int_equal(transfer->step, STEP_CLEAR);
+    assert_non_null(people_node(rehearsal, "research-a", transfer->node));
+    assert_non_null(strstr(transfer->waiting, "listed again"));
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    expect_rest(rehearsal, 7);
+}
+
 /* A machine that never got its GPUs is given up.  A pod that was bound to its Node meanwhile ends
    first: nobody told it to leave. */
 static void a_machine_that_failed_is_not_deleted_under_a_pod(void **state)
@@ -169,6 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_that_was_opened_again_is_drained_again),
+        cmocka_unit_test(an_accepted_removal_is_waited_for),
+        cmocka_unit_test(a_machine_that_is_listed_again_is_not_cleared),
         cmocka_unit_test(a_machine_that_failed_is_not_deleted_under_a_pod),
     };
 

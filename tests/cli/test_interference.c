@@ -18,7 +18,7 @@ enum {
     WAIT_MS = 15 * MINUTE_MS,
     AWAY_MS = 3 * HOUR_MS,
     REFUSALS = 400, /* more than are asked for in that time */
-    SAMPLE = 67,    /* without SLUICE_SWEEP one combination in so many; prime to the counts */
+    SAMPLE = 131,   /* without SLUICE_SWEEP one combination in so many; prime to the counts */
 };
 
 /* One combination as it is played. */

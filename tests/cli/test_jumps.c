@@ -323,7 +323,7 @@ static void expect_same(const struct course *got, const struct course *want, int
 
 static int case_count;
 
-enum { JUMP_SAMPLE = 5 }; /* prime to the number of sizes */
+enum { JUMP_SAMPLE = 11 }; /* prime to the number of sizes */
 
 static struct sweep_part part; /* set in main() */
 

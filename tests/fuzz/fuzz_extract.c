@@ -68,8 +68,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (whole && at && result) {
         owned(json) json_t *want = filter(whole, members);
         owned(json) json_t *got = json_loadb(result->chars, result->length, 0, NULL);
+        /* A name that is written with escapes is kept whole: it could be any. */
+        owned(json) json_t *read = got ? filter(got, members) : NULL;
 
-        require(got && json_equal(want, got));
+        require(got && json_equal(want, read));
     }
     kube_extract_free(extract);
     return 0;

@@ -307,7 +307,7 @@ void an_overload_is_no_budget(struct stage *stage)
     while (evict_crowd(stage, &crowd) > 0)
         assert_true(loop_now(stage->loop) < end_ms);
     for (int i = 0; i < CROWD; i++) {
-        assert_true(stage_pod(stage, crowd.names[i])->deletion.ms > 0);
+        stage_await(stage, "the pod told to stop", is_told_to_stop, crowd.names[i]);
         mem_free(crowd.uids[i]);
     }
 }

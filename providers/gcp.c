@@ -385,9 +385,8 @@ static bool gcp_may_own(const struct pool_address *pool, const char *instance)
 static bool gcp_node_id(const struct pool_address *pool, const char *instance, char *out,
                         size_t size)
 {
-    owned(chars) char *id = text_format("%s%s/%s/%s", gcp_verbs.node_id_prefix, pool->project,
-                                        pool->zone, instance);
-    return text_copy(out, size, id);
+    return text_print(out, size, "%s%s/%s/%s", gcp_verbs.node_id_prefix, pool->project, pool->zone,
+                      instance);
 }
 
 static void gcp_close(struct provider *provider)

@@ -9,7 +9,9 @@
 #include "tests/real/wrong_clock.h"
 #include "tests/support/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +89,16 @@ void mortal_service_start(struct mortal_service *service)
 
 void mortal_service_set_clock(struct mortal_service *service, int ahead_s)
 {
+    owned(chars) char *pattern = text_format("%s/sluice.db*", service->folder);
+    glob_t files;
+
+    assert_int_equal(service->process, 0);
     service->ahead_s = ahead_s;
+    if (glob(pattern, 0, NULL, &files) != 0)
+        return;
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        assert_return_code(unlink(files.gl_pathv[i]), errno);
+    globfree(&files);
 }
 
 void mortal_service_order(struct mortal_service *service, int64_t commit, enum mortal_moment moment)

@@ -27,7 +27,9 @@ void mortal_service_start(struct mortal_service *service);
 /* Asks it to end, and fails the test when it does not end well. */
 void mortal_service_stop(struct mortal_service *service);
 
-/* Its clock is ahead of ours by so much, from its next start on. */
+/* Its clock is ahead of ours by so much, from its next start on, with a new journal: the old one
+   knows what the clock was, and a service that is told that its clock jumped does not follow it.
+   It is stopped. */
 void mortal_service_set_clock(struct mortal_service *service, int ahead_s);
 
 /* Commits are counted from now; commit 0: it lives. */

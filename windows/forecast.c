@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 static const double naive_share = 0.95; /* of the profile's loss, at which last week is better */
+static const double reached = 0.999;    /* of a bound, by arrivals that are scaled to it */
 
 enum {
     WEEK_DAYS = 7,
@@ -250,6 +251,9 @@ static void solve_scale(const struct forecast_setup *setup, struct forecast_cell
     segments_of_window(setup->series, setup->set, window, from, setup->end, &segments);
     cell->last = segments.list.count > 0 ? occurrences_need(setup, &segments, setup->scale) : 0;
     cell->scale = occurrences_scale_for(setup, &segments, cell->upper);
+    cell->is_scaled = cell->last > 0 && cell->upper > 0 &&
+                      occurrences_need(setup, &segments, cell->scale * setup->scale) >=
+                          reached * cell->upper;
     segments_clear(&segments);
 }
 

@@ -13,7 +13,9 @@
  * profile is in use unless bounds about last week had the smaller loss.
  *
  * Holidays count as their other day, hours of events are left out, and an occurrence of which less
- * than nine tenths are known is missing: it is neither fitted nor scored.
+ * than nine tenths are known is missing: it is neither fitted nor scored.  What is unknown each
+ * time in the same place (windows/habit.h) is no gap of one occurrence: need then speaks of the
+ * rest, which has to be half of the window.
  */
 #pragma once
 
@@ -31,6 +33,17 @@ enum forecast_stale {
     FORECAST_NO_DATA, /* less than half of the last day is known */
     FORECAST_OVERRUN, /* half an hour of the last day needed over a tenth more than its bound */
     FORECAST_OLD,     /* the demand ends over two days before now */
+};
+
+enum forecast_lack { /* why nothing is said of a window's next days */
+                     FORECAST_FORETOLD,
+                     FORECAST_NO_DAYS,  /* the demand has no day of the window */
+                     FORECAST_UNKNOWN,  /* too little is known of each of its days */
+                     FORECAST_IDLE,     /* nothing arrived on any day of which enough is known */
+                     FORECAST_NOT_NEAR, /* no day of it lies within a week, or the known ones are
+                                           too old */
+                     FORECAST_NO_SHAPE, /* of a plan alone: the last seven days cannot be scaled to
+                                           the bound */
 };
 
 struct forecast_setup {
@@ -54,6 +67,7 @@ struct forecast_occurrence {
     struct wall_time end;
     size_t steps; /* known; of `steps_all` */
     size_t steps_all;
+    size_t steps_usual; /* but for those that are unknown each time */
     bool is_known;
     double need;
     bool is_scored; /* was predicted, from the data before it: */
@@ -78,18 +92,22 @@ struct forecast_score {
 
 struct forecast_cell {
     ARRAY(struct forecast_occurrence) past;
-    size_t missing;      /* occurrences */
-    size_t holidays;     /* occurrences, that counted as another day */
+    size_t missing;  /* occurrences */
+    size_t idle;     /* occurrences that are known, and in which nothing arrives */
+    size_t holidays; /* occurrences, that counted as another day */
+    double
+        usually_known;   /* share of the window, at its latest known occurrence; 0: there is none */
     double last;         /* need of the last seven days together, as allocate asks for it */
     ARRAY(double) ahead; /* points of its stretches within the horizon, or of its next one */
     double hours;        /* of these together */
     double point;        /* of the neediest of them */
     double lower;
     double upper;
-    double misses; /* the share of days that `upper` may miss */
-    double scale;  /* of the last seven days' arrivals, so that they need `upper`; 1 where that
-                      cannot be said */
-    double growth; /* a week, as a factor */
+    double misses;  /* the share of days that `upper` may miss */
+    double scale;   /* of the last seven days' arrivals, so that they need `upper`; 1 where that
+                       cannot be said */
+    bool is_scaled; /* with `scale` they need it, or more */
+    double growth;  /* a week, as a factor */
     enum forecast_method method;
     enum conformal_basis basis;
     enum forecast_stale stale;
@@ -115,6 +133,22 @@ void forecast_predict(struct forecast *forecast, const struct forecast_setup *se
 
 /* What follows from `upper`: the scale, and whether it is stale. */
 void forecast_settle(struct forecast *forecast, const struct forecast_setup *setup);
+
+/* Numbers of a window without a forecast are no numbers: `point`, `lower`, `upper`, `scale` and
+   `growth` then say nothing, and no attainment may be claimed for it. */
+enum forecast_lack forecast_lack(const struct forecast_cell *cell);
+
+static inline bool forecast_is_foretold(const struct forecast_cell *cell)
+{
+    return forecast_lack(cell) == FORECAST_FORETOLD;
+}
+
+/* The same of a plan that scales the last seven days to `upper`. */
+enum forecast_lack forecast_plan_lack(const struct forecast_cell *cell);
+
+/* "unknown"; and a sentence with the reason and what to do about it, which ends without a stop. */
+const char *forecast_lack_name(enum forecast_lack lack);
+const char *forecast_lack_text(enum forecast_lack lack);
 
 void forecast_score_add(struct forecast_score *sum, const struct forecast_score *more);
 

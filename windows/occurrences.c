@@ -7,10 +7,12 @@
 #include "windows/occurrences.h"
 
 #include "windows/estimate.h"
+#include "windows/habit.h"
 
 #include <math.h>
 
-static const double known_share = 0.9;
+static const double known_share = 0.9; /* of what is usually known of the window */
+static const double usual_min = 0.5;   /* of the window: with less, a forecast is of another one */
 static const double scale_min = 0.05;
 static const double scale_max = 20;
 static const double grown = 1.1;        /* over what a straight line says */
@@ -128,8 +130,63 @@ static bool is_holiday(const struct window_set *set, int64_t day)
     return false;
 }
 
+/* The steps of an occurrence of which nothing is known, by their time of day.  One that the clock
+   repeats in autumn is listed once. */
+static void list_unknown(const struct forecast_setup *setup, size_t window,
+                         const struct forecast_occurrence *item, struct habit_places *out)
+{
+    const struct demand_series *series = setup->series;
+    int64_t since = item->begin.ms - series->start.ms;
+    int64_t step = since > 0 ? (since + series->step_ms - 1) / series->step_ms
+                             : -(-since / series->step_ms);
+    size_t last = SIZE_MAX;
+
+    for (;; step++) {
+        struct wall_time at = { series->start.ms + step * series->step_ms };
+
+        if (at.ms >= item->end.ms)
+            return;
+        if (step >= 0 && step < (int64_t)series->count && demand_is_known(series, (size_t)step))
+            continue;
+        if (window_at(setup->set, at) != &setup->set->items[window])
+            continue;
+
+        struct local_time local = time_zone_local(setup->set->zone, at);
+        int64_t of_day = local.minute_of_day * (int64_t)MINUTE_MS + local.second * SECOND_MS;
+        size_t place = (size_t)(of_day / series->step_ms);
+
+        if (last == SIZE_MAX || place > last || place + 1 < last)
+            *array_add(&out->list) = place;
+        last = place;
+    }
+}
+
+/* Whether enough is known of it, held against what is usually known; an occurrence that is over
+   and mostly known says what is usual. */
+static bool is_enough(const struct forecast_setup *setup, size_t window, struct habit *habit,
+                      struct forecast_occurrence *item)
+{
+    struct habit_places unknown = { 0 };
+    double all = (double)item->steps_all;
+    double usual;
+
+    if (item->steps > 0 && item->steps < item->steps_all)
+        list_unknown(setup, window, item, &unknown);
+    if (item->end.ms <= setup->end.ms && item->begin.ms >= setup->series->start.ms &&
+        (double)item->steps >= usual_min * all)
+        habit_add(habit, &unknown);
+    item->steps_usual = item->steps_all - habit_count(habit, &unknown);
+    array_clear(&unknown.list);
+    usual = (double)item->steps_usual;
+    return item->steps > 0 && usual >= usual_min * all &&
+           (double)item->steps >= known_share * usual;
+}
+
 static void measure(const struct forecast_setup *setup, struct forecast_cell *cell, size_t window)
 {
+    struct habit habit;
+
+    habit_init(&habit, (size_t)((DAY_MS + setup->series->step_ms - 1) / setup->series->step_ms));
     for (size_t i = 0; i < cell->past.count; i++) {
         struct forecast_occurrence *item = &cell->past.items[i];
         struct segment_list segments = { 0 };
@@ -139,15 +196,18 @@ static void measure(const struct forecast_setup *setup, struct forecast_cell *ce
         segments_of_window(setup->series, setup->set, window, item->begin, end, &segments);
         for (size_t at = 0; at < segments.list.count; at++)
             item->steps += segments.list.items[at].count;
-        item->is_known = item->steps > 0 &&
-                         (double)item->steps >= known_share * (double)item->steps_all;
+        item->is_known = is_enough(setup, window, &habit, item);
         if (item->is_known)
             item->need = occurrences_need(setup, &segments, setup->scale);
         else if (item->end.ms <= setup->end.ms)
             cell->missing++;
+        if (item->is_known && item->steps_all > 0)
+            cell->usually_known = (double)item->steps_usual / (double)item->steps_all;
+        cell->idle += item->is_known && !(item->need > 0);
         item->is_known = item->is_known && item->need > 0;
         segments_clear(&segments);
     }
+    habit_clear(&habit);
 }
 
 void occurrences_find(const struct forecast_setup *setup, struct forecast *forecast)

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+enum { SHOWN_MAX = 8 }; /* queues in windows, in a sentence */
+
 double *allocate_forecast_scales(const struct forecasts *forecasts,
                                  const struct allocate_model *model)
 {
@@ -31,14 +33,134 @@ static const char *stale_in_header(const struct forecast_cell *cell)
     return cell->stale == FORECAST_OLD ? "" : forecast_stale_name(cell->stale);
 }
 
+static bool is_planned(const struct allocate_model *model, size_t window)
+{
+    return (model->window_end == 0 ||
+            (window >= model->window_first && window < model->window_end)) &&
+           allocate_has_window(model, window);
+}
+
+static void add_unplanned(const struct forecast_cell *cell, const char *queue, const char *window,
+                          struct allocate_unplanned *out)
+{
+    enum forecast_lack lack = cell ? forecast_plan_lack(cell) : FORECAST_FORETOLD;
+    struct allocate_unplanned_cell *item;
+
+    if (cell && lack == FORECAST_FORETOLD)
+        return;
+    item = array_add(&out->cells);
+    item->queue = queue;
+    item->window = window;
+    item->why = cell ? forecast_lack_name(lack) : "event";
+    item->remedy = cell ? forecast_lack_text(lack)
+                        : "an event is planned from its hours of last week and its multiplier";
+}
+
+void allocate_unplanned_find(const struct forecasts *forecasts, const struct allocate_model *model,
+                             struct allocate_unplanned *out)
+{
+    *out = (struct allocate_unplanned){ 0 };
+    for (size_t window = 0; window < model->windows->count; window++)
+        for (size_t queue = 0; queue < model->queue_count && is_planned(model, window); queue++) {
+            const char *name = model->queues[queue].name;
+
+            out->asked++;
+            add_unplanned(forecasts_find(forecasts, name, window), name,
+                          model->windows->items[window].name, out);
+        }
+}
+
+void allocate_unplanned_clear(struct allocate_unplanned *unplanned)
+{
+    array_clear(&unplanned->cells);
+}
+
+static void add_exceptions(const struct allocate_unplanned *unplanned, struct text *out)
+{
+    size_t shown = unplanned->cells.count < SHOWN_MAX ? unplanned->cells.count : SHOWN_MAX;
+
+    if (shown == 0)
+        return;
+    text_add(out, "NOT planned for, because there is no forecast (%zu of %zu queues in windows):",
+             unplanned->cells.count, unplanned->asked);
+    for (size_t i = 0; i < shown; i++)
+        text_add(out, "%s %s in %s (%s)", i > 0 ? "," : "", unplanned->cells.items[i].queue,
+                 unplanned->cells.items[i].window, unplanned->cells.items[i].why);
+    text_add(out, "%s\n", shown < unplanned->cells.count ? ", ..." : "");
+}
+
+void allocate_forecast_claim(const struct forecasts *forecasts, const struct allocate_model *model,
+                             const struct forecasts_options *options, struct text *out)
+{
+    struct allocate_unplanned unplanned;
+
+    allocate_unplanned_find(forecasts, model, &unplanned);
+    if (unplanned.cells.count == unplanned.asked)
+        text_add(out, "no forecast could be made: last week's arrivals count as they were\n");
+    else if (options->attainment > 0)
+        text_add(out,
+                 "arrivals are scaled to the forecast's upper bounds (%.12g of 100 days of all "
+                 "windows together, for %d days)\n",
+                 100 * options->attainment, options->horizon_days);
+    else
+        text_add(out,
+                 "arrivals are scaled to the forecast's upper bound (90 of 100 days, for %d "
+                 "days)\n",
+                 options->horizon_days);
+    add_exceptions(&unplanned, out);
+    allocate_unplanned_clear(&unplanned);
+}
+
+void allocate_forecast_print(const struct forecasts *forecasts, const struct allocate_model *model)
+{
+    struct allocate_unplanned unplanned;
+
+    allocate_unplanned_find(forecasts, model, &unplanned);
+    for (size_t i = 0; i < unplanned.cells.count && i < SHOWN_MAX; i++) {
+        const struct allocate_unplanned_cell *cell = &unplanned.cells.items[i];
+
+        printf("%-16s queue %s: NOT planned for any attainment (%s): %s\n", cell->window,
+               cell->queue, cell->why, cell->remedy);
+    }
+    if (unplanned.cells.count > SHOWN_MAX)
+        printf("%zu more queues in windows are not planned for any attainment (-o json lists "
+               "them)\n",
+               unplanned.cells.count - SHOWN_MAX);
+    allocate_unplanned_clear(&unplanned);
+}
+
+json_t *allocate_forecast_json(const struct forecasts *forecasts,
+                               const struct allocate_model *model,
+                               const struct forecasts_options *options)
+{
+    struct allocate_unplanned unplanned;
+    json_t *list = json_array();
+
+    allocate_unplanned_find(forecasts, model, &unplanned);
+    for (size_t i = 0; i < unplanned.cells.count; i++) {
+        const struct allocate_unplanned_cell *cell = &unplanned.cells.items[i];
+
+        json_array_append_new(list, json_make("{s:s, s:s, s:s}", "queue", cell->queue, "window",
+                                              cell->window, "why", cell->why));
+    }
+    allocate_unplanned_clear(&unplanned);
+    return json_make("{s:i, s:o, s:o}", "horizon_days", options->horizon_days, "attainment",
+                     options->attainment > 0 ? json_real(100 * options->attainment) : json_null(),
+                     "not_planned", list);
+}
+
 void allocate_forecast_header(const struct forecasts *forecasts, const struct allocate_model *model,
                               size_t window, struct text *out)
 {
     for (size_t queue = 0; queue < model->queue_count; queue++) {
         const char *name = model->queues[queue].name;
         const struct forecast_cell *cell = forecasts_find(forecasts, name, window);
+        enum forecast_lack lack = cell ? forecast_plan_lack(cell) : FORECAST_FORETOLD;
 
-        if (cell)
+        if (lack != FORECAST_FORETOLD)
+            text_add(out, "forecast: %s x %.4f, NOT planned for any attainment (%s)\n", name,
+                     cell->scale, forecast_lack_name(lack));
+        else if (cell)
             text_add(out, "forecast: %s x %.4f (%s, %s%s%s)\n", name, cell->scale,
                      forecast_method_name(cell->method), conformal_basis_name(cell->basis),
                      stale_in_header(cell)[0] ? ", stale: " : "", stale_in_header(cell));

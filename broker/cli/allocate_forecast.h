@@ -2,19 +2,49 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * allocate --forecast: last week's arrivals are scaled, queue by queue and window by window, until
- * they need what the forecast's upper bound says.  An event is scaled as it is without a forecast.
+ * they need what the forecast's upper bound says.  An event, and a window that nothing can be
+ * foretold of, is planned from last week as it was.
  *
  * A stale forecast never shrinks production: when it is stale for a queue, and the plan has fewer
  * replicas of that queue in a window than the schedule file that is there, nothing is written.
  */
 #pragma once
 
+#include "base/json.h"
 #include "broker/cli/forecasts.h"
 #include "windows/allocate.h"
 
 /* For model->scales; the caller frees it with mem_free(). */
 double *allocate_forecast_scales(const struct forecasts *forecasts,
                                  const struct allocate_model *model);
+
+/* The queues in planned windows that no forecast scales, where last week counts as it was: an
+ * attainment is not claimed for them. */
+struct allocate_unplanned {
+    ARRAY(struct allocate_unplanned_cell {
+        const char *queue;
+        const char *window;
+        const char *why;    /* a name, for programs */
+        const char *remedy; /* what to do about it, or at least why */
+    }) cells;
+    size_t asked; /* all queues in all planned windows */
+};
+
+void allocate_unplanned_find(const struct forecasts *forecasts, const struct allocate_model *model,
+                             struct allocate_unplanned *out);
+void allocate_unplanned_clear(struct allocate_unplanned *unplanned);
+
+/* For the header of every file: what the arrivals were scaled to, and which were not. */
+void allocate_forecast_claim(const struct forecasts *forecasts, const struct allocate_model *model,
+                             const struct forecasts_options *options, struct text *out);
+
+/* For people on stdout, and as JSON: horizon_days, attainment (null: none is asked for), and
+ * not_planned. */
+void allocate_forecast_print(const struct forecasts *forecasts, const struct allocate_model *model);
+json_t *allocate_forecast_json(const struct forecasts *forecasts,
+                               const struct allocate_model *model,
+                               const struct forecasts_options *options)
+    __attribute__((warn_unused_result));
 
 /* Lines for the header of a window's file. */
 void allocate_forecast_header(const struct forecasts *forecasts, const struct allocate_model *model,

@@ -241,16 +241,8 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
         text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
     text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
              options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
-    if (inputs->is_forecast && inputs->forecast.attainment > 0)
-        text_add(out,
-                 "arrivals are scaled to the forecast's upper bounds (%.12g of 100 days of all "
-                 "windows together, for %d days)\n",
-                 100 * inputs->forecast.attainment, inputs->forecast.horizon_days);
-    else if (inputs->is_forecast)
-        text_add(
-            out,
-            "arrivals are scaled to the forecast's upper bound (90 of 100 days, for %d days)\n",
-            inputs->forecast.horizon_days);
+    if (inputs->is_forecast)
+        allocate_forecast_claim(inputs->forecasts, inputs->model, &inputs->forecast, out);
     if (options->is_estimate)
         text_add(out, "ESTIMATE: closed form only; no replay has confirmed these numbers.\n");
     return 0;

@@ -66,6 +66,9 @@ const char allocate_text[] =
     "With --forecast last week's arrivals are scaled until they need what the forecast's upper\n"
     "bound says; each file's header has the factors.  Give more weeks than --days plans from.  A\n"
     "stale forecast never shrinks production: exit code 3 when a file would lose replicas by it.\n"
+    "A window without a forecast is planned from last week as it was, and the header, the table "
+    "and\n"
+    "the JSON name it: no attainment is claimed for it.\n"
     "Without --attainment each bound holds on nine days in ten.  With it a window that would be\n"
     "dear to keep may be missed more often, and others less: the fewest GPUs for all together.\n"
     "\n"
@@ -79,7 +82,8 @@ const char allocate_text[] =
     "writes, with the same other options. A missing shard, or two answers for one, is an error.\n"
     "\n"
     "JSON: is_feasible, is_estimate, demand_from, demand_to, files (written, or that differ with\n"
-    "--check), windows: [{window, is_met, is_saturated (false where that would cost a\n"
+    "--check), forecast: {horizon_days, attainment, not_planned: [{queue, window, why}]} (null\n"
+    "without --forecast), windows: [{window, is_met, is_saturated (false where that would cost a\n"
     "queue its survival of a lost zone), missing_nodes, queues: [{queue, requests_high,\n"
     "requests_low, replicas_for_target, replicas_needed, replicas_granted, wait_s (at the\n"
     "percentile), wait_target_s, percentile, slo, worst_day_at and worst_day_wait_s (the day "
@@ -218,12 +222,18 @@ static int finish(struct allocate_command *command, const struct allocate_model 
 
     if (!is_json) {
         allocate_print_table(model, command->plan);
+        if (command->inputs.forecasts)
+            allocate_forecast_print(command->inputs.forecasts, model);
         for (size_t i = 0; i < count; i++)
             printf("%s %s\n", is_check ? "would change:" : "wrote",
                    json_string_value(json_array_get(changed, i)));
         json_decref(changed);
     } else {
-        allocate_print_json(model, command->plan, changed);
+        allocate_print_json(model, command->plan, changed,
+                            command->inputs.forecasts
+                                ? allocate_forecast_json(command->inputs.forecasts, model,
+                                                         &command->inputs.forecast)
+                                : json_null());
     }
     if (!command->plan->is_feasible) {
         owned(text) struct text *miss = text_new(ERROR_TEXT_SIZE);

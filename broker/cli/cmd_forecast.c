@@ -44,12 +44,12 @@ const char forecast_text[] =
     "all windows of the queue, while the days are too few on a t-margin (normal), and before the\n"
     "second day on what is usual of queues (prior).  A day of which less than nine tenths are "
     "known\n"
-    "is missing: it is neither fitted nor scored.  A holiday counts as the day that the calendar\n"
-    "says.  "
-    "A forecast is stale when less than half of the last day is known (no-data), when half\n"
-    "an hour of that day needed over a tenth more than its bound (overrun), or when the demand "
-    "ends\n"
-    "over two days before --now (old).\n"
+    "is missing: it is neither fitted nor scored.  What is unknown each time in the same place is\n"
+    "no gap: the numbers then speak of the rest, and a note says so.  Where nothing can be\n"
+    "foretold there is no number (-), and a note says why.  A holiday counts as the day that the\n"
+    "calendar says.  A forecast is stale when less than half of the last day is known (no-data),\n"
+    "when half an hour of that day needed over a tenth more than its bound (overrun), or when the\n"
+    "demand ends over two days before --now (old).\n"
     "\n"
     "--score: each past day is predicted from the days before the plan that was in use then.\n"
     "COVERED_% of them stayed under their bound; 95 of 100 intervals FROM..TO hold the true "
@@ -60,7 +60,10 @@ const char forecast_text[] =
     "JSON: horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
     "servers_lower, servers_upper, scale (of last week's arrivals, so that they need the upper),\n"
     "growth (a week, a factor), method (last-week, profile), basis (rank, normal, prior), stale\n"
-    "(null, no-data, overrun, old), days, missing_days, holidays, score: {days, covered, "
+    "(null, no-data, overrun, old), days, missing_days, usually_known (share of the window, at "
+    "its\n"
+    "latest known day), holidays, no_forecast (null, no-days, unknown, idle, not-near) and remedy\n"
+    "(with them the numbers are null), score: {days, covered, "
     "coverage,\n"
     "coverage_low, coverage_high, bases: {rank: {days, covered}, normal, prior}, loss,\n"
     "loss_last_week, loss_last_week_10 (coverage and losses null while there is none)}}], queues:\n"
@@ -97,17 +100,35 @@ static json_t *score_json(const struct forecast_score *score)
                      ratio(score->last_week_10_loss, score->scored));
 }
 
+/* What is not known is null, never 0. */
+static json_t *known(bool is_known, double value)
+{
+    return is_known ? json_real(value) : json_null();
+}
+
 static json_t *cell_json(const char *queue, const char *window, const struct forecast_cell *cell)
 {
-    return json_make(
-        "{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s, s:o, s:I, s:I, s:I, s:o}", "queue",
-        queue, "window", window, "servers_last_week", cell->last, "servers_point", cell->point,
-        "servers_lower", cell->lower, "servers_upper", cell->upper, "scale", cell->scale, "growth",
-        cell->growth, "method", forecast_method_name(cell->method), "basis",
-        conformal_basis_name(cell->basis), "stale",
-        cell->stale == FORECAST_FRESH ? json_null() : json_text(forecast_stale_name(cell->stale)),
-        "days", (json_int_t)cell->past.count, "missing_days", (json_int_t)cell->missing, "holidays",
-        (json_int_t)cell->holidays, "score", score_json(&cell->score));
+    enum forecast_lack lack = forecast_lack(cell);
+    bool is_known = lack == FORECAST_FORETOLD;
+    const char *stale = forecast_stale_name(cell->stale);
+    json_t *row = json_make(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:o}", "queue",
+        queue, "window", window, "servers_last_week", known(cell->last > 0, cell->last),
+        "servers_point", known(is_known, cell->point), "servers_lower",
+        known(is_known, cell->lower), "servers_upper", known(is_known, cell->upper), "scale",
+        known(is_known && cell->is_scaled, cell->scale), "growth", known(is_known, cell->growth),
+        "method", is_known ? json_text(forecast_method_name(cell->method)) : json_null(), "basis",
+        is_known ? json_text(conformal_basis_name(cell->basis)) : json_null(), "stale",
+        stale[0] ? json_text(stale) : json_null(), "days", (json_int_t)cell->past.count,
+        "missing_days", (json_int_t)cell->missing, "usually_known",
+        known(cell->usually_known > 0, cell->usually_known), "holidays", (json_int_t)cell->holidays,
+        "score", score_json(&cell->score));
+
+    json_object_set_new(row, "no_forecast",
+                        is_known ? json_null() : json_text(forecast_lack_name(lack)));
+    json_object_set_new(row, "remedy",
+                        is_known ? json_null() : json_text(forecast_lack_text(lack)));
+    return row;
 }
 
 static json_t *forecasts_json(const struct forecasts *forecasts, const struct window_set *set,
@@ -140,6 +161,32 @@ static double number_at(const json_t *row, const char *path)
     return json_number_value(json_at(row, path));
 }
 
+static void add_number(struct table *table, const json_t *row, const char *key, int digits)
+{
+    const json_t *value = json_object_get(row, key);
+
+    if (json_is_number(value))
+        table_cell(table, "%.*f", digits, json_number_value(value));
+    else
+        table_cell(table, "-");
+}
+
+static void add_notes(const json_t *row, struct text *out)
+{
+    const char *queue = json_text_or(row, "queue", "");
+    const char *window = json_text_or(row, "window", "");
+    double usual = number_at(row, "usually_known");
+
+    if (json_text_or(row, "remedy", NULL))
+        text_add(out, "no forecast of queue %s in %s (%s): %s.\n", queue, window,
+                 json_text_or(row, "no_forecast", ""), json_text_or(row, "remedy", ""));
+    else if (usual < 1)
+        text_add(out,
+                 "queue %s in %s: %.0f %% of the window is unknown each time; the numbers speak of "
+                 "the rest.\n",
+                 queue, window, 100 * (1 - usual));
+}
+
 static void print_forecasts(const json_t *list)
 {
     static const char *const titles[] = { "QUEUE",    "WINDOW",    ">LAST",   ">POINT", ">LOWER",
@@ -147,6 +194,7 @@ static void print_forecasts(const json_t *list)
                                           ">MISSING", ">HOLIDAYS", "STALE",   NULL };
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(OUTPUT_LIMIT);
+    owned(text) struct text *notes = text_new(OUTPUT_LIMIT);
     const json_t *row;
     size_t i;
 
@@ -154,37 +202,48 @@ static void print_forecasts(const json_t *list)
     {
         table_cell(table, "%s", json_text_or(row, "queue", ""));
         table_cell(table, "%s", json_text_or(row, "window", ""));
-        table_cell(table, "%.1f", number_at(row, "servers_last_week"));
-        table_cell(table, "%.1f", number_at(row, "servers_point"));
-        table_cell(table, "%.1f", number_at(row, "servers_lower"));
-        table_cell(table, "%.1f", number_at(row, "servers_upper"));
-        table_cell(table, "%.2f", number_at(row, "scale"));
-        table_cell(table, "%.2f", number_at(row, "growth"));
-        table_cell(table, "%s", json_text_or(row, "method", ""));
-        table_cell(table, "%s", json_text_or(row, "basis", ""));
+        add_number(table, row, "servers_last_week", 1);
+        add_number(table, row, "servers_point", 1);
+        add_number(table, row, "servers_lower", 1);
+        add_number(table, row, "servers_upper", 1);
+        add_number(table, row, "scale", 2);
+        add_number(table, row, "growth", 2);
+        table_cell(table, "%s", json_text_or(row, "method", "-"));
+        table_cell(table, "%s", json_text_or(row, "basis", "-"));
         table_cell(table, "%" PRId64, json_int_or(row, "missing_days", 0));
         table_cell(table, "%" PRId64, json_int_or(row, "holidays", 0));
         table_cell(table, "%s", json_text_or(row, "stale", "-"));
+        add_notes(row, notes);
     }
     table_print(table, out);
-    fputs(out->chars, stdout);
+    printf("%s%s%s", out->chars, notes->chars[0] ? "\n" : "", notes->chars);
+}
+
+static void add_share(struct table *table, bool is_known, double share)
+{
+    if (is_known)
+        table_cell(table, "%.1f", 100 * share);
+    else
+        table_cell(table, "-");
 }
 
 static void add_score(struct table *table, const char *queue, const char *window,
                       const json_t *score)
 {
+    int64_t days = json_int_or(score, "days", 0);
+
     table_cell(table, "%s", queue);
     table_cell(table, "%s", window);
-    table_cell(table, "%" PRId64, json_int_or(score, "days", 0));
-    table_cell(table, "%.1f", 100 * number_at(score, "coverage"));
-    table_cell(table, "%.1f", 100 * number_at(score, "coverage_low"));
-    table_cell(table, "%.1f", 100 * number_at(score, "coverage_high"));
+    table_cell(table, "%" PRId64, days);
+    add_share(table, days > 0, number_at(score, "coverage"));
+    add_share(table, days > 0, number_at(score, "coverage_low"));
+    add_share(table, days > 0, number_at(score, "coverage_high"));
     table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64, json_int_or(score, "bases/rank/days", 0),
                json_int_or(score, "bases/normal/days", 0),
                json_int_or(score, "bases/prior/days", 0));
-    table_cell(table, "%.3f", number_at(score, "loss"));
-    table_cell(table, "%.3f", number_at(score, "loss_last_week"));
-    table_cell(table, "%.3f", number_at(score, "loss_last_week_10"));
+    add_number(table, score, "loss", 3);
+    add_number(table, score, "loss_last_week", 3);
+    add_number(table, score, "loss_last_week_10", 3);
 }
 
 static void print_scores(const json_t *root)

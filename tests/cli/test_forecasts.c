@@ -211,6 +211,128 @@ static void demand_that_ended_long_ago_never_shrinks_production(void **state)
     assert_non_null(strstr(shrinks.out->chars, "wrote"));
 }
 
+/* Nights of which two hours are a window of their own; in those some steps have no row. */
+enum gap { GAP_NIGHTLY, GAP_SPARSE };
+
+static void write_gaps(const char *folder, enum gap gap)
+{
+    static const char whole[] = "  night: {days: mon-sun, from: '20:00', to: '08:00'}\n";
+    const char *at = strstr(small_config, whole);
+    owned(chars) char *config = text_format(
+        "%.*s%s  backup: {days: mon-sun, from: '02:00', to: '04:00', within: night}\n%s",
+        (int)(at - small_config), small_config, whole, at + strlen(whole));
+    owned(text) struct text *csv = text_new(1 << 20);
+    int64_t first = civil_day(2026, 10, 12) * DAY_MS;
+
+    text_add(csv, "t,queue,count\n");
+    for (int step = 0; step < 35 * 144; step++) {
+        int of_day = step % 144;
+        bool is_backup = of_day >= 12 && of_day < 24;
+        bool is_gap = gap == GAP_NIGHTLY ? of_day >= 13 && of_day < 16
+                                         : is_backup && step * 7919 % 13 < 5;
+        char time[WALL_TEXT_SIZE];
+
+        if (!is_gap)
+            text_add(
+                csv, "%s,chat,%d\n",
+                wall_format((struct wall_time){ first + step * (10 * (int64_t)MINUTE_MS) }, time),
+                300 + step % 7);
+    }
+    mem_free(test_folder_write(folder, "gaps.csv", csv->chars));
+    mem_free(test_folder_write(folder, "sluice.yaml", config));
+}
+
+static const json_t *row_of(const json_t *root, const char *window)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_at(root, "forecasts"), i,
+                       row) if (strcmp(json_text_or(row, "window", ""), window) == 0) return row;
+    fail_msg("no window %s", window);
+    return NULL;
+}
+
+static const char forecast_gaps[] = "forecast --demand @/gaps.csv --config @/sluice.yaml -o json";
+static const char allocate_gaps[] =
+    "allocate --demand @/gaps.csv --config @/sluice.yaml --out @/out --forecast --attainment 95";
+
+/* A quarter of the window is unknown each night, in the same place: that is how the queue is. */
+static void a_gap_each_night_has_a_forecast(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_gaps(folder, GAP_NIGHTLY);
+    owned(said) struct said json = expect_code(folder, EXIT_DONE, forecast_gaps);
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    const json_t *row = row_of(root, "backup");
+    double point = json_number_value(json_at(row, "servers_point"));
+
+    assert_true(point > 1);
+    assert_true(json_number_value(json_at(row, "servers_upper")) >= point);
+    assert_int_equal(json_int_or(row, "missing_days", -1), 2); /* until it is a habit */
+    assert_true(json_number_value(json_at(row, "usually_known")) < 0.751);
+    assert_true(json_number_value(json_at(row, "usually_known")) > 0.749);
+    assert_true(json_is_null(json_object_get(row, "no_forecast")));
+
+    owned(said) struct said table = expect_code(
+        folder, EXIT_DONE, "forecast --demand @/gaps.csv --config @/sluice.yaml");
+    owned(said) struct said plan = expect_code(folder, EXIT_DONE, allocate_gaps);
+    owned(chars) char *path = text_format("%s/out/backup.yaml", folder);
+    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+
+    assert_non_null(strstr(table.out->chars, "queue chat in backup: 25 % of the window is unknown "
+                                             "each time; the numbers speak of the rest."));
+    assert_null(strstr(plan.out->chars, "NOT planned"));
+    assert_null(strstr(file->chars, "NOT planned"));
+    assert_null(strstr(file->chars, "chat x 1.0000"));
+}
+
+/* Rows are missing anywhere: nothing is foretold, and no plan says that it was. */
+static void what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_gaps(folder, GAP_SPARSE);
+    owned(said) struct said json = expect_code(folder, EXIT_DONE, forecast_gaps);
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    const json_t *row = row_of(root, "backup");
+    static const char *const keys[] = { "servers_point", "servers_lower", "servers_upper", "scale",
+                                        "growth",        "method",        "basis" };
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (!json_is_null(json_object_get(row, keys[i])))
+            fail_msg("%s is not null", keys[i]);
+    assert_string_equal(json_text_or(row, "no_forecast", ""), "unknown");
+    assert_non_null(strstr(json_text_or(row, "remedy", ""), "--missing zero"));
+    assert_true(json_number_value(json_at(row_of(root, "day"), "servers_point")) > 1);
+
+    owned(said) struct said table = expect_code(
+        folder, EXIT_DONE, "forecast --demand @/gaps.csv --config @/sluice.yaml");
+
+    assert_non_null(strstr(table.out->chars, "no forecast of queue chat in backup (unknown): "));
+    assert_null(strstr(table.out->chars, " 0.0 "));
+
+    owned(said) struct said plan = expect_code(folder, EXIT_DONE, allocate_gaps);
+    owned(chars) char *path = text_format("%s/out/backup.yaml", folder);
+    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+    owned(chars) char *as_json = text_format("%s -o json", allocate_gaps);
+    owned(said) struct said again = expect_code(folder, EXIT_DONE, as_json);
+    owned(json) json_t *plan_root = json_parse(again.out->chars, again.out->length, "said", NULL);
+
+    assert_non_null(strstr(plan.out->chars, "backup           queue chat: NOT planned for any "
+                                            "attainment (unknown): over a tenth"));
+    assert_non_null(strstr(file->chars, "NOT planned for, because there is no forecast (1 of 3 "
+                                        "queues in windows): chat in backup (unknown)"));
+    assert_non_null(strstr(file->chars, "chat x 1.0000, NOT planned for any attainment (unknown)"));
+    assert_int_equal(json_array_size(json_at(plan_root, "forecast/not_planned")), 1);
+    assert_string_equal(
+        json_text_or(json_array_get(json_at(plan_root, "forecast/not_planned"), 0), "why", ""),
+        "unknown");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +341,8 @@ int main(void)
         cmocka_unit_test(an_attainment_is_for_all_windows_together),
         cmocka_unit_test(a_stale_forecast_never_shrinks_production),
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
+        cmocka_unit_test(a_gap_each_night_has_a_forecast),
+        cmocka_unit_test(what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it),
     };
 
     mem_setup();

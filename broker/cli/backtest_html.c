@@ -60,6 +60,29 @@ static void add_item(void *context, const char *chars)
     text_add(out, "</li>\n");
 }
 
+/* measure: NULL where no level met enough. */
+static void add_share(const struct backtest *backtest, const struct measure *measure,
+                      struct text *out)
+{
+    if (measure && backtest->has_recovered)
+        text_add(out, "<td>%.1f</td>", 100 * measure->recovered);
+    else
+        text_add(out, "<td>-</td>");
+}
+
+static void add_limit(const struct backtest *backtest, struct text *out)
+{
+    text_add(out, "<tr><td>bound</td><td>100.0</td>");
+    if (backtest->has_recovered)
+        text_add(out, "<td>&lt;=%.1f</td>", 100 * backtest->limit.recovered);
+    else
+        text_add(out, "<td>-</td>");
+    text_add(out,
+             "<td>-</td><td>&lt;=%.0f</td><td>-</td><td>-</td><td>-</td><td>-</td><td>-</td>"
+             "<td>-</td></tr>\n",
+             backtest->limit.research_h);
+}
+
 static void add_table(const struct backtest_inputs *inputs, const struct backtest *backtest,
                       struct text *out)
 {
@@ -72,13 +95,11 @@ static void add_table(const struct backtest_inputs *inputs, const struct backtes
         const struct measure *measure = &row->tuned;
         const struct backtest_point *best = backtest_best(row, inputs->setup.attainment);
 
-        text_add(out, "<tr%s><td>%s</td><td>%.1f</td><td>%.1f</td>",
+        text_add(out, "<tr%s><td>%s</td><td>%.1f</td>",
                  backtest_is_ranked(inputs, measure) ? "" : " class=\"below\"", row->policy->name,
-                 100 * measure->attainment, 100 * measure->recovered);
-        if (best)
-            text_add(out, "<td>%.1f</td>", 100 * best->measure.recovered);
-        else
-            text_add(out, "<td>-</td>");
+                 100 * measure->attainment);
+        add_share(backtest, measure, out);
+        add_share(backtest, best ? &best->measure : NULL, out);
         text_add(out,
                  "<td>%.0f</td><td>%.2f</td><td>%.1f</td><td>%.1f</td><td>%.0f</td><td>%.0f</td>"
                  "<td>%.1f</td></tr>\n",
@@ -86,10 +107,8 @@ static void add_table(const struct backtest_inputs *inputs, const struct backtes
                  measure->moves_a_week, measure->transit_h, measure->evicted_h,
                  measure->shortage_h);
     }
-    text_add(out,
-             "<tr><td>bound</td><td>100.0</td><td>&lt;=%.1f</td><td>-</td><td>&lt;=%.0f</td>"
-             "<td>-</td><td>-</td><td>-</td><td>-</td><td>-</td><td>-</td></tr>\n",
-             100 * backtest->limit.recovered, backtest->limit.research_h);
+    if (backtest->has_limit)
+        add_limit(backtest, out);
     text_add(out,
              "</tbody></table>\n<p>Paler rows did not reach the attainment: they are ranked on "
              "it alone.</p>\n");
@@ -122,7 +141,11 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
              "content=\"width=device-width\"/><title>sluice backtest</title>\n<style>%s</style>"
              "</head>\n<body>\n<h1>Ways to plan, judged on weeks they had not seen</h1>\n",
              style);
-    backtest_plot(backtest, inputs->setup.attainment, out);
+    if (backtest->has_recovered)
+        backtest_plot(backtest, inputs->setup.attainment, out);
+    else
+        text_add(out, "<p>No picture: it shows what is recovered, which takes static-peak and "
+                      "oracle.</p>\n");
     add_table(inputs, backtest, out);
     text_add(out, "<h2>How it was judged</h2>\n<ul>\n");
     backtest_basis(inputs, backtest, add_item, out);

@@ -6,6 +6,7 @@
 #include "broker/cli/backtest_inputs.h"
 
 #include "broker/cli/backtest_windows.h"
+#include "broker/cli/name_bits.h"
 #include "windows/suggest.h"
 
 #include <inttypes.h>
@@ -69,13 +70,30 @@ static int read_queue_options(struct backtest_inputs *inputs, struct error *err)
     return 0;
 }
 
+/* The policies by their names, and the bound. */
+static int read_policies(struct backtest_inputs *inputs, struct error *err)
+{
+    size_t count = policies_count();
+    struct name_bit *names = mem_new_array(count + 1, sizeof *names);
+    int result;
+
+    for (size_t i = 0; i < count; i++)
+        names[i] = (struct name_bit){ policies[i].name, 1u << i };
+    names[count] = (struct name_bit){ "bound", BACKTEST_LIMIT };
+    result = name_bits(inputs->call, "policy", names, count + 1, &inputs->setup.played, err);
+    mem_free(names);
+    if (result == 0 && inputs->setup.played == BACKTEST_LIMIT)
+        return error_set(err, ERROR_INVALID, "--policy: name a policy, too, beside the bound");
+    return result;
+}
+
 int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call *call,
                             struct error *err)
 {
     struct fleet *fleet = &inputs->setup.fleet;
 
     set_defaults(inputs, call);
-    if (read_queue_options(inputs, err) < 0 ||
+    if (read_queue_options(inputs, err) < 0 || read_policies(inputs, err) < 0 ||
         call_int(call, "nodes", 1, 100000, &inputs->nodes, err) < 0 ||
         call_int(call, "learn", 1, 520, &inputs->learn_weeks, err) < 0 ||
         call_int(call, "origins", 1, 520, &inputs->origins, err) < 0 ||

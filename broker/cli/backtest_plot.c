@@ -109,11 +109,13 @@ void backtest_plot(const struct backtest *backtest, double attainment, struct te
     add_axes(out);
     text_add(out, "<line class=\"wanted\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n",
              x_of(attainment), TOP, x_of(attainment), TOP + HEIGHT);
-    text_add(out,
-             "<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"><title>bound: at "
-             "most %.1f %% recovered by whoever meets every target</title></line>\n",
-             LEFT, y_of(backtest->limit.recovered), LEFT + WIDTH, y_of(backtest->limit.recovered),
-             100 * backtest->limit.recovered);
+    if (backtest->has_limit)
+        text_add(
+            out,
+            "<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"><title>bound: at "
+            "most %.1f %% recovered by whoever meets every target</title></line>\n",
+            LEFT, y_of(backtest->limit.recovered), LEFT + WIDTH, y_of(backtest->limit.recovered),
+            100 * backtest->limit.recovered);
     for (size_t i = 0; i < backtest->count; i++)
         add_line(&backtest->rows[i], i % BACKTEST_COLOURS, out);
     add_legend(backtest, out);

@@ -26,6 +26,19 @@ void backtest_basis(const struct backtest_inputs *inputs, const struct backtest 
 /* What no backtest shows; ends with NULL. */
 extern const char *const backtest_caveats[];
 
+static inline size_t backtest_weeks(const struct backtest *backtest)
+{
+    return backtest->judged.weeks - backtest->first_week;
+}
+
+/* A week's money over that of static-peak, which must have been played. */
+double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                      const struct measure *measure);
+
+/* 1 for the row that leaves most to research of those that may be ranked; 0: it may not. */
+int backtest_rank(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                  size_t row);
+
 /* Whether it reached the attainment that was asked for; otherwise only that counts. */
 static inline bool backtest_is_ranked(const struct backtest_inputs *inputs,
                                       const struct measure *measure)

@@ -149,6 +149,50 @@ static void json_has_a_row_for_each_policy(void **state)
     }
 }
 
+static void what_is_not_played_is_told_as_unknown(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    owned(said) struct said said = expect_code(
+        folder, EXIT_DONE,
+        COMMAND "--policy sluice-daily,deckard --policy proportional -o json --csv @/few.csv "
+                "--html @/few.html");
+    owned(json) json_t *root = json_parse(said.out->chars, said.out->length, "said", NULL);
+    owned(text) struct text *csv = read_below(folder, "few.csv");
+    owned(text) struct text *page = read_below(folder, "few.html");
+    const json_t *rows = json_at(root, "policies");
+    const json_t *row = json_array_get(rows, 2);
+
+    assert_int_equal(json_array_size(rows), 3);
+    assert_string_equal(json_text_or(row, "policy", ""), "sluice-daily");
+    assert_true(json_is_null(json_object_get(json_at(row, "measure"), "recovered")));
+    assert_true(json_is_null(json_object_get(row, "recovered_at_equal")));
+    assert_true(json_is_null(json_object_get(row, "money_per_week")));
+    assert_true(json_is_null(json_object_get(root, "bound")));
+    assert_true(json_is_real(json_at(row, "measure/research_h")));
+    assert_non_null(strstr(csv->chars, "\nsluice-daily,misses,0.3,"));
+    assert_null(strstr(csv->chars, "bound"));
+    assert_true(is_well_formed(page->chars));
+    assert_non_null(strstr(page->chars, "--policy sluice-daily,deckard --policy proportional"));
+}
+
+static void the_table_of_a_few_says_what_is_missing(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    owned(said) struct said few = expect_code(folder, EXIT_DONE,
+                                              COMMAND "--policy sluice,sluice-daily");
+    owned(said) struct said given = expect_code(
+        folder, EXIT_DONE, COMMAND "--policy static-peak,sluice-daily,bound --nodes 9");
+
+    golden_check("golden/cli/backtest_few.txt", few.out->chars);
+    golden_check("golden/cli/backtest_few_of_nine.txt", given.out->chars);
+}
+
 static void a_configuration_stands_for_the_flags(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -173,6 +217,12 @@ static const struct {
     { "backtest --demand @/weeks.csv --gpus 2", EXIT_USAGE, "goes with --service" },
     { "backtest --demand @/weeks.csv --service 40s --learn 3", EXIT_ERROR, "or --learn 1" },
     { "backtest --demand @/weeks.csv --service 40s --queue x", EXIT_ERROR, "no queue \"x\"" },
+    { "backtest --demand @/weeks.csv --service 40s --policy sluice,orakle", EXIT_USAGE,
+      "--policy: unknown name \"orakle\"; known are static-peak, proportional, " },
+    { "backtest --demand @/weeks.csv --service 40s --policy sluice,", EXIT_USAGE,
+      "unknown name \"\"" },
+    { "backtest --demand @/weeks.csv --service 40s --policy bound", EXIT_USAGE,
+      "name a policy, too" },
     { "backtest --demand @/short.csv --service 40s", EXIT_ERROR, "less than two whole weeks" },
 };
 
@@ -199,6 +249,8 @@ int main(void)
         cmocka_unit_test(the_table_and_the_frontier_are_as_they_were),
         cmocka_unit_test(the_page_is_well_formed_and_fetches_nothing),
         cmocka_unit_test(json_has_a_row_for_each_policy),
+        cmocka_unit_test(what_is_not_played_is_told_as_unknown),
+        cmocka_unit_test(the_table_of_a_few_says_what_is_missing),
         cmocka_unit_test(a_configuration_stands_for_the_flags),
         cmocka_unit_test(too_little_is_refused_with_advice),
     };

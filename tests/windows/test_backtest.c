@@ -256,6 +256,96 @@ static void the_number_of_threads_changes_nothing(void **state)
     world_clear(&world);
 }
 
+static size_t policy_named(const char *name)
+{
+    for (size_t i = 0; i < policies_count(); i++)
+        if (text_equal(policies[i].name, name))
+            return i;
+    fail_msg("no policy %s", name);
+    return 0;
+}
+
+/* With a fleet of the same size. */
+static const struct {
+    const char *names[3];
+    bool has_recovered;
+    bool has_limit;
+} selections[] = {
+    { { "sluice" }, false, false },
+    { { "deckard", "static-peak" }, false, true },
+    { { "windowed-oracle", "proportional", "sluice-daily" }, false, false },
+    { { "static-peak", "reactive", "oracle" }, true, true },
+};
+
+static void expect_same(const struct backtest *all, const struct backtest *few)
+{
+    for (size_t i = 0; i < few->count; i++) {
+        const struct backtest_row *row = &few->rows[i];
+        struct measure want = row_named(all, row->policy->name)->tuned;
+
+        want.recovered = few->has_recovered ? want.recovered : 0;
+        if (memcmp(&want, &row->tuned, sizeof want) != 0)
+            fail_msg("%s differs when others are not played", row->policy->name);
+        assert_memory_equal(row->nodes, row_named(all, row->policy->name)->nodes,
+                            few->planned.slots * sizeof *row->nodes);
+    }
+}
+
+static void who_is_not_played_changes_nothing_for_the_others(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    owned(backtest) struct backtest *all = run_of(&world);
+
+    assert_int_equal(all->count, policies_count());
+    world.setup.fleet.nodes = all->fleet.nodes;
+    for (size_t at = 0; at < COUNT_OF(selections); at++) {
+        size_t count = 0;
+
+        world.setup.played = selections[at].has_limit ? BACKTEST_LIMIT : 0;
+        for (; count < COUNT_OF(selections[at].names) && selections[at].names[count]; count++)
+            world.setup.played |= 1u << policy_named(selections[at].names[count]);
+        owned(backtest) struct backtest *few = run_of(&world);
+
+        assert_int_equal(few->count, count);
+        assert_int_equal(few->has_recovered, selections[at].has_recovered);
+        assert_int_equal(few->has_limit, selections[at].has_limit);
+        assert_true(fabs(few->limit.node_h - (few->has_limit ? all->limit.node_h : 0)) < 1e-9);
+        assert_int_equal(few->requests, all->requests);
+        expect_same(all, few);
+    }
+    world_clear(&world);
+}
+
+/* A fifth over what the windows need, and so over what their oracle takes. */
+static void the_fleet_has_a_size_whoever_is_played(void **state)
+{
+    static const char *const names[] = { "reactive", "sluice", "windowed-oracle" };
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    for (size_t at = 0; at < COUNT_OF(names); at++) {
+        world.setup.played = 1u << policy_named(names[at]) | 1u << policy_named("windowed-oracle");
+        owned(backtest) struct backtest *backtest = run_of(&world);
+        int most = 0;
+
+        world.setup.played = 1u << policy_named(names[at]);
+        owned(backtest) struct backtest *alone = run_of(&world);
+
+        for (size_t slot = 0; slot < backtest->planned.slots; slot++) {
+            int nodes = row_named(backtest, "windowed-oracle")->nodes[slot];
+
+            most = nodes > most ? nodes : most;
+        }
+        assert_true(alone->fleet.nodes >= most);
+        assert_true(alone->fleet.nodes <= backtest->fleet.nodes);
+    }
+    world_clear(&world);
+}
+
 struct lesson {
     struct course course;
     struct field field;
@@ -467,6 +557,8 @@ int main(void)
         cmocka_unit_test(who_meets_everything_stays_within_the_limit),
         cmocka_unit_test(more_safety_breaks_no_promise),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
+        cmocka_unit_test(who_is_not_played_changes_nothing_for_the_others),
+        cmocka_unit_test(the_fleet_has_a_size_whoever_is_played),
         cmocka_unit_test(other_levels_are_near_what_a_search_says),
         cmocka_unit_test(no_policy_sees_what_it_plans),
     };

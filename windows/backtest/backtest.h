@@ -16,18 +16,22 @@
 #include "windows/backtest/measure.h"
 #include "windows/backtest/policies.h"
 
+#define BACKTEST_LIMIT (1u << 31)
+
 struct backtest_setup {
     const struct window_set *judged;  /* attainment is that of these windows */
     const struct window_set *planned; /* policies plan by these; they may be the same */
     const struct backtest_queue *queues;
     size_t queue_count;
     struct wall_time end; /* of the demand */
-    struct fleet fleet;   /* nodes 0: a fifth over the highest peak */
+    struct fleet fleet;   /* nodes 0: a fifth over the highest peak of what windows need, of
+                             static-peak and of the oracles, as far as they are played */
     double attainment;    /* wanted, 0 .. 1 */
     size_t first_week;    /* to be judged, from 1; those before are for tuning */
     int seeds;            /* of searches */
     uint64_t seed;
     int threads;
+    unsigned played; /* bit i: policies[i]; BACKTEST_LIMIT; 0: all of them, and the limit */
 };
 
 struct backtest_point {
@@ -48,7 +52,7 @@ struct backtest_row {
 struct backtest_limit {
     double node_h;     /* of production, at least */
     double research_h; /* at most */
-    double recovered;  /* at most */
+    double recovered;  /* at most; told where the backtest has `recovered` */
     bool has_moves;    /* they are part of it */
 };
 
@@ -59,8 +63,10 @@ struct backtest {
     size_t held_week; /* from here on the levels are judged that were the best before it; 0: a
                          single week is judged */
     struct fleet fleet;
-    struct backtest_row *rows;
+    struct backtest_row *rows; /* of the policies that were played, in the order of the table */
     size_t count;
+    bool has_recovered; /* static-peak and the oracle were played: `recovered` is told of all */
+    bool has_limit;     /* it was asked for, too */
     struct backtest_limit limit;
     int64_t requests; /* judged, of all queues */
 };
@@ -71,6 +77,9 @@ double backtest_node_hours(const struct backtest *backtest, const struct measure
 struct backtest *backtest_run(const struct backtest_setup *setup, struct error *err)
     __attribute__((warn_unused_result));
 void backtest_free(struct backtest *backtest);
+
+/* The row of a policy by its index in the table; NULL: it was not played. */
+const struct backtest_row *backtest_row(const struct backtest *backtest, size_t policy);
 
 /* The point of a row that leaves most to research of those that reach the attainment; NULL: none
    does. */

@@ -46,7 +46,7 @@ const struct policy policies[] = {
       .is_tuned = true, .plan = plan_reactive },
     { "deckard", "what each window needed last week, the worst of 8 seeds",
       "factor", { 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 2, 3 }, 9, 1,
-      .is_planned = true, .plan = plan_deckard },
+      .is_last_week = true, .is_planned = true, .plan = plan_deckard },
     { "sluice", "a week's windows for bounds of the forecast that share out the misses, searched",
       "misses", OUTLOOK_LEVELS, OUTLOOK_LEVEL_COUNT, 7,
       .is_share = true, .is_planned = true, .plan = plan_weekly },

@@ -1,0 +1,174 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is made of verdicts: the levels that did best, and the numbers of the backtest.
+ */
+#include "windows/backtest/work.h"
+
+#include <math.h>
+
+/* As if the next stretch were missed: the share that is missed on new weeks is then kept on average
+   by what kept it on few. */
+static bool is_enough(const struct measure *measure, double attainment)
+{
+    return (double)measure->spans_met >= attainment * (double)(measure->spans + 1);
+}
+
+/* The level for a week, from the weeks before it. */
+static size_t choose_level(const struct work *work, size_t row, size_t week)
+{
+    const struct policy *policy = work->backtest->rows[row].policy;
+    size_t best = policy->level_count - 1;
+    double most = -HUGE_VAL;
+
+    if (week <= 1)
+        return policies_level(policy, work->setup->attainment);
+    for (size_t i = 0; i < policy->level_count; i++) {
+        struct measure measure = work_measure(work, work_run(work, row, i), 1, week);
+
+        if (is_enough(&measure, work->setup->attainment) && measure.research_h > most) {
+            most = measure.research_h;
+            best = i;
+        }
+    }
+    return best;
+}
+
+void verdict_tune(struct work *work, size_t row)
+{
+    struct backtest *backtest = work->backtest;
+    struct run *run = &work->tuned[row];
+
+    for (size_t week = 1; week < backtest->planned.weeks; week++) {
+        size_t level = choose_level(work, row, week);
+        size_t first = course_week_slot(&backtest->planned, week);
+        size_t end = course_week_slot(&backtest->planned, week + 1);
+
+        backtest->rows[row].levels[week] = backtest->rows[row].policy->levels[level];
+        for (size_t i = 0; i < work->setup->queue_count; i++)
+            memcpy(run->servers[i] + first, work_run(work, row, level)->servers[i] + first,
+                   (end - first) * sizeof **run->servers);
+    }
+    run_fit(run, &work->frame, &backtest->fleet);
+}
+
+static void set_limit(struct work *work)
+{
+    struct backtest *backtest = work->backtest;
+    struct backtest_limit *limit = &backtest->limit;
+    const struct fleet *fleet = &backtest->fleet;
+    int64_t judged_ms = backtest->planned.end.ms -
+                        course_week(&backtest->planned, backtest->first_week).ms;
+
+    if (!backtest->has_limit)
+        return;
+    limit->has_moves = work->setup->queue_count == 1;
+    for (size_t i = 0; i < work->setup->queue_count; i++)
+        limit->node_h += work->limits[i];
+    limit->research_h = fleet->gpus_per_node *
+                        ((double)judged_ms / HOUR_MS * fleet->nodes - limit->node_h);
+}
+
+/* What static-peak and the oracle leave to research. */
+struct span_of_hours {
+    double from;
+    double to;
+};
+
+static double share_of(struct span_of_hours hours, double research_h)
+{
+    return hours.to > hours.from ? (research_h - hours.from) / (hours.to - hours.from) : 0;
+}
+
+/* In [from, to) weeks; only where both were played. */
+static struct span_of_hours hours_of(const struct work *work, size_t from, size_t to)
+{
+    return (struct span_of_hours){
+        work_measure(work, work_chosen(work, POLICY_STATIC), from, to).research_h,
+        work_measure(work, work_chosen(work, policies_oracle()), from, to).research_h,
+    };
+}
+
+static void set_recovered(struct backtest *backtest)
+{
+    struct span_of_hours hours = {
+        backtest_row(backtest, POLICY_STATIC)->tuned.research_h,
+        backtest_row(backtest, policies_oracle())->tuned.research_h,
+    };
+
+    backtest->limit.recovered = share_of(hours, backtest->limit.research_h);
+    for (size_t row = 0; row < backtest->count; row++) {
+        struct backtest_row *item = &backtest->rows[row];
+
+        for (size_t i = 0; i < item->policy->level_count; i++)
+            item->points[i].measure.recovered = share_of(hours, item->points[i].measure.research_h);
+        item->tuned.recovered = share_of(hours, item->tuned.research_h);
+    }
+}
+
+/* The level that leaves most to research of those that reach the attainment in these weeks; failing
+   that, the one that meets most. */
+static size_t best_level(const struct work *work, size_t row, size_t from, size_t to)
+{
+    struct measure best = { .attainment = -1 };
+    size_t level = 0;
+
+    for (size_t i = 0; i < work->backtest->rows[row].policy->level_count; i++) {
+        struct measure measure = work_measure(work, work_run(work, row, i), from, to);
+        double wanted = work->setup->attainment;
+        bool is_better = measure.attainment >= wanted && best.attainment >= wanted
+                             ? measure.research_h > best.research_h
+                             : measure.attainment > best.attainment;
+
+        if (is_better) {
+            best = measure;
+            level = i;
+        }
+    }
+    return level;
+}
+
+/* Levels from the first half of the weeks judged, verdicts from the second. */
+static void hold_out(struct work *work)
+{
+    struct backtest *backtest = work->backtest;
+    size_t end = backtest->planned.weeks;
+    size_t half = (backtest->first_week + end + 1) / 2;
+
+    backtest->held_week = half;
+    for (size_t row = 0; row < backtest->count; row++) {
+        struct backtest_point *held = &backtest->rows[row].held;
+        size_t level = best_level(work, row, backtest->first_week, half);
+
+        held->level = backtest->rows[row].policy->levels[level];
+        held->measure = work_measure(work, work_run(work, row, level), half, end);
+        if (backtest->has_recovered)
+            held->measure.recovered = share_of(hours_of(work, half, end), held->measure.research_h);
+    }
+}
+
+void verdict_take(struct work *work)
+{
+    struct backtest *backtest = work->backtest;
+    size_t from = backtest->first_week;
+    size_t to = backtest->planned.weeks;
+
+    backtest->has_recovered = work_chosen(work, POLICY_STATIC) &&
+                              work_chosen(work, policies_oracle());
+    if (to - from >= 2)
+        hold_out(work);
+    for (size_t row = 0; row < backtest->count; row++) {
+        struct backtest_row *item = &backtest->rows[row];
+
+        for (size_t i = 0; i < item->policy->level_count; i++) {
+            item->points[i].level = item->policy->levels[i];
+            item->points[i].measure = work_measure(work, work_run(work, row, i), from, to);
+        }
+        item->tuned = run_measure(work->chosen[row], &work->frame, &backtest->fleet, from, to,
+                                  &backtest->requests);
+        item->nodes = steal(&work->chosen[row]->nodes);
+    }
+    set_limit(work);
+    if (backtest->has_recovered)
+        set_recovered(backtest);
+}

@@ -235,6 +235,7 @@ static void move_by(struct pair *pair, int ahead_s, int64_t ret_times[NODES])
 
     mortal_service_stop(pair->service);
     mortal_service_set_clock(pair->service, ahead_s);
+    pair->forgotten = pair->moves;
     mortal_service_start(pair->service);
     if (ahead_s != 0)
         expect_warning(pair, ahead_s);

@@ -28,6 +28,7 @@ struct pair {
     const char *join;                  /* likewise */
     const char *stops_in;              /* how long the Jobs' pods take; NULL: no time */
     bool is_indexed;                   /* the Jobs are gangs, which are stopped as a whole */
+    int forgotten;                     /* of `moves`: a journal before this one has them */
     int moves;                         /* nodes that were ordered to production so far, */
     int moving;                        /* and with the last order */
     int spoiled;                       /* machines that were made in vain */

@@ -137,6 +137,8 @@ static void keep_score(const struct rolling *rolling, struct forecast_score *sco
     score->loss += pinball(rolling, item->need, bound);
     score->last_week_loss += pinball(rolling, item->need, last);
     score->last_week_10_loss += pinball(rolling, item->need, last * 1.1);
+    score->needs += item->need;
+    score->bounds += bound;
 }
 
 static void learn(struct rolling *rolling, struct entry *entry)
@@ -334,4 +336,6 @@ void forecast_score_add(struct forecast_score *sum, const struct forecast_score 
     sum->loss += more->loss;
     sum->last_week_loss += more->last_week_loss;
     sum->last_week_10_loss += more->last_week_10_loss;
+    sum->needs += more->needs;
+    sum->bounds += more->bounds;
 }

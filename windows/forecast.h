@@ -88,6 +88,8 @@ struct forecast_score {
     double loss;
     double last_week_loss;    /* of planning with last week's need */
     double last_week_10_loss; /* and a tenth more */
+    double needs;             /* sums, in servers */
+    double bounds;
 };
 
 struct forecast_cell {

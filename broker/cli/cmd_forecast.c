@@ -66,8 +66,10 @@ const char forecast_text[] =
     "(with them the numbers are null), score: {days, covered, "
     "coverage,\n"
     "coverage_low, coverage_high, bases: {rank: {days, covered}, normal, prior}, loss,\n"
-    "loss_last_week, loss_last_week_10 (coverage and losses null while there is none)}}], queues:\n"
-    "[{queue, score}], score (of all together).\n";
+    "loss_last_week, loss_last_week_10, upper_over_need (sums of the bounds and of what was "
+    "needed)\n"
+    "(coverage, losses and the last null while there is none)}}], queues: [{queue, score}], score\n"
+    "(of all together).\n";
 
 static json_t *ratio(double sum, size_t count)
 {
@@ -91,13 +93,14 @@ static json_t *score_json(const struct forecast_score *score)
     double high;
 
     conformal_share(score->covered, score->scored, &low, &high);
-    return json_make("{s:I, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o}", "days",
+    return json_make("{s:I, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "days",
                      (json_int_t)score->scored, "covered", (json_int_t)score->covered, "coverage",
                      ratio((double)score->covered, score->scored), "coverage_low", low,
                      "coverage_high", high, "bases", bases_json(score), "loss",
                      ratio(score->loss, score->scored), "loss_last_week",
                      ratio(score->last_week_loss, score->scored), "loss_last_week_10",
-                     ratio(score->last_week_10_loss, score->scored));
+                     ratio(score->last_week_10_loss, score->scored), "upper_over_need",
+                     score->needs > 0 ? json_real(score->bounds / score->needs) : json_null());
 }
 
 /* What is not known is null, never 0. */

@@ -63,6 +63,9 @@ static void a_forecast_shows_its_interval_and_its_score(void **state)
     assert_true(json_number_value(json_at(row, "scale")) > 1.02);
     assert_true(json_is_null(json_object_get(row, "stale")));
     assert_true(json_int_or(root, "score/days", 0) > 40);
+    /* demand grows by a tenth a week, and nothing else happens: the bounds are a little over it */
+    assert_true(json_number_value(json_at(root, "score/upper_over_need")) > 1);
+    assert_true(json_number_value(json_at(root, "score/upper_over_need")) < 1.5);
 
     owned(said) struct said table = expect_code(
         folder, EXIT_DONE, "forecast --demand @/weeks.csv --config @/sluice.yaml --score");

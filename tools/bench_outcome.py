@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench_outcome.py: what plans are worth on recorded and generated demand, policy by policy and
+part by part.  Plays `sluice backtest` and `sluice forecast --score`, and prints tables in Markdown
+(bench_outcome_tables.py).  See tools/bench."""
+import argparse
+import concurrent.futures
+import datetime
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import bench_outcome_tables
+import bench_traces
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BASELINES = ["static-peak", "proportional", "square-root", "reactive", "deckard"]
+OURS = ["sluice", "sluice-daily", "sluice-follow"]
+ORACLE = "windowed-oracle"
+PARTS = ["cap", "short-history", "window-scale", "ensemble", "level-shift", "best-rule",
+         "occurrence-shares"]
+ATTAINMENTS = (95, 98)
+HORIZONS = {"nightly": 1, "weekly": 7}
+PASTS = {"all": None, "4 weeks": 28, "2 weeks": 14}
+TASKS = ("after", "before", "parts", "scores")
+
+CONFIG = """\
+time_zone: {zone}
+clusters:
+  prod: {{role: production, kubeconfig: prod.kubeconfig}}
+  research: {{role: research, kubeconfig: research.kubeconfig}}
+reservations:
+  east: {{machine: a3-megagpu-8g, region: us-east5, zone: us-east5-a, gpus_per_node: 8, nodes: 64}}
+providers:
+  google: {{kind: gcp, endpoint: 'http://127.0.0.1:1/gcp', metadata: 'http://127.0.0.1:1/gcp'}}
+pools:
+  prod-east: {{cluster: prod, reservation: east, provider: google, project: p, group: prod-east,
+              static_nodes: 1}}
+  research-east: {{cluster: research, reservation: east, provider: google, project: p,
+                  group: research-east, static_nodes: 1}}
+"""
+
+
+class Recorded:
+    """A trace of a folder, with the options that windows/README.md plays it with."""
+
+    def __init__(self, name, file, options, service="30s", zone="UTC", gaps=False, learn=2):
+        self.name, self.file, self.options, self.service = name, file, options, service
+        self.zone, self.gaps, self.learn = zone, gaps, learn
+        self.formula, self.holidays = file, []
+
+    def prepare(self, traces, folder):
+        source = os.path.join(traces, self.file)
+        path = os.path.join(folder, self.file.removesuffix(".gz"))
+        with gzip.open(source, "rb") as packed, open(path, "wb") as plain:
+            shutil.copyfileobj(packed, plain)
+        return path
+
+
+RECORDED = (
+    Recorded("nasa", "arrivals_nasa_http_1min.csv.gz",
+             ["--missing", "zero", "--load", "40", "--plan-windows", "12"],
+             zone="America/New_York", gaps=True),
+    Recorded("tweets", "arrivals_nab_twitter10_5min.csv.gz",
+             ["--missing", "zero", "--load", "10"]),
+    Recorded("serving", "arrivals_servegen_msmall_10min.csv.gz", ["--load", "40"],
+             service="20s", learn=1),
+    Recorded("elb", "arrivals_nab_elb_5min.csv.gz",
+             ["--missing", "zero", "--load", "10"], gaps=True, learn=1),
+)
+
+
+def as_recorded(trace):
+    """A generated trace with what a recorded one has."""
+    trace.options, trace.service, trace.zone, trace.gaps = [], bench_traces.SERVICE, "UTC", False
+    return trace
+
+
+class Failure(RuntimeError):
+    """sluice ended with an error: its last line."""
+
+
+class Program:
+    def __init__(self, path):
+        self.path = path
+
+    def json(self, *words):
+        done = subprocess.run([self.path, *words, "-o", "json"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False)
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            raise Failure(lines[0] if lines else f"exit code {done.returncode}")
+        return json.loads(done.stdout)
+
+    def accepts(self, *words):
+        """None when it does, else why it does not."""
+        try:
+            self.json(*words)
+        except Failure as failure:
+            return str(failure)
+        return None
+
+    def help(self, command):
+        return subprocess.run([self.path, command, "--help"], stdout=subprocess.PIPE,
+                              check=False).stdout.decode()
+
+
+class Abilities:
+    """Which policies and parts this program has, asked by a demand of three quiet weeks."""
+
+    def __init__(self, program, folder, parts):
+        path = os.path.join(folder, "quiet.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("t,queue,count\n")
+            for hour in range(21 * 24):
+                at = bench_traces.START + datetime.timedelta(hours=hour)
+                file.write(f"{at:%Y-%m-%dT%H:%M:%SZ},chat,{20 + 10 * (8 <= hour % 24 < 20)}\n")
+        quiet = ["backtest", "--demand", path, "--service", "60s", "--seeds", "1"]
+        self.can_choose = "--policy" in program.help("backtest")
+        self.policies = [p["policy"] for p in program.json(*quiet)["policies"]]
+        self.ours = [name for name in OURS if name in self.policies]
+        self.parts = []
+        for part in parts:
+            why = program.accepts(*quiet, "--without", part, *self.only(self.ours))
+            if why is None:
+                self.parts.append(part)
+            else:
+                say(f"part {part}: skipped, this sluice does not know it ({why})")
+        self.scores_without = "--without" in program.help("forecast")
+
+    def only(self, names):
+        names = [name for name in names if name in self.policies]
+        return ["--policy", ",".join(names)] if self.can_choose else []
+
+
+def say(line):
+    print(line, file=sys.stderr, flush=True)
+
+
+def shortened(path, days):
+    """A copy that ends so many days after its first row's midnight; None: it has no more."""
+    copy = f"{path.removesuffix('.csv')}.{days}d.csv"
+    end = None
+    with open(path, encoding="utf-8") as source, open(copy, "w", encoding="utf-8") as file:
+        file.write(source.readline())
+        for line in source:
+            if end is None:
+                first = datetime.datetime.strptime(line[:10], "%Y-%m-%d")
+                end = (first + datetime.timedelta(days=days)).strftime("%Y-%m-%d")
+            if line[:10] >= end:
+                return copy
+            file.write(line)
+    os.remove(copy)
+    return None
+
+
+def write_config(trace, path, queues):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(CONFIG.format(zone=trace.zone))
+        if trace.holidays:
+            days = ", ".join(f"{day}: sunday" for day in trace.holidays)
+            file.write(f"holidays: {{{days}}}\n")
+        file.write("queues:\n")
+        for queue in queues:
+            file.write(f"  {queue}: {{wait_target: 30s, service: {trace.service}}}\n")
+        file.write("workloads:\n")
+        for i, queue in enumerate(queues):
+            file.write(f"  w{i}: {{queue: {queue}, namespace: serving, gpus: 1, "
+                       "clusters: {prod: {}}}\n")
+
+
+class Stage:
+    """One trace as files: its demand whole and cut short, and a configuration."""
+
+    def __init__(self, trace, args, folder):
+        self.trace = trace
+        if trace in RECORDED:
+            self.group, self.demand = "recorded", trace.prepare(args.traces, folder)
+        else:
+            self.group, self.demand = "generated", os.path.join(folder, trace.name + ".csv")
+            trace.write(self.demand)
+        with open(self.demand, encoding="utf-8") as file:
+            file.readline()
+            rows = [line.split(",") for line in file]
+        self.queues = sorted({row[1] for row in rows})
+        self.days = (datetime.datetime.strptime(rows[-1][0][:10], "%Y-%m-%d")
+                     - datetime.datetime.strptime(rows[0][0][:10], "%Y-%m-%d")).days + 1
+        self.config = os.path.join(folder, trace.name + ".yaml")
+        write_config(trace, self.config, self.queues)
+        self.demands = {past: shortened(self.demand, days) if days else self.demand
+                        for past, days in PASTS.items()}
+        self.given = ["--missing", "zero"] if "--missing" in trace.options else []
+        if trace.gaps:
+            self.given += ["--gaps", os.path.join(args.traces, "gaps.csv")]
+
+    def backtest(self, attainment, policies, without=(), nodes=None):
+        trace = self.trace
+        options = [word for word in trace.options if word not in ("--missing", "zero")]
+        words = ["backtest", "--demand", self.demand, *self.given, *options,
+                 "--learn", str(trace.learn), "--attainment", str(attainment), "--threads", "1",
+                 *policies]
+        words += (["--config", self.config] if trace.holidays
+                  else ["--service", trace.service, "--time-zone", trace.zone])
+        if without:
+            words += ["--without", ",".join(without)]
+        return words + (["--nodes", str(nodes)] if nodes else [])
+
+    def score(self, past, horizon, without=()):
+        words = ["forecast", "--demand", self.demands[past], *self.given, "--config", self.config,
+                 "--score", "--horizon", str(horizon)]
+        return words + (["--without", ",".join(without)] if without else [])
+
+
+def short_policy(row):
+    """What the tables need of a policy's row; `used` does not depend on the fleet's size."""
+    def of(measure):
+        return {"met": measure["attainment"], "count": measure["stretches"],
+                "used": measure["production_h"] + measure["transit_h"] + measure["evicted_h"],
+                "moves": measure["moves_per_week"]}
+
+    held = row.get("held_out")
+    return {**of(row["measure"]),
+            "frontier": [{"level": point["level"], **of(point["measure"])}
+                         for point in row["frontier"]],
+            "held": {"level": held["level"], **of(held["measure"])} if held else None}
+
+
+def short_run(answer):
+    return {"weeks": answer["weeks"], "nodes": answer["nodes"],
+            "policies": {row["policy"]: short_policy(row) for row in answer["policies"]}}
+
+
+class Jobs:
+    """Runs of sluice side by side, each with a line of progress; failures are kept for the end."""
+
+    def __init__(self, program, count):
+        self.program, self.count, self.failed = program, count, []
+        self.lock, self.done = threading.Lock(), 0
+
+    def play(self, jobs):
+        """jobs: (name, words, what to do with the answer), the longest first."""
+        total = self.done + len(jobs)
+
+        def one(job):
+            name, words, keep = job
+            began = time.time()
+            try:
+                keep(self.program.json(*words))
+                said = f"{time.time() - began:.1f} s"
+            except Failure as failure:
+                said = f"failed: {failure}"
+                self.failed.append(f"{name}: {failure}: sluice {' '.join(words)}")
+            with self.lock:
+                self.done += 1
+                say(f"[{self.done}/{total}] {name}: {said}")
+
+        with concurrent.futures.ThreadPoolExecutor(self.count) as pool:
+            list(pool.map(one, jobs))
+
+
+def first_jobs(stages, able, results):
+    """The runs that say how large each fleet is, and what static-peak and the oracle take."""
+    def keep(name):
+        def kept(answer):
+            results[name]["runs"]["after@95"] = short_run(answer)
+            results[name]["nodes"] = answer["nodes"]
+        return kept
+
+    return [(f"{stage.trace.name} after@95",
+             stage.backtest(95, able.only([*BASELINES, *able.ours, ORACLE])),
+             keep(stage.trace.name)) for stage in stages]
+
+
+def more_jobs(stages, able, results, tasks):
+    jobs = []
+
+    def add(stage, label, attainment, names, without=()):
+        result = results[stage.trace.name]
+        if result["nodes"]:
+            jobs.append((f"{stage.trace.name} {label}",
+                         stage.backtest(attainment, able.only(names), without, result["nodes"]),
+                         lambda answer: result["runs"].update({label: short_run(answer)})))
+
+    for stage in stages:
+        if "after" in tasks:
+            add(stage, "after@98", 98, [*BASELINES[1:], *able.ours])
+        if "before" in tasks and able.parts:
+            for attainment in ATTAINMENTS:
+                add(stage, f"before@{attainment}", attainment, able.ours, able.parts)
+        for part in able.parts if "parts" in tasks else ():
+            add(stage, f"-{part}@95", 95, able.ours, [part])
+    return jobs
+
+
+def score_jobs(stages, able, results, tasks):
+    jobs = []
+
+    def add(stage, past, name, label, without=()):
+        result = results[stage.trace.name]
+        jobs.append((f"{stage.trace.name} {label} {past} {name}",
+                     stage.score(past, HORIZONS[name], without),
+                     lambda answer: result["scores"].update(
+                         {f"{label} {past} {name}": answer["score"]})))
+
+    for stage in stages if "scores" in tasks else ():
+        for past in PASTS:
+            for name in HORIZONS if stage.demands[past] else ():
+                add(stage, past, name, "after")
+                if "before" in tasks and able.parts and able.scores_without:
+                    add(stage, past, name, "before", able.parts)
+    return jobs
+
+
+def play(args, folder):
+    program = Program(args.sluice)
+    able = Abilities(program, folder, args.parts)
+    chosen = [trace for trace in [*(RECORDED if args.traces else ()),
+                                  *map(as_recorded, bench_traces.GENERATED)]
+              if not args.only or trace.name in args.only]
+    stages = [Stage(trace, args, folder) for trace in chosen]
+    results = {stage.trace.name: {"group": stage.group, "formula": stage.trace.formula,
+                                  "days": stage.days, "nodes": None, "runs": {}, "scores": {}}
+               for stage in stages}
+    jobs = Jobs(program, args.jobs)
+    began = time.time()
+    # The tweets take longest: a long run that begins last has nothing beside it.
+    stages.sort(key=lambda stage: -len(stage.queues))
+    if {"after", "before", "parts"} & set(args.tasks):
+        jobs.play(first_jobs(stages, able, results))
+    jobs.play(more_jobs(stages, able, results, args.tasks)
+              + score_jobs(stages, able, results, args.tasks))
+    return {"made": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "seconds": round(time.time() - began), "baselines": BASELINES, "ours": able.ours,
+            "parts": able.parts, "traces": results, "failed": jobs.failed}
+
+
+def words_of(text):
+    return [word for word in text.split(",") if word]
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(64, f"{self.prog}: {message}\n")
+
+
+def read_args():
+    parser = Parser(prog="tools/bench outcome", add_help=False, allow_abbrev=False)
+    parser.add_argument("--traces")
+    parser.add_argument("--only", type=words_of, default=[])
+    parser.add_argument("--parts", type=words_of, default=PARTS)
+    parser.add_argument("--do", dest="tasks", type=words_of, default=list(TASKS))
+    parser.add_argument("--store")
+    parser.add_argument("--from", dest="stored")
+    parser.add_argument("--before")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--sluice", default=os.path.join(ROOT, "build/release/sluice"))
+    args = parser.parse_args()
+    known = [trace.name for trace in (*RECORDED, *bench_traces.GENERATED)]
+    for name in args.only:
+        if name not in known:
+            parser.error(f"--only: no trace \"{name}\"; traces: {', '.join(known)}")
+    for task in args.tasks:
+        if task not in TASKS:
+            parser.error(f"--do: no task \"{task}\"; tasks: {', '.join(TASKS)}")
+    if not args.traces and {trace.name for trace in RECORDED} & set(args.only):
+        parser.error("--only: recorded traces require --traces DIR")
+    return args
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def main():
+    args = read_args()
+    if args.stored:
+        results = read_json(args.stored)
+    else:
+        with tempfile.TemporaryDirectory(prefix="sluice-outcome-") as folder:
+            results = play(args, folder)
+        if args.store:
+            with open(args.store, "w", encoding="utf-8") as file:
+                json.dump(results, file)
+    bench_outcome_tables.show(results, read_json(args.before) if args.before else None)
+    return 1 if results["failed"] else 0
+
+
+sys.exit(main())

@@ -6,12 +6,14 @@
  */
 #include "base/file.h"
 #include "base/json.h"
+#include "base/meter.h"
 #include "broker/cli/backtest_print.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TABLE_LIMIT = 1 << 20, LINE_LIMIT = 1 << 14 };
 
@@ -78,6 +80,9 @@ const char backtest_text[] =
     "is told where static-peak and oracle are played, MONEY where static-peak is. Without --nodes\n"
     "the fleet's size depends on what is played.\n"
     "\n"
+    "While it runs, a terminal shows what is under way and when it will be done; not with -o "
+    "json.\n"
+    "\n"
     "JSON: judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
     "price_per_gpu_hour, bound: {node_h_at_least, research_h_at_most, recovered_at_most, "
     "has_moves,\n"
@@ -123,6 +128,25 @@ static int write_files(const struct command_call *call, const struct backtest_in
     return call_text(call, "html") ? write_text(call_text(call, "html"), html, err) : 0;
 }
 
+static void show_progress(void *context, const struct backtest_progress *progress)
+{
+    const struct meter_state state = { progress->part, progress->done, progress->count,
+                                       progress->share };
+
+    meter_show(context, &state);
+}
+
+/* On a terminal, how far it is is shown while it runs. */
+static struct backtest *play(struct backtest_inputs *inputs, struct error *err)
+{
+    owned(meter) struct meter *meter = meter_new(client_wants_json(inputs->call) ? -1
+                                                                                 : STDERR_FILENO);
+
+    inputs->setup.report = show_progress;
+    inputs->setup.report_context = meter;
+    return backtest_run(&inputs->setup, err);
+}
+
 static int run(struct backtest_inputs *inputs)
 {
     struct command_call *call = inputs->call;
@@ -131,7 +155,7 @@ static int run(struct backtest_inputs *inputs)
     if (backtest_inputs_read(inputs, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
 
-    owned(backtest) struct backtest *backtest = backtest_run(&inputs->setup, &err);
+    owned(backtest) struct backtest *backtest = play(inputs, &err);
 
     if (!backtest || write_files(call, inputs, backtest, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);

@@ -9,9 +9,11 @@
 #include "tests/cli/small_world.h"
 #include "tests/support/folder.h"
 #include "tests/support/golden.h"
+#include "tests/support/terminal.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 
 enum { STEPS = 2 * 7 * 24, DEPTH_MAX = 32 };
 
@@ -193,6 +195,82 @@ static void the_table_of_a_few_says_what_is_missing(void **state)
     golden_check("golden/cli/backtest_few_of_nine.txt", given.out->chars);
 }
 
+struct watch {
+    struct terminal terminal;
+    struct text *seen;
+};
+
+static void *look_on(void *context)
+{
+    struct watch *watch = context;
+    char bytes[512];
+
+    for (ssize_t got; (got = read(watch->terminal.master, bytes, sizeof bytes)) > 0;)
+        text_add_bytes(watch->seen, bytes, (size_t)got);
+    return NULL;
+}
+
+/* What a short run writes to a terminal that is its standard error. */
+static struct text *seen_on_a_terminal(const char *folder, const char *output)
+{
+    static const char *const given[] = { "sluice",       "backtest", "--service",
+                                         "160s",         "--learn",  "1",
+                                         "--seeds",      "1",        "--policy",
+                                         "proportional", "-o" };
+    owned(chars) char *demand = text_format("--demand=%s/weeks.csv", folder);
+    char *words[COUNT_OF(given) + 3] = { 0 };
+    struct watch watch = { .seen = text_new(1 << 20) };
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int keeps[] = { dup(1), dup(2) };
+    pthread_t thread;
+
+    for (size_t i = 0; i < COUNT_OF(given); i++)
+        words[i] = (char *)(uintptr_t)given[i];
+    words[COUNT_OF(given)] = (char *)(uintptr_t)output;
+    words[COUNT_OF(given) + 1] = demand;
+    terminal_open(&watch.terminal, 100);
+    assert_int_equal(pthread_create(&thread, NULL, look_on, &watch), 0);
+    fflush(NULL);
+    dup2(nowhere, 1);
+    dup2(watch.terminal.slave, 2);
+    int code = command_main(&sluice_commands, sluice_common_options, (int)COUNT_OF(words) - 1,
+                            words);
+
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        dup2(keeps[i], i + 1);
+        close(keeps[i]);
+    }
+    close(nowhere);
+    close(watch.terminal.slave); /* the last: who looks on sees the end */
+    pthread_join(thread, NULL);
+    close(watch.terminal.master);
+    assert_int_equal(code, EXIT_DONE);
+    return watch.seen;
+}
+
+static void a_terminal_shows_how_far_it_is_and_is_left_clean(void **state)
+{
+    static const char *const parts[] = { "\rforecasting ", "\rsearching numbers ", "\rplanning ",
+                                         "\rjudging ", "\rjudging what was chosen 0 of 1\033[K" };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    owned(text) struct text *seen = seen_on_a_terminal(folder, "table");
+    owned(text) struct text *json = seen_on_a_terminal(folder, "json");
+    const char *at = seen->chars;
+
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        at = strstr(at, parts[i]);
+        if (!at)
+            fail_msg("no %s in %s", parts[i], seen->chars);
+    }
+    assert_null(strchr(seen->chars, '\n'));
+    assert_string_equal(seen->chars + seen->length - 4, "\r\033[K");
+    assert_string_equal(json->chars, "");
+}
+
 static void a_configuration_stands_for_the_flags(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -251,6 +329,7 @@ int main(void)
         cmocka_unit_test(json_has_a_row_for_each_policy),
         cmocka_unit_test(what_is_not_played_is_told_as_unknown),
         cmocka_unit_test(the_table_of_a_few_says_what_is_missing),
+        cmocka_unit_test(a_terminal_shows_how_far_it_is_and_is_left_clean),
         cmocka_unit_test(a_configuration_stands_for_the_flags),
         cmocka_unit_test(too_little_is_refused_with_advice),
     };

@@ -346,6 +346,49 @@ static void the_fleet_has_a_size_whoever_is_played(void **state)
     world_clear(&world);
 }
 
+struct told {
+    struct backtest_progress last;
+    size_t parts;
+    bool is_forward; /* no share and no item was told after a greater one */
+    bool is_whole;   /* each part was told until its last item */
+};
+
+static void note(void *context, const struct backtest_progress *progress)
+{
+    struct told *told = context;
+    bool is_same = told->last.part == progress->part;
+
+    told->is_forward = told->is_forward && progress->share >= told->last.share &&
+                       progress->done == (is_same ? told->last.done + 1 : 0);
+    told->is_whole = told->is_whole && (is_same || told->last.done == told->last.count);
+    told->parts += !is_same;
+    told->last = *progress;
+}
+
+static void progress_is_told_of_each_step_in_order(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    for (size_t at = 0; at < COUNT_OF(selections); at++) {
+        struct told told = { .is_forward = true, .is_whole = true };
+
+        world.setup.threads = 3;
+        world.setup.report = note;
+        world.setup.report_context = &told;
+        world.setup.played = 1u << policy_named(selections[at].names[0]) | 1u << POLICY_STATIC |
+                             (selections[at].has_limit ? BACKTEST_LIMIT : 0);
+        owned(backtest) struct backtest *backtest = run_of(&world);
+
+        assert_true(backtest->count > 0 && told.is_forward && told.is_whole);
+        assert_int_equal(told.parts, 5);
+        assert_int_equal(told.last.done, told.last.count);
+        assert_true(fabs(told.last.share - 1) < 1e-9);
+    }
+    world_clear(&world);
+}
+
 struct lesson {
     struct course course;
     struct field field;
@@ -558,6 +601,7 @@ int main(void)
         cmocka_unit_test(more_safety_breaks_no_promise),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
         cmocka_unit_test(who_is_not_played_changes_nothing_for_the_others),
+        cmocka_unit_test(progress_is_told_of_each_step_in_order),
         cmocka_unit_test(the_fleet_has_a_size_whoever_is_played),
         cmocka_unit_test(other_levels_are_near_what_a_search_says),
         cmocka_unit_test(no_policy_sees_what_it_plans),

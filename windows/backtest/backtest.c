@@ -8,6 +8,7 @@
 #include "windows/backtest/backtest.h"
 
 #include "windows/backtest/allotment.h"
+#include "windows/backtest/expected.h"
 #include "windows/backtest/limit.h"
 #include "windows/backtest/parallel.h"
 #include "windows/backtest/work.h"
@@ -16,22 +17,45 @@
 
 static const double spare = 1.2; /* of a fleet whose size is not given, over its peak */
 
-static int foretell(void *context, size_t at, struct error *err)
+static size_t queue_of(const struct work *work, size_t at)
 {
-    struct work *work = context;
-    struct field *field = &work->fields[at / OUTLOOKS];
+    return at % work->setup->queue_count;
+}
+
+/* Oracles are the last of the table and take longest: they come first, so that no thread is left
+   with one at the end. */
+static struct run *run_of(const struct work *work, size_t at)
+{
+    return work->round[work->round_count - 1 - at / work->setup->queue_count];
+}
+
+static int foretell(struct work *work, size_t at, struct error *err)
+{
+    struct field *field = &work->fields[queue_of(work, at)];
+    size_t kind = at / work->setup->queue_count;
 
     (void)err;
-    if (work->has_outlook[at % OUTLOOKS])
-        outlook_foretell(&field->outlooks[at % OUTLOOKS], field);
+    if (work->has_outlook[kind])
+        outlook_foretell(&field->outlooks[kind], field);
     return 0;
 }
 
-static int search(void *context, size_t at, struct error *err)
+static double foretell_expected(const struct work *work, size_t at)
 {
-    struct work *work = context;
-    struct field *field = &work->fields[at % work->setup->queue_count];
-    const struct search_item *item = &work->searches.items[at / work->setup->queue_count];
+    return work->has_outlook[at / work->setup->queue_count]
+               ? expected_foretell(work, queue_of(work, at))
+               : 0;
+}
+
+static const struct search_item *item_of(const struct work *work, size_t at)
+{
+    return &work->searches.items[at / work->setup->queue_count];
+}
+
+static int search(struct work *work, size_t at, struct error *err)
+{
+    struct field *field = &work->fields[queue_of(work, at)];
+    const struct search_item *item = item_of(work, at);
 
     switch (item->kind) {
     case SEARCH_NEED:
@@ -44,20 +68,28 @@ static int search(void *context, size_t at, struct error *err)
     return 0;
 }
 
-static int plan_queue(void *context, size_t at, struct error *err)
+static double search_expected(const struct work *work, size_t at)
 {
-    struct work *work = context;
-    size_t queue = at % work->setup->queue_count;
-    struct run *run = work->round[at / work->setup->queue_count];
+    return expected_search(work, item_of(work, at), queue_of(work, at));
+}
+
+static int plan_one(struct work *work, size_t at, struct error *err)
+{
+    size_t queue = queue_of(work, at);
+    struct run *run = run_of(work, at);
 
     return run->policy->plan(&work->fields[queue], run->level, run->servers[queue], err);
 }
 
-static int judge_queue(void *context, size_t at, struct error *err)
+static double plan_expected(const struct work *work, size_t at)
 {
-    struct work *work = context;
-    size_t queue = at % work->setup->queue_count;
-    struct run *run = work->round[at / work->setup->queue_count];
+    return expected_plan(work, run_of(work, at)->policy, queue_of(work, at));
+}
+
+static int judge_one(struct work *work, size_t at, struct error *err)
+{
+    size_t queue = queue_of(work, at);
+    struct run *run = run_of(work, at);
     const struct backtest *backtest = work->backtest;
     struct search_setup setup = field_truth(&work->fields[queue], &work->whole[queue]);
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
@@ -71,6 +103,11 @@ static int judge_queue(void *context, size_t at, struct error *err)
     return 0;
 }
 
+static double judge_expected(const struct work *work, size_t at)
+{
+    return expected_judge(work, queue_of(work, at));
+}
+
 static int limit_queue(struct work *work, size_t queue, struct error *err)
 {
     const struct backtest *backtest = work->backtest;
@@ -80,20 +117,101 @@ static int limit_queue(struct work *work, size_t queue, struct error *err)
                             work->setup->queue_count == 1, &work->limits[queue], err);
 }
 
-/* The limits come first: they take longest. */
-static int limit_or_judge(void *context, size_t at, struct error *err)
+/* They come first, because they take longest. */
+static size_t limit_count(const struct work *work)
 {
-    struct work *work = context;
-    size_t queues = work->setup->queue_count;
-
-    return at < queues ? limit_queue(work, at, err) : judge_queue(context, at - queues, err);
+    return work->backtest->has_limit ? work->setup->queue_count : 0;
 }
 
-static int run_round(struct work *work, int (*run)(void *context, size_t at, struct error *err),
-                     struct error *err)
+static int limit_or_judge(struct work *work, size_t at, struct error *err)
 {
-    return parallel_run(work->setup->threads, work->round_count * work->setup->queue_count, run,
-                        work, err);
+    size_t limits = limit_count(work);
+
+    return at < limits ? limit_queue(work, at, err) : judge_one(work, at - limits, err);
+}
+
+static double limit_or_judge_expected(const struct work *work, size_t at)
+{
+    return at < limit_count(work) ? expected_limit(work, at) : judge_expected(work, at);
+}
+
+/* In the order of the work. */
+enum part_kind { PART_FORETELL, PART_SEARCH, PART_PLAN, PART_JUDGE, PART_CHOSEN, PARTS };
+
+static const struct {
+    const char *name; /* for people */
+    int (*run)(struct work *work, size_t at, struct error *err);
+    double (*expected)(const struct work *work, size_t at);
+} parts[PARTS] = {
+    [PART_FORETELL] = { "forecasting", foretell, foretell_expected },
+    [PART_SEARCH] = { "searching numbers", search, search_expected },
+    [PART_PLAN] = { "planning", plan_one, plan_expected },
+    [PART_JUDGE] = { "judging", limit_or_judge, limit_or_judge_expected },
+    [PART_CHOSEN] = { "judging what was chosen", judge_one, judge_expected },
+};
+
+static size_t tuned_count(const struct work *work)
+{
+    size_t count = 0;
+
+    for (size_t row = 0; row < work->backtest->count; row++)
+        count += work->backtest->rows[row].policy->is_tuned;
+    return count;
+}
+
+/* The round is that of all levels; but for the last part, that of what is tuned. */
+static size_t items_of(const struct work *work, enum part_kind kind)
+{
+    size_t queues = work->setup->queue_count;
+
+    switch (kind) {
+    case PART_FORETELL:
+        return OUTLOOKS * queues;
+    case PART_SEARCH:
+        return work->searches.count * queues;
+    case PART_PLAN:
+        return work->round_count * queues;
+    case PART_JUDGE:
+        return work->round_count * queues + limit_count(work);
+    case PART_CHOSEN:
+        return tuned_count(work) * queues;
+    case PARTS:
+        break;
+    }
+    return 0;
+}
+
+static double expected_of_all(const struct work *work)
+{
+    double expected = 0;
+
+    for (enum part_kind kind = 0; kind < PARTS; kind++)
+        for (size_t at = 0; at < items_of(work, kind); at++)
+            expected += parts[kind].expected(work, at);
+    return expected;
+}
+
+struct part {
+    struct work *work;
+    enum part_kind kind;
+};
+
+static int run_item(void *context, size_t at, struct error *err)
+{
+    const struct part *part = context;
+    int result = parts[part->kind].run(part->work, at, err);
+
+    progress_item(&part->work->progress, parts[part->kind].expected(part->work, at));
+    return result;
+}
+
+static int run_part(struct work *work, enum part_kind kind, struct error *err)
+{
+    struct part part = { work, kind };
+    size_t count = items_of(work, kind);
+
+    progress_begin(&work->progress, parts[kind].name, count);
+    return parallel_run(work->setup->threads, count, run_item, &part, err);
 }
 
 static int larger(int a, int b)
@@ -144,14 +262,12 @@ static void size_fleet(struct work *work)
 /* All that policies go by. */
 static int find_all(struct work *work, struct error *err)
 {
-    size_t queues = work->setup->queue_count;
-
-    if (parallel_run(work->setup->threads, OUTLOOKS * queues, foretell, work, err) < 0)
+    if (run_part(work, PART_FORETELL, err) < 0)
         return -1;
     for (int kind = 0; kind < OUTLOOKS; kind++)
         if (work->has_outlook[kind])
-            allotment_make(work->fields, queues, (enum outlook_kind)kind);
-    return parallel_run(work->setup->threads, work->searches.count * queues, search, work, err);
+            allotment_make(work->fields, work->setup->queue_count, (enum outlook_kind)kind);
+    return run_part(work, PART_SEARCH, err);
 }
 
 static void add_to_round(struct work *work, struct run *run)
@@ -159,30 +275,17 @@ static void add_to_round(struct work *work, struct run *run)
     work->round[work->round_count++] = run;
 }
 
-static int judge_levels(struct work *work, struct error *err)
-{
-    size_t queues = work->setup->queue_count;
-
-    return work->backtest->has_limit
-               ? parallel_run(work->setup->threads, (work->round_count + 1) * queues,
-                              limit_or_judge, work, err)
-               : run_round(work, judge_queue, err);
-}
-
 static int run_all(struct work *work, struct error *err)
 {
     const struct backtest *backtest = work->backtest;
 
-    for (size_t row = 0; row < backtest->count; row++)
-        for (size_t i = 0; i < backtest->rows[row].policy->level_count; i++)
-            add_to_round(work, work_run(work, row, i));
-    if (find_all(work, err) < 0 || run_round(work, plan_queue, err) < 0)
+    if (find_all(work, err) < 0 || run_part(work, PART_PLAN, err) < 0)
         return -1;
     if (backtest->fleet.nodes == 0)
         size_fleet(work);
     for (size_t i = 0; i < work->round_count; i++)
         run_fit(work->round[i], &work->frame, &backtest->fleet);
-    if (judge_levels(work, err) < 0)
+    if (run_part(work, PART_JUDGE, err) < 0)
         return -1;
     work->round_count = 0;
     for (size_t row = 0; row < backtest->count; row++)
@@ -190,7 +293,22 @@ static int run_all(struct work *work, struct error *err)
             verdict_tune(work, row);
             add_to_round(work, &work->tuned[row]);
         }
-    return run_round(work, judge_queue, err);
+    return run_part(work, PART_CHOSEN, err);
+}
+
+/* With all levels. */
+static int run_rounds(struct work *work, struct error *err)
+{
+    const struct backtest *backtest = work->backtest;
+    int result;
+
+    for (size_t row = 0; row < backtest->count; row++)
+        for (size_t i = 0; i < backtest->rows[row].policy->level_count; i++)
+            add_to_round(work, work_run(work, row, i));
+    progress_init(&work->progress, work->setup, expected_of_all(work));
+    result = run_all(work, err);
+    progress_clear(&work->progress);
+    return result;
 }
 
 double backtest_node_hours(const struct backtest *backtest, const struct measure *measure)
@@ -259,7 +377,7 @@ struct backtest *backtest_run(const struct backtest_setup *setup, struct error *
         return NULL;
     work_init(&work, setup, backtest);
 
-    int result = run_all(&work, err);
+    int result = run_rounds(&work, err);
 
     if (result == 0)
         verdict_take(&work);

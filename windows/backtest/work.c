@@ -5,6 +5,8 @@
  */
 #include "windows/backtest/work.h"
 
+#include "windows/backtest/expected.h"
+
 static const struct policy *policy_of(const struct work *work, size_t row)
 {
     return work->backtest->rows[row].policy;
@@ -107,8 +109,11 @@ void work_init(struct work *work, const struct backtest_setup *setup, struct bac
     work->spans = mem_new_array(judged->spans.count, sizeof *work->spans);
     for (size_t i = 0; i < judged->spans.count; i++)
         work->spans[i] = judged->spans.items[i].time;
-    for (size_t i = 0; i < setup->queue_count; i++)
+    work->requests = mem_new_array(setup->queue_count, sizeof *work->requests);
+    for (size_t i = 0; i < setup->queue_count; i++) {
         init_field(work, i);
+        work->requests[i] = expected_requests(&work->fields[i]);
+    }
     work->frame = (struct run_frame){ &backtest->planned, judged, work->fields,
                                       setup->queue_count };
     add_runs(work);
@@ -128,6 +133,7 @@ void work_clear(struct work *work)
     }
     array_clear(&work->searches);
     mem_free(work->fields);
+    mem_free(work->requests);
     mem_free(work->whole);
     mem_free(work->spans);
     mem_free(work->runs);

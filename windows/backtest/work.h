@@ -7,6 +7,7 @@
 #pragma once
 
 #include "windows/backtest/backtest.h"
+#include "windows/backtest/progress.h"
 #include "windows/backtest/run.h"
 
 enum search_kind { SEARCH_NEED, SEARCH_LAST_WEEK, SEARCH_OUTLOOK };
@@ -27,12 +28,14 @@ struct work {
     struct segment_list *whole; /* one a queue: what is known of the planned weeks */
     bool has_outlook[OUTLOOKS]; /* a policy that is played goes by it */
     ARRAY(struct search_item) searches;
+    double *requests;    /* one a queue: of a week, on average */
     struct run *runs;    /* [row * POLICY_LEVELS + level] */
     struct run *tuned;   /* one a row whose policy is tuned */
     struct run **chosen; /* one a row: of `tuned`, or of `runs` where nothing is */
     struct run **round;  /* those that are planned or judged now */
     size_t round_count;
     double *limits; /* one a queue */
+    struct progress progress;
 };
 
 /* The rows and the course of the backtest are there already. */

@@ -8,6 +8,7 @@ import datetime
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,8 +23,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BASELINES = ["static-peak", "proportional", "square-root", "reactive", "deckard"]
 OURS = ["sluice", "sluice-daily", "sluice-follow"]
 ORACLE = "windowed-oracle"
-PARTS = ["cap", "short-history", "window-scale", "ensemble", "level-shift", "best-rule",
-         "occurrence-shares"]
 ATTAINMENTS = (95, 98)
 HORIZONS = {"nightly": 1, "weekly": 7}
 PASTS = {"all": None, "4 weeks": 28, "2 weeks": 14}
@@ -97,45 +96,35 @@ class Program:
             raise Failure(lines[0] if lines else f"exit code {done.returncode}")
         return json.loads(done.stdout)
 
-    def accepts(self, *words):
-        """None when it does, else why it does not."""
+    def known(self, *words):
+        """The names of which one is asked for; none where there is no such option."""
         try:
             self.json(*words)
         except Failure as failure:
-            return str(failure)
-        return None
-
-    def help(self, command):
-        return subprocess.run([self.path, command, "--help"], stdout=subprocess.PIPE,
-                              check=False).stdout.decode()
+            names = re.search(r"\bknown\b[^,]*?(?:are|:) (.+)$", str(failure))
+            return names[1].rstrip(".").split(", ") if names else []
+        return []
 
 
 class Abilities:
-    """Which policies and parts this program has, asked by a demand of three quiet weeks."""
+    """Which policies and parts this program has: it says so where a name is unknown."""
 
-    def __init__(self, program, folder, parts):
-        path = os.path.join(folder, "quiet.csv")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("t,queue,count\n")
-            for hour in range(21 * 24):
-                at = bench_traces.START + datetime.timedelta(hours=hour)
-                file.write(f"{at:%Y-%m-%dT%H:%M:%SZ},chat,{20 + 10 * (8 <= hour % 24 < 20)}\n")
-        quiet = ["backtest", "--demand", path, "--service", "60s", "--seeds", "1"]
-        self.can_choose = "--policy" in program.help("backtest")
-        self.policies = [p["policy"] for p in program.json(*quiet)["policies"]]
+    def __init__(self, program, parts):
+        ask = ["--demand", "none.csv", "--service", "60s"]
+        self.policies = program.known("backtest", *ask, "--policy", "?")
+        if not self.policies:
+            raise SystemExit("tools/bench: outcome needs `sluice backtest --policy`")
         self.ours = [name for name in OURS if name in self.policies]
-        self.parts = []
-        for part in parts:
-            why = program.accepts(*quiet, "--without", part, *self.only(self.ours))
-            if why is None:
-                self.parts.append(part)
-            else:
-                say(f"part {part}: skipped, this sluice does not know it ({why})")
-        self.scores_without = "--without" in program.help("forecast")
+        known = program.known("backtest", *ask, "--without", "?")
+        for part in parts or ():
+            if part not in known:
+                say(f"part {part}: skipped, this sluice has {', '.join(known) or 'none'}")
+        self.parts = [part for part in known if parts is None or part in parts]
+        scored = program.known("forecast", "--demand", "none.csv", "--without", "?")
+        self.scores_without = [part for part in self.parts if part in scored]
 
     def only(self, names):
-        names = [name for name in names if name in self.policies]
-        return ["--policy", ",".join(names)] if self.can_choose else []
+        return ["--policy", ",".join(name for name in names if name in self.policies)]
 
 
 def say(line):
@@ -236,11 +225,12 @@ def short_run(answer):
 
 
 class Jobs:
-    """Runs of sluice side by side, each with a line of progress; failures are kept for the end."""
+    """Runs of sluice side by side, each with a line of progress; failures are kept for the end.
+    What is found is stored after each run: a bench that is stopped has its tables, too."""
 
-    def __init__(self, program, count):
-        self.program, self.count, self.failed = program, count, []
-        self.lock, self.done = threading.Lock(), 0
+    def __init__(self, program, count, results, path):
+        self.program, self.count, self.results, self.path = program, count, results, path
+        self.lock, self.done, self.began = threading.Lock(), 0, time.time()
 
     def play(self, jobs):
         """jobs: (name, words, what to do with the answer), the longest first."""
@@ -249,18 +239,30 @@ class Jobs:
         def one(job):
             name, words, keep = job
             began = time.time()
+            answer, failed = None, None
             try:
-                keep(self.program.json(*words))
-                said = f"{time.time() - began:.1f} s"
+                answer = self.program.json(*words)
             except Failure as failure:
-                said = f"failed: {failure}"
-                self.failed.append(f"{name}: {failure}: sluice {' '.join(words)}")
+                failed = failure
             with self.lock:
+                if failed:
+                    self.results["failed"].append(f"{name}: {failed}: sluice {' '.join(words)}")
+                else:
+                    keep(answer)
                 self.done += 1
-                say(f"[{self.done}/{total}] {name}: {said}")
+                self.store()
+                took = f"failed: {failed}" if failed else f"{time.time() - began:.1f} s"
+                say(f"[{self.done}/{total}] {name}: {took}")
 
         with concurrent.futures.ThreadPoolExecutor(self.count) as pool:
             list(pool.map(one, jobs))
+
+    def store(self):
+        self.results["seconds"] = round(time.time() - self.began)
+        if self.path:
+            with open(self.path + ".new", "w", encoding="utf-8") as file:
+                json.dump(self.results, file)
+            os.replace(self.path + ".new", self.path)
 
 
 def first_jobs(stages, able, results):
@@ -286,13 +288,13 @@ def more_jobs(stages, able, results, tasks):
                          stage.backtest(attainment, able.only(names), without, result["nodes"]),
                          lambda answer: result["runs"].update({label: short_run(answer)})))
 
-    for stage in stages:
-        if "after" in tasks:
-            add(stage, "after@98", 98, [*BASELINES[1:], *able.ours])
-        if "before" in tasks and able.parts:
-            for attainment in ATTAINMENTS:
-                add(stage, f"before@{attainment}", attainment, able.ours, able.parts)
-        for part in able.parts if "parts" in tasks else ():
+    for stage in stages if "after" in tasks else ():
+        add(stage, "after@98", 98, [*BASELINES[1:], *able.ours])
+    for stage in stages if "before" in tasks and able.parts else ():
+        for attainment in ATTAINMENTS:
+            add(stage, f"before@{attainment}", attainment, able.ours, able.parts)
+    for stage in stages if "parts" in tasks else ():
+        for part in able.parts:
             add(stage, f"-{part}@95", 95, able.ours, [part])
     return jobs
 
@@ -311,32 +313,34 @@ def score_jobs(stages, able, results, tasks):
         for past in PASTS:
             for name in HORIZONS if stage.demands[past] else ():
                 add(stage, past, name, "after")
-                if "before" in tasks and able.parts and able.scores_without:
-                    add(stage, past, name, "before", able.parts)
+                if "before" in tasks and able.scores_without:
+                    add(stage, past, name, "before", able.scores_without)
+                for part in able.scores_without if "parts" in tasks else ():
+                    add(stage, past, name, f"-{part}", [part])
     return jobs
 
 
 def play(args, folder):
     program = Program(args.sluice)
-    able = Abilities(program, folder, args.parts)
+    able = Abilities(program, args.parts)
     chosen = [trace for trace in [*(RECORDED if args.traces else ()),
                                   *map(as_recorded, bench_traces.GENERATED)]
               if not args.only or trace.name in args.only]
     stages = [Stage(trace, args, folder) for trace in chosen]
-    results = {stage.trace.name: {"group": stage.group, "formula": stage.trace.formula,
-                                  "days": stage.days, "nodes": None, "runs": {}, "scores": {}}
-               for stage in stages}
-    jobs = Jobs(program, args.jobs)
-    began = time.time()
+    traces = {stage.trace.name: {"group": stage.group, "formula": stage.trace.formula,
+                                 "days": stage.days, "nodes": None, "runs": {}, "scores": {}}
+              for stage in stages}
+    made = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    results = {"made": made, "seconds": 0, "baselines": BASELINES, "ours": able.ours,
+               "parts": able.parts, "traces": traces, "failed": []}
+    jobs = Jobs(program, args.jobs, results, args.store)
     # The tweets take longest: a long run that begins last has nothing beside it.
     stages.sort(key=lambda stage: -len(stage.queues))
     if {"after", "before", "parts"} & set(args.tasks):
-        jobs.play(first_jobs(stages, able, results))
-    jobs.play(more_jobs(stages, able, results, args.tasks)
-              + score_jobs(stages, able, results, args.tasks))
-    return {"made": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "seconds": round(time.time() - began), "baselines": BASELINES, "ours": able.ours,
-            "parts": able.parts, "traces": results, "failed": jobs.failed}
+        jobs.play(first_jobs(stages, able, traces))
+    jobs.play(score_jobs(stages, able, traces, args.tasks)
+              + more_jobs(stages, able, traces, args.tasks))
+    return results
 
 
 def words_of(text):
@@ -352,7 +356,7 @@ def read_args():
     parser = Parser(prog="tools/bench outcome", add_help=False, allow_abbrev=False)
     parser.add_argument("--traces")
     parser.add_argument("--only", type=words_of, default=[])
-    parser.add_argument("--parts", type=words_of, default=PARTS)
+    parser.add_argument("--parts", type=words_of)
     parser.add_argument("--do", dest="tasks", type=words_of, default=list(TASKS))
     parser.add_argument("--store")
     parser.add_argument("--from", dest="stored")
@@ -384,9 +388,6 @@ def main():
     else:
         with tempfile.TemporaryDirectory(prefix="sluice-outcome-") as folder:
             results = play(args, folder)
-        if args.store:
-            with open(args.store, "w", encoding="utf-8") as file:
-                json.dump(results, file)
     bench_outcome_tables.show(results, read_json(args.before) if args.before else None)
     return 1 if results["failed"] else 0
 

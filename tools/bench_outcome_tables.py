@@ -10,6 +10,8 @@ REFERENCE_MET = 0.9
 FLEET_SPARE = 1.2  # a fleet is this much over the peak of static-peak and of the oracle
 GPUS_PER_NODE, WEEK_H = 8, 168
 ORACLE = "windowed-oracle"
+PASTS = ("all", "4 weeks", "2 weeks")
+HORIZONS = ("nightly", "weekly")
 EIGHT_WEEKS_DAYS = 55
 
 RECOVERED_TARGETS = {"nasa": {95: 91, 98: 89}, "tweets": {95: 78, 98: 51}}
@@ -200,16 +202,40 @@ def score_cells(score):
             if ten else f"{score['loss']:.3f} / -"]
 
 
-def show_scores(traces):
+def show_score_parts(traces, parts):
     rows = []
     for trace in traces:
-        for past in ("all", "4 weeks", "2 weeks"):
-            for label in ("after", "before"):
-                found = [trace.scores.get(f"{label} {past} {name}")
-                         for name in ("nightly", "weekly")]
+        for past in PASTS:
+            cells = []
+            for part in parts:
+                for name in HORIZONS:
+                    score = trace.scores.get(f"after {past} {name}")
+                    without = trace.scores.get(f"-{part} {past} {name}")
+                    if not score or not without or not score["loss"] or not without["loss"]:
+                        cells.append("-")
+                        continue
+                    cells.append(f"{100 * (score['loss'] / without['loss'] - 1):+.1f} % "
+                                 f"{100 * (score['coverage'] - without['coverage']):+.1f}")
+            if set(cells) - {"-"}:
+                rows.append([trace.name, past, *cells])
+    if rows:
+        print("### What each part is worth to the forecast\n\nBy having it: change of the pinball "
+              "loss (less is better), points of coverage.\n")
+        table(["trace", "past", *(f"{part}, {name}" for part in parts for name in HORIZONS)], rows)
+
+
+def show_scores(traces, old):
+    rows = []
+    for trace in traces:
+        earlier = old[trace.name].scores if trace.name in old else {}
+        for past in PASTS:
+            for scores, label, note in ((trace.scores, "after", ""),
+                                        (trace.scores, "before", ", before"),
+                                        (earlier, "after", ", the earlier run")):
+                found = [scores.get(f"{label} {past} {name}") for name in HORIZONS]
                 if any(found):
-                    rows.append([trace.name, past + (" (before)" if label == "before" else ""),
-                                 *score_cells(found[0]), *score_cells(found[1])])
+                    rows.append([trace.name, past + note, *score_cells(found[0]),
+                                 *score_cells(found[1])])
     if rows:
         print("### How sure the forecast is\n\nOf the bound that nine days in ten stay under; loss "
               "is the pinball loss, beside that of last week and a tenth more.\n")
@@ -339,7 +365,8 @@ def show(results, earlier):
                     (old[trace.name], f"after@{attainment}") if trace.name in old else None,
                     f"Before: the run of {earlier['made']}" if earlier else "")
         show_parts(members, results["parts"], results["ours"])
-        show_scores(members)
+        show_scores(members, old)
+        show_score_parts(members, results["parts"])
     print("## Targets\n")
     for target in (*recovered_targets(traces), baseline_target(traces), met_target(traces, 95),
                    met_target(traces, 98), *score_targets(traces)):

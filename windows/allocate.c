@@ -8,6 +8,7 @@
 
 #include "windows/allocate_window.h"
 #include "windows/search_days.h"
+#include "windows/transient.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -159,12 +160,43 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
     return 0;
 }
 
+/* Enough for what has to meet the target by itself: all days in one, or each of them. */
+static int estimated_servers(const struct search_setup *setup, double t_s)
+{
+    owned(search_days) struct search_days days;
+    int most = 0;
+
+    search_days_init(&days, setup);
+    for (size_t i = 0; i < days.count; i++) {
+        struct arrivals_setup arrivals = { setup->series, days.items[i].segments, setup->service,
+                                           setup->scale, 0 };
+        int servers = transient_servers(&arrivals, setup->target.percentile / 100, t_s);
+
+        most = servers > most ? servers : most;
+    }
+    return most;
+}
+
+static double estimated_wait(const struct search_setup *setup, int servers)
+{
+    owned(search_days) struct search_days days;
+    double longest = 0;
+
+    search_days_init(&days, setup);
+    for (size_t i = 0; i < days.count; i++) {
+        struct arrivals_setup arrivals = { setup->series, days.items[i].segments, setup->service,
+                                           setup->scale, 0 };
+
+        longest = fmax(longest, transient_wait(&arrivals, servers, setup->target.percentile / 100));
+    }
+    return longest;
+}
+
 static void estimate_cell(struct work *work, size_t at)
 {
     struct allocate_cell *cell = &work->plan->cells[at];
     const struct allocate_queue *queue = &work->model->queues[at % work->model->queue_count];
-    const struct estimate *estimate = &work->estimates[at];
-    double p = queue->target.percentile / 100;
+    struct search_setup setup = cell_setup(work, at);
     double target_s = (double)queue->target.wait_ms / SECOND_MS;
     double counts[DEMAND_CLASSES] = { 0 };
 
@@ -177,12 +209,10 @@ static void estimate_cell(struct work *work, size_t at)
     }
     cell->search = (struct search_result){ .failing_seed = -1, .worst_seed = -1 };
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        cell->search.requests[class] = (int64_t)(counts[class] * cell_setup(work, at).scale);
-    if (!(estimate->load_max > 0))
-        return;
-    cell->search.servers = estimate_servers(estimate, p, target_s);
-    if (queue->survives_node || queue->survives_zone)
-        cell->degraded = estimate_servers(estimate, p, 2 * target_s);
+        cell->search.requests[class] = (int64_t)(counts[class] * setup.scale);
+    cell->search.servers = estimated_servers(&setup, target_s);
+    if (cell->search.servers > 0 && (queue->survives_node || queue->survives_zone))
+        cell->degraded = estimated_servers(&setup, 2 * target_s);
 }
 
 static int search_cell(struct work *work, size_t at, struct error *err)
@@ -228,9 +258,7 @@ static int run_search(struct work *work, size_t at, struct error *err)
 static int run_wait(struct work *work, size_t at, struct error *err)
 {
     struct allocate_cell *cell = &work->plan->cells[at];
-    const struct replay_target *target = &work->model->queues[at % work->plan->queue_count].target;
     struct search_setup setup = cell_setup(work, at);
-    double target_s = (double)target->wait_ms / SECOND_MS;
 
     cell->wait_s = fmax(cell->search.wait_s[DEMAND_HIGH], cell->search.wait_s[DEMAND_LOW]);
     cell->worst_day = cell->search.worst_day;
@@ -242,8 +270,7 @@ static int run_wait(struct work *work, size_t at, struct error *err)
         return 0;
     }
     if (work->model->is_estimate) {
-        cell->wait_s = target_s * estimate_pressure(&work->estimates[at], cell->granted,
-                                                    target->percentile / 100, target_s);
+        cell->wait_s = estimated_wait(&setup, cell->granted);
         return 0;
     }
     if (cell->granted == cell->search.servers)

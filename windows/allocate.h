@@ -79,7 +79,7 @@ struct allocate_model {
     int seeds;
     int threads;
     uint64_t seed;
-    bool is_estimate;  /* closed form instead of replays: quick, and not confirmed by one */
+    bool is_estimate;  /* windows/transient.h instead of replays: quick, and not confirmed by one */
     bool is_saturated; /* spends the nodes that are left over */
 };
 

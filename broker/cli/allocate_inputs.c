@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "broker/cli/allocate_forecast.h"
+#include "broker/cli/allocate_print.h"
 #include "broker/cli/rate.h"
 #include "windows/service_file.h"
 
@@ -244,6 +245,6 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
     if (inputs->is_forecast)
         allocate_forecast_claim(inputs->forecasts, inputs->model, &inputs->forecast, out);
     if (options->is_estimate)
-        text_add(out, "ESTIMATE: closed form only; no replay has confirmed these numbers.\n");
+        text_add(out, ALLOCATE_ESTIMATE_CLAIM "\n");
     return 0;
 }

@@ -102,7 +102,7 @@ static void print_nodes(const struct allocate_plan *plan, size_t window, const c
 void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan)
 {
     if (model->is_estimate)
-        printf("ESTIMATE: closed form only; no replay has confirmed these numbers\n\n");
+        printf(ALLOCATE_ESTIMATE_CLAIM "\n\n");
     printf("%-16s %-32s %8s %8s %9s %9s %9s %5s  %s\n", "WINDOW", "WORKLOAD", "NEEDED", "GRANTED",
            "WAIT_S", "DAY_S", "TARGET_S", "SEED", "REPLICAS");
     for (size_t i = 0; i < plan->window_count; i++)

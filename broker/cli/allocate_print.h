@@ -7,6 +7,11 @@
 
 #include "windows/allocate.h"
 
+/* Said wherever a plan by --estimate is shown; windows/README.md has the measurements. */
+#define ALLOCATE_ESTIMATE_CLAIM                                                                    \
+    "ESTIMATE: closed form only; no replay has confirmed these numbers. They are a few per cent "  \
+    "off,\na tenth or two where a minute's rate varies by more than its mean."
+
 void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan);
 
 /* `files` (an array of paths that were written or differ) and `forecast` (null: not planned by one)

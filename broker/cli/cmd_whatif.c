@@ -21,7 +21,8 @@ const struct command_option whatif_options[] = {
     { "without", 0, "WORKLOAD", "it is not there any more", false },
     { "window", 0, "WINDOW", "this one only", false },
     { "saturate", 0, NULL, "as allocate does", false },
-    { "estimate", 0, NULL, "closed form only: at once, and not confirmed by a replay", false },
+    { "estimate", 0, NULL,
+      "closed form only: in moments, good to a few per cent, not confirmed by a replay", false },
     { 0 },
 };
 
@@ -273,7 +274,7 @@ static void print_table(const json_t *root)
     const json_t *row;
 
     if (json_bool_or(root, "is_estimate", false))
-        printf("ESTIMATE: closed form only; no replay has confirmed these numbers\n\n");
+        printf(ALLOCATE_ESTIMATE_CLAIM "\n\n");
     printf("%-16s %-32s %-16s %10s %10s\n", "WINDOW", "WHAT", "CLUSTER", "NOW", "THEN");
     json_array_foreach(json_at(root, "windows"), i, window)
     {

@@ -3,6 +3,7 @@
  *
  * One page, well-formed as XML, with nothing in it that is fetched or run.
  */
+#include "broker/cli/backtest_missed.h"
 #include "broker/cli/backtest_plot.h"
 #include "broker/cli/backtest_print.h"
 
@@ -16,7 +17,7 @@ static const char style[] =
     "max-width:60rem;margin:2rem auto;padding:0 1rem}\n"
     "table{border-collapse:collapse;font-size:13px}"
     "td,th{padding:.2rem .5rem;text-align:right;border-bottom:1px solid var(--line)}"
-    "td:first-child,th:first-child{text-align:left}.below{opacity:.6}\n"
+    "td:first-child,th:first-child,.name{text-align:left}.below{opacity:.6}\n"
     "code{font-size:13px;overflow-wrap:anywhere}svg{width:100%;height:auto}\n"
     ".axis{fill:var(--ink);font:12px system-ui,sans-serif}.grid{stroke:var(--line)}\n"
     ".wanted,.bound{stroke:var(--ink);stroke-dasharray:2 4}\n"
@@ -147,6 +148,7 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
         text_add(out, "<p>No picture: it shows what is recovered, which takes static-peak and "
                       "oracle.</p>\n");
     add_table(inputs, backtest, out);
+    backtest_missed_html(inputs, backtest, add_escaped, out);
     text_add(out, "<h2>How it was judged</h2>\n<ul>\n");
     backtest_basis(inputs, backtest, add_item, out);
     text_add(out, "</ul>\n");

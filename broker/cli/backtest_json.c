@@ -3,6 +3,7 @@
  *
  * What programs read of a backtest: JSON and CSV.
  */
+#include "broker/cli/backtest_missed.h"
 #include "broker/cli/backtest_print.h"
 
 static json_t *number_or_null(bool is_told, double number)
@@ -54,13 +55,14 @@ static json_t *row_json(const struct backtest_inputs *inputs, const struct backt
     for (size_t week = backtest->first_week; week < backtest->judged.weeks; week++)
         json_array_append_new(levels, json_real(row->levels[week]));
     return json_make(
-        "{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "policy", row->policy->name,
-        "meaning", row->policy->meaning, "parameter", row->policy->parameter, "is_oracle",
-        (int)row->policy->is_oracle, "rank", rank > 0 ? json_integer(rank) : json_null(), "levels",
-        levels, "measure", measure_json(backtest, &row->tuned), "recovered_at_equal",
+        "{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "policy",
+        row->policy->name, "meaning", row->policy->meaning, "parameter", row->policy->parameter,
+        "is_oracle", (int)row->policy->is_oracle, "rank",
+        rank > 0 ? json_integer(rank) : json_null(), "levels", levels, "measure",
+        measure_json(backtest, &row->tuned), "recovered_at_equal",
         number_or_null(best && backtest->has_recovered, best ? best->measure.recovered : 0),
         "held_out", held_json(backtest, row), "money_per_week", money_json(inputs, backtest, row),
-        "frontier", points);
+        "frontier", points, "missed", backtest_missed_json(inputs, backtest, row));
 }
 
 /* null: it was not asked for. */

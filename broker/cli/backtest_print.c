@@ -5,6 +5,7 @@
  */
 #include "broker/cli/backtest_print.h"
 
+#include "broker/cli/backtest_missed.h"
 #include "broker/cli/table.h"
 
 double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
@@ -156,6 +157,8 @@ void backtest_print(const struct backtest_inputs *inputs, const struct backtest 
     table_print(table, out);
     if (backtest->held_week > 0)
         print_held(backtest, out);
+    if (call_flag(inputs->call, "missed"))
+        backtest_missed_print(inputs, backtest, out);
     text_add(out, "\n");
     backtest_basis(inputs, backtest, print_line, &lines);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TABLE_LIMIT = 1 << 20, LINE_LIMIT = 1 << 14 };
+enum { LINE_LIMIT = 1 << 14 };
 
 const struct command_option backtest_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip, three weeks or more (required)",
@@ -33,6 +33,7 @@ const struct command_option backtest_options[] = {
     { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
     { "load", 0, "X", "instead: each queue's arrivals get this mean load, in busy servers", false },
     { "policy", 0, "NAME[,NAME]", "play only these policies (and bound); default: all", true },
+    { "missed", 0, NULL, "also list the window occurrences that our plans missed, and why", false },
     { "learn", 0, "WEEKS", "before the first week that is judged (default 2)", false },
     { "origins", 0, "N", "judge the last N weeks only (default: all)", false },
     { "plan-windows", 0, "N",
@@ -58,7 +59,7 @@ const char backtest_examples[] =
     "sluice backtest --demand last-months.csv.gz\n"
     "sluice backtest --demand last-months.csv.gz --plan-windows 24 --html report.html\n"
     "sluice backtest --demand arrivals.csv.gz --service 20s --load 60 --csv frontier.csv\n"
-    "sluice backtest --demand arrivals.csv.gz --policy sluice,sluice-daily --nodes 40\n";
+    "sluice backtest --demand arrivals.csv.gz --policy sluice,sluice-daily --nodes 40 --missed\n";
 
 const char backtest_text[] =
     "Each policy plans week after week from what lies before it, and one exact replay judges all "
@@ -80,6 +81,11 @@ const char backtest_text[] =
     "is told where static-peak and oracle are played, MONEY where static-peak is. Without --nodes\n"
     "the fleet's size depends on what is played.\n"
     "\n"
+    "--missed lists where plans of sluice missed: PLANNED servers, HELD after all queues shared "
+    "the\n"
+    "fleet, NEEDED for what arrived if nobody had waited before, and WHY. no re-plan is only told\n"
+    "where a policy is played that plans nearer to the window.\n"
+    "\n"
     "While it runs, a terminal shows what is under way and when it will be done; not with -o "
     "json.\n"
     "\n"
@@ -93,7 +99,8 @@ const char backtest_text[] =
     "stretches, stretches_met, late_share, worst, moves_per_week, production_h, transit_h,\n"
     "evicted_h, shortage_h}, recovered_at_equal, held_out: {level, measure}, money_per_week, "
     "frontier: [{level,\n"
-    "measure}]}]. What --policy left untold is null.\n";
+    "measure}], missed (null: not told): [{began, window, queue, planned, held, needed, wait_s,\n"
+    "target_s, reason, later: {policy, servers} or null}]}]. What --policy left untold is null.\n";
 
 static int write_text(const char *path, const struct text *text, struct error *err)
 {
@@ -116,8 +123,8 @@ static void add_line(const struct command_call *call, struct text *out)
 static int write_files(const struct command_call *call, const struct backtest_inputs *inputs,
                        const struct backtest *backtest, struct error *err)
 {
-    owned(text) struct text *csv = text_new(TABLE_LIMIT);
-    owned(text) struct text *html = text_new(TABLE_LIMIT);
+    owned(text) struct text *csv = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *html = text_new(TEXT_UNBOUNDED);
     owned(text) struct text *line = text_new(LINE_LIMIT);
 
     backtest_csv(backtest, csv);
@@ -164,7 +171,7 @@ static int run(struct backtest_inputs *inputs)
 
         client_print_json(root);
     } else {
-        owned(text) struct text *out = text_new(TABLE_LIMIT);
+        owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
 
         backtest_print(inputs, backtest, out);
         fputs(out->chars, stdout);

@@ -127,6 +127,51 @@ static void the_page_is_well_formed_and_fetches_nothing(void **state)
     assert_non_null(strstr(page->chars, "windowed-oracle"));
 }
 
+/* Days of the second week that nobody could expect, and one that was only busier. */
+static void write_surprises(const char *folder)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+
+    text_add(csv, "t,queue,count\n");
+    for (int i = 0; i < STEPS; i++) {
+        char time[WALL_TEXT_SIZE];
+        int count = (i % 24 >= 8 && i % 24 < 20 ? 300 : 150) + i * 7 % 31;
+
+        wall_format((struct wall_time){ monday_ms + i * (int64_t)HOUR_MS }, time);
+        count *= i / 24 == 9 || i / 24 == 10 ? 3 : 1;
+        text_add(csv, "%s,chat,%d\n", time, i / 24 == 12 ? count * 5 / 4 : count);
+    }
+    mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
+}
+
+static void what_was_missed_is_listed_with_reasons(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_surprises(folder);
+    owned(said) struct said said = expect_code(
+        folder, EXIT_DONE,
+        COMMAND "--missed --policy sluice,sluice-daily --nodes 30 --attainment 60 --html @/p.html");
+    owned(said) struct said json = expect_code(
+        folder, EXIT_DONE,
+        COMMAND "--policy sluice,sluice-daily,deckard --nodes 30 --attainment 60 -o json");
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    owned(text) struct text *page = read_below(folder, "p.html");
+    const json_t *rows = json_at(root, "policies");
+    const json_t *missed = json_object_get(json_array_get(rows, 1), "missed");
+
+    golden_check("golden/cli/backtest_missed.txt", said.out->chars);
+    assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "missed")));
+    assert_true(json_array_size(missed) > 0);
+    assert_int_equal(json_array_size(missed),
+                     json_int_or(json_array_get(rows, 1), "measure/stretches", 0) -
+                         json_int_or(json_array_get(rows, 1), "measure/stretches_met", 0));
+    assert_true(is_well_formed(page->chars));
+    assert_non_null(strstr(page->chars, "<td class=\"name\">forecast</td>"));
+    assert_non_null(strstr(page->chars, " --missed "));
+}
+
 static void json_has_a_row_for_each_policy(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -326,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_and_the_frontier_are_as_they_were),
         cmocka_unit_test(the_page_is_well_formed_and_fetches_nothing),
+        cmocka_unit_test(what_was_missed_is_listed_with_reasons),
         cmocka_unit_test(json_has_a_row_for_each_policy),
         cmocka_unit_test(what_is_not_played_is_told_as_unknown),
         cmocka_unit_test(the_table_of_a_few_says_what_is_missing),

@@ -389,6 +389,76 @@ static void progress_is_told_of_each_step_in_order(void **state)
     world_clear(&world);
 }
 
+static void expect_misses(const struct backtest *backtest, const struct backtest_row *row,
+                          size_t reasons[MISS_REASONS])
+{
+    assert_int_equal(row->misses.count,
+                     row->policy->is_share ? row->tuned.spans - row->tuned.spans_met : 0);
+    for (size_t i = 0; i < row->misses.count; i++) {
+        const struct backtest_miss *miss = &row->misses.items[i];
+        const struct course_span *span = &backtest->judged.spans.items[miss->span];
+        size_t first;
+        size_t end;
+
+        course_slots_of(&backtest->planned, span, &first, &end);
+        reasons[miss->reason]++;
+        assert_int_equal(miss->reason, miss_reason(&miss->facts));
+        assert_true(span->week >= backtest->first_week);
+        assert_true(miss->wait_s > (miss->queue == 0 ? 60 : 30));
+        assert_int_equal(miss->facts.needed, backtest->needs[miss->queue][miss->span]);
+        assert_int_equal(miss->facts.held, row->servers[miss->queue][first]);
+        assert_true(miss->facts.planned >= miss->facts.held);
+        assert_true((miss->facts.later > 0) == (miss->later != NULL));
+        if (miss->later) {
+            const struct backtest_row *later = row_named(backtest, miss->later->name);
+
+            assert_true(miss->later->outlook > row->policy->outlook);
+            assert_int_equal(miss->facts.later, later->servers[miss->queue][first]);
+            for (size_t at = 0; at < later->misses.count; at++)
+                assert_false(later->misses.items[at].queue == miss->queue &&
+                             later->misses.items[at].span == miss->span);
+        }
+    }
+}
+
+/* Busier than the days before it. */
+static void raise_day(struct world *world, int day, double by)
+{
+    for (int i = day * 48; i < (day + 1) * 48; i++)
+        world->series.counts[DEMAND_LOW][i] = (int32_t)(world->series.counts[DEMAND_LOW][i] * by);
+}
+
+/* With days that none was like, on a fleet that is large enough, and on one that is not. */
+static void the_misses_of_our_plans_are_told_with_reasons(void **state)
+{
+    size_t reasons[MISS_REASONS] = { 0 };
+    struct world world;
+    struct backtest_queue both[2];
+
+    (void)state;
+    world_init(&world);
+    both[0] = both[1] = world.queue;
+    both[1].target.wait_ms /= 2;
+    world.setup.queues = both;
+    world.setup.queue_count = 2;
+    for (int day = 2 * 7; day < 3 * 7; day++)
+        raise_day(&world, day, day % 3 == 0 ? 3 : 1.2);
+    world.setup.played = 1u << policy_named("sluice") | 1u << policy_named("sluice-daily") |
+                         1u << policy_named("proportional");
+    for (int nodes = 100; nodes > 0; nodes -= 95) {
+        world.setup.fleet.nodes = nodes;
+        owned(backtest) struct backtest *backtest = run_of(&world);
+
+        for (size_t i = 0; i < backtest->count; i++)
+            expect_misses(backtest, &backtest->rows[i], reasons);
+        for (size_t i = 0; i < MISS_REASONS; i++)
+            print_message("%s %zu\n", miss_reason_name((enum miss_reason)i), reasons[i]);
+        assert_true((reasons[MISS_CUT] > 0) == (nodes < 100));
+    }
+    assert_true(reasons[MISS_BOUND] > 0 && reasons[MISS_NO_REPLAN] > 0);
+    world_clear(&world);
+}
+
 struct lesson {
     struct course course;
     struct field field;
@@ -603,6 +673,7 @@ int main(void)
         cmocka_unit_test(who_is_not_played_changes_nothing_for_the_others),
         cmocka_unit_test(progress_is_told_of_each_step_in_order),
         cmocka_unit_test(the_fleet_has_a_size_whoever_is_played),
+        cmocka_unit_test(the_misses_of_our_plans_are_told_with_reasons),
         cmocka_unit_test(other_levels_are_near_what_a_search_says),
         cmocka_unit_test(no_policy_sees_what_it_plans),
     };

@@ -293,7 +293,7 @@ static int run_all(struct work *work, struct error *err)
             verdict_tune(work, row);
             add_to_round(work, &work->tuned[row]);
         }
-    return run_part(work, PART_CHOSEN, err);
+    return run_part(work, PART_CHOSEN, err) < 0 ? -1 : missed_find(work, err);
 }
 
 /* With all levels. */
@@ -363,6 +363,7 @@ static int backtest_init(struct backtest *backtest, const struct backtest_setup 
                          backtest->planned.weeks, setup->first_week);
     backtest->first_week = setup->first_week;
     backtest->fleet = setup->fleet;
+    backtest->queue_count = setup->queue_count;
     backtest->has_limit = setup->played == 0 || setup->played & BACKTEST_LIMIT;
     add_rows(backtest, setup);
     return 0;
@@ -392,7 +393,14 @@ void backtest_free(struct backtest *backtest)
     for (size_t row = 0; row < backtest->count; row++) {
         mem_free(backtest->rows[row].levels);
         mem_free(backtest->rows[row].nodes);
+        for (size_t i = 0; backtest->rows[row].servers && i < backtest->queue_count; i++)
+            mem_free(backtest->rows[row].servers[i]);
+        mem_free(backtest->rows[row].servers);
+        array_clear(&backtest->rows[row].misses);
     }
+    for (size_t i = 0; backtest->needs && i < backtest->queue_count; i++)
+        mem_free(backtest->needs[i]);
+    mem_free(backtest->needs);
     mem_free(backtest->rows);
     course_clear(&backtest->judged);
     course_clear(&backtest->planned);

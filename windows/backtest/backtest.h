@@ -14,6 +14,7 @@
 #pragma once
 
 #include "windows/backtest/measure.h"
+#include "windows/backtest/misses.h"
 #include "windows/backtest/policies.h"
 
 #define BACKTEST_LIMIT (1u << 31)
@@ -50,6 +51,17 @@ struct backtest_point {
     struct measure measure;
 };
 
+/* An occurrence of a judged window in which a queue missed its target. */
+struct backtest_miss {
+    size_t queue;            /* of the setup */
+    size_t span;             /* of the judged course */
+    struct miss_facts facts; /* where planned windows are finer, of the one that lacked most */
+    double wait_s;           /* at the percentile, of the worse class */
+    enum miss_reason reason;
+    const struct policy
+        *later; /* that met it with more servers, planned nearer to it; NULL: none */
+};
+
 struct backtest_row {
     const struct policy *policy;
     struct backtest_point points[POLICY_LEVELS]; /* one a level, over the weeks judged */
@@ -57,6 +69,9 @@ struct backtest_row {
     struct backtest_point held; /* of the weeks from held_week on */
     double *levels;             /* one a week of the course: the level that was chosen for it */
     int *nodes;                 /* one a slot, with the chosen levels */
+    int **servers;              /* [queue][slot] */
+    ARRAY(struct backtest_miss) misses; /* with them, where the policy's levels are shares of
+                                           misses: of the others they are not told */
 };
 
 /* Who meets every target, whoever it is, leaves no more than this (limit.h). */
@@ -76,9 +91,11 @@ struct backtest {
     struct fleet fleet;
     struct backtest_row *rows; /* of the policies that were played, in the order of the table */
     size_t count;
+    int **needs;        /* [queue][span of the planned course]: the fewest servers, each alone */
     bool has_recovered; /* static-peak and the oracle were played: `recovered` is told of all */
     bool has_limit;     /* it was asked for, too */
     struct backtest_limit limit;
+    size_t queue_count;
     int64_t requests; /* judged, of all queues */
 };
 

@@ -167,7 +167,13 @@ void verdict_take(struct work *work)
         item->tuned = run_measure(work->chosen[row], &work->frame, &backtest->fleet, from, to,
                                   &backtest->requests);
         item->nodes = steal(&work->chosen[row]->nodes);
+        item->servers = mem_new_array(work->setup->queue_count, sizeof *item->servers);
+        for (size_t i = 0; i < work->setup->queue_count; i++)
+            item->servers[i] = steal(&work->chosen[row]->servers[i]);
     }
+    backtest->needs = mem_new_array(work->setup->queue_count, sizeof *backtest->needs);
+    for (size_t i = 0; i < work->setup->queue_count; i++)
+        backtest->needs[i] = steal(&work->fields[i].needs);
     set_limit(work);
     if (backtest->has_recovered)
         set_recovered(backtest);

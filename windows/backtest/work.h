@@ -54,5 +54,8 @@ struct measure work_measure(const struct work *work, const struct run *run, size
    them. */
 void verdict_tune(struct work *work, size_t row);
 
+/* missed.c: finds the misses of all rows that tell them, from the runs that were judged. */
+int missed_find(struct work *work, struct error *err) __attribute__((warn_unused_result));
+
 /* verdict.c: sets what the backtest says, once all has been judged. */
 void verdict_take(struct work *work);

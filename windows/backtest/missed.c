@@ -57,7 +57,7 @@ static bool find_worst_part(const struct field *field, const int *held,
     double most = -1;
 
     for (size_t span = 0; span < field->course->spans.count; span++) {
-        struct part_of_span part;
+        struct part_of_span part = { 0 };
 
         if (!find_part(field->course, span, time, &part))
             continue;
@@ -111,7 +111,7 @@ static void add_miss(const struct work *work, size_t row, size_t queue, size_t s
     const struct policy *policy = work->backtest->rows[row].policy;
     const struct judge_score *score = &work->chosen[row]->scores[queue][span];
     struct backtest_miss miss = { .queue = queue, .span = span };
-    struct part_of_span part;
+    struct part_of_span part = { 0 };
 
     if (!find_worst_part(field, servers->held, &work->spans[span], &part))
         return;

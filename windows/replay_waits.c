@@ -61,10 +61,17 @@ static uint64_t select_rank(uint64_t *values, int64_t count, int64_t rank)
     return values[rank];
 }
 
+uint64_t replay_quantile_waited(uint64_t *waited, size_t waited_count, size_t count,
+                                double percentile)
+{
+    int64_t rank = (int64_t)waited_count - replay_allowed((int64_t)count, percentile);
+
+    return rank > 0 ? select_rank(waited, (int64_t)waited_count, rank - 1) : 0;
+}
+
 /* Most wait for nothing: they are put last, and the rank is looked for among the others. */
 uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile)
 {
-    int64_t rank = (int64_t)count - replay_allowed((int64_t)count, percentile);
     size_t waited = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -74,8 +81,7 @@ uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile)
             waits[i] = 0;
             waits[waited++] = wait;
         }
-    rank -= (int64_t)(count - waited);
-    return rank > 0 ? select_rank(waits, (int64_t)waited, rank - 1) : 0;
+    return replay_quantile_waited(waits, waited, count, percentile);
 }
 
 static double seconds_at(uint64_t *waits, size_t count, double percentile)

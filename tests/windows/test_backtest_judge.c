@@ -5,12 +5,13 @@
  * they come and go.
  */
 #include "base/random.h"
-#include "tests/support/unit.h"
+#include "tests/windows/ward.h"
 #include "windows/backtest/judge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 600, SLOTS = STEPS / 5 };
+enum { STEPS = 600, SLOTS = STEPS / 5, TOGETHER = 7, REQUESTS_MAX = 4096 };
 
 static const int64_t start_ms = 1767225600000;
 
@@ -195,6 +196,179 @@ static void spans_count_who_arrives_in_them_across_a_gap(void **state)
     stage_clear(&stage);
 }
 
+/* A segment's requests and services, and when each starts. */
+struct plain {
+    uint64_t at[DEMAND_CLASSES][REQUESTS_MAX];
+    uint64_t start[DEMAND_CLASSES][REQUESTS_MAX];
+    size_t count[DEMAND_CLASSES];
+    uint64_t done[2 * REQUESTS_MAX]; /* of all who ever were busy */
+    size_t done_count;
+};
+
+static size_t busy_at(const struct plain *plain, uint64_t tick)
+{
+    size_t busy = 0;
+
+    for (size_t i = 0; i < plain->done_count; i++)
+        busy += plain->done[i] > tick;
+    return busy;
+}
+
+/* The first moment from `tick` on at which fewer are busy than there are servers. */
+static uint64_t when_free(const struct plain *plain, const struct judge_plan *plan, uint64_t origin,
+                          uint64_t tick)
+{
+    for (;;) {
+        size_t slot = (size_t)((origin + tick) / (JUDGE_SLOT_MS * TICKS_PER_MS));
+        int servers = plan->servers[slot < plan->slots ? slot : plan->slots - 1];
+        uint64_t then = (slot + 1) * (uint64_t)JUDGE_SLOT_MS * TICKS_PER_MS - origin;
+
+        if (slot + 1 >= plan->slots && servers < 1)
+            servers = 1;
+        if (busy_at(plain, tick) < (size_t)servers)
+            return tick;
+        for (size_t i = 0; i < plain->done_count; i++)
+            if (plain->done[i] > tick && plain->done[i] < then)
+                then = plain->done[i];
+        tick = then;
+    }
+}
+
+static void fill_plain(struct plain *plain, struct arrivals *arrivals, size_t segment, int servers)
+{
+    size_t busy;
+    const uint64_t *left = arrivals_before(arrivals, segment, &busy);
+    const struct arrivals_chunk *chunk;
+    size_t at = arrivals_first_chunk(arrivals, segment);
+
+    *plain = (struct plain){ 0 };
+    for (size_t i = 0; i < busy && i < (size_t)servers; i++)
+        plain->done[plain->done_count++] = left[i];
+    do {
+        chunk = arrivals_chunk(arrivals, at++);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            for (size_t i = 0; i < chunk->count[class]; i++)
+                plain->at[class][plain->count[class]++] = chunk->at[class][i];
+        assert_true(plain->count[0] < REQUESTS_MAX && plain->count[1] < REQUESTS_MAX);
+    } while (!chunk->is_last);
+}
+
+/* Start after start, as judge.h says it. */
+static void run_plain(struct plain *plain, struct arrivals *arrivals, size_t segment,
+                      const struct judge_plan *plan, uint64_t origin)
+{
+    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
+    size_t next[DEMAND_CLASSES] = { 0 };
+    struct random random;
+    uint64_t word = 0;
+    uint64_t tick = 0;
+
+    random_seed(&random, arrivals_service_seed(setup, setup->segments->list.items[segment].first));
+    for (size_t k = 0; k < plain->count[DEMAND_HIGH] + plain->count[DEMAND_LOW]; k++) {
+        uint64_t first = UINT64_MAX;
+
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            if (next[class] < plain->count[class] && plain->at[class][next[class]] < first)
+                first = plain->at[class][next[class]];
+        tick = when_free(plain, plan, origin, first > tick ? first : tick);
+
+        int class = next[DEMAND_HIGH] < plain->count[DEMAND_HIGH] &&
+                            plain->at[DEMAND_HIGH][next[DEMAND_HIGH]] <= tick
+                        ? DEMAND_HIGH
+                        : DEMAND_LOW;
+
+        plain->start[class][next[class]++] = tick;
+        word = k % 4 == 0 ? random_next(&random) : word >> 16;
+        plain->done[plain->done_count++] = tick + setup->service->ticks[word & 0xffff];
+    }
+}
+
+static int compare_waits(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* What a plan is worth in one span, from the begin of the week. */
+static struct judge_score plain_score(struct ward *ward, const struct judge_plan *plan, size_t span)
+{
+    static struct plain plain;
+    static uint64_t waits[DEMAND_CLASSES][2 * REQUESTS_MAX];
+    const struct segment_list *segments = &ward->segments;
+    struct judge_score score = { .is_met = true };
+
+    for (size_t i = 0; i < segments->list.count; i++) {
+        int64_t origin_ms = demand_time(&ward->series, segments->list.items[i].first).ms;
+        int64_t since_ms = origin_ms - plan->begin.ms;
+
+        fill_plain(&plain, ward->arrivals, i, plan->servers[since_ms / JUDGE_SLOT_MS]);
+        run_plain(&plain, ward->arrivals, i, plan, (uint64_t)since_ms * TICKS_PER_MS);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            for (size_t at = 0; at < plain.count[class]; at++) {
+                int64_t at_ms = origin_ms + (int64_t)(plain.at[class][at] / TICKS_PER_MS);
+                uint64_t wait = plain.start[class][at] - plain.at[class][at];
+
+                if (at_ms < ward->spans[span].begin.ms || at_ms >= ward->spans[span].end.ms)
+                    continue;
+                waits[class][score.count[class]++] = wait;
+                score.violations[class] += wait >
+                                           (uint64_t)ward->setup.target.wait_ms * TICKS_PER_MS;
+            }
+    }
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        int64_t count = score.count[class];
+        int64_t allowed = replay_allowed(count, ward->setup.target.percentile);
+
+        qsort(waits[class], (size_t)count, sizeof(uint64_t), compare_waits);
+        score.wait_s[class] = count > 0
+                                  ? (double)waits[class][count - allowed - 1] / TICKS_PER_SECOND
+                                  : 0;
+        score.is_met = score.is_met && score.violations[class] <= allowed;
+    }
+    return score;
+}
+
+static void plans_judged_together_get_the_scores_of_a_plain_replay(void **state)
+{
+    struct random random;
+    int late = 0;
+
+    (void)state;
+    random_seed(&random, 41);
+    for (int trial = 0; trial < 60; trial++) {
+        int servers[TOGETHER][WARD_SLOTS];
+        struct judge_score scores[TOGETHER][WARD_SPANS];
+        struct judge_case together[TOGETHER];
+        struct ward ward;
+
+        ward_init(&ward, &random, 2 + random_below(&random, 15), 1 + (int)random_below(&random, 8));
+        for (int plan = 0; plan < TOGETHER; plan++) {
+            for (size_t i = 0; i < ward.setup.slots; i++)
+                servers[plan][i] = (int)random_below(&random, 8) + 3 * plan;
+            together[plan] = (struct judge_case){
+                { ward.setup.begin, servers[plan], ward.setup.slots }, scores[plan]
+            };
+        }
+        judge_all(ward.arrivals, together, TOGETHER, &ward.setup.target, ward.spans,
+                  ward.setup.span_count);
+        for (int plan = 0; plan < TOGETHER; plan++)
+            for (size_t span = 0; span < ward.setup.span_count; span++) {
+                struct judge_score plain = plain_score(&ward, &together[plan].plan, span);
+
+                if (memcmp(&plain, &scores[plan][span], sizeof plain) != 0)
+                    fail_msg("trial %d, plan %d, span %zu: %d and %d late, not %d and %d", trial,
+                             plan, span, (int)scores[plan][span].violations[0],
+                             (int)scores[plan][span].violations[1], (int)plain.violations[0],
+                             (int)plain.violations[1]);
+                late += plain.violations[DEMAND_LOW] > 0;
+            }
+        ward_clear(&ward);
+    }
+    assert_true(late > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +376,7 @@ int main(void)
         cmocka_unit_test(servers_come_and_go_as_counted_by_hand),
         cmocka_unit_test(a_server_that_comes_back_before_it_has_left_is_not_one_more),
         cmocka_unit_test(spans_count_who_arrives_in_them_across_a_gap),
+        cmocka_unit_test(plans_judged_together_get_the_scores_of_a_plain_replay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

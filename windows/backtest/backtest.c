@@ -15,6 +15,8 @@
 
 #include <math.h>
 
+enum { RUNS_AT_ONCE = 24 }; /* judged together */
+
 static const double spare = 1.2; /* of a fleet whose size is not given, over its peak */
 
 static size_t queue_of(const struct work *work, size_t at)
@@ -86,26 +88,40 @@ static double plan_expected(const struct work *work, size_t at)
     return expected_plan(work, run_of(work, at)->policy, queue_of(work, at));
 }
 
-static int judge_one(struct work *work, size_t at, struct error *err)
+/* Items of a round in which each queue's runs are judged, for so many runs. */
+static size_t judge_items(const struct work *work, size_t runs)
+{
+    return (runs + RUNS_AT_ONCE - 1) / RUNS_AT_ONCE * work->setup->queue_count;
+}
+
+/* Some runs of a queue: the arrivals are drawn once for all of them. */
+static int judge_runs(struct work *work, size_t at, struct error *err)
 {
     size_t queue = queue_of(work, at);
-    struct run *run = run_of(work, at);
+    size_t first = at / work->setup->queue_count * RUNS_AT_ONCE;
     const struct backtest *backtest = work->backtest;
     struct search_setup setup = field_truth(&work->fields[queue], &work->whole[queue]);
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
-    struct judge_plan plan = { course_slot(&backtest->planned, 0), run->servers[queue],
-                               backtest->planned.slots };
+    struct judge_case cases[RUNS_AT_ONCE];
+    size_t count = 0;
 
     if (!arrivals)
         return -1;
-    judge(arrivals, &plan, &setup.target, work->spans, backtest->judged.spans.count,
-          run->scores[queue]);
+    for (; count < RUNS_AT_ONCE && first + count < work->round_count; count++) {
+        const struct run *run = work->round[first + count];
+
+        cases[count] = (struct judge_case){
+            { course_slot(&backtest->planned, 0), run->servers[queue], backtest->planned.slots },
+            run->scores[queue],
+        };
+    }
+    judge_all(arrivals, cases, count, &setup.target, work->spans, backtest->judged.spans.count);
     return 0;
 }
 
 static double judge_expected(const struct work *work, size_t at)
 {
-    return expected_judge(work, queue_of(work, at));
+    return expected_judge(work, RUNS_AT_ONCE, queue_of(work, at));
 }
 
 static int limit_queue(struct work *work, size_t queue, struct error *err)
@@ -127,12 +143,13 @@ static int limit_or_judge(struct work *work, size_t at, struct error *err)
 {
     size_t limits = limit_count(work);
 
-    return at < limits ? limit_queue(work, at, err) : judge_one(work, at - limits, err);
+    return at < limits ? limit_queue(work, at, err) : judge_runs(work, at - limits, err);
 }
 
 static double limit_or_judge_expected(const struct work *work, size_t at)
 {
-    return at < limit_count(work) ? expected_limit(work, at) : judge_expected(work, at);
+    return at < limit_count(work) ? expected_limit(work, at)
+                                  : judge_expected(work, at - limit_count(work));
 }
 
 /* In the order of the work. */
@@ -147,7 +164,7 @@ static const struct {
     [PART_SEARCH] = { "searching numbers", search, search_expected },
     [PART_PLAN] = { "planning", plan_one, plan_expected },
     [PART_JUDGE] = { "judging", limit_or_judge, limit_or_judge_expected },
-    [PART_CHOSEN] = { "judging what was chosen", judge_one, judge_expected },
+    [PART_CHOSEN] = { "judging what was chosen", judge_runs, judge_expected },
 };
 
 static size_t tuned_count(const struct work *work)
@@ -172,9 +189,9 @@ static size_t items_of(const struct work *work, enum part_kind kind)
     case PART_PLAN:
         return work->round_count * queues;
     case PART_JUDGE:
-        return work->round_count * queues + limit_count(work);
+        return judge_items(work, work->round_count) + limit_count(work);
     case PART_CHOSEN:
-        return tuned_count(work) * queues;
+        return judge_items(work, tuned_count(work));
     case PARTS:
         break;
     }

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The late of a slot are counted by one trial (rerun.h) for each number of nodes that is neither
- * enough for all nor too little for the whole span.
+ * The late of a slot (late.h) are counted for each number of nodes that is neither enough for all
+ * nor too little for the whole span.
  */
 #include "windows/backtest/bound.h"
 
-#include "windows/backtest/rerun.h"
+#include "windows/backtest/late.h"
 
 #include <math.h>
 
@@ -18,7 +18,7 @@ static const double ticks_per_hour = 3600.0 * TICKS_PER_SECOND;
 struct bound {
     const struct stretch_setup *setup;
     const struct moves_cost *cost;
-    struct rerun *rerun;
+    int64_t *allowed[DEMAND_CLASSES]; /* late ones, one a span, and one for who is in none */
     int servers_per_node;
     size_t first; /* the slot that is paid for first: rows begin with it */
     size_t slots; /* that are paid for */
@@ -56,7 +56,7 @@ static size_t may_wait(const struct bound *bound, const struct ending *ending,
         size_t span = stretch->span_of[class][at];
 
         if (stretch->at[class][at] + ending->target < stretch->end &&
-            ++overdue[span] > rerun_allowed(bound->rerun, class, span))
+            ++overdue[span] > bound->allowed[class][span])
             break;
         count++;
     }
@@ -64,19 +64,33 @@ static size_t may_wait(const struct bound *bound, const struct ending *ending,
     return count;
 }
 
-/* The sum of the greatest. */
+/* Puts a value into a heap of the greatest, the least of them first, in its place. */
+static void heap_replace_first(uint64_t *heap, size_t count, uint64_t value)
+{
+    size_t at = 0;
+
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && heap[child + 1] < heap[child];
+        if (heap[child] >= value)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = value;
+}
+
+/* The sum of the greatest; in whole ticks, so that their order does not matter. */
 static double sum_of_longest(const struct stretch *stretch, size_t count)
 {
-    struct done_times services = { 0 };
+    uint64_t *longest = mem_new_array(count, sizeof *longest);
     size_t requests = stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW];
     double sum = 0;
 
     for (size_t i = 0; i < requests; i++)
-        *array_add(&services.list) = stretch->service[i];
-    done_sort(&services);
-    for (size_t i = 0; i < count && i < requests; i++)
-        sum += (double)services.list.items[i];
-    array_clear(&services.list);
+        if (stretch->service[i] > longest[0])
+            heap_replace_first(longest, count, stretch->service[i]);
+    for (size_t i = 0; i < count; i++)
+        sum += (double)longest[i];
+    mem_free(longest);
     return sum;
 }
 
@@ -144,40 +158,72 @@ static void find_span_of_slots(struct bound *bound)
     }
 }
 
-/* How many are late in a slot with the most nodes of a level, or infinite. */
-static double late_with(struct bound *bound, size_t slot, size_t level)
+/* How many are late in a slot with the most nodes of a level. */
+static double late_at(const struct bound *bound, struct late *late, size_t level)
 {
-    size_t span = bound->span_of_slot[slot - bound->first];
-    int change = bound->levels[level] * bound->servers_per_node - rerun_servers(bound->rerun)[slot];
+    size_t span = bound->span_of_slot[late->slot - bound->first];
+    int64_t until_ms = bound->setup->spans[span].end.ms - bound->setup->begin.ms;
 
-    if (span == bound->setup->span_count || change >= 0)
-        return 0;
-    (void)rerun_try(bound->rerun, slot, 1, change, NULL);
-
-    int64_t late = rerun_violations(bound->rerun, bound->class, span);
-
-    rerun_undo(bound->rerun);
-    return late > rerun_allowed(bound->rerun, bound->class, span) ? INFINITY : (double)late;
+    return (double)late_with(late, bound->class,
+                             (size_t)(bound->levels[level] * bound->servers_per_node),
+                             (uint64_t)until_ms * TICKS_PER_MS);
 }
 
-/* The row of a slot: from the smallest number that is enough downwards. */
-static void count_late(struct bound *bound, size_t slot)
+/* The least level that is enough; that of the slot before is near it. */
+static size_t find_enough(const struct bound *bound, struct late *late, size_t near)
 {
-    double *row = bound->late + (slot - bound->first) * bound->width;
     size_t fails = 0; /* one below what is enough, plus one */
     size_t enough = bound->width;
+    size_t step = 1;
 
-    while (fails < enough) {
-        size_t middle = fails + (enough - fails) / 2;
-
-        if (late_with(bound, slot, middle) > 0)
-            fails = middle + 1;
-        else
-            enough = middle;
+    for (size_t at = near < enough ? near : enough - 1; fails < enough; step *= 2) {
+        if (late_at(bound, late, at) > 0) {
+            fails = at + 1;
+            at += step;
+        } else {
+            enough = at;
+            at -= step < at ? step : at;
+        }
+        if (at < fails || at >= enough) /* the next step would leave what is in doubt */
+            at = fails + (enough - fails) / 2;
     }
-    for (size_t level = fails; level-- > 0;)
-        row[level] = level + 1 < fails && isinf(row[level + 1]) ? INFINITY
-                                                                : late_with(bound, slot, level);
+    return enough;
+}
+
+/* Adds a segment's late to the row of its slot: from what is enough downwards, as far as the span
+   can bear it.  Returns what is enough. */
+static size_t count_late(struct bound *bound, struct late *late, size_t near)
+{
+    size_t at = late->slot - bound->first;
+    double *row = bound->late + at * bound->width;
+
+    if (late->slot < bound->first || bound->span_of_slot[at] == bound->setup->span_count)
+        return near;
+
+    size_t enough = find_enough(bound, late, near);
+    double allowed = (double)bound->allowed[bound->class][bound->span_of_slot[at]];
+
+    for (size_t level = enough; level-- > 0;) {
+        if (isinf(row[level]))
+            continue;
+        row[level] += level + 1 < enough && isinf(row[level + 1]) ? INFINITY
+                                                                  : late_at(bound, late, level);
+        if (row[level] > allowed)
+            row[level] = INFINITY;
+    }
+    return enough;
+}
+
+static void count_stretch(struct bound *bound, const struct stretch *stretch)
+{
+    struct late late = { 0 };
+    size_t enough = 0;
+
+    late_begin(&late, stretch, bound->setup->target.wait_ms, bound->setup->slots);
+    do
+        enough = count_late(bound, &late, enough);
+    while (late_next(&late));
+    late_clear(&late);
 }
 
 static double fewest_of(const struct bound *bound, size_t level)
@@ -211,7 +257,7 @@ static double dual(struct bound *bound, double *ret_short_h)
     *ret_short_h = bound->work_h;
     for (size_t span = 0; span < bound->setup->span_count; span++) {
         bound->used[span] = 0;
-        value -= bound->prices[span] * (double)rerun_allowed(bound->rerun, bound->class, span);
+        value -= bound->prices[span] * (double)bound->allowed[bound->class][span];
     }
     for (size_t slot = 0; slot < bound->slots && value < INFINITY; slot++) {
         size_t level = (size_t)bound->nodes[slot];
@@ -246,7 +292,7 @@ static double search_prices(struct bound *bound)
 
     for (size_t span = 0; span < bound->setup->span_count; span++)
         bound->prices[span] = bound->cost->slot_h /
-                              (1 + (double)rerun_allowed(bound->rerun, bound->class, span));
+                              (1 + (double)bound->allowed[bound->class][span]);
     for (int round = 0; round < ROUNDS; round++) {
         double step = 1 / sqrt(1 + round);
         double short_h;
@@ -256,7 +302,7 @@ static double search_prices(struct bound *bound)
         if (isinf(value))
             return INFINITY;
         for (size_t span = 0; span < bound->setup->span_count; span++) {
-            double allowed = (double)rerun_allowed(bound->rerun, bound->class, span);
+            double allowed = (double)bound->allowed[bound->class][span];
             double over = (bound->used[span] - allowed) / (1 + allowed);
 
             bound->prices[span] *= exp(step * fmin(1, over));
@@ -296,24 +342,38 @@ static void choose_levels(struct bound *bound, int most)
     bound->width++;
 }
 
-static void bound_init(struct bound *bound)
+static void find_allowed(struct bound *bound, const struct stretch *stretches, size_t count)
 {
-    struct stretch_setup setup = *bound->setup;
-    size_t slots = bound->slots = setup.slots - bound->first;
-    int *servers = mem_new_array(setup.slots, sizeof *servers);
-    const struct stretch *stretch;
+    size_t spans = bound->setup->span_count;
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        int64_t *allowed = bound->allowed[class] = mem_new_array(spans + 1, sizeof *allowed);
+
+        for (size_t i = 0; i < count; i++)
+            for (size_t at = 0; at < stretches[i].count[class]; at++)
+                allowed[stretches[i].span_of[class][at]]++;
+        for (size_t span = 0; span < spans; span++)
+            allowed[span] = replay_allowed(allowed[span], bound->setup->target.percentile);
+        allowed[spans] = INT64_MAX;
+    }
+}
+
+static void bound_init(struct bound *bound, const struct stretch *stretches, size_t count)
+{
+    const struct stretch_setup *setup = bound->setup;
+    size_t slots = bound->slots = setup->slots - bound->first;
+    int *servers = mem_new_array(setup->slots, sizeof *servers);
     size_t low = 0;
 
-    setup.begins_idle = true;
-    bound->rerun = rerun_new(&setup);
     bound->span_of_slot = mem_new_array(slots, sizeof *bound->span_of_slot);
     bound->nodes = mem_new_array(slots, sizeof *bound->nodes);
-    bound->prices = mem_new_array(2 * (bound->setup->span_count + 1), sizeof *bound->prices);
-    bound->used = bound->prices + bound->setup->span_count + 1;
-    for (size_t i = 0; (stretch = rerun_stretch(bound->rerun, i)); i++) {
-        count_present(stretch, servers, setup.slots);
-        add_work(bound, stretch);
-        low += stretch->count[DEMAND_LOW];
+    bound->prices = mem_new_array(2 * (setup->span_count + 1), sizeof *bound->prices);
+    bound->used = bound->prices + setup->span_count + 1;
+    find_allowed(bound, stretches, count);
+    for (size_t i = 0; i < count; i++) {
+        count_present(&stretches[i], servers, setup->slots);
+        add_work(bound, &stretches[i]);
+        low += stretches[i].count[DEMAND_LOW];
     }
     choose_levels(bound, nodes_used(bound, servers));
     bound->late = mem_new_array(2 * slots * bound->width, sizeof *bound->late);
@@ -321,10 +381,20 @@ static void bound_init(struct bound *bound)
     bound->work_h = fmax(0, bound->work_h - slot_hours); /* the last slot's server, if it has 0 */
     bound->class = low > 0 ? DEMAND_LOW : DEMAND_HIGH;
     find_span_of_slots(bound);
-    (void)rerun_plan(bound->rerun, servers);
-    for (size_t row = 0; row < slots; row++)
-        count_late(bound, bound->first + row);
+    for (size_t i = 0; i < count; i++)
+        count_stretch(bound, &stretches[i]);
     mem_free(servers);
+}
+
+static void bound_clear(struct bound *bound)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        mem_free(bound->allowed[class]);
+    mem_free(bound->span_of_slot);
+    mem_free(bound->late);
+    mem_free(bound->nodes);
+    mem_free(bound->levels);
+    mem_free(bound->prices);
 }
 
 double bound_node_hours(const struct stretch_setup *setup, size_t first, int servers_per_node,
@@ -333,16 +403,20 @@ double bound_node_hours(const struct stretch_setup *setup, size_t first, int ser
     struct bound bound = {
         .setup = setup, .cost = cost, .servers_per_node = servers_per_node, .first = first
     };
+    struct stretch_setup idle = *setup;
+    size_t count = arrivals_setup_of(setup->arrivals)->segments->list.count;
+    struct stretch *stretches = mem_new_array(count, sizeof *stretches);
 
-    bound_init(&bound);
+    idle.begins_idle = true;
+    for (size_t i = 0; i < count; i++)
+        stretch_init(&stretches[i], &idle, i);
+    bound_init(&bound, stretches, count);
+    for (size_t i = 0; i < count; i++)
+        stretch_clear(&stretches[i]);
+    mem_free(stretches);
 
     double hours = search_prices(&bound);
 
-    rerun_free(bound.rerun);
-    mem_free(bound.span_of_slot);
-    mem_free(bound.late);
-    mem_free(bound.nodes);
-    mem_free(bound.levels);
-    mem_free(bound.prices);
+    bound_clear(&bound);
     return hours;
 }

@@ -18,6 +18,7 @@ static const double need_searched = 6;
 static const double oracle_passes = 130;
 static const double windowed_passes = 6;
 static const double limit_passes = 50;
+static const double judged_passes = 0.25; /* a run, of those that are judged together */
 
 static const double slot_planned = 0.1; /* of any other plan */
 
@@ -67,9 +68,9 @@ double expected_plan(const struct work *work, const struct policy *policy, size_
                              : slot_planned * (double)work->backtest->planned.slots;
 }
 
-double expected_judge(const struct work *work, size_t queue)
+double expected_judge(const struct work *work, size_t runs, size_t queue)
 {
-    return all_requests(work, queue);
+    return (1 + judged_passes * (double)runs) * all_requests(work, queue);
 }
 
 double expected_limit(const struct work *work, size_t queue)

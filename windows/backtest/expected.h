@@ -15,5 +15,5 @@ double expected_requests(const struct field *field);
 double expected_foretell(const struct work *work, size_t queue);
 double expected_search(const struct work *work, const struct search_item *item, size_t queue);
 double expected_plan(const struct work *work, const struct policy *policy, size_t queue);
-double expected_judge(const struct work *work, size_t queue);
+double expected_judge(const struct work *work, size_t runs, size_t queue);
 double expected_limit(const struct work *work, size_t queue);

@@ -1,44 +1,58 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The loop of the replay, run from one change of the number of servers to the next.  Waits come in
- * the order of arrivals within a class, so a span's waits are a stretch of them, which is judged
- * and forgotten as soon as all of it has started.
+ * All plans walk the same arrivals side by side, slot by slot.  A plan under which nobody waits is
+ * not replayed: the offered load (offered.h) says what it does.  It leaves that way in the first
+ * slot that has fewer servers than are busy there, and is back on it when the same requests are
+ * done at the same times.
+ *
+ * Only waits above zero are kept, with the index of their request: a span's waits are a stretch of
+ * them, which is judged and forgotten as soon as all of the span have started.
  */
 #include "windows/backtest/judge.h"
 
-#include "base/array.h"
+#include "windows/backtest/offered.h"
 #include "windows/backtest/staff.h"
 
 #include <stdlib.h>
 
-enum { DRAWS = 4 };
-
-struct line {
-    ARRAY(uint64_t) arrived; /* who has not started is from `first` on */
-    size_t first;
-    ARRAY(uint64_t) waits; /* of those whose span is not judged yet, */
-    size_t judged;         /* without who came before them */
-    size_t total;          /* arrivals so far */
-    size_t *marks;         /* two a span: arrivals before its begin and before its end */
-    size_t marked;
+struct waited {
+    uint64_t index; /* of the request, within its class */
+    uint64_t ticks;
 };
 
+struct waited_list {
+    ARRAY(struct waited) list;
+};
+
+/* One plan. */
 struct bench {
-    struct arrivals *arrivals;
     const struct judge_plan *plan;
+    struct judge_score *scores;
+    size_t span;       /* the first that is not judged */
+    bool is_offered;   /* goes the way of the offered load; the next five are not set then */
+    bool has_vanished; /* servers did not suffice for who was busy when the segment began */
+    int servers;
+    size_t next[DEMAND_CLASSES]; /* who has not started */
+    struct service_draws draws;
+    struct staff staff;
+    ARRAY(uint64_t) leaving; /* when those that have to go are done */
+    struct waited_list waited[DEMAND_CLASSES];
+};
+
+struct court {
+    struct feed feed;
+    struct offered offered;
+    uint64_t left_until; /* who was busy when the segment began is done */
     const struct replay_target *target;
     const struct judge_span *spans;
     size_t span_count;
-    size_t span; /* the first that is not judged */
-    struct judge_score *scores;
-    struct line lines[DEMAND_CLASSES];
-    struct staff staff;
-    ARRAY(uint64_t) leaving; /* when those that have to go are done */
-    struct random random;
-    uint64_t word;
-    unsigned draws;
-    int64_t origin_ms; /* of ticks: the segment's start */
+    size_t *marks[DEMAND_CLASSES]; /* two a span: requests before its begin and before its end */
+    size_t marked[DEMAND_CLASSES];
+    struct bench *benches;
+    size_t bench_count;
+    struct wall_time begin; /* of all plans */
+    ARRAY(uint64_t) waits;  /* of the span that is scored */
 };
 
 static int servers_at(const struct judge_plan *plan, int64_t slot)
@@ -51,25 +65,18 @@ static int servers_at(const struct judge_plan *plan, int64_t slot)
     return (size_t)slot + 1 >= plan->slots && servers < 1 ? 1 : servers;
 }
 
-static int64_t slot_at(const struct bench *bench, uint64_t tick)
+/* -1: before the plans begin. */
+static int64_t first_slot(const struct court *court)
 {
-    int64_t since = bench->origin_ms + (int64_t)(tick / TICKS_PER_MS) - bench->plan->begin.ms;
+    int64_t since = court->feed.origin_ms - court->begin.ms;
 
     return since < 0 ? -1 : since / JUDGE_SLOT_MS;
 }
 
-/* The first moment after `tick` at which the number of servers is another one; UINT64_MAX: never.
- */
-static uint64_t next_change(const struct bench *bench, uint64_t tick)
+static uint64_t slot_end(const struct court *court, int64_t slot)
 {
-    int64_t slot = slot_at(bench, tick);
-    int now = servers_at(bench->plan, slot);
-
-    for (int64_t next = slot < 0 ? 1 : slot + 1; next < (int64_t)bench->plan->slots; next++)
-        if (servers_at(bench->plan, next) != now)
-            return (uint64_t)(bench->plan->begin.ms + next * JUDGE_SLOT_MS - bench->origin_ms) *
-                   TICKS_PER_MS;
-    return UINT64_MAX;
+    return (uint64_t)(court->begin.ms + (slot + 1) * JUDGE_SLOT_MS - court->feed.origin_ms) *
+           TICKS_PER_MS;
 }
 
 static int compare_descending(const void *left, const void *right)
@@ -81,10 +88,23 @@ static int compare_descending(const void *left, const void *right)
 }
 
 /* Of all that are busy at `tick`, the last to be done stay, as many as there are servers. */
-static void change_servers(struct bench *bench, uint64_t tick)
+static void set_servers(struct bench *bench, uint64_t *busy, size_t count, int servers,
+                        uint64_t tick)
+{
+    size_t wanted = (size_t)servers;
+
+    if (count > wanted)
+        qsort(busy, count, sizeof *busy, compare_descending);
+    bench->leaving.count = 0;
+    for (size_t i = wanted; i < count; i++)
+        *array_add(&bench->leaving) = busy[i];
+    staff_set(&bench->staff, wanted, busy, count < wanted ? count : wanted, tick);
+    bench->servers = servers;
+}
+
+static void change_servers(struct bench *bench, int servers, uint64_t tick)
 {
     const struct servers *tree = &bench->staff.tree;
-    size_t wanted = (size_t)servers_at(bench->plan, slot_at(bench, tick));
     ARRAY(uint64_t) busy = { 0 };
 
     for (size_t i = 0; i < tree->count; i++)
@@ -93,30 +113,72 @@ static void change_servers(struct bench *bench, uint64_t tick)
     for (size_t i = 0; i < bench->leaving.count; i++)
         if (bench->leaving.items[i] > tick)
             *array_add(&busy) = bench->leaving.items[i];
-    if (busy.count > wanted)
-        qsort(busy.items, busy.count, sizeof *busy.items, compare_descending);
-    bench->leaving.count = 0;
-    for (size_t i = wanted; i < busy.count; i++)
-        *array_add(&bench->leaving) = busy.items[i];
-    staff_set(&bench->staff, wanted, busy.items, busy.count < wanted ? busy.count : wanted, tick);
+    set_servers(bench, busy.items, busy.count, servers, tick);
     array_clear(&busy);
 }
 
-/* Every start before `horizon`, with the servers there are. */
-static void run_starts(struct bench *bench, uint64_t horizon)
+static void leave_offered(struct bench *bench, struct offered_moment *moment, int servers,
+                          uint64_t tick)
 {
-    struct line *lines = bench->lines;
-    const uint64_t *high = lines[DEMAND_HIGH].arrived.items + lines[DEMAND_HIGH].first;
-    const uint64_t *low = lines[DEMAND_LOW].arrived.items + lines[DEMAND_LOW].first;
-    uint64_t *waits[] = { lines[DEMAND_HIGH].waits.items + lines[DEMAND_HIGH].waits.count,
-                          lines[DEMAND_LOW].waits.items + lines[DEMAND_LOW].waits.count };
-    const uint64_t *service = arrivals_setup_of(bench->arrivals)->service->ticks;
+    bench->is_offered = false;
+    memcpy(bench->next, moment->next, sizeof bench->next);
+    bench->draws = moment->draws;
+    set_servers(bench, moment->busy.items, moment->busy.count, servers, tick);
+}
+
+/* Nobody starts earlier than under the offered load, so that the same number of requests in
+   progress and the same sum of the times at which they are done mean the same requests and times;
+   but for those who vanished. */
+static bool is_offered_again(const struct court *court, const struct bench *bench, uint64_t tick)
+{
+    const struct offered_moment *after = &court->offered.after;
+    const struct servers *tree = &bench->staff.tree;
+    uint64_t sum = 0;
+    size_t count = 0;
+
+    if (memcmp(bench->next, after->next, sizeof bench->next) != 0 ||
+        (bench->has_vanished && tick < court->left_until))
+        return false;
+    for (size_t i = 0; i < tree->count; i++) {
+        uint64_t done = tree->keys[tree->leaves + i] >> tree->bits;
+
+        count += done > tick;
+        sum += done > tick ? done : 0;
+    }
+    for (size_t i = 0; i < bench->leaving.count; i++) {
+        count += bench->leaving.items[i] > tick;
+        sum += bench->leaving.items[i] > tick ? bench->leaving.items[i] : 0;
+    }
+    return count == after->busy.count && sum == after->sum;
+}
+
+/* Room for the waits of all who are there. */
+static struct waited *reserve_waits(struct bench *bench, const struct feed *feed, int class)
+{
+    struct waited_list *waited = &bench->waited[class];
+    size_t count = waited->list.count + feed_total(feed, class) - bench->next[class] + 1;
+
+    if (count > waited->list.capacity) {
+        waited->list.capacity = 2 * count;
+        waited->list.items = mem_resize(waited->list.items, 2 * count, sizeof(struct waited));
+    }
+    return waited->list.items + waited->list.count;
+}
+
+/* Every start before `horizon`, with the servers there are. */
+static void run_starts(struct bench *bench, const struct feed *feed, uint64_t horizon)
+{
+    const uint64_t *begin[] = { feed_at(feed, DEMAND_HIGH, bench->next[DEMAND_HIGH]),
+                                feed_at(feed, DEMAND_LOW, bench->next[DEMAND_LOW]) };
+    struct waited *waited[] = { reserve_waits(bench, feed, DEMAND_HIGH),
+                                reserve_waits(bench, feed, DEMAND_LOW) };
+    const uint64_t *high = begin[DEMAND_HIGH];
+    const uint64_t *low = begin[DEMAND_LOW];
+    const uint64_t *service = arrivals_setup_of(feed->arrivals)->service->ticks;
     struct servers servers = bench->staff.tree;
-    struct random random = bench->random;
+    struct service_draws draws = bench->draws;
     uint64_t first = servers_first(&servers);
     uint64_t idle_since = staff_can_grow(&bench->staff) ? bench->staff.idle_since : UINT64_MAX;
-    uint64_t word = bench->word;
-    unsigned draws = bench->draws;
 
     while (servers.count > 0) {
         uint64_t next = *high < *low ? *high : *low;
@@ -133,62 +195,56 @@ static void run_starts(struct bench *bench, uint64_t horizon)
         }
         if (start >= horizon || next == UINT64_MAX)
             break;
-        *waits[is_low]++ = start - (is_low ? *low : *high);
+
+        const uint64_t *who = is_low ? low : high;
+
+        *waited[is_low] = (struct waited){
+            bench->next[is_low] + (size_t)(who - begin[is_low]),
+            start - *who,
+        };
+        waited[is_low] += start > *who;
         high += 1 - is_low;
         low += is_low;
-        if (draws == 0) {
-            word = random_next(&random);
-            draws = DRAWS;
-        }
-        first = servers_occupy(&servers, first, start + service[word & (SERVICE_TIMES - 1)]);
-        word >>= 16;
-        draws--;
+        first = servers_occupy(&servers, first, start + service_draw(&draws, service));
     }
-    lines[DEMAND_HIGH].first = (size_t)(high - lines[DEMAND_HIGH].arrived.items);
-    lines[DEMAND_LOW].first = (size_t)(low - lines[DEMAND_LOW].arrived.items);
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        lines[class].waits.count = (size_t)(waits[class] - lines[class].waits.items);
-    bench->random = random;
-    bench->word = word;
+    bench->next[DEMAND_HIGH] += (size_t)(high - begin[DEMAND_HIGH]);
+    bench->next[DEMAND_LOW] += (size_t)(low - begin[DEMAND_LOW]);
     bench->draws = draws;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        bench->waited[class].list.count = (size_t)(waited[class] - bench->waited[class].list.items);
 }
 
-static void run_until(struct bench *bench, uint64_t *change, uint64_t horizon)
+static void run_slot(struct court *court, struct bench *bench, int64_t slot, uint64_t begin,
+                     uint64_t end)
 {
-    while (*change < horizon) {
-        bool is_idle = bench->lines[DEMAND_HIGH].first == bench->lines[DEMAND_HIGH].arrived.count &&
-                       bench->lines[DEMAND_LOW].first == bench->lines[DEMAND_LOW].arrived.count;
+    int servers = servers_at(bench->plan, slot);
 
-        if (is_idle && horizon == UINT64_MAX)
+    if (bench->is_offered) {
+        if ((size_t)servers >= court->offered.most)
             return;
-        run_starts(bench, *change);
-        change_servers(bench, *change);
-        *change = next_change(bench, *change);
+        leave_offered(bench, &court->offered.before, servers, begin);
+    } else if (servers != bench->servers) {
+        change_servers(bench, servers, begin);
     }
-    run_starts(bench, horizon);
+    run_starts(bench, &court->feed, end);
+    bench->is_offered = is_offered_again(court, bench, end);
 }
 
-static void begin_segment(struct bench *bench, const struct arrivals_chunk *chunk)
+static size_t started(const struct court *court, const struct bench *bench, int class)
 {
-    const struct arrivals_setup *setup = arrivals_setup_of(bench->arrivals);
-    size_t busy;
-    const uint64_t *left = arrivals_before(bench->arrivals, chunk->segment, &busy);
+    return bench->is_offered ? court->offered.after.next[class] : bench->next[class];
+}
 
-    bench->origin_ms = demand_time(setup->series, chunk->first).ms;
-
-    size_t servers = (size_t)servers_at(bench->plan, slot_at(bench, 0));
-
-    bench->leaving.count = 0;
-    staff_set(&bench->staff, servers, left, busy < servers ? busy : servers, 0);
-    random_seed(&bench->random, arrivals_service_seed(setup, chunk->first));
-    bench->draws = 0;
+static struct wall_time border(const struct court *court, size_t at)
+{
+    return at % 2 ? court->spans[at / 2].end : court->spans[at / 2].begin;
 }
 
 /* How many of the chunk arrive before `wall`. */
-static size_t count_before(const struct bench *bench, const struct arrivals_chunk *chunk,
-                           enum demand_class class, struct wall_time wall)
+static size_t count_before(const struct court *court, const struct arrivals_chunk *chunk, int class,
+                           struct wall_time wall)
 {
-    int64_t since_ms = wall.ms - bench->origin_ms;
+    int64_t since_ms = wall.ms - court->feed.origin_ms;
     size_t low = 0;
     size_t high = chunk->count[class];
 
@@ -203,145 +259,204 @@ static size_t count_before(const struct bench *bench, const struct arrivals_chun
     return low;
 }
 
-static struct wall_time border(const struct bench *bench, size_t at)
+/* Marks the borders that lie before the chunk's end. */
+static void mark_borders(struct court *court, const struct arrivals_chunk *chunk)
 {
-    return at % 2 ? bench->spans[at / 2].end : bench->spans[at / 2].begin;
-}
-
-/* Room for `count` more without asking again. */
-static void line_reserve(struct line *line, size_t count)
-{
-    size_t waiting = line->arrived.count - line->first;
-    size_t arrived = waiting + count + 1; /* UINT64_MAX behind the last */
-    size_t waits = line->waits.count + arrived;
-
-    if (line->first > 0)
-        memmove(line->arrived.items, line->arrived.items + line->first,
-                waiting * sizeof *line->arrived.items);
-    line->first = 0;
-    line->arrived.count = waiting;
-    if (arrived > line->arrived.capacity) {
-        line->arrived.capacity = 2 * arrived;
-        line->arrived.items = mem_resize(line->arrived.items, 2 * arrived, sizeof(uint64_t));
-    }
-    if (waits > line->waits.capacity) {
-        line->waits.capacity = 2 * waits;
-        line->waits.items = mem_resize(line->waits.items, 2 * waits, sizeof(uint64_t));
-    }
-}
-
-static void add_chunk(struct bench *bench, const struct arrivals_chunk *chunk)
-{
-    int64_t end_ms = bench->origin_ms + (int64_t)(chunk->end / TICKS_PER_MS);
+    int64_t end_ms = court->feed.origin_ms + (int64_t)(chunk->end / TICKS_PER_MS);
 
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        struct line *line = &bench->lines[class];
-        size_t count = chunk->count[class];
+        size_t before = feed_total(&court->feed, class) - chunk->count[class];
+        size_t *at = &court->marked[class];
 
-        for (; line->marked < 2 * bench->span_count && border(bench, line->marked).ms <= end_ms;
-             line->marked++)
-            line->marks[line->marked] = line->total + count_before(bench, chunk,
-                                                                   (enum demand_class) class,
-                                                                   border(bench, line->marked));
-        line_reserve(line, count);
-        if (count > 0)
-            memcpy(line->arrived.items + line->arrived.count, chunk->at[class],
-                   count * sizeof *chunk->at[class]);
-        line->arrived.count += count;
-        line->arrived.items[line->arrived.count] = UINT64_MAX;
-        line->total += count;
+        for (; *at < 2 * court->span_count && border(court, *at).ms <= end_ms; ++*at)
+            court->marks[class][*at] = before +
+                                       count_before(court, chunk, class, border(court, *at));
+    }
+}
+
+/* All who arrive before `end`. */
+static void load_until(struct court *court, uint64_t end)
+{
+    while (!court->feed.is_over && court->feed.known_end < end) {
+        size_t needed[DEMAND_CLASSES];
+
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            needed[class] = court->offered.after.next[class];
+            for (size_t i = 0; i < court->bench_count; i++)
+                if (started(court, &court->benches[i], class) < needed[class])
+                    needed[class] = started(court, &court->benches[i], class);
+        }
+        mark_borders(court, feed_next(&court->feed, needed));
     }
 }
 
 /* The waits of a class in a span; they are forgotten with all before them. */
-static void score_class(struct bench *bench, struct judge_score *score, enum demand_class class)
+static void score_class(struct court *court, struct bench *bench, struct judge_score *score,
+                        int class)
 {
-    struct line *line = &bench->lines[class];
-    uint64_t target = (uint64_t)bench->target->wait_ms * TICKS_PER_MS;
-    size_t begin = line->marks[2 * bench->span];
-    size_t end = line->marks[2 * bench->span + 1];
-    uint64_t *waits = line->waits.items + (begin - line->judged);
+    struct waited_list *waited = &bench->waited[class];
+    uint64_t target = (uint64_t)court->target->wait_ms * TICKS_PER_MS;
+    size_t begin = court->marks[class][2 * bench->span];
+    size_t end = court->marks[class][2 * bench->span + 1];
+    size_t at = 0;
 
+    court->waits.count = 0;
+    for (; at < waited->list.count && waited->list.items[at].index < end; at++) {
+        uint64_t ticks = waited->list.items[at].ticks;
+
+        if (waited->list.items[at].index < begin)
+            continue;
+        *array_add(&court->waits) = ticks;
+        score->violations[class] += ticks > target;
+    }
     score->count[class] = (int64_t)(end - begin);
-    for (size_t i = 0; i < end - begin; i++)
-        score->violations[class] += waits[i] > target;
-    if (end > begin)
-        score->wait_s[class] = (double)replay_quantile(waits, end - begin,
-                                                       bench->target->percentile) /
-                               TICKS_PER_SECOND;
-    if (score->violations[class] > replay_allowed(score->count[class], bench->target->percentile))
+    score->wait_s[class] = (double)replay_quantile_waited(court->waits.items, court->waits.count,
+                                                          end - begin, court->target->percentile) /
+                           TICKS_PER_SECOND;
+    if (score->violations[class] > replay_allowed(score->count[class], court->target->percentile))
         score->is_met = false;
-    line->waits.count -= end - line->judged;
-    if (line->waits.count > 0)
-        memmove(line->waits.items, line->waits.items + (end - line->judged),
-                line->waits.count * sizeof *line->waits.items);
-    line->judged = end;
+    waited->list.count -= at;
+    if (waited->list.count > 0)
+        memmove(waited->list.items, waited->list.items + at,
+                waited->list.count * sizeof *waited->list.items);
 }
 
 /* Whether all that arrived in the first span that is not judged have started. */
-static bool is_over(const struct bench *bench)
+static bool is_over(const struct court *court, const struct bench *bench)
 {
-    for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        const struct line *line = &bench->lines[class];
-
-        if (line->marked < 2 * bench->span + 2 ||
-            line->judged + line->waits.count < line->marks[2 * bench->span + 1])
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        if (court->marked[class] < 2 * bench->span + 2 ||
+            started(court, bench, class) < court->marks[class][2 * bench->span + 1])
             return false;
-    }
     return true;
 }
 
-static void score_spans(struct bench *bench)
+static void score_spans(struct court *court, struct bench *bench)
 {
-    for (; bench->span < bench->span_count && is_over(bench); bench->span++) {
+    for (; bench->span < court->span_count && is_over(court, bench); bench->span++) {
         struct judge_score *score = &bench->scores[bench->span];
 
         *score = (struct judge_score){ .is_met = true };
         for (int class = 0; class < DEMAND_CLASSES; class ++)
-            score_class(bench, score, (enum demand_class) class);
+            score_class(court, bench, score, class);
     }
 }
 
-static void run_chunks(struct bench *bench)
+static void begin_segment(struct court *court)
 {
-    uint64_t change = UINT64_MAX;
+    size_t segment = arrivals_outline(court->feed.arrivals, court->feed.chunk)->segment;
+    size_t busy;
+    const uint64_t *left = arrivals_before(court->feed.arrivals, segment, &busy);
 
-    for (size_t i = 0; i < arrivals_chunks(bench->arrivals); i++) {
-        const struct arrivals_chunk *chunk = arrivals_chunk(bench->arrivals, i);
+    feed_begin(&court->feed);
+    offered_begin(&court->offered, &court->feed, left, busy);
+    court->left_until = busy > 0 ? left[0] : 0;
+    for (size_t i = 0; i < court->bench_count; i++) {
+        struct bench *bench = &court->benches[i];
+        int servers = servers_at(bench->plan, first_slot(court));
 
-        if (chunk->is_first) {
-            begin_segment(bench, chunk);
-            change = next_change(bench, 0);
-        }
-        add_chunk(bench, chunk);
-        run_until(bench, &change, chunk->is_last ? UINT64_MAX : chunk->end);
-        score_spans(bench);
+        bench->is_offered = (size_t)servers >= busy;
+        bench->has_vanished = !bench->is_offered;
+        if (bench->is_offered)
+            continue;
+        leave_offered(bench, &court->offered.after, servers, 0);
+        bench->leaving.count = 0;
     }
+}
+
+/* Nobody comes any more, and all who wait start. */
+static void drain(struct court *court, struct bench *bench, int64_t slot)
+{
+    uint64_t begin = slot_end(court, slot - 1);
+
+    while (!bench->is_offered &&
+           (bench->next[DEMAND_HIGH] < feed_total(&court->feed, DEMAND_HIGH) ||
+            bench->next[DEMAND_LOW] < feed_total(&court->feed, DEMAND_LOW))) {
+        bool is_last = slot + 1 >= (int64_t)bench->plan->slots;
+        uint64_t end = is_last ? UINT64_MAX : slot_end(court, slot);
+
+        if (servers_at(bench->plan, slot) != bench->servers)
+            change_servers(bench, servers_at(bench->plan, slot), begin);
+        run_starts(bench, &court->feed, end);
+        begin = end;
+        slot++;
+    }
+}
+
+static void run_segment(struct court *court)
+{
+    uint64_t begin = 0;
+    int64_t slot;
+
+    begin_segment(court);
+    for (slot = first_slot(court); !court->feed.is_over || begin < court->feed.known_end; slot++) {
+        uint64_t end = slot_end(court, slot);
+
+        load_until(court, end);
+        offered_slot(&court->offered, &court->feed, begin, end);
+        for (size_t i = 0; i < court->bench_count; i++) {
+            run_slot(court, &court->benches[i], slot, begin, end);
+            score_spans(court, &court->benches[i]);
+        }
+        begin = end;
+    }
+    for (size_t i = 0; i < court->bench_count; i++) {
+        drain(court, &court->benches[i], slot);
+        score_spans(court, &court->benches[i]);
+    }
+}
+
+static void court_clear(struct court *court)
+{
+    for (size_t i = 0; i < court->bench_count; i++) {
+        struct bench *bench = &court->benches[i];
+
+        array_clear(&bench->leaving);
+        staff_clear(&bench->staff);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            array_clear(&bench->waited[class].list);
+    }
+    mem_free(court->benches);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        mem_free(court->marks[class]);
+    array_clear(&court->waits);
+    offered_clear(&court->offered);
+    feed_clear(&court->feed);
+}
+
+void judge_all(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
+               const struct replay_target *target, const struct judge_span *spans, size_t count)
+{
+    struct court court = { .target = target,
+                           .spans = spans,
+                           .span_count = count,
+                           .bench_count = case_count,
+                           .begin = cases[0].plan.begin };
+
+    feed_init(&court.feed, arrivals);
+    court.benches = mem_new_array(case_count, sizeof *court.benches);
+    for (size_t i = 0; i < case_count; i++) {
+        require(cases[i].plan.begin.ms == court.begin.ms);
+        court.benches[i].plan = &cases[i].plan;
+        court.benches[i].scores = cases[i].scores;
+    }
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        court.marks[class] = mem_new_array(2 * count, sizeof(size_t));
+    while (court.feed.chunk < arrivals_chunks(arrivals))
+        run_segment(&court);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        for (; court.marked[class] < 2 * count; court.marked[class]++)
+            court.marks[class][court.marked[class]] = feed_total(&court.feed, class);
+    for (size_t i = 0; i < case_count; i++)
+        score_spans(&court, &court.benches[i]);
+    court_clear(&court);
 }
 
 void judge(struct arrivals *arrivals, const struct judge_plan *plan,
            const struct replay_target *target, const struct judge_span *spans, size_t count,
            struct judge_score *ret_scores)
 {
-    struct bench bench = { .arrivals = arrivals,
-                           .plan = plan,
-                           .target = target,
-                           .spans = spans,
-                           .span_count = count,
-                           .scores = ret_scores };
+    struct judge_case one = { *plan, ret_scores };
 
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        bench.lines[class].marks = mem_new_array(2 * count, sizeof(size_t));
-    run_chunks(&bench);
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        for (struct line *line = &bench.lines[class]; line->marked < 2 * count; line->marked++)
-            line->marks[line->marked] = line->total;
-    score_spans(&bench);
-    for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        array_clear(&bench.lines[class].arrived);
-        array_clear(&bench.lines[class].waits);
-        mem_free(bench.lines[class].marks);
-    }
-    array_clear(&bench.leaving);
-    staff_clear(&bench.staff);
+    judge_all(arrivals, &one, 1, target, spans, count);
 }

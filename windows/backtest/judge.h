@@ -39,3 +39,11 @@ struct judge_score {
 void judge(struct arrivals *arrivals, const struct judge_plan *plan,
            const struct replay_target *target, const struct judge_span *spans, size_t count,
            struct judge_score *ret_scores);
+
+/* The same for many plans, all with one begin, for which the arrivals are drawn once. */
+struct judge_case {
+    struct judge_plan plan;
+    struct judge_score *scores; /* set */
+};
+void judge_all(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
+               const struct replay_target *target, const struct judge_span *spans, size_t count);

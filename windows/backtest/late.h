@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How many requests of one slot are late if this slot has a given number of servers and all others
+ * have servers without end.  Then nobody waits when the slot begins, and all who still wait when it
+ * ends start at that moment: no other slot has to be replayed.
+ *
+ *     late_begin(&late, &stretch, wait_ms, plan_slots);
+ *     do late_with(&late, DEMAND_LOW, servers, until); while (late_next(&late));
+ */
+#pragma once
+
+#include "windows/backtest/stretch.h"
+#include "windows/servers.h"
+
+struct late { /* zeroed before the first segment */
+    const struct stretch *stretch;
+    uint64_t target;
+    size_t plan_slots;
+    size_t slot;
+    size_t next[DEMAND_CLASSES]; /* the first that arrives in the slot */
+    struct done_times busy;      /* who came earlier and is not done */
+    struct servers servers;
+    size_t room; /* leaves that there is memory for */
+};
+
+/* The first slot of a segment, with nobody busy. */
+void late_begin(struct late *late, const struct stretch *stretch, int64_t wait_ms,
+                size_t plan_slots);
+bool late_next(struct late *late); /* false behind the last */
+void late_clear(struct late *late);
+
+/* Of a class, and of those who arrive before tick `until`. */
+int64_t late_with(struct late *late, enum demand_class class, size_t servers, uint64_t until);

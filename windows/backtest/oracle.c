@@ -25,11 +25,21 @@ struct block {
     size_t count;
 };
 
+/* Why one server less in a block was not taken, which stands until something within reach has
+   changed. */
+struct refusal {
+    struct rerun_reach reach;
+    uint64_t kept; /* so many changes had been kept; 0: never refused */
+    int64_t added; /* who would become late, at least */
+    bool is_lost;  /* somebody would go without */
+};
+
 struct oracle {
     const struct oracle_setup *setup;
     struct rerun **reruns;
     double *load; /* servers that are busy when nobody waits: mean of the slot and of repetitions */
     struct block *blocks;
+    struct refusal *refusals[COUNT_OF(block_slots)]; /* by size and number of the block */
     int *servers;
 };
 
@@ -84,6 +94,9 @@ static int oracle_init(struct oracle *oracle, const struct oracle_setup *setup, 
     oracle->load = mem_new_array(setup->slots, sizeof *oracle->load);
     oracle->blocks = mem_new_array(setup->slots, sizeof *oracle->blocks);
     oracle->servers = mem_new_array(setup->slots, sizeof *oracle->servers);
+    for (size_t size = 0; size < COUNT_OF(block_slots); size++)
+        oracle->refusals[size] = mem_new_array(setup->slots / block_slots[size] + 1,
+                                               sizeof *oracle->refusals[size]);
     for (int i = 0; i < setup->repetitions; i++) {
         struct stretch_setup stretch_setup = oracle_stretch_setup(setup, i);
         const struct stretch *stretch;
@@ -100,19 +113,27 @@ static void oracle_clear(struct oracle *oracle)
     for (int i = 0; oracle->reruns && i < oracle->setup->repetitions; i++)
         rerun_free(oracle->reruns[i]);
     mem_free(oracle->reruns);
+    for (size_t size = 0; size < COUNT_OF(block_slots); size++)
+        mem_free(oracle->refusals[size]);
     mem_free(oracle->load);
     mem_free(oracle->blocks);
     mem_free(oracle->servers);
 }
 
-/* Takes up oracle->servers in all repetitions. */
+/* Whether oracle->servers meet the target in all repetitions. */
 static bool passes(struct oracle *oracle)
 {
     bool is_met = true;
 
-    for (int i = 0; i < oracle->setup->repetitions; i++)
-        is_met = rerun_plan(oracle->reruns[i], oracle->servers) && is_met;
+    for (int i = 0; is_met && i < oracle->setup->repetitions; i++)
+        is_met = rerun_passes(oracle->reruns[i], oracle->servers);
     return is_met;
+}
+
+static void take_up(struct oracle *oracle)
+{
+    for (int i = 0; i < oracle->setup->repetitions; i++)
+        (void)rerun_plan(oracle->reruns[i], oracle->servers);
 }
 
 static int64_t total(const int *servers, size_t slots)
@@ -209,24 +230,63 @@ static size_t sort_blocks(struct oracle *oracle, const int *servers, size_t leng
     return count;
 }
 
-/* One server less in a block, where nobody goes without and no more than so many become late. */
-static bool lower(struct oracle *oracle, const struct block *block, int64_t late)
+/* Whether a refusal stands: what it rests on has not changed, and it is not for a limit that has
+   been raised. */
+static bool stands(const struct oracle *oracle, const struct refusal *refusal, int64_t late)
+{
+    if (refusal->kept == 0 || !(refusal->is_lost || refusal->added > late))
+        return false;
+    for (int i = 0; i < oracle->setup->repetitions; i++)
+        if (rerun_changed(oracle->reruns[i], refusal->reach) > refusal->kept)
+            return false;
+    return true;
+}
+
+static void refuse(const struct oracle *oracle, int tried, int64_t added, struct refusal *refusal)
+{
+    *refusal = (struct refusal){ .reach = { SIZE_MAX, 0 },
+                                 .kept = rerun_kept(oracle->reruns[0]),
+                                 .added = added };
+    for (int i = 0; i < tried; i++) {
+        struct rerun_reach reach = rerun_reach(oracle->reruns[i]);
+
+        refusal->is_lost = refusal->is_lost || rerun_is_lost(oracle->reruns[i]);
+        refusal->reach.first = reach.first < refusal->reach.first ? reach.first
+                                                                  : refusal->reach.first;
+        refusal->reach.last = reach.last > refusal->reach.last ? reach.last : refusal->reach.last;
+    }
+}
+
+static bool has_one_everywhere(const struct oracle *oracle, const struct block *block)
 {
     const int *servers = rerun_servers(oracle->reruns[0]);
-    int64_t added = 0;
-    bool is_met = true;
-    int tried = 0;
 
     for (size_t i = block->first; i < block->first + block->count; i++)
         if (servers[i] <= 0)
             return false;
+    return true;
+}
+
+/* One server less in a block, where nobody goes without and no more than so many become late. */
+static bool lower(struct oracle *oracle, const struct block *block, int64_t late,
+                  struct refusal *refusal)
+{
+    int64_t added = 0;
+    bool is_met = true;
+    int tried = 0;
+
+    if (!has_one_everywhere(oracle, block) || stands(oracle, refusal, late))
+        return false;
     while (is_met && tried < oracle->setup->repetitions) {
         int64_t more;
 
-        is_met = rerun_try(oracle->reruns[tried++], block->first, block->count, -1, &more);
+        is_met = rerun_try_within(oracle->reruns[tried++], block->first, block->count, -1,
+                                  late - added, &more);
         added += more;
-        is_met = is_met && added <= late * (int64_t)block->count;
+        is_met = is_met && added <= late;
     }
+    if (!is_met)
+        refuse(oracle, tried, added, refusal);
     for (int i = 0; i < tried; i++)
         if (is_met)
             rerun_keep(oracle->reruns[i]);
@@ -241,9 +301,13 @@ static void descend(struct oracle *oracle)
         for (size_t size = 0; size < COUNT_OF(block_slots); size++) {
             size_t count = sort_blocks(oracle, rerun_servers(oracle->reruns[0]), block_slots[size]);
 
-            for (size_t i = 0; i < count; i++)
-                while (lower(oracle, &oracle->blocks[i], late_per_slot[limit]))
+            for (size_t i = 0; i < count; i++) {
+                const struct block *block = &oracle->blocks[i];
+
+                while (lower(oracle, block, late_per_slot[limit] * (int64_t)block->count,
+                             &oracle->refusals[size][block->first / block_slots[size]]))
                     ;
+            }
         }
 }
 
@@ -268,7 +332,9 @@ int oracle_staffing(const struct oracle_setup *setup, int *ret_servers, struct e
     int constant = smallest_constant(&oracle);
 
     if (!guess(&oracle) || total(oracle.servers, setup->slots) > constant * (int64_t)setup->slots)
-        (void)constant_passes(&oracle, constant);
+        for (size_t i = 0; i < setup->slots; i++)
+            oracle.servers[i] = constant;
+    take_up(&oracle);
     descend(&oracle);
     memcpy(ret_servers, rerun_servers(oracle.reruns[0]), setup->slots * sizeof *ret_servers);
     oracle_clear(&oracle);

@@ -1,19 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A state is who comes next in each class and when the busy servers are done: which server is which
- * does not matter, since the one that is free first starts next.  The k-th start always takes the
- * k-th service, so a state that has been left is often met again.
+ * The k-th start always takes the k-th service, so a state that has been left is often met again.
  */
 #include "windows/backtest/rerun.h"
 
-#include "base/array.h"
-#include "windows/backtest/staff.h"
-
-struct moment {
-    size_t next[DEMAND_CLASSES]; /* who has not started */
-    struct done_times busy;
-};
+#include "windows/backtest/moment.h"
 
 /* One segment. */
 struct course {
@@ -29,6 +21,7 @@ struct course {
     size_t tried_slot; /* moments after this one, */
     size_t tried_end;  /* up to this one */
     size_t tried_quiet;
+    size_t tried_last; /* slot that was played */
     struct moment *tried;
 };
 
@@ -46,6 +39,13 @@ struct rerun {
     size_t changed_first;
     size_t changed_count;
     int change;
+    bool has_low;
+    int64_t late_high;   /* of the plan, in all spans */
+    int64_t tried_added; /* what a trial adds so far, of both classes, */
+    int64_t tried_high;  /* and of the high one */
+    int64_t limit;
+    uint64_t kept;     /* how often something was kept, */
+    uint64_t *changed; /* and the last time that it changed a slot */
 };
 
 static int servers_at(const struct rerun *rerun, size_t slot)
@@ -72,6 +72,7 @@ static void course_init(struct rerun *rerun, struct course *course, size_t segme
         for (size_t i = 0; i < requests->count[class]; i++)
             rerun->allowed[class][requests->span_of[class][i]]++;
     }
+    rerun->has_low = rerun->has_low || requests->count[DEMAND_LOW] > 0;
 }
 
 struct rerun *rerun_new(const struct stretch_setup *setup)
@@ -82,6 +83,7 @@ struct rerun *rerun_new(const struct stretch_setup *setup)
     rerun->setup = *setup;
     rerun->target = (uint64_t)setup->target.wait_ms * TICKS_PER_MS;
     rerun->servers = mem_new_array(setup->slots, sizeof *rerun->servers);
+    rerun->changed = mem_new_array(setup->slots, sizeof *rerun->changed);
     rerun->courses = mem_new_array(segments, sizeof *rerun->courses);
     rerun->course_count = segments;
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
@@ -130,20 +132,8 @@ void rerun_free(struct rerun *rerun)
     staff_clear(&rerun->staff);
     mem_free(rerun->courses);
     mem_free(rerun->servers);
+    mem_free(rerun->changed);
     mem_free(rerun);
-}
-
-/* The slot's servers, as busy as the present moment says: the last to be done stay. */
-static void set_servers(struct rerun *rerun, size_t slot)
-{
-    const struct done_times *busy = &rerun->now.busy;
-    size_t wanted = (size_t)servers_at(rerun, slot);
-
-    staff_set(&rerun->staff, wanted, busy->list.items,
-              busy->list.count < wanted ? busy->list.count : wanted, slot * STRETCH_SLOT);
-    rerun->leaving.list.count = 0;
-    for (size_t i = wanted; i < busy->list.count; i++)
-        *array_add(&rerun->leaving.list) = busy->list.items[i];
 }
 
 /* Every start in a slot. */
@@ -183,42 +173,13 @@ static void run_starts(struct rerun *rerun, struct course *course, size_t slot)
     rerun->now.next[DEMAND_LOW] = (size_t)(low - course->requests.at[DEMAND_LOW]);
 }
 
-static void look_who_is_busy(struct rerun *rerun, uint64_t tick)
-{
-    const struct servers *tree = &rerun->staff.tree;
-    struct done_times *busy = &rerun->now.busy;
-
-    busy->list.count = 0;
-    for (size_t i = 0; i < tree->count; i++) {
-        uint64_t done = servers_free_at(tree, tree->keys[tree->leaves + i]);
-
-        if (done > tick)
-            *array_add(&busy->list) = done;
-    }
-    for (size_t i = 0; i < rerun->leaving.list.count; i++)
-        if (rerun->leaving.list.items[i] > tick)
-            *array_add(&busy->list) = rerun->leaving.list.items[i];
-    done_sort(busy);
-}
-
-static bool is_same(const struct moment *a, const struct moment *b)
-{
-    return memcmp(a->next, b->next, sizeof a->next) == 0 &&
-           a->busy.list.count == b->busy.list.count &&
-           (a->busy.list.count == 0 || memcmp(a->busy.list.items, b->busy.list.items,
-                                              a->busy.list.count * sizeof(uint64_t)) == 0);
-}
-
 static void begin_at(struct rerun *rerun, struct course *course, size_t slot)
 {
     struct moment *now = &rerun->now;
     size_t wanted = (size_t)servers_at(rerun, slot);
 
     if (slot > course->requests.first_slot) {
-        const struct moment *moment = &course->moments[slot - course->requests.first_slot];
-
-        memcpy(now->next, moment->next, sizeof now->next);
-        done_copy(&now->busy, &moment->busy, moment->busy.list.count);
+        moment_copy(now, &course->moments[slot - course->requests.first_slot]);
         return;
     }
     memset(now->next, 0, sizeof now->next);
@@ -227,54 +188,86 @@ static void begin_at(struct rerun *rerun, struct course *course, size_t slot)
                                                           : wanted);
 }
 
+/* Adds what a trial changes of those who were next; false when a span fails for it for good: none
+   of the low class, nor of a single one, starts earlier with fewer servers. */
+static bool count_late(struct rerun *rerun, const struct course *course,
+                       const size_t from[DEMAND_CLASSES])
+{
+    bool is_bearable = true;
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        bool is_final = class == DEMAND_LOW || !rerun->has_low;
+
+        for (size_t i = from[class]; i < rerun->now.next[class]; i++) {
+            size_t span = course->requests.span_of[class][i];
+            int64_t change = course->tried_late[class][i] - course->is_late[class][i];
+
+            rerun->violations[class][span] += change;
+            rerun->tried_added += change;
+            rerun->tried_high += class == DEMAND_HIGH ? change : 0;
+            if (change > 0 && is_final &&
+                rerun->violations[class][span] > rerun->allowed[class][span])
+                is_bearable = false;
+        }
+    }
+    return is_bearable;
+}
+
+static void uncount_late(struct rerun *rerun, const struct course *course)
+{
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        for (size_t i = course->tried_from[class]; i < course->tried_to[class]; i++)
+            rerun->violations[class][course->requests.span_of[class][i]] -=
+                course->tried_late[class][i] - course->is_late[class][i];
+}
+
+/* More than these will be late: in the end those of the high class may be fewer, if others are. */
+static int64_t least_added(const struct rerun *rerun)
+{
+    return rerun->tried_added - (rerun->has_low ? rerun->late_high : 0);
+}
+
 /* From the begin of `slot` to where the stretch is over or, after slot `changed`, meets what is
-   kept. */
-static void play(struct rerun *rerun, struct course *course, size_t slot, size_t changed)
+   kept; false when it ends before because the limit or a span cannot bear it. */
+static bool play(struct rerun *rerun, struct course *course, size_t slot, size_t changed)
 {
     struct moment *now = &rerun->now;
+    bool is_bearable = true;
 
     begin_at(rerun, course, slot);
     course->is_tried = true;
     course->tried_slot = slot;
     memcpy(course->tried_from, now->next, sizeof now->next);
     for (;; slot++) {
-        set_servers(rerun, slot);
+        size_t from[DEMAND_CLASSES] = { now->next[DEMAND_HIGH], now->next[DEMAND_LOW] };
+
+        moment_give(now, (size_t)servers_at(rerun, slot), slot * STRETCH_SLOT, &rerun->staff,
+                    &rerun->leaving);
         run_starts(rerun, course, slot);
         course->tried_quiet = slot;
+        is_bearable = count_late(rerun, course, from) && least_added(rerun) <= rerun->limit;
+        if (!is_bearable && rerun->limit < INT64_MAX)
+            break;
         if (slot >= course->requests.last_slot &&
             now->next[DEMAND_HIGH] == course->requests.count[DEMAND_HIGH] &&
             now->next[DEMAND_LOW] == course->requests.count[DEMAND_LOW])
             break;
-        look_who_is_busy(rerun, (slot + 1) * STRETCH_SLOT);
+        moment_take(now, (slot + 1) * STRETCH_SLOT, &rerun->staff, &rerun->leaving);
         if (slot >= course->requests.last_slot)
             continue;
 
         size_t at = slot + 1 - course->requests.first_slot;
 
-        if (slot >= changed && is_same(now, &course->moments[at])) {
+        if (slot >= changed && moment_is_same(now, &course->moments[at])) {
             course->tried_quiet = course->quiet_slot;
             break;
         }
-        memcpy(course->tried[at].next, now->next, sizeof now->next);
-        done_copy(&course->tried[at].busy, &now->busy, now->busy.list.count);
+        moment_copy(&course->tried[at], now);
     }
+    course->tried_last = slot;
     course->tried_end = slot < course->requests.last_slot ? slot : course->requests.last_slot;
     memcpy(course->tried_to, now->next, sizeof now->next);
-}
-
-/* Counts what a trial changes; takes it back with -1. */
-static int64_t count_late(struct rerun *rerun, const struct course *course, int64_t sign)
-{
-    int64_t added = 0;
-
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        for (size_t i = course->tried_from[class]; i < course->tried_to[class]; i++) {
-            int64_t change = course->tried_late[class][i] - course->is_late[class][i];
-
-            rerun->violations[class][course->requests.span_of[class][i]] += sign * change;
-            added += change;
-        }
-    return added;
+    return is_bearable || rerun->limit == INT64_MAX;
 }
 
 static bool is_met(const struct rerun *rerun)
@@ -286,33 +279,53 @@ static bool is_met(const struct rerun *rerun)
     return true;
 }
 
-bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t *ret_added)
+bool rerun_try_within(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
+                      int64_t *ret_added)
 {
     size_t last = first + count >= rerun->setup.slots ? SIZE_MAX : first + count - 1;
-    int64_t added = 0;
+    bool is_bearable = true;
 
     for (size_t slot = first; slot < first + count; slot++)
         rerun->servers[slot] += change;
     rerun->changed_first = first;
     rerun->changed_count = count;
     rerun->change = change;
-    for (size_t i = 0; i < rerun->course_count; i++) {
+    rerun->tried_added = 0;
+    rerun->tried_high = 0;
+    rerun->limit = limit;
+    for (size_t i = 0; is_bearable && i < rerun->course_count; i++) {
         struct course *course = &rerun->courses[i];
         size_t slot = first < course->requests.last_slot ? first : course->requests.last_slot;
 
         if (last < course->requests.first_slot || first > course->quiet_slot)
             continue;
-        play(rerun, course, slot > course->requests.first_slot ? slot : course->requests.first_slot,
-             last);
-        added += count_late(rerun, course, 1);
+        is_bearable = play(rerun, course,
+                           slot > course->requests.first_slot ? slot : course->requests.first_slot,
+                           last);
     }
-    if (ret_added)
-        *ret_added = added;
-    return is_met(rerun);
+    *ret_added = is_bearable ? rerun->tried_added : least_added(rerun);
+    return is_bearable && is_met(rerun);
+}
+
+bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t *ret_added)
+{
+    int64_t added;
+
+    return rerun_try_within(rerun, first, count, change, INT64_MAX, ret_added ? ret_added : &added);
+}
+
+static void mark_changed(struct rerun *rerun, size_t first, size_t last)
+{
+    for (size_t slot = first; slot <= last && slot < rerun->setup.slots; slot++)
+        rerun->changed[slot] = rerun->kept;
 }
 
 void rerun_keep(struct rerun *rerun)
 {
+    rerun->kept++;
+    rerun->late_high += rerun->tried_high;
+    if (rerun->changed_count > 0)
+        mark_changed(rerun, rerun->changed_first, rerun->changed_first + rerun->changed_count - 1);
     for (size_t i = 0; i < rerun->course_count; i++) {
         struct course *course = &rerun->courses[i];
 
@@ -320,6 +333,7 @@ void rerun_keep(struct rerun *rerun)
             continue;
         course->is_tried = false;
         course->quiet_slot = course->tried_quiet;
+        mark_changed(rerun, course->tried_slot, course->tried_last);
         for (size_t slot = course->tried_slot + 1; slot <= course->tried_end; slot++) {
             struct moment *kept = &course->moments[slot - course->requests.first_slot];
             struct moment moment = *kept;
@@ -342,7 +356,7 @@ void rerun_undo(struct rerun *rerun)
         struct course *course = &rerun->courses[i];
 
         if (course->is_tried)
-            (void)count_late(rerun, course, -1);
+            uncount_late(rerun, course);
         course->is_tried = false;
     }
 }
@@ -350,12 +364,96 @@ void rerun_undo(struct rerun *rerun)
 bool rerun_plan(struct rerun *rerun, const int *servers)
 {
     memcpy(rerun->servers, servers, rerun->setup.slots * sizeof *servers);
-    for (size_t i = 0; i < rerun->course_count; i++) {
-        play(rerun, &rerun->courses[i], rerun->courses[i].requests.first_slot, SIZE_MAX);
-        (void)count_late(rerun, &rerun->courses[i], 1);
-    }
+    rerun->changed_count = 0;
+    rerun->tried_high = 0;
+    rerun->limit = INT64_MAX;
+    for (size_t i = 0; i < rerun->course_count; i++)
+        (void)play(rerun, &rerun->courses[i], rerun->courses[i].requests.first_slot, SIZE_MAX);
     rerun_keep(rerun);
     return is_met(rerun);
+}
+
+/* Every start of a segment, as long as all spans can bear it. */
+static bool course_passes(struct rerun *rerun, struct course *course, int64_t *late[DEMAND_CLASSES])
+{
+    struct moment *now = &rerun->now;
+    const struct stretch *requests = &course->requests;
+
+    begin_at(rerun, course, requests->first_slot);
+    for (size_t slot = requests->first_slot;; slot++) {
+        size_t from[DEMAND_CLASSES] = { now->next[DEMAND_HIGH], now->next[DEMAND_LOW] };
+
+        moment_give(now, (size_t)servers_at(rerun, slot), slot * STRETCH_SLOT, &rerun->staff,
+                    &rerun->leaving);
+        run_starts(rerun, course, slot);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            for (size_t i = from[class]; i < now->next[class]; i++) {
+                size_t span = requests->span_of[class][i];
+
+                late[class][span] += course->tried_late[class][i];
+                if (late[class][span] > rerun->allowed[class][span])
+                    return false;
+            }
+        if (slot >= requests->last_slot && now->next[DEMAND_HIGH] == requests->count[DEMAND_HIGH] &&
+            now->next[DEMAND_LOW] == requests->count[DEMAND_LOW])
+            return true;
+        moment_take(now, (slot + 1) * STRETCH_SLOT, &rerun->staff, &rerun->leaving);
+    }
+}
+
+bool rerun_passes(struct rerun *rerun, const int *servers)
+{
+    int64_t *late[DEMAND_CLASSES];
+    bool passes = true;
+
+    memcpy(rerun->servers, servers, rerun->setup.slots * sizeof *servers);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        late[class] = mem_new_array(rerun->setup.span_count + 1, sizeof *late[class]);
+    for (size_t i = 0; passes && i < rerun->course_count; i++)
+        passes = course_passes(rerun, &rerun->courses[i], late);
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        mem_free(late[class]);
+    return passes;
+}
+
+struct rerun_reach rerun_reach(const struct rerun *rerun)
+{
+    struct rerun_reach reach = { rerun->changed_first,
+                                 rerun->changed_first + rerun->changed_count - 1 };
+
+    for (size_t i = 0; i < rerun->course_count; i++) {
+        const struct course *course = &rerun->courses[i];
+
+        if (!course->is_tried)
+            continue;
+        reach.first = course->tried_slot < reach.first ? course->tried_slot : reach.first;
+        reach.last = course->tried_last > reach.last ? course->tried_last : reach.last;
+    }
+    return reach;
+}
+
+bool rerun_is_lost(const struct rerun *rerun)
+{
+    int class = rerun->has_low ? DEMAND_LOW : DEMAND_HIGH;
+
+    for (size_t i = 0; i < rerun->setup.span_count; i++)
+        if (rerun->violations[class][i] > rerun->allowed[class][i])
+            return true;
+    return false;
+}
+
+uint64_t rerun_kept(const struct rerun *rerun)
+{
+    return rerun->kept;
+}
+
+uint64_t rerun_changed(const struct rerun *rerun, struct rerun_reach reach)
+{
+    uint64_t last = 0;
+
+    for (size_t slot = reach.first; slot <= reach.last && slot < rerun->setup.slots; slot++)
+        last = rerun->changed[slot] > last ? rerun->changed[slot] : last;
+    return last;
 }
 
 const int *rerun_servers(const struct rerun *rerun)

@@ -22,11 +22,37 @@ void rerun_free(struct rerun *rerun);
 /* Takes up a plan of `slots` numbers; true when every span meets the target. */
 bool rerun_plan(struct rerun *rerun, const int *servers);
 
+/* Whether it would be; a plan that fails is replayed only until that is known.  To be followed by
+   rerun_plan() before anything else. */
+bool rerun_passes(struct rerun *rerun, const int *servers);
+
 /* As if `count` slots from `first` on had `change` more servers.  ret_added (may be NULL): how many
    more wait too long, of both classes.  To be followed by rerun_keep() or rerun_undo(). */
 bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t *ret_added);
+/* The same for servers that are taken away, as far as it may be kept: it stops, and is false, once
+   more than `limit` wait too long in addition or a span misses its target whatever follows.  It can
+   only be undone then, and ret_added is how many there are at least. */
+bool rerun_try_within(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
+                      int64_t *ret_added);
 void rerun_keep(struct rerun *rerun);
 void rerun_undo(struct rerun *rerun);
+
+/* What a trial rests on: it says the same again as long as nothing has been kept that changed a
+   slot from `first` to `last`.  For a trial that has not been kept or undone yet. */
+struct rerun_reach {
+    size_t first;
+    size_t last;
+};
+struct rerun_reach rerun_reach(const struct rerun *rerun);
+
+/* Whether a trial fails and still would after any number of changes elsewhere that take servers
+   away: more of a class are late in a span than its target allows, and none of that class starts
+   earlier with fewer servers. */
+bool rerun_is_lost(const struct rerun *rerun);
+
+/* How often something has been kept; the last time that it changed one of these slots. */
+uint64_t rerun_kept(const struct rerun *rerun);
+uint64_t rerun_changed(const struct rerun *rerun, struct rerun_reach reach);
 
 /* Of the plan or, during a trial, of what is tried. */
 const int *rerun_servers(const struct rerun *rerun);

@@ -23,7 +23,7 @@ struct stretch_setup {
 };
 
 struct done_times {
-    ARRAY(uint64_t) list; /* the last first */
+    ARRAY(uint64_t) list; /* done_sort(): the last first */
 };
 
 struct stretch {

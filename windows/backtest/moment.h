@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a replay at one moment: who comes next in each class, and when the busy servers are
+ * done.  Which server is which does not matter, since the one that is free first starts next.
+ */
+#pragma once
+
+#include "windows/backtest/staff.h"
+#include "windows/backtest/stretch.h"
+
+struct moment {
+    size_t next[DEMAND_CLASSES]; /* who has not started */
+    struct done_times busy;
+    uint64_t sum; /* of these times */
+};
+
+void moment_copy(struct moment *to, const struct moment *from);
+
+/* Sorts the busy of both where the two may be the same. */
+bool moment_is_same(struct moment *a, struct moment *b);
+
+/* So many servers from `tick` on, as busy as the moment says: the last to be done stay, the others
+   are leaving. */
+void moment_give(struct moment *moment, size_t servers, uint64_t tick, struct staff *staff,
+                 struct done_times *leaving);
+
+/* Sets who is busy at `tick`, of the servers and of those that are leaving. */
+void moment_take(struct moment *moment, uint64_t tick, const struct staff *staff,
+                 const struct done_times *leaving);

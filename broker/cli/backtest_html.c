@@ -3,6 +3,7 @@
  *
  * One page, well-formed as XML, with nothing in it that is fetched or run.
  */
+#include "broker/cli/backtest_course.h"
 #include "broker/cli/backtest_missed.h"
 #include "broker/cli/backtest_plot.h"
 #include "broker/cli/backtest_print.h"
@@ -26,9 +27,11 @@ static const char style[] =
     ".c3{stroke:#cc79a7;fill:#cc79a7}.c4{stroke:#b8a800;fill:#b8a800}"
     ".c5{stroke:#d55e00;fill:#d55e00}\n"
     ".c6{stroke:#b00020;fill:#b00020}.c7{stroke:#009e73;fill:#009e73}"
-    ".c8{stroke:#0072b2;fill:#0072b2}\n"
+    ".c8{stroke:#0072b2;fill:#0072b2}.c9{stroke:#7b3fa0;fill:#7b3fa0}\n"
+    ".line{fill:none;stroke-width:1.3}.need{fill:var(--ink);opacity:.18}.small{font-size:10px}"
+    "summary{cursor:pointer}.missed{stroke:var(--ink);stroke-width:.6}\n"
     "polyline.c0,polyline.c1,polyline.c2,polyline.c3,polyline.c4,polyline.c5,polyline.c6,"
-    "polyline.c7,polyline.c8{fill:none}\n";
+    "polyline.c7,polyline.c8,polyline.c9{fill:none}\n";
 
 static void add_escaped(const char *chars, struct text *out)
 {
@@ -142,12 +145,9 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
              "content=\"width=device-width\"/><title>sluice backtest</title>\n<style>%s</style>"
              "</head>\n<body>\n<h1>Ways to plan, judged on weeks they had not seen</h1>\n",
              style);
-    if (backtest->has_recovered)
-        backtest_plot(backtest, inputs->setup.attainment, out);
-    else
-        text_add(out, "<p>No picture: it shows what is recovered, which takes static-peak and "
-                      "oracle.</p>\n");
+    backtest_plot(backtest, inputs->setup.attainment, out);
     add_table(inputs, backtest, out);
+    backtest_course(inputs, backtest, add_escaped, out);
     backtest_missed_html(inputs, backtest, add_escaped, out);
     text_add(out, "<h2>How it was judged</h2>\n<ul>\n");
     backtest_basis(inputs, backtest, add_item, out);
@@ -159,4 +159,5 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
     text_add(out, "</ul>\n<p>Made by <code>");
     add_escaped(command, out);
     text_add(out, "</code></p>\n</body>\n</html>\n");
+    text_mend(out->chars); /* queues may have names in any bytes */
 }

@@ -65,6 +65,17 @@ static void the_table_and_the_frontier_are_as_they_were(void **state)
     assert_string_equal(csv->chars, same->chars);
 }
 
+static size_t count_of(const char *chars, const char *what)
+{
+    size_t count = 0;
+
+    while ((chars = strstr(chars, what)) != NULL) {
+        chars++;
+        count++;
+    }
+    return count;
+}
+
 struct element {
     const char *name;
     size_t length;
@@ -125,6 +136,11 @@ static void the_page_is_well_formed_and_fetches_nothing(void **state)
     assert_non_null(strstr(page->chars, "prefers-color-scheme"));
     assert_non_null(strstr(page->chars, "sluice backtest --demand"));
     assert_non_null(strstr(page->chars, "windowed-oracle"));
+    assert_int_equal(count_of(page->chars, "<path class=\"need\""), 2); /* a week, the legend */
+    assert_int_equal(count_of(page->chars, "<details"), 2);
+    assert_non_null(strstr(page->chars, "Mon 2026-11-23</text>"));
+    assert_non_null(strstr(page->chars, ">Recovered: "));
+    assert_non_null(strstr(page->chars, "The bound is beyond the axis, at 185.17. "));
 }
 
 /* Days of the second week that nobody could expect, and one that was only busier. */
@@ -170,6 +186,9 @@ static void what_was_missed_is_listed_with_reasons(void **state)
     assert_true(is_well_formed(page->chars));
     assert_non_null(strstr(page->chars, "<td class=\"name\">forecast</td>"));
     assert_non_null(strstr(page->chars, " --missed "));
+    assert_int_equal(count_of(page->chars, "<circle class=\"missed "), 15 + 11);
+    assert_non_null(strstr(page->chars, "sluice-daily missed: held 66, needed 45 (neighbour)"));
+    assert_non_null(strstr(page->chars, "research GPU-hours (from 0)"));
 }
 
 static void json_has_a_row_for_each_policy(void **state)

@@ -20,6 +20,13 @@ static const double scale_error = 1e-7; /* relative */
 
 enum { SOLVE_STEPS = 40 };
 
+double occurrences_between(int servers, double passes, double fails, double p)
+{
+    if (!(passes > 0) || !(fails > passes) || fails < 1 - p)
+        return servers;
+    return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
+}
+
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale)
 {
@@ -37,9 +44,7 @@ double occurrences_need(const struct forecast_setup *setup, const struct segment
     double passes = estimate_tail(&estimate, servers, t_s);
     double fails = servers > 1 ? estimate_tail(&estimate, servers - 1, t_s) : 1;
 
-    if (!(passes > 0) || !(fails > passes) || fails < 1 - p)
-        return servers;
-    return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
+    return occurrences_between(servers, passes, fails, p);
 }
 
 /* Regula falsi, in which an end that stays counts for half each time (Illinois): needs are nearly

@@ -13,6 +13,10 @@
    step on; events' hours are left out. */
 void occurrences_find(const struct forecast_setup *setup, struct forecast *forecast);
 
+/* Servers with a fraction, when with `servers` a share `passes` waits too long, with one fewer a
+   share `fails`, and 1 - p may. */
+double occurrences_between(int servers, double passes, double fails, double p);
+
 /* Servers with a fraction: between the last that fails and the first that passes, by the logarithm
    of the share that waits too long.  0: nothing arrives. */
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,

@@ -219,7 +219,7 @@ static void note_stale(const struct forecasts *forecasts)
                 fprintf(stderr,
                         "note: the forecast of queue %s is stale (%s): it may add replicas, "
                         "and takes none away\n",
-                        forecasts->queues[i]->name,
+                        forecasts->names[i],
                         forecast_stale_name(forecasts->items[i]->cells[at].stale));
                 break;
             }

@@ -7,6 +7,7 @@
 
 #include "broker/cli/backtest_windows.h"
 #include "broker/cli/name_bits.h"
+#include "broker/cli/plain_queue.h"
 #include "windows/suggest.h"
 
 #include <inttypes.h>
@@ -26,10 +27,7 @@ static void set_defaults(struct backtest_inputs *inputs, struct command_call *ca
     *inputs = (struct backtest_inputs){
         .call = call,
         .demand_options = { text_equal(missing, "zero"), call_text(call, "gaps") },
-        .service_cv = 1,
-        .target = { 30 * SECOND_MS, 98 },
         .gpus = 1,
-        .scale = 1,
         .learn_weeks = 2,
         .evicted_ms = EVICTED_MINUTES * MINUTE_MS,
         .price = 2.5,
@@ -44,29 +42,18 @@ static void set_defaults(struct backtest_inputs *inputs, struct command_call *ca
 
 static int read_queue_options(struct backtest_inputs *inputs, struct error *err)
 {
+    static const char *const more[] = { "gpus", NULL };
     struct command_call *call = inputs->call;
+    struct plain_queue queue;
 
-    if (call_duration(call, "service", &inputs->service_ms, err) < 0 ||
-        call_double(call, "service-cv", 0, 10, &inputs->service_cv, err) < 0 ||
-        call_duration(call, "wait-target", &inputs->target.wait_ms, err) < 0 ||
-        call_double(call, "percentile", 50, 99.999, &inputs->target.percentile, err) < 0 ||
+    if (plain_queue_read(&queue, call, more, err) < 0 ||
         call_int(call, "gpus", 1, 8, &inputs->gpus, err) < 0 ||
-        call_double(call, "load", 0.1, 1e5, &inputs->load, err) < 0 ||
-        call_double(call, "scale", 1e-6, 1e6, &inputs->scale, err) < 0)
+        call_double(call, "load", 0.1, 1e5, &inputs->load, err) < 0)
         return -1;
-    if (inputs->service_ms < 0 || inputs->service_ms > DAY_MS)
-        return error_set(err, ERROR_INVALID,
-                         "--service: expected more than nothing, a day at most");
-    if (inputs->service_ms == 0)
-        for (size_t i = 0; i < 6; i++) {
-            static const char *const names[] = { "service-cv", "wait-target", "percentile",
-                                                 "gpus",       "time-zone",   "queue" };
-
-            if (call_text(call, names[i]))
-                return error_set(err, ERROR_INVALID,
-                                 "--%s goes with --service; without it the configuration says",
-                                 names[i]);
-        }
+    inputs->service_ms = queue.service_ms;
+    inputs->service_cv = queue.service_cv;
+    inputs->target = queue.target;
+    inputs->scale = queue.scale;
     return 0;
 }
 
@@ -119,13 +106,10 @@ int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call 
 static int take_flags(struct backtest_inputs *inputs, struct error *err)
 {
     const char *only = call_text(inputs->call, "queue");
-    struct time_zone *zone = time_zone_open(call_text_or(inputs->call, "time-zone", "UTC"), err);
 
-    inputs->judged = zone ? window_set_read(NULL, zone, err) : NULL;
-    if (!inputs->judged) {
-        time_zone_free(zone);
+    inputs->judged = plain_queue_windows(inputs->call, err);
+    if (!inputs->judged)
         return -1;
-    }
     inputs->setup.judged = inputs->judged;
     inputs->setup.fleet.gpus_per_node = GPUS_PER_NODE;
     inputs->queues = mem_new_array(inputs->demand->count, sizeof *inputs->queues);

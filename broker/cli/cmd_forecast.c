@@ -6,10 +6,12 @@
  */
 #include "base/json.h"
 #include "broker/cli/allocate_inputs.h"
+#include "broker/cli/backtest_windows.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/forecasts.h"
 #include "broker/cli/table.h"
+#include "windows/suggest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +23,10 @@ const struct command_option forecast_options[] = {
     { "score", 0, NULL, "how the bounds of past weeks did, each made from the data before it",
       false },
     FORECASTS_OPTIONS,
+    PLAIN_QUEUE_OPTIONS,
+    { "scale", 0, "X", "with --service: arrivals are multiplied by this (default 1)", false },
+    { "plan-windows", 0, "N", "with --service: at most N windows, proposed from the demand",
+      false },
     { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
     { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
     { 0 },
@@ -29,11 +35,19 @@ const struct command_option forecast_options[] = {
 const char forecast_examples[] = "sluice forecast --demand last-months.csv.gz\n"
                                  "sluice forecast chat --demand last-months.csv.gz --score\n"
                                  "sluice forecast --demand last-months.csv.gz --score --horizon 1\n"
+                                 "sluice forecast --demand arrivals.csv.gz --service 20s "
+                                 "--time-zone America/New_York\n"
+                                 "sluice forecast --demand arrivals.csv.gz --service 20s "
+                                 "--plan-windows 6 --horizon 1\n"
                                  "sluice allocate --demand last-months.csv.gz --forecast\n";
 
 const char forecast_text[] =
-    "What is forecast is servers: the fewest, in closed form and with a fraction, that would have\n"
-    "met the target on each past day of a window.  POINT is the neediest day until the plan is "
+    "What is forecast is servers: the fewest, with a fraction, that would have met the target on\n"
+    "each past day of a window.  They are those of a closed form times REPLAY: what an exact "
+    "search\n"
+    "found on the window's two latest days, over the closed form.  With --service no "
+    "configuration\n"
+    "is read, and all queues of the demand are alike.  POINT is the neediest day until the plan is "
     "made\n"
     "anew (--horizon; 1: every night), or the window's next day; nine days in ten stay under "
     "UPPER.\n"
@@ -54,11 +68,14 @@ const char forecast_text[] =
     "--score: each past day is predicted from the days before the plan that was in use then.\n"
     "COVERED_% of them stayed under their bound; 95 of 100 intervals FROM..TO hold the true "
     "share.\n"
-    "LOSS is the pinball loss at 0.9 in servers a day, beside that of planning with last week's\n"
+    "LOSS is the pinball loss at 0.9 in servers of the closed form a day, beside that of planning "
+    "with last week's\n"
     "need, and with a tenth more: what is less is better.\n"
     "\n"
     "JSON: horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
-    "servers_lower, servers_upper, scale (of last week's arrivals, so that they need the upper),\n"
+    "servers_lower, servers_upper, replay_ratio (that these are multiplied by; null: no known "
+    "day),\n"
+    "scale (of last week's arrivals, so that they need the upper),\n"
     "growth (a week, a factor), method (last-week, profile), basis (rank, normal, prior), stale\n"
     "(null, no-data, overrun, old), days, missing_days, usually_known (share of the window, at "
     "its\n"
@@ -109,18 +126,23 @@ static json_t *known(bool is_known, double value)
     return is_known ? json_real(value) : json_null();
 }
 
-static json_t *cell_json(const char *queue, const char *window, const struct forecast_cell *cell)
+/* Servers are those of the closed form times `ratio`, where that is known (not 0). */
+static json_t *cell_json(const char *queue, const char *window, const struct forecast_cell *cell,
+                         double ratio)
 {
+    double times = ratio > 0 ? ratio : 1;
     enum forecast_lack lack = forecast_lack(cell);
     bool is_known = lack == FORECAST_FORETOLD;
     const char *stale = forecast_stale_name(cell->stale);
     json_t *row = json_make(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:o}", "queue",
-        queue, "window", window, "servers_last_week", known(cell->last > 0, cell->last),
-        "servers_point", known(is_known, cell->point), "servers_lower",
-        known(is_known, cell->lower), "servers_upper", known(is_known, cell->upper), "scale",
-        known(is_known && cell->is_scaled, cell->scale), "growth", known(is_known, cell->growth),
-        "method", is_known ? json_text(forecast_method_name(cell->method)) : json_null(), "basis",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:o}",
+        "queue", queue, "window", window, "servers_last_week",
+        known(cell->last > 0, times * cell->last), "servers_point",
+        known(is_known, times * cell->point), "servers_lower", known(is_known, times * cell->lower),
+        "servers_upper", known(is_known, times * cell->upper), "replay_ratio",
+        known(ratio > 0, ratio), "scale", known(is_known && cell->is_scaled, cell->scale), "growth",
+        known(is_known, cell->growth), "method",
+        is_known ? json_text(forecast_method_name(cell->method)) : json_null(), "basis",
         is_known ? json_text(conformal_basis_name(cell->basis)) : json_null(), "stale",
         stale[0] ? json_text(stale) : json_null(), "days", (json_int_t)cell->past.count,
         "missing_days", (json_int_t)cell->missing, "usually_known",
@@ -142,13 +164,14 @@ static json_t *forecasts_json(const struct forecasts *forecasts, const struct wi
     struct forecast_score sum = { 0 };
 
     for (size_t i = 0; i < forecasts->count; i++) {
-        const char *name = forecasts->queues[i]->name;
+        const char *name = forecasts->names[i];
         struct forecast_score of_queue = { 0 };
 
         for (size_t at = 0; at < forecasts->items[i]->count; at++) {
             const struct forecast_cell *cell = &forecasts->items[i]->cells[at];
 
-            json_array_append_new(list, cell_json(name, set->items[at].name, cell));
+            json_array_append_new(
+                list, cell_json(name, set->items[at].name, cell, forecasts->ratios[i][at]));
             forecast_score_add(&of_queue, &cell->score);
         }
         json_array_append_new(
@@ -192,9 +215,9 @@ static void add_notes(const json_t *row, struct text *out)
 
 static void print_forecasts(const json_t *list)
 {
-    static const char *const titles[] = { "QUEUE",    "WINDOW",    ">LAST",   ">POINT", ">LOWER",
-                                          ">UPPER",   ">SCALE",    ">GROWTH", "METHOD", "BASIS",
-                                          ">MISSING", ">HOLIDAYS", "STALE",   NULL };
+    static const char *const titles[] = { "QUEUE",  "WINDOW",   ">LAST",     ">POINT",  ">LOWER",
+                                          ">UPPER", ">REPLAY",  ">SCALE",    ">GROWTH", "METHOD",
+                                          "BASIS",  ">MISSING", ">HOLIDAYS", "STALE",   NULL };
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(OUTPUT_LIMIT);
     owned(text) struct text *notes = text_new(OUTPUT_LIMIT);
@@ -209,6 +232,7 @@ static void print_forecasts(const json_t *list)
         add_number(table, row, "servers_point", 1);
         add_number(table, row, "servers_lower", 1);
         add_number(table, row, "servers_upper", 1);
+        add_number(table, row, "replay_ratio", 2);
         add_number(table, row, "scale", 2);
         add_number(table, row, "growth", 2);
         table_cell(table, "%s", json_text_or(row, "method", "-"));
@@ -271,32 +295,119 @@ static void print_scores(const json_t *root)
            json_int_or(root, "horizon_days", 0));
 }
 
-int cmd_forecast(struct command_call *call)
+struct forecast_command {
+    struct command_call *call;
+    struct plain_queue queue;
+    int64_t plan_windows; /* 0: the default ones */
+    struct demand_options demand_options;
+    struct forecasts_options wanted;
+    struct config *config; /* or, with --service: */
+    struct window_set *windows;
+    struct demand *demand;
+    struct forecasts *forecasts;
+};
+
+static void forecast_command_clear(struct forecast_command *command)
 {
-    struct demand_options options = { text_equal(call_text_or(call, "missing", ""), "zero"),
-                                      call_text(call, "gaps") };
-    struct forecasts_options wanted = { .only = call_argument(call, 0) };
-    struct error err = { 0 };
+    forecasts_free(command->forecasts);
+    demand_free(command->demand);
+    window_set_free(command->windows);
+    config_free(command->config);
+}
+
+static int read_options(struct forecast_command *command, struct error *err)
+{
+    static const char *const more[] = { "scale", "plan-windows", NULL };
+    struct command_call *call = command->call;
+    const char *missing = call_text_or(call, "missing", "unknown");
 
     if (!call_text(call, "demand"))
-        return call_usage_error(call, "--demand is required");
-    if (forecasts_options_read(&wanted, call, &err) < 0)
+        return error_set(err, ERROR_INVALID, "--demand is required");
+    if (!text_equal(missing, "zero") && !text_equal(missing, "unknown"))
+        return error_set(err, ERROR_INVALID, "--missing: expected unknown or zero, found \"%s\"",
+                         missing);
+    if (call_argument(call, 0) && call_text(call, "queue"))
+        return error_set(err, ERROR_INVALID,
+                         "--queue and the argument name the same thing: "
+                         "give one");
+    command->demand_options = (struct demand_options){ text_equal(missing, "zero"),
+                                                       call_text(call, "gaps") };
+    command->wanted = (struct forecasts_options){ .only = call_argument(call, 0),
+                                                  .is_confirmed = true };
+    if (plain_queue_read(&command->queue, call, more, err) < 0 ||
+        call_int(call, "plan-windows", 2, SUGGEST_WINDOWS_MAX, &command->plan_windows, err) < 0)
+        return -1;
+    if (call_text(call, "queue"))
+        command->wanted.only = call_text(call, "queue");
+    return forecasts_options_read(&command->wanted, call, err);
+}
+
+/* The default windows, or as many as are asked for, cut where the demand turns. */
+static int choose_windows(struct forecast_command *command, struct error *err)
+{
+    const struct demand *demand = command->demand;
+    struct backtest_queue *queues = mem_new_array(demand->count, sizeof *queues);
+    owned(window_set) struct window_set *usual = plain_queue_windows(command->call, err);
+
+    for (size_t i = 0; i < demand->count; i++)
+        queues[i] = (struct backtest_queue){
+            .series = &demand->series[i],
+            .target = command->queue.target,
+            .service_s = (double)command->queue.service_ms / SECOND_MS,
+            .service_cv = command->queue.service_cv,
+            .scale = command->queue.scale,
+            .gpus = 1,
+        };
+    if (usual)
+        command->windows = command->plan_windows == 0
+                               ? steal(&usual)
+                               : backtest_windows(queues, demand->count, usual, demand->end,
+                                                  (size_t)command->plan_windows, err);
+    mem_free(queues);
+    return command->windows ? 0 : -1;
+}
+
+static int make_forecasts(struct forecast_command *command, struct error *err)
+{
+    struct command_call *call = command->call;
+    const char *path = call_text(call, "demand");
+
+    if (command->queue.service_ms == 0) {
+        owned(chars) char *config_path = config_find(call_text(call, "config"), err);
+
+        command->config = config_path ? config_read(config_path, err) : NULL;
+        if (!command->config)
+            return -1;
+    }
+    command->demand = demand_read(path, &command->demand_options, err);
+    if (!command->demand)
+        return -1;
+    if (command->config) {
+        owned(chars) char *measured = NULL;
+
+        if (allocate_inputs_measured(command->config, path, &measured, err) < 0)
+            return -1;
+        command->forecasts = forecasts_new(command->config, command->demand, &command->wanted, err);
+    } else if (choose_windows(command, err) == 0) {
+        command->forecasts = forecasts_new_plain(&command->queue, command->windows, command->demand,
+                                                 &command->wanted, err);
+    }
+    return command->forecasts ? 0 : -1;
+}
+
+static int run(struct forecast_command *command)
+{
+    struct command_call *call = command->call;
+    struct error err = { 0 };
+
+    if (read_options(command, &err) < 0)
         return call_usage_error(call, "%s", err.text);
-
-    owned(chars) char *path = config_find(call_text(call, "config"), &err);
-    owned(config) struct config *config = path ? config_read(path, &err) : NULL;
-    owned(demand) struct demand *demand =
-        config ? demand_read(call_text(call, "demand"), &options, &err) : NULL;
-    owned(chars) char *measured = NULL;
-    bool is_ready = demand && allocate_inputs_measured(config, call_text(call, "demand"), &measured,
-                                                       &err) == 0;
-    owned(forecasts) struct forecasts *forecasts =
-        is_ready ? forecasts_new(config, demand, &wanted, &err) : NULL;
-
-    if (!forecasts)
+    if (make_forecasts(command, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
 
-    owned(json) json_t *root = forecasts_json(forecasts, config->windows, wanted.horizon_days);
+    owned(json) json_t *root = forecasts_json(
+        command->forecasts, command->config ? command->config->windows : command->windows,
+        command->wanted.horizon_days);
 
     if (client_wants_json(call)) {
         client_print_json(root);
@@ -306,4 +417,13 @@ int cmd_forecast(struct command_call *call)
     if (call_flag(call, "score"))
         print_scores(root);
     return EXIT_DONE;
+}
+
+int cmd_forecast(struct command_call *call)
+{
+    struct forecast_command command = { .call = call };
+    int code = run(&command);
+
+    forecast_command_clear(&command);
+    return code;
 }

@@ -7,16 +7,24 @@
 
 #include "base/loop.h"
 #include "base/text.h"
+#include "windows/backtest/parallel.h"
+#include "windows/confirm.h"
+
+enum { THREADS = 2 }; /* their number changes nothing in the answer */
 
 void forecasts_free(struct forecasts *forecasts)
 {
     if (!forecasts)
         return;
-    for (size_t i = 0; i < forecasts->count; i++)
+    for (size_t i = 0; i < forecasts->count; i++) {
         forecast_free(forecasts->items[i]);
+        mem_free(forecasts->ratios[i]);
+    }
     mem_free(forecasts->items);
+    mem_free(forecasts->ratios);
     mem_free(forecasts->shares);
-    mem_free((void *)(uintptr_t)forecasts->queues);
+    mem_free((void *)(uintptr_t)forecasts->shapes);
+    mem_free((void *)(uintptr_t)forecasts->names);
     mem_free(forecasts);
 }
 
@@ -47,56 +55,144 @@ static int gpus_of(const struct config *config, const struct config_queue *queue
     return 1;
 }
 
+static struct forecasts *with_room(size_t count)
+{
+    struct forecasts *forecasts = mem_new(sizeof *forecasts);
+
+    forecasts->names = mem_new_array(count, sizeof *forecasts->names);
+    forecasts->items = mem_new_array(count, sizeof *forecasts->items);
+    forecasts->ratios = mem_new_array(count, sizeof *forecasts->ratios);
+    forecasts->shares = mem_new_array(count, sizeof *forecasts->shares);
+    forecasts->shapes = mem_new_array(count, sizeof *forecasts->shapes);
+    return forecasts;
+}
+
+/* What the options say of every queue. */
+static struct forecast_setup setup_of(const struct demand *demand, const struct window_set *set,
+                                      const struct forecasts_options *options)
+{
+    return (struct forecast_setup){
+        .set = set,
+        .end = demand->end,
+        .now = options ? options->now : (struct wall_time){ 0 },
+        .horizon_days = options ? options->horizon_days : 0,
+    };
+}
+
+static int confirm(struct forecasts *forecasts, size_t at, struct error *err)
+{
+    const struct forecast_setup *setup = &forecasts->shares[at].setup;
+    const struct service_shape *shape = forecasts->shapes[at];
+    size_t count = forecasts->items[at]->count;
+    owned(service_time) struct service_time *service =
+        shape ? service_time_shaped(shape) : service_time_new(setup->service_s, setup->service_cv);
+
+    forecasts->ratios[at] = mem_new_array(count, sizeof *forecasts->ratios[at]);
+    for (size_t window = 0; window < count; window++)
+        if (confirm_ratio(setup, service, forecasts->items[at], window,
+                          &forecasts->ratios[at][window], err) < 0)
+            return error_context(err, "queue %s", forecasts->names[at]);
+    return 0;
+}
+
+/* The queue is known; its forecast is made with the others'. */
+static void add(struct forecasts *forecasts, const struct forecast_setup *setup, int gpus,
+                const struct service_shape *shape)
+{
+    size_t at = forecasts->count++;
+
+    forecasts->names[at] = setup->series->queue;
+    forecasts->shares[at] = (struct forecast_share){ .setup = *setup, .gpus = gpus };
+    forecasts->shapes[at] = shape;
+}
+
+struct work {
+    struct forecasts *forecasts;
+    bool is_confirmed;
+};
+
+static int make_one(void *context, size_t at, struct error *err)
+{
+    const struct work *work = context;
+    struct forecasts *forecasts = work->forecasts;
+
+    forecasts->items[at] = forecast_new(&forecasts->shares[at].setup);
+    forecasts->shares[at].forecast = forecasts->items[at];
+    return work->is_confirmed ? confirm(forecasts, at, err) : 0;
+}
+
+static int make_all(struct forecasts *forecasts, const struct forecasts_options *options,
+                    struct error *err)
+{
+    struct work work = { forecasts, options && options->is_confirmed };
+
+    if (parallel_run(THREADS, forecasts->count, make_one, &work, err) < 0)
+        return -1;
+    if (options && options->attainment > 0)
+        forecast_share_out(forecasts->shares, forecasts->count, options->attainment);
+    return 0;
+}
+
 struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
                                 const struct forecasts_options *options, struct error *err)
 {
     const char *only = options ? options->only : NULL;
-    owned(forecasts) struct forecasts *forecasts = mem_new(sizeof *forecasts);
+    owned(forecasts) struct forecasts *forecasts = with_room(config->queue_count);
 
-    forecasts->queues = mem_new_array(config->queue_count, sizeof *forecasts->queues);
-    forecasts->items = mem_new_array(config->queue_count, sizeof *forecasts->items);
-    forecasts->shares = mem_new_array(config->queue_count, sizeof *forecasts->shares);
     for (size_t i = 0; i < config->queue_count; i++) {
         const struct config_queue *queue = &config->queues[i];
-        struct forecast_setup setup = {
-            .series = demand_find(demand, queue->name),
-            .set = config->windows,
-            .service_s = (double)queue->service_ms / SECOND_MS,
-            .service_cv = queue->service_cv,
-            .scale = queue->scale_up,
-            .target = { queue->wait_target_ms, queue->percentile },
-            .end = demand->end,
-            .now = options ? options->now : (struct wall_time){ 0 },
-            .horizon_days = options ? options->horizon_days : 0,
-        };
+        struct forecast_setup setup = setup_of(demand, config->windows, options);
 
+        setup.series = demand_find(demand, queue->name);
+        setup.service_s = (double)queue->service_ms / SECOND_MS;
+        setup.service_cv = queue->service_cv;
+        setup.scale = queue->scale_up;
+        setup.target = (struct replay_target){ queue->wait_target_ms, queue->percentile };
         if (only && !text_equal(queue->name, only))
             continue;
         if (!setup.series) {
             error_set(err, ERROR_INVALID, "queue %s: the demand has no rows for it", queue->name);
             return NULL;
         }
-        forecasts->queues[forecasts->count] = queue;
-        forecasts->items[forecasts->count] = forecast_new(&setup);
-        forecasts->shares[forecasts->count] = (struct forecast_share){
-            forecasts->items[forecasts->count], setup, gpus_of(config, queue)
-        };
-        forecasts->count++;
+        add(forecasts, &setup, gpus_of(config, queue), queue->service);
     }
     if (forecasts->count == 0) {
         error_set(err, ERROR_NOT_FOUND, "there is no queue \"%s\" in %s", only, config->path);
         return NULL;
     }
-    if (options && options->attainment > 0)
-        forecast_share_out(forecasts->shares, forecasts->count, options->attainment);
-    return steal(&forecasts);
+    return make_all(forecasts, options, err) < 0 ? NULL : steal(&forecasts);
+}
+
+struct forecasts *forecasts_new_plain(const struct plain_queue *queue, const struct window_set *set,
+                                      const struct demand *demand,
+                                      const struct forecasts_options *options, struct error *err)
+{
+    owned(forecasts) struct forecasts *forecasts = with_room(demand->count);
+
+    for (size_t i = 0; i < demand->count; i++) {
+        struct forecast_setup setup = setup_of(demand, set, options);
+
+        setup.series = &demand->series[i];
+        setup.service_s = (double)queue->service_ms / SECOND_MS;
+        setup.service_cv = queue->service_cv;
+        setup.scale = queue->scale;
+        setup.target = queue->target;
+        if (options->only && !text_equal(setup.series->queue, options->only))
+            continue;
+        add(forecasts, &setup, 1, NULL);
+    }
+    if (forecasts->count == 0) {
+        error_set(err, ERROR_NOT_FOUND, "the demand has no queue \"%s\"", options->only);
+        return NULL;
+    }
+    return make_all(forecasts, options, err) < 0 ? NULL : steal(&forecasts);
 }
 
 const struct forecast_cell *forecasts_find(const struct forecasts *forecasts, const char *queue,
                                            size_t window)
 {
     for (size_t i = 0; i < forecasts->count; i++)
-        if (text_equal(forecasts->queues[i]->name, queue) && window < forecasts->items[i]->count)
+        if (text_equal(forecasts->names[i], queue) && window < forecasts->items[i]->count)
             return &forecasts->items[i]->cells[window];
     return NULL;
 }

@@ -1,18 +1,21 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The forecasts of all queues that a workload serves, from one demand.
+ * The forecasts of all queues of a configuration, or without one of all that are in a demand.
  */
 #pragma once
 
 #include "base/options.h"
+#include "broker/cli/plain_queue.h"
 #include "broker/fleet/config.h"
 #include "windows/forecast_share.h"
 
 struct forecasts {
-    const struct config_queue **queues; /* in the order of the configuration */
+    const char **names; /* of queues, in the order of the configuration, or else of the demand */
     struct forecast **items;
+    double **ratios;               /* one a window: windows/confirm.h; NULL where not asked for */
     struct forecast_share *shares; /* what they were made from */
+    const struct service_shape **shapes; /* measured; NULL: the law that its cv stands for */
     size_t count;
 };
 
@@ -21,6 +24,7 @@ struct forecasts_options {
     int horizon_days;  /* as in forecast_setup */
     double attainment; /* 0 .. 1: bounds for this, all together; 0: each queue and window alone */
     struct wall_time now;
+    bool is_confirmed; /* the ratios are asked for */
 };
 
 /* Lines of a command's table of options. */
@@ -38,6 +42,12 @@ int forecasts_options_read(struct forecasts_options *options, const struct comma
    there is no such queue. */
 struct forecasts *forecasts_new(const struct config *config, const struct demand *demand,
                                 const struct forecasts_options *options, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The same without a configuration: all queues of the demand are like this one. */
+struct forecasts *forecasts_new_plain(const struct plain_queue *queue, const struct window_set *set,
+                                      const struct demand *demand,
+                                      const struct forecasts_options *options, struct error *err)
     __attribute__((warn_unused_result));
 void forecasts_free(struct forecasts *forecasts);
 

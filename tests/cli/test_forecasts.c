@@ -9,6 +9,8 @@
 #include "tests/cli/small_world.h"
 #include "windows/schedule.h"
 
+#include <math.h>
+
 /* Five weeks of ten-minute steps, the last day with a factor; growing by a tenth a week. */
 static void write_demand(const char *folder, const char *name, double last_day)
 {
@@ -336,6 +338,95 @@ static void what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it(vo
         "unknown");
 }
 
+/* As backtest has it: service, target and zone by options. */
+static void a_forecast_needs_no_configuration(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    owned(said) struct said json = expect_code(
+        folder, EXIT_DONE,
+        "forecast --demand @/weeks.csv --service 20s --time-zone Europe/Berlin -o json" NOW);
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+
+    assert_int_equal(json_array_size(json_at(root, "forecasts")), 5);
+    assert_string_equal(json_text_or(row_of(root, "weekday-peak"), "queue", ""), "chat");
+    assert_true(json_number_value(json_at(row_of(root, "weekday-peak"), "servers_point")) > 10);
+
+    owned(said) struct said cut = expect_code(
+        folder, EXIT_DONE,
+        "forecast chat --demand @/weeks.csv --service 20s --scale 2 --plan-windows 3 -o json" NOW);
+    owned(json) json_t *two = json_parse(cut.out->chars, cut.out->length, "said", NULL);
+
+    assert_true(json_array_size(json_at(two, "forecasts")) <= 3);
+
+    static const struct {
+        int code;
+        const char *line;
+        const char *says;
+    } wrong[] = {
+        { EXIT_USAGE, "forecast --demand @/weeks.csv --wait-target 10s", "goes with --service" },
+        { EXIT_USAGE, "forecast --demand @/weeks.csv --plan-windows 3", "goes with --service" },
+        { EXIT_USAGE, "forecast --demand @/weeks.csv --service 0s", "more than nothing" },
+        { EXIT_USAGE, "forecast chat --queue chat --demand @/weeks.csv --service 2s", "give one" },
+        { EXIT_USAGE, "forecast --demand @/weeks.csv --service 2s --missing none", "unknown" },
+        { EXIT_ERROR, "forecast --queue x --demand @/weeks.csv --service 2s", "no queue \"x\"" },
+        { EXIT_ERROR, "forecast --demand @/weeks.csv --service 2s --time-zone Mars", "Mars" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        owned(said) struct said said = expect_code(folder, wrong[i].code, wrong[i].line);
+
+        if (!strstr(said.err->chars, wrong[i].says))
+            fail_msg("%s: %s", wrong[i].line, said.err->chars);
+    }
+}
+
+/* Minutes that burst: the closed form is far above what a replay needs. */
+static void write_bursts(const char *folder)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+    int64_t first = civil_day(2026, 10, 26) * DAY_MS;
+
+    text_add(csv, "t,queue,count\n");
+    for (int minute = 0; minute < 14 * 1440; minute++) {
+        char time[WALL_TEXT_SIZE];
+        int burst = minute * 7919 % 97 < 9 ? 5 : 1;
+
+        text_add(csv, "%s,chat,%d\n",
+                 wall_format((struct wall_time){ first + minute * (int64_t)MINUTE_MS }, time),
+                 20 * burst + minute % 5);
+    }
+    mem_free(test_folder_write(folder, "bursts.csv", csv->chars));
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+}
+
+static void the_servers_of_a_forecast_are_those_of_a_replay(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_bursts(folder);
+    owned(said) struct said json = expect_code(
+        folder, EXIT_DONE, "forecast --demand @/bursts.csv --config @/sluice.yaml -o json");
+    owned(said) struct said plan = expect_code(
+        folder, EXIT_DONE,
+        "allocate --demand @/bursts.csv --config @/sluice.yaml --out @/out -o json");
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    owned(json) json_t *planned = json_parse(plan.out->chars, plan.out->length, "said", NULL);
+    const json_t *row = row_of(root, "day");
+    const json_t *window = json_array_get(json_at(planned, "windows"), 0);
+    const json_t *queue = json_array_get(json_at(window, "queues"), 0);
+    double exact = (double)json_int_or(queue, "replicas_for_target", 0);
+    double shown = json_number_value(json_at(row, "servers_last_week"));
+
+    assert_string_equal(json_text_or(window, "window", ""), "day");
+    if (fabs(shown / exact - 1) > 0.05)
+        fail_msg("forecast shows %.1f servers for last week, the search finds %.0f", shown, exact);
+    assert_true(json_number_value(json_at(row, "replay_ratio")) < 0.8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +437,8 @@ int main(void)
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
         cmocka_unit_test(a_gap_each_night_has_a_forecast),
         cmocka_unit_test(what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it),
+        cmocka_unit_test(a_forecast_needs_no_configuration),
+        cmocka_unit_test(the_servers_of_a_forecast_are_those_of_a_replay),
     };
 
     mem_setup();

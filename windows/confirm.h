@@ -1,0 +1,17 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a replay makes of a forecast's servers.  They are those of a stationary closed form
+ * (windows/estimate.h), which is above the replay where minutes burst; a forecast needs only that
+ * all of its days are measured alike.  Who shows them to people multiplies them by this ratio.
+ */
+#pragma once
+
+#include "windows/forecast.h"
+#include "windows/service_time.h"
+
+/* The servers of an exact search, with a fraction, over those of the closed form: of the two latest
+   occurrences of the window that are known, together, under one seed.  0: none is known. */
+int confirm_ratio(const struct forecast_setup *setup, const struct service_time *service,
+                  const struct forecast *forecast, size_t window, double *ret_ratio,
+                  struct error *err) __attribute__((warn_unused_result));

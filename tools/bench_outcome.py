@@ -131,21 +131,36 @@ def say(line):
     print(line, file=sys.stderr, flush=True)
 
 
-def shortened(path, days):
-    """A copy that ends so many days after its first row's midnight; None: it has no more."""
-    copy = f"{path.removesuffix('.csv')}.{days}d.csv"
-    end = None
-    with open(path, encoding="utf-8") as source, open(copy, "w", encoding="utf-8") as file:
-        file.write(source.readline())
-        for line in source:
-            if end is None:
-                first = datetime.datetime.strptime(line[:10], "%Y-%m-%d")
-                end = (first + datetime.timedelta(days=days)).strftime("%Y-%m-%d")
-            if line[:10] >= end:
-                return copy
-            file.write(line)
-    os.remove(copy)
-    return None
+def day_of(row):
+    return datetime.datetime.strptime(row[:10], "%Y-%m-%d")
+
+
+class Demand:
+    """A CSV of arrivals, its rows in any order; whole, or its first days alone."""
+
+    def __init__(self, path, rows):
+        self.path, self.rows = path, rows
+        self.queues = sorted({row.split(",")[1] for row in rows})
+        self.first, self.last = day_of(min(rows)), day_of(max(rows))
+        self.days = (self.last - self.first).days + 1
+
+    @classmethod
+    def read(cls, path):
+        with open(path, encoding="utf-8") as file:
+            file.readline()
+            return cls(path, file.readlines())
+
+    def shortened(self, days):
+        """Written beside it; None: it has no more days than these."""
+        if days >= self.days:
+            return None
+        end = (self.first + datetime.timedelta(days=days)).strftime("%Y-%m-%d")
+        short = Demand(f"{self.path.removesuffix('.csv')}.{days}d.csv",
+                       [row for row in self.rows if row[:10] < end])
+        with open(short.path, "w", encoding="utf-8") as file:
+            file.write("minute_utc_iso,queue,count\n")
+            file.writelines(short.rows)
+        return short
 
 
 def write_config(trace, path, queues):
@@ -164,25 +179,25 @@ def write_config(trace, path, queues):
 
 
 class Stage:
-    """One trace as files: its demand whole and cut short, and a configuration."""
+    """One trace as files: its demand whole and cut short, each with a configuration."""
 
     def __init__(self, trace, args, folder):
         self.trace = trace
         if trace in RECORDED:
-            self.group, self.demand = "recorded", trace.prepare(args.traces, folder)
+            self.group, path = "recorded", trace.prepare(args.traces, folder)
         else:
-            self.group, self.demand = "generated", os.path.join(folder, trace.name + ".csv")
-            trace.write(self.demand)
-        with open(self.demand, encoding="utf-8") as file:
-            file.readline()
-            rows = [line.split(",") for line in file]
-        self.queues = sorted({row[1] for row in rows})
-        self.days = (datetime.datetime.strptime(rows[-1][0][:10], "%Y-%m-%d")
-                     - datetime.datetime.strptime(rows[0][0][:10], "%Y-%m-%d")).days + 1
-        self.config = os.path.join(folder, trace.name + ".yaml")
-        write_config(trace, self.config, self.queues)
-        self.demands = {past: shortened(self.demand, days) if days else self.demand
-                        for past, days in PASTS.items()}
+            self.group, path = "generated", os.path.join(folder, trace.name + ".csv")
+            trace.write(path)
+        whole = Demand.read(path)
+        self.queues, self.days = whole.queues, whole.days
+        self.files = {}  # of each past: its demand and its configuration
+        for past, days in PASTS.items():
+            demand = whole.shortened(days) if days else whole
+            if demand:
+                config = demand.path.removesuffix(".csv") + ".yaml"
+                write_config(trace, config, demand.queues)
+                self.files[past] = demand.path, config
+        self.demand, self.config = self.files["all"]
         self.given = ["--missing", "zero"] if "--missing" in trace.options else []
         if trace.gaps:
             self.given += ["--gaps", os.path.join(args.traces, "gaps.csv")]
@@ -200,8 +215,9 @@ class Stage:
         return words + (["--nodes", str(nodes)] if nodes else [])
 
     def score(self, past, horizon, without=()):
-        words = ["forecast", "--demand", self.demands[past], *self.given, "--config", self.config,
-                 "--score", "--horizon", str(horizon)]
+        demand, config = self.files[past]
+        words = ["forecast", "--demand", demand, *self.given, "--config", config, "--score",
+                 "--horizon", str(horizon)]
         return words + (["--without", ",".join(without)] if without else [])
 
 
@@ -310,8 +326,8 @@ def score_jobs(stages, able, results, tasks):
                          {f"{label} {past} {name}": answer["score"]})))
 
     for stage in stages if "scores" in tasks else ():
-        for past in PASTS:
-            for name in HORIZONS if stage.demands[past] else ():
+        for past in stage.files:
+            for name in HORIZONS:
                 add(stage, past, name, "after")
                 if "before" in tasks and able.scores_without:
                     add(stage, past, name, "before", able.scores_without)
@@ -392,4 +408,5 @@ def main():
     return 1 if results["failed"] else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -245,27 +245,33 @@ def show_scores(traces, old):
 
 class Target:
     def __init__(self, text):
-        self.text, self.checked, self.missed = text, 0, []
+        self.text, self.checked, self.missed, self.by_chance = text, 0, [], 0
 
     def check(self, name, found, least=None, most=None, unit="", interval=None):
         """found: None when it cannot be reached at all.  interval: in which the truth may lie."""
         self.checked += 1
-        if interval and (interval[1] >= least and interval[0] <= most):
-            unit += ", within chance"
         if found is None:
             self.missed.append(f"{name}: not reached")
-        elif least is not None and found < least:
-            self.missed.append(f"{name}: {found:.3g}{unit}, short by {least - found:.2g}")
+            return
+        if least is not None and found < least:
+            said = f"{name}: {found:.3g}{unit}, short by {least - found:.2g}"
         elif most is not None and found > most:
-            self.missed.append(f"{name}: {found:.3g}{unit}, over by {found - most:.2g}")
+            said = f"{name}: {found:.3g}{unit}, over by {found - most:.2g}"
+        else:
+            return
+        if interval and interval[1] >= least and interval[0] <= most:
+            self.by_chance += 1
+            said += ", may be chance"
+        self.missed.append(said)
 
     def show(self):
+        chance = f", {self.by_chance} of them perhaps by chance" if self.by_chance else ""
         if not self.checked:
             verdict = "not measured"
         elif not self.missed:
             verdict = f"kept ({self.checked} of {self.checked})"
         else:
-            verdict = f"MISSED ({len(self.missed)} of {self.checked})"
+            verdict = f"MISSED ({len(self.missed)} of {self.checked}{chance})"
         print(f"- {self.text}: {verdict}")
         for line in self.missed:
             print(f"  - {line}")

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -98,7 +99,7 @@ static void add_time(struct wall_time end, struct wall_time now, const struct ti
     text_add(out, "%02d:%02d%s", minute / 60, minute % 60, zone ? "" : " UTC");
 }
 
-void meter_line(const struct meter_state *state, int64_t elapsed_ms, struct wall_time now,
+void meter_line(const struct progress_state *state, int64_t elapsed_ms, struct wall_time now,
                 const struct time_zone *zone, struct text *out)
 {
     double left_ms;
@@ -131,8 +132,9 @@ static void put(const struct meter *meter, const struct text *line)
     (void)written;
 }
 
-void meter_show(struct meter *meter, const struct meter_state *state)
+void meter_show(void *context, const struct progress_state *state)
 {
+    struct meter *meter = context;
     owned(text) struct text *line = text_new(LINE_LIMIT);
     owned(text) struct text *out = text_new(LINE_LIMIT);
     int64_t now_ms;

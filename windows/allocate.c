@@ -26,6 +26,8 @@ struct work {
     size_t parts;
     int (*run)(struct work *work, size_t cell, struct error *err);
     atomic_size_t next;
+    double *requests; /* one a queue, of its demand: what a search takes goes by them */
+    struct progress progress;
 };
 
 void allocate_plan_free(struct allocate_plan *plan)
@@ -236,13 +238,19 @@ static int search_cell(struct work *work, size_t at, struct error *err)
     return 0;
 }
 
+static bool is_searched(const struct work *work, size_t at)
+{
+    size_t queues = work->plan->queue_count;
+
+    return !work->plan->cells[at].is_known && allocate_has_window(work->model, at / queues) &&
+           allocate_part(at / queues, at % queues, work->parts) == work->part;
+}
+
 static int run_search(struct work *work, size_t at, struct error *err)
 {
     struct allocate_cell *cell = &work->plan->cells[at];
-    size_t queues = work->plan->queue_count;
 
-    if (cell->is_known || !allocate_has_window(work->model, at / queues) ||
-        allocate_part(at / queues, at % queues, work->parts) != work->part)
+    if (!is_searched(work, at))
         return 0;
     if (prepare_cell(work, at, err) < 0)
         return -1;
@@ -251,6 +259,7 @@ static int run_search(struct work *work, size_t at, struct error *err)
     else if (search_cell(work, at, err) < 0)
         return -1;
     cell->is_known = true;
+    progress_item(&work->progress, work->requests[at % work->plan->queue_count]);
     return 0;
 }
 
@@ -336,6 +345,36 @@ static void fill_windows(struct work *work)
     }
 }
 
+static double requests_of(const struct allocate_queue *queue)
+{
+    double count = 0;
+
+    for (size_t step = 0; step < queue->demand->count; step++)
+        if (demand_is_known(queue->demand, step))
+            count += demand_at(queue->demand, DEMAND_HIGH, step) +
+                     demand_at(queue->demand, DEMAND_LOW, step);
+    return count * queue->scale;
+}
+
+static void begin_progress(struct work *work)
+{
+    const struct allocate_model *model = work->model;
+    double expected = 0;
+    size_t count = 0;
+
+    work->requests = mem_new_array(model->queue_count, sizeof *work->requests);
+    for (size_t i = 0; i < model->queue_count && model->report.tell; i++)
+        work->requests[i] = requests_of(&model->queues[i]);
+    for (size_t at = work->plan->window_first * model->queue_count;
+         at < work->plan->window_end * model->queue_count; at++)
+        if (is_searched(work, at)) {
+            expected += work->requests[at % model->queue_count];
+            count++;
+        }
+    progress_init(&work->progress, &model->report, expected);
+    progress_begin(&work->progress, "searching numbers", count);
+}
+
 int allocate_search(const struct allocate_model *model, struct allocate_plan *plan, size_t part,
                     size_t parts, struct error *err)
 {
@@ -344,9 +383,12 @@ int allocate_search(const struct allocate_model *model, struct allocate_plan *pl
     work_init(&work, model, plan);
     work.part = part;
     work.parts = parts;
+    begin_progress(&work);
 
     int result = run_threads(&work, run_search, err);
 
+    progress_clear(&work.progress);
+    mem_free(work.requests);
     work_clear(&work);
     return result;
 }

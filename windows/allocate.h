@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "base/progress.h"
 #include "windows/place.h"
 #include "windows/schedule.h"
 #include "windows/search.h"
@@ -81,6 +82,7 @@ struct allocate_model {
     uint64_t seed;
     bool is_estimate;  /* windows/transient.h instead of replays: quick, and not confirmed by one */
     bool is_saturated; /* spends the nodes that are left over */
+    struct progress_report report; /* of how far allocate_search() is */
 };
 
 struct allocate_cell {

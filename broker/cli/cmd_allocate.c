@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/file_set.h"
 #include "base/json.h"
+#include "base/meter.h"
 #include "broker/cli/allocate_forecast.h"
 #include "broker/cli/allocate_inputs.h"
 #include "broker/cli/allocate_print.h"
@@ -17,6 +18,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SCHEDULE_LIMIT = 1 << 20, HEADER_LIMIT = 1 << 16 };
 
@@ -246,6 +248,18 @@ static int finish(struct allocate_command *command, const struct allocate_model 
     return is_check && count > 0 ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
+/* On a terminal, how far it is is shown meanwhile. */
+static int search(struct allocate_command *command, struct allocate_plan *plan, size_t part,
+                  size_t parts, struct error *err)
+{
+    struct allocate_model model = *command->inputs.model;
+    owned(meter) struct meter *meter = meter_new(client_wants_json(command->call) ? -1
+                                                                                  : STDERR_FILENO);
+
+    model.report = (struct progress_report){ meter_show, meter };
+    return allocate_search(&model, plan, part, parts, err);
+}
+
 static int write_shard(struct allocate_command *command)
 {
     struct command_call *call = command->call;
@@ -255,7 +269,7 @@ static int write_shard(struct allocate_command *command)
     struct error err = { 0 };
     size_t cells = 0;
 
-    if (allocate_search(model, plan, command->shard.part, command->shard.parts, &err) < 0 ||
+    if (search(command, plan, command->shard.part, command->shard.parts, &err) < 0 ||
         shard_write(&command->inputs, plan, command->shard, call_text(call, "out"), &path, &err) <
             0)
         return call_fail(call, EXIT_ERROR, &err);
@@ -289,7 +303,7 @@ static int run(struct allocate_command *command)
     const struct allocate_model *model = command->inputs.model;
     owned(allocate_plan) struct allocate_plan *plan = allocate_plan_new(model);
     int result = merge ? shard_merge(&command->inputs, plan, merge, &err)
-                       : allocate_search(model, plan, 0, 1, &err);
+                       : search(command, plan, 0, 1, &err);
 
     if (result < 0 || allocate_fill(model, plan, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);

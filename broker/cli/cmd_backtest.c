@@ -135,22 +135,13 @@ static int write_files(const struct command_call *call, const struct backtest_in
     return call_text(call, "html") ? write_text(call_text(call, "html"), html, err) : 0;
 }
 
-static void show_progress(void *context, const struct backtest_progress *progress)
-{
-    const struct meter_state state = { progress->part, progress->done, progress->count,
-                                       progress->share };
-
-    meter_show(context, &state);
-}
-
 /* On a terminal, how far it is is shown while it runs. */
 static struct backtest *play(struct backtest_inputs *inputs, struct error *err)
 {
     owned(meter) struct meter *meter = meter_new(client_wants_json(inputs->call) ? -1
                                                                                  : STDERR_FILENO);
 
-    inputs->setup.report = show_progress;
-    inputs->setup.report_context = meter;
+    inputs->setup.report = (struct progress_report){ meter_show, meter };
     return backtest_run(&inputs->setup, err);
 }
 

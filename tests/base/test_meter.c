@@ -13,7 +13,7 @@ static const int64_t noon_ms = 1795521600000; /* Tue 2026-11-24 12:00 UTC */
 
 static const struct {
     const char *name;
-    struct meter_state state;
+    struct progress_state state;
     int64_t elapsed_ms;
     const char *zone;
     const char *want;
@@ -95,9 +95,9 @@ static void expect_written(struct terminal *terminal, const char *want)
 
 static void a_terminal_shows_one_line_that_goes_again(void **state)
 {
-    const struct meter_state first = { "forecasting", 1, 2, 0 };
-    const struct meter_state same = { first.part, 2, 2, 0 };
-    const struct meter_state next = { "judging", 1, 20, 0 };
+    const struct progress_state first = { "forecasting", 1, 2, 0 };
+    const struct progress_state same = { first.part, 2, 2, 0 };
+    const struct progress_state next = { "judging", 1, 20, 0 };
     struct terminal terminal;
 
     (void)state;
@@ -120,7 +120,7 @@ static void a_terminal_shows_one_line_that_goes_again(void **state)
 
 static void a_narrow_terminal_has_one_line_too(void **state)
 {
-    const struct meter_state narrow = { "forecasting", 1, 2, 0 };
+    const struct progress_state narrow = { "forecasting", 1, 2, 0 };
     struct terminal terminal;
 
     (void)state;
@@ -135,7 +135,7 @@ static void a_narrow_terminal_has_one_line_too(void **state)
 
 static void nothing_is_written_elsewhere(void **state)
 {
-    const struct meter_state some = { "forecasting", 1, 2, 0.5 };
+    const struct progress_state some = { "forecasting", 1, 2, 0.5 };
     int ends[2];
     char byte;
 

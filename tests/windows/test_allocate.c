@@ -7,6 +7,7 @@
 #include "tests/windows/plant.h"
 #include "windows/estimate.h"
 
+#include <math.h>
 #include <string.h>
 
 static struct search_setup random_case(struct random *random, struct demand_series *series,
@@ -167,6 +168,49 @@ static void the_number_of_threads_changes_nothing(void **state)
         assert_int_equal(one->cells[i].search.worst_seed, five->cells[i].search.worst_seed);
         assert_true(one->cells[i].wait_s == five->cells[i].wait_s);
     }
+    plant_clear(&plant);
+}
+
+struct told {
+    struct progress_state last;
+    size_t calls;
+    bool is_forward;
+};
+
+static void note(void *context, const struct progress_state *state)
+{
+    struct told *told = context;
+
+    told->is_forward = told->is_forward && state->share >= told->last.share &&
+                       state->done == told->calls;
+    told->calls++;
+    told->last = *state;
+}
+
+/* What is known already is not searched again, and not counted. */
+static void progress_is_told_of_each_number_that_is_searched(void **state)
+{
+    static const char *const queues[] = { "a", "b", "c" };
+    struct plant plant;
+    size_t searched = 0;
+
+    (void)state;
+    plant_init(&plant, queues, 3);
+    plant.model.threads = 3;
+    owned(allocate_plan) struct allocate_plan *plan = allocate_plan_new(&plant.model);
+
+    for (size_t parts = 2; parts > 0; parts--) {
+        struct told told = { .is_forward = true };
+
+        plant.model.report = (struct progress_report){ note, &told };
+        assert_int_equal(allocate_search(&plant.model, plan, 0, parts, NULL), 0);
+        assert_true(told.is_forward);
+        assert_true(told.last.count > 0 && told.last.count < plan->window_count * 3);
+        assert_int_equal(told.last.done, told.last.count);
+        assert_true(fabs(told.last.share - 1) < 1e-9);
+        searched += told.last.count;
+    }
+    assert_int_equal(searched, plan->window_count * 3);
     plant_clear(&plant);
 }
 
@@ -369,6 +413,7 @@ int main(void)
         cmocka_unit_test(every_answer_is_certified),
         cmocka_unit_test(the_worst_of_the_seeds_counts),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
+        cmocka_unit_test(progress_is_told_of_each_number_that_is_searched),
         cmocka_unit_test(another_queue_leaves_the_rows_of_the_others),
         cmocka_unit_test(replicas_and_nodes_add_up),
         cmocka_unit_test(scarce_nodes_go_to_whom_they_help_most_and_the_plan_says_so),

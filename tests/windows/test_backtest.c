@@ -347,13 +347,13 @@ static void the_fleet_has_a_size_whoever_is_played(void **state)
 }
 
 struct told {
-    struct backtest_progress last;
+    struct progress_state last;
     size_t parts;
     bool is_forward; /* no share and no item was told after a greater one */
     bool is_whole;   /* each part was told until its last item */
 };
 
-static void note(void *context, const struct backtest_progress *progress)
+static void note(void *context, const struct progress_state *progress)
 {
     struct told *told = context;
     bool is_same = told->last.part == progress->part;
@@ -375,8 +375,7 @@ static void progress_is_told_of_each_step_in_order(void **state)
         struct told told = { .is_forward = true, .is_whole = true };
 
         world.setup.threads = 3;
-        world.setup.report = note;
-        world.setup.report_context = &told;
+        world.setup.report = (struct progress_report){ note, &told };
         world.setup.played = 1u << policy_named(selections[at].names[0]) | 1u << POLICY_STATIC |
                              (selections[at].has_limit ? BACKTEST_LIMIT : 0);
         owned(backtest) struct backtest *backtest = run_of(&world);

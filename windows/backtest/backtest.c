@@ -322,7 +322,7 @@ static int run_rounds(struct work *work, struct error *err)
     for (size_t row = 0; row < backtest->count; row++)
         for (size_t i = 0; i < backtest->rows[row].policy->level_count; i++)
             add_to_round(work, work_run(work, row, i));
-    progress_init(&work->progress, work->setup, expected_of_all(work));
+    progress_init(&work->progress, &work->setup->report, expected_of_all(work));
     result = run_all(work, err);
     progress_clear(&work->progress);
     return result;

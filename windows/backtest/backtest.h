@@ -13,19 +13,12 @@
  */
 #pragma once
 
+#include "base/progress.h"
 #include "windows/backtest/measure.h"
 #include "windows/backtest/misses.h"
 #include "windows/backtest/policies.h"
 
 #define BACKTEST_LIMIT (1u << 31)
-
-/* How far it is. */
-struct backtest_progress {
-    const char *part; /* for people */
-    size_t done;      /* items of the part, of */
-    size_t count;
-    double share; /* done of what all parts are expected to take, 0 .. 1 */
-};
 
 struct backtest_setup {
     const struct window_set *judged;  /* attainment is that of these windows */
@@ -40,9 +33,7 @@ struct backtest_setup {
     int seeds;            /* of searches */
     uint64_t seed;
     int threads;
-    /* Is told of each step, by any thread, by one at a time; may be NULL. */
-    void (*report)(void *context, const struct backtest_progress *progress);
-    void *report_context;
+    struct progress_report report; /* of how far it is */
     unsigned played; /* bit i: policies[i]; BACKTEST_LIMIT; 0: all of them, and the limit */
 };
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "windows/backtest/backtest.h"
-#include "windows/backtest/progress.h"
 #include "windows/backtest/run.h"
 
 enum search_kind { SEARCH_NEED, SEARCH_LAST_WEEK, SEARCH_OUTLOOK };

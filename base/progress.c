@@ -1,17 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See progress.h.
+ * Told under the lock, so that states come in their order.
  */
-#include "windows/backtest/progress.h"
-
-#include "windows/backtest/backtest.h"
+#include "base/progress.h"
 
 #include <math.h>
 
-void progress_init(struct progress *progress, const struct backtest_setup *setup, double expected)
+void progress_init(struct progress *progress, const struct progress_report *report, double expected)
 {
-    *progress = (struct progress){ .setup = setup, .expected = expected };
+    *progress = (struct progress){ .report = *report, .expected = expected };
     pthread_mutex_init(&progress->lock, NULL);
 }
 
@@ -20,18 +18,17 @@ void progress_clear(struct progress *progress)
     pthread_mutex_destroy(&progress->lock);
 }
 
-/* One at a time, in the order of what was done. */
 static void report(const struct progress *progress)
 {
-    const struct backtest_progress told = {
+    const struct progress_state state = {
         .part = progress->part,
         .done = progress->items,
         .count = progress->count,
         .share = progress->expected > 0 ? fmin(progress->done / progress->expected, 1) : 0,
     };
 
-    if (progress->setup->report)
-        progress->setup->report(progress->setup->report_context, &told);
+    if (progress->report.tell)
+        progress->report.tell(progress->report.context, &state);
 }
 
 void progress_begin(struct progress *progress, const char *part, size_t count)

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How far a long work is, for whoever wants to be told: parts of many items, which threads take.
+ * Items are weighed by what they are expected to take, so that the share that is done tells when
+ * all will be.
+ *
+ *     progress_init(&progress, &report, seconds_of_all);
+ *     progress_begin(&progress, "searching numbers", count);
+ *     progress_item(&progress, seconds_of_one);      (by any thread, for each)
+ *     progress_clear(&progress);
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stddef.h>
+
+struct progress_state {
+    const char *part; /* for people: lower case, without a full stop */
+    size_t done;      /* items of the part, of */
+    size_t count;
+    double share; /* done of what is expected in all, 0 .. 1 */
+};
+
+/* Who is told of each step: by any thread, by one at a time. */
+struct progress_report {
+    void (*tell)(void *context, const struct progress_state *state); /* NULL: nobody */
+    void *context;
+};
+
+struct progress {
+    struct progress_report report;
+    pthread_mutex_t lock;
+    const char *part;
+    size_t items; /* of the part that are done, of */
+    size_t count;
+    double done; /* of what is expected in all */
+    double expected;
+};
+
+/* expected: of all parts together, in any unit. */
+void progress_init(struct progress *progress, const struct progress_report *report,
+                   double expected);
+void progress_clear(struct progress *progress);
+
+/* part: must stay as it is until the next one begins. */
+void progress_begin(struct progress *progress, const char *part, size_t count);
+
+/* By any thread: an item of the part is done, of which so much was expected. */
+void progress_item(struct progress *progress, double expected);

@@ -320,3 +320,39 @@ struct wall_time time_zone_wall(const struct time_zone *zone, struct civil_date 
         begin = end;
     }
 }
+
+/* Cuts what is known of a reading at an edge between two stretches. */
+static void cut_reading(struct zone_reading *reading, int64_t local_ms, int64_t edge_ms)
+{
+    if (edge_ms <= local_ms && edge_ms > reading->from_ms)
+        reading->from_ms = edge_ms;
+    if (edge_ms > local_ms && edge_ms < reading->to_ms)
+        reading->to_ms = edge_ms;
+}
+
+/* Each stretch between two changes shows one run of times; those that hold the wanted one are its
+   moments.  More than two would be a zone that changes twice within hours: the first two count. */
+struct zone_reading time_zone_read(const struct time_zone *zone, int64_t local_ms)
+{
+    int64_t wanted = floor_divide(local_ms, SECOND_MS);
+    int64_t begin = wanted - 2 * ZONE_OFFSET_LIMIT_S;
+    struct zone_reading reading = {
+        .from_ms = (wanted - ZONE_OFFSET_LIMIT_S) * SECOND_MS,
+        .to_ms = (wanted + ZONE_OFFSET_LIMIT_S) * SECOND_MS,
+    };
+
+    while (begin <= wanted + ZONE_OFFSET_LIMIT_S) {
+        int64_t end = next_change(zone, begin);
+        int64_t offset = clock_at(zone, begin)->offset_s;
+        bool is_last = end > wanted + 2 * ZONE_OFFSET_LIMIT_S;
+
+        if (wanted >= begin + offset && (is_last || wanted < end + offset) && reading.count < 2)
+            reading.offsets_ms[reading.count++] = offset * SECOND_MS;
+        if (is_last)
+            break;
+        cut_reading(&reading, local_ms, (end + offset) * SECOND_MS);
+        cut_reading(&reading, local_ms, (end + clock_at(zone, end)->offset_s) * SECOND_MS);
+        begin = end;
+    }
+    return reading;
+}

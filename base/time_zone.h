@@ -44,6 +44,17 @@ struct local_time time_zone_local(const struct time_zone *zone, struct wall_time
 struct wall_time time_zone_wall(const struct time_zone *zone, struct civil_date date,
                                 int minute_of_day);
 
+/* What times on the clocks of that zone mean around one of them: from `from_ms` to before `to_ms`
+   (as if they were UTC) each is shown at `count` moments.  None where the clocks jump in spring,
+   two in autumn, the earlier one first; a moment is the time less its offset. */
+struct zone_reading {
+    int64_t from_ms;
+    int64_t to_ms;
+    int count;
+    int64_t offsets_ms[2];
+};
+struct zone_reading time_zone_read(const struct time_zone *zone, int64_t local_ms);
+
 static inline void owned_time_zone(struct time_zone **zone)
 {
     time_zone_free(*zone);

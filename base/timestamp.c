@@ -223,6 +223,19 @@ static int64_t take_unit(const char **at)
     return 0;
 }
 
+/* What follows the point; false: no digit does. */
+static bool take_part(const char **at, double *ret_part)
+{
+    double digit = 0.1;
+
+    *ret_part = 0;
+    if (!isdigit((unsigned char)**at))
+        return false;
+    for (; isdigit((unsigned char)**at); (*at)++, digit /= 10)
+        *ret_part += (**at - '0') * digit;
+    return true;
+}
+
 int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
 {
     const char *at = chars;
@@ -233,6 +246,7 @@ int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
         return fail_duration(chars, err);
     while (*at) {
         int64_t value = 0, unit;
+        double part = 0;
 
         if (!isdigit((unsigned char)*at))
             return fail_duration(chars, err);
@@ -240,9 +254,14 @@ int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
             if (__builtin_mul_overflow(value, 10, &value) ||
                 __builtin_add_overflow(value, *at - '0', &value))
                 return fail_duration(chars, err);
+        if (take_char(&at, ".") && !take_part(&at, &part))
+            return fail_duration(chars, err);
         unit = take_unit(&at);
+        if (part > 0 && (unit != SECOND_MS || (value == 0 && part * SECOND_MS < 0.5)))
+            return fail_duration(chars, err);
         if (unit == 0 || unit >= former_unit || __builtin_mul_overflow(value, unit, &value) ||
-            __builtin_add_overflow(total, value, &total))
+            __builtin_add_overflow(total, value, &total) ||
+            __builtin_add_overflow(total, (int64_t)(part * SECOND_MS + 0.5), &total))
             return fail_duration(chars, err);
         former_unit = unit;
     }

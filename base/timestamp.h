@@ -52,7 +52,8 @@ int wall_parse(const char *chars, bool allow_naive, struct wall_time *ret_wall, 
 /* A date as HTTP has it, "Sat, 21 Nov 2026 12:52:20 GMT"; false for anything else. */
 bool wall_parse_http(const char *chars, struct wall_time *ret_wall);
 
-/* "250ms", "20s", "5m", "1h30m", "2d"; a bare number is refused. */
+/* "250ms", "20s", "28.7s", "5m", "1h30m", "2d", to the nearest millisecond; a bare number is
+   refused, and so is a fraction of anything but seconds. */
 int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
     __attribute__((warn_unused_result));
 

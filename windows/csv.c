@@ -7,9 +7,11 @@
 
 #include "base/text.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
+
+static const char delimiters[] = ",;\t";
 
 int csv_error(const struct csv *csv, int line, struct error *err, const char *format, ...)
 {
@@ -41,29 +43,59 @@ static char *unquote(char *at)
     return NULL;
 }
 
-static int split(struct csv *csv, char *at, struct error *err)
+static bool is_blank(const struct csv *csv, char byte)
+{
+    return byte == ' ' || (byte == '\t' && csv->delimiter != '\t');
+}
+
+static char *skip_blanks(const struct csv *csv, char *at)
+{
+    while (is_blank(csv, *at))
+        at++;
+    return at;
+}
+
+/* Ends the field where its last letter is; `stop` is its delimiter or the end. */
+static void end_field(const struct csv *csv, char *field, char *stop)
+{
+    while (stop > field && is_blank(csv, stop[-1]))
+        stop--;
+    *stop = '\0';
+}
+
+/* The line from `at` to `end`, where it is terminated. */
+static int split(struct csv *csv, char *at, char *end, struct error *err)
 {
     csv->count = 0;
     for (;;) {
+        char *next;
+
         if (csv->count == CSV_FIELDS_MAX)
             return csv_error(csv, csv->line, err, "more than %d fields", CSV_FIELDS_MAX);
+        at = skip_blanks(csv, at);
         csv->fields[csv->count++] = at;
-
-        char *next = *at == '"' ? unquote(at) : at + strcspn(at, ",");
-
-        if (!next)
-            return csv_error(csv, csv->line, err, "a quote is never closed");
-        if (*next == '\0')
-            return 0;
-        if (*next != ',')
-            return csv_error(csv, csv->line, err, "a comma is expected after a closing quote");
-        *next = '\0';
+        if (*at == '"') {
+            next = unquote(at);
+            if (!next)
+                return csv_error(csv, csv->line, err, "a quote is never closed");
+            next = skip_blanks(csv, next);
+            if (*next != csv->delimiter && *next != '\0')
+                return csv_error(csv, csv->line, err, "a %s is expected after a closing quote",
+                                 csv->delimiter == ',' ? "comma" : "delimiter");
+            if (next == end)
+                return 0;
+        } else {
+            next = memchr(at, csv->delimiter, (size_t)(end - at));
+            end_field(csv, at, next ? next : end);
+            if (!next)
+                return 0;
+        }
         at = next + 1;
     }
 }
 
 /* The next line that is not blank, terminated; NULL at the end. */
-static int take_line(struct csv *csv, char **ret_line, struct error *err)
+static int take_line(struct csv *csv, char **ret_line, char **ret_end, struct error *err)
 {
     *ret_line = NULL;
     while (csv->at < csv->end) {
@@ -71,52 +103,125 @@ static int take_line(struct csv *csv, char **ret_line, struct error *err)
         char *stop = memchr(start, '\n', (size_t)(csv->end - start));
 
         csv->line++;
-        if (!stop)
-            return csv_error(csv, csv->line, err,
-                             "the last line has no line end: the file may have been cut");
+        csv->is_cut = !stop;
+        stop = stop ? stop : csv->end;
         if (memchr(start, '\0', (size_t)(stop - start)))
-            return csv_error(csv, csv->line, err, "holds a zero byte: this is no text");
-        csv->at = stop + 1;
-        *stop = '\0';
+            return csv_error(csv, csv->line, err, "holds a zero byte: this is no text in UTF-8");
+        csv->at = stop < csv->end ? stop + 1 : csv->end;
         if (stop > start && stop[-1] == '\r')
-            stop[-1] = '\0';
+            stop--;
+        *stop = '\0';
         if (start[strspn(start, " \t")] == '\0')
             continue;
         *ret_line = start;
+        *ret_end = stop;
         return 0;
     }
     return 0;
 }
 
+/* Delimiters outside quotes. */
+static size_t count_delimiters(const char *line, char delimiter)
+{
+    bool is_quoted = false;
+    size_t count = 0;
+
+    for (; *line; line++) {
+        is_quoted = is_quoted != (*line == '"');
+        count += !is_quoted && *line == delimiter;
+    }
+    return count;
+}
+
+/* The line after the header, without changing it: NULL where there is none. */
+static char *peek_line(const struct csv *csv)
+{
+    char *at = csv->at;
+
+    while (at < csv->end) {
+        char *stop = memchr(at, '\n', (size_t)(csv->end - at));
+        size_t length = (size_t)((stop ? stop : csv->end) - at);
+
+        if (length > 0 && *at != '#' && *at != '\r')
+            return text_format("%.*s", (int)(length < INT32_MAX ? length : INT32_MAX), at);
+        at += length + 1;
+    }
+    return NULL;
+}
+
+/* The one that the header has; where it has several, the one of which the next row has as many. */
+static int find_delimiter(struct csv *csv, const char *header, struct error *err)
+{
+    owned(chars) char *next = NULL;
+    size_t fits = 0;
+    size_t there = 0;
+
+    csv->delimiter = ',';
+    for (size_t i = 0; delimiters[i]; i++)
+        if (count_delimiters(header, delimiters[i]) > 0) {
+            csv->delimiter = delimiters[i];
+            there++;
+        }
+    if (there <= 1)
+        return 0;
+    next = peek_line(csv);
+    for (size_t i = 0; next && delimiters[i]; i++) {
+        size_t count = count_delimiters(header, delimiters[i]);
+
+        if (count > 0 && count == count_delimiters(next, delimiters[i])) {
+            csv->delimiter = delimiters[i];
+            fits++;
+        }
+    }
+    if (fits == 1)
+        return 0;
+    return csv_error(csv, csv->line, err,
+                     "has more than one of comma, semicolon and tab: expected one of them between "
+                     "all columns, and names that hold another in quotes");
+}
+
 int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, struct error *err)
 {
     char *line;
+    char *end;
 
     *csv = (struct csv){ .source = source, .at = bytes, .end = bytes + size };
+    bytes[size] = '\0';
+    if (size >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
+        return csv_error(csv, 1, err, "is UTF-16, as some spreadsheets write: save it as UTF-8");
     if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
         csv->at += 3;
-    if (take_line(csv, &line, err) < 0)
-        return -1;
+    do
+        if (take_line(csv, &line, &end, err) < 0)
+            return -1;
+    while (line && *line == '#');
     if (!line)
         return error_set(err, ERROR_INVALID, "%s: is empty", source);
-    if (split(csv, line, err) < 0)
+    if (find_delimiter(csv, line, err) < 0 || split(csv, line, end, err) < 0)
         return -1;
     csv->columns = csv->count;
-    for (size_t i = 0; i < csv->count; i++)
-        for (char *at = csv->fields[i]; *at; at++)
-            *at = (char)tolower((unsigned char)*at);
     return 0;
 }
 
 int csv_next(struct csv *csv, struct error *err)
 {
     char *line;
+    char *end;
 
-    if (take_line(csv, &line, err) < 0)
-        return -1;
-    if (!line)
-        return 0;
-    if (split(csv, line, err) < 0)
+    for (;;) {
+        if (take_line(csv, &line, &end, err) < 0)
+            return -1;
+        if (!line)
+            return 0;
+        if (*line != '#')
+            break;
+        if (csv->may_name && count_delimiters(line, csv->delimiter) + 1 == csv->columns)
+            return csv_error(
+                csv, csv->line, err,
+                "begins with # and has as many fields as a row: put a name that begins "
+                "with # in quotes, or take the comment out");
+    }
+    if (split(csv, line, end, err) < 0)
         return -1;
     if (csv->count != csv->columns)
         return csv_error(csv, csv->line, err, "%zu fields, but the header has %zu", csv->count,
@@ -124,33 +229,10 @@ int csv_next(struct csv *csv, struct error *err)
     return 1;
 }
 
-static int lines_between(const char *at, const char *end)
+int csv_column(const struct csv *csv, const char *name)
 {
-    int lines = 0;
-
-    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
-        lines++;
-        at++;
-    }
-    return lines;
-}
-
-size_t csv_split(const struct csv *csv, size_t count, struct csv *ret_parts)
-{
-    size_t share = (size_t)(csv->end - csv->at) / count;
-    struct csv rest = *csv;
-    size_t parts = 0;
-
-    while (rest.at < csv->end) {
-        char *stop = parts + 1 < count && share < (size_t)(csv->end - rest.at)
-                         ? memchr(rest.at + share, '\n', (size_t)(csv->end - rest.at) - share)
-                         : NULL;
-
-        rest.end = stop ? stop + 1 : csv->end;
-        ret_parts[parts++] = rest;
-        if (stop)
-            rest.line += lines_between(rest.at, rest.end);
-        rest.at = rest.end;
-    }
-    return parts;
+    for (size_t i = 0; i < csv->columns; i++)
+        if (strcasecmp(csv->fields[i], name) == 0)
+            return (int)i;
+    return -1;
 }

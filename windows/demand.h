@@ -1,11 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Demand: how many requests arrived in each step of time, per queue and class.  Read from CSV
- * (plain or gzip) whose columns are found by content: the first column that holds ISO times (times
- * without an offset are UTC), `count`, and where there are such, `queue` (otherwise there is one
- * queue, named after the file) and `priority` (`high` or `low`; without the column a queue has a
- * single class).  The step (1, 5, 10 minutes, ...) is the one most rows keep.
+ * Demand: how many requests arrived in each step of time, per queue and class.  Read from a table
+ * as text, plain or gzip, in the forms that windows/README.md lists: which column is which is found
+ * by names and content (windows/columns.h), and what a cell says by its form (windows/cells.h).  A
+ * form that has two readings is refused with file and line.
+ *
+ * Times without an offset are those of the time zone that is given.  The step is the one that most
+ * rows of a queue keep, or where it changes the finest: the count of a longer step is spread evenly
+ * over the steps that it covers (windows/steps.h).  Counts with a fraction are rounded so that what
+ * is left over goes to the next step: any sum over time is right to within one.
  *
  * A step without a row is unknown, and unknown is never taken for zero: whoever uses a series skips
  * such steps.  With missing_zero it counts as zero arrivals, except where a gaps file (columns
@@ -15,6 +19,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/time_zone.h"
 #include "base/timestamp.h"
 
 #include <stdbool.h>
@@ -33,24 +38,36 @@ struct demand_series {
     bool is_single;                  /* no priorities: everything is in DEMAND_LOW */
     int32_t *counts[DEMAND_CLASSES]; /* DEMAND_UNKNOWN in all classes of a step or in none; NULL:
                                         the queue has no such class */
+    int64_t longest_ms;              /* of the steps that its rows kept: more than step_ms where
+                                        they changed their step, or are longer than an hour */
+    struct wall_time changed;        /* when they first did; 0: never */
+};
+
+/* What was understood of the file, which people should know. */
+struct demand_facts {
+    bool is_wide;   /* each column is a queue */
+    bool has_local; /* some times have no offset */
+    bool is_cut;    /* the last line has no line end */
 };
 
 struct demand {
     struct demand_series *series; /* sorted by queue */
     size_t count;
     struct wall_time end; /* of the last step of all */
+    struct demand_facts facts;
 };
 
 struct demand_options {
     bool missing_zero;
-    const char *gaps; /* path; NULL: none */
+    const char *gaps;             /* path; NULL: none */
+    const struct time_zone *zone; /* of times without an offset; NULL: UTC */
 };
 
 struct demand *demand_read(const char *path, const struct demand_options *options,
                            struct error *err) __attribute__((warn_unused_result));
 
-/* The same from bytes, which are written to; `source` names them in errors. */
-struct demand *demand_parse(char *bytes, size_t size, const char *source,
+/* The same from bytes; `source` names them in errors. */
+struct demand *demand_parse(const char *bytes, size_t size, const char *source,
                             const struct demand_options *options, struct error *err)
     __attribute__((warn_unused_result));
 void demand_free(struct demand *demand);
@@ -64,6 +81,9 @@ static inline bool demand_is_known(const struct demand_series *series, size_t st
 
     return counts[step] >= 0;
 }
+
+/* How many steps are unknown. */
+size_t demand_unknown(const struct demand_series *series);
 
 /* Arrivals of a known step; 0 for a class that the queue does not have. */
 static inline int32_t demand_at(const struct demand_series *series, enum demand_class class,

@@ -1,228 +1,214 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * From bytes to rows: which column is which, and what each cell says.
+ * From bytes to rows.  The file is read in blocks of whole lines; each is parsed by a thread of its
+ * own while the next ones are read, and their rows are joined in the order of the file.
  */
 #include "windows/demand_rows.h"
 
 #include "base/map.h"
 #include "base/text.h"
+#include "windows/cells.h"
+#include "windows/columns.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
-    DAY_CHARS = 11,       /* "2026-11-17T" */
-    CLOCK_CHARS = 9,      /* "12:12:00Z" */
-    CELL_CHARS = 32,      /* more than any cell that is read quickly, with what ends it */
-    PART_BYTES = 4 << 20, /* fewer do not pay for a thread */
-    PARTS_MAX = 16,
+    PART_BYTES = 4 << 20,
+    THREAD_BYTES = 16 << 10, /* fewer do not pay for a thread */
+    HEAD_BYTES = 64 << 10,   /* hold the header and a row; if not, so many do: */
+    HEAD_BYTES_MAX = 64 << 20,
+    THREADS_MAX = 16,
 };
 
-struct columns {
-    int time;
-    int queue;
-    int count;
-    int priority;
-};
-
-/* Files repeat themselves from row to row: what the last row said is looked at first. */
-struct last_row {
-    char day[DAY_CHARS]; /* of its time; empty: not known */
-    int64_t day_ms;      /* when that began in UTC */
-    size_t queue;
-};
-
-/* One thread's. */
-struct reader {
+/* What one thread parses. */
+struct part {
+    struct demand_block block;
     struct csv csv;
     const struct columns *columns;
-    struct demand_rows rows;
-    struct map *names; /* of rows.queues */
-    struct last_row last;
-    struct error err; /* where it ended, if any */
+    ARRAY(struct demand_queue) queues;
+    struct map *names; /* of queues: their index plus one, so that none is NULL */
+    size_t queue;      /* of the last row: files repeat themselves */
+    struct cell_clock clock;
+    struct error err; /* with which it ended, if any */
+    pthread_t thread;
+    bool has_thread;
+    bool keeps_local;
+    bool has_local;
 };
+
+/* The file as far as it is joined. */
+struct whole {
+    struct demand_rows *rows;
+    struct demand_feed *feed;
+    struct map *names;
+    struct csv head;
+    struct columns columns;
+    size_t part_bytes;
+    bool keeps_local;
+    int line; /* the last that a part was given */
+};
+
+static void clear_queues(struct demand_queue *queues, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mem_free(queues[i].name);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            packed_clear(&queues[i].classes[class]);
+    }
+}
 
 void demand_rows_clear(struct demand_rows *rows)
 {
-    for (size_t i = 0; i < rows->queues.count; i++)
-        mem_free(rows->queues.items[i]);
+    clear_queues(rows->queues.items, rows->queues.count);
     array_clear(&rows->queues);
-    array_clear(&rows->rows);
 }
 
-static int column_named(const struct csv *csv, const char *name)
+/* A name is printed in tables and JSON: it has to be text. */
+static int check_name(const struct csv *csv, int line, const char *name, struct error *err)
 {
-    for (size_t i = 0; i < csv->columns; i++)
-        if (text_equal(csv->fields[i], name))
-            return (int)i;
-    return -1;
+    owned(chars) char *mended = mem_copy_chars(name);
+
+    text_mend(mended);
+    if (!text_equal(mended, name))
+        return csv_error(csv, line, err,
+                         "queue: \"%.80s\" is not UTF-8 (? stands for what is not): save the file "
+                         "as UTF-8",
+                         mended);
+    for (const char *at = name; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            return csv_error(csv, line, err, "queue: the name holds a control character (%d)", *at);
+    return name[0] ? 0 : csv_error(csv, line, err, "queue: is empty");
 }
 
-/* The first cell of the first row that reads as a time says which column holds them. */
-static int find_time(const struct csv *csv, const struct columns *columns)
-{
-    struct wall_time wall;
-
-    for (int i = 0; i < (int)csv->columns; i++)
-        if (i != columns->queue && i != columns->count && i != columns->priority &&
-            wall_parse(csv->fields[i], true, &wall, NULL) == 0)
-            return i;
-    return -1;
-}
-
-/* Two digits below a limit, or -1. */
-static int two_digits(const char *at, int limit)
-{
-    int value = at[0] >= '0' && at[0] <= '9' && at[1] >= '0' && at[1] <= '9'
-                    ? 10 * (at[0] - '0') + at[1] - '0'
-                    : -1;
-
-    return value < limit ? value : -1;
-}
-
-/* Milliseconds of "12:12:00Z", whatever follows; -1: it is something else. */
-static int64_t clock_ms(const char *at)
-{
-    int hour = two_digits(at, 24);
-    int minute = hour >= 0 && at[2] == ':' ? two_digits(at + 3, 60) : -1;
-    int second = minute >= 0 && at[5] == ':' ? two_digits(at + 6, 60) : -1;
-
-    if (second < 0 || at[8] != 'Z')
-        return -1;
-    return hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS;
-}
-
-/* The same of a whole cell with a day before it. */
-static int64_t clock_of(const char *text)
-{
-    return strlen(text) == DAY_CHARS + CLOCK_CHARS ? clock_ms(text + DAY_CHARS) : -1;
-}
-
-static int read_time(const struct csv *csv, const char *text, struct last_row *last,
-                     int64_t *ret_ms, struct error *err)
-{
-    bool is_same_day = strncmp(text, last->day, DAY_CHARS) == 0;
-    int64_t clock = is_same_day ? clock_of(text) : -1;
-    struct wall_time wall;
-    struct error reason = { 0 };
-
-    if (clock >= 0) {
-        *ret_ms = last->day_ms + clock;
-        return 0;
-    }
-    if (wall_parse(text, true, &wall, &reason) < 0)
-        return csv_error(csv, csv->line, err, "%s", reason.text);
-    *ret_ms = wall.ms;
-    if ((clock = clock_of(text)) >= 0) {
-        memcpy(last->day, text, DAY_CHARS);
-        last->day_ms = wall.ms - clock;
-    }
-    return 0;
-}
-
-/* Whole numbers; "12.0", as some exports write them, is one. */
-static int read_count(const struct csv *csv, const char *text, int32_t *ret, struct error *err)
-{
-    long long whole;
-    double number;
-    int32_t quick = 0;
-    size_t digits = 0;
-
-    for (; digits < 9 && text[digits] >= '0' && text[digits] <= '9'; digits++)
-        quick = 10 * quick + text[digits] - '0';
-    if (digits > 0 && text[digits] == '\0') {
-        *ret = quick;
-        return 0;
-    }
-    if (!text_to_int(text, INT64_MIN, INT64_MAX, &whole)) {
-        if (!text_to_double(text, &number) || number != floor(number) || fabs(number) > 1e15)
-            return csv_error(csv, csv->line, err, "count: expected a whole number, found \"%.80s\"",
-                             text);
-        whole = (long long)number;
-    }
-    if (whole < 0)
-        return csv_error(csv, csv->line, err, "count: %lld is negative", whole);
-    if (whole > INT32_MAX)
-        return csv_error(csv, csv->line, err, "count: %lld is more than %d", whole, INT32_MAX);
-    *ret = (int32_t)whole;
-    return 0;
-}
-
-static int read_class(const struct csv *csv, const char *text, enum demand_class *ret,
-                      struct error *err)
-{
-    if (text_equal(text, "high"))
-        *ret = DEMAND_HIGH;
-    else if (text_equal(text, "low"))
-        *ret = DEMAND_LOW;
-    else
-        return csv_error(csv, csv->line, err, "priority: expected high or low, found \"%.80s\"",
-                         text);
-    return 0;
-}
-
-/* Indexes are stored plus one, so that none is NULL. */
-static int queue_index(const struct csv *csv, struct demand_rows *rows, struct map *names,
-                       const char *name, struct last_row *last, struct error *err)
+/* The index of a queue that may be new, or -1. */
+static int queue_index(struct part *part, const char *name, struct error *err)
 {
     uintptr_t found;
 
     /* the queue of the last row, or the one that the file named after it */
-    for (size_t turn = 0; turn < 2 && rows->queues.count > 0; turn++) {
-        size_t at = (last->queue + turn) % rows->queues.count;
+    for (size_t turn = 0; turn < 2 && part->queues.count > 0; turn++) {
+        size_t at = part->queue + turn < part->queues.count ? part->queue + turn : 0;
 
-        if (text_equal(rows->queues.items[at], name)) {
-            last->queue = at;
+        if (strcmp(part->queues.items[at].name, name) == 0) {
+            part->queue = at;
             return (int)at;
         }
     }
-    found = (uintptr_t)map_get(names, name);
-    if (found) {
-        last->queue = found - 1;
-        return (int)found - 1;
-    }
-    if (name[0] == '\0')
-        return csv_error(csv, csv->line, err, "queue: is empty");
-    if (rows->queues.count == DEMAND_QUEUES_MAX)
-        return csv_error(csv, csv->line, err, "more than %d queues", DEMAND_QUEUES_MAX);
-    *array_add(&rows->queues) = mem_copy_chars(name);
-    map_set(names, name, (void *)(uintptr_t)rows->queues.count);
-    return (int)rows->queues.count - 1;
-}
-
-static void add_row(struct demand_rows *rows, const struct demand_row *row)
-{
-    if (rows->rows.count == 0 || row->ms < rows->first_ms)
-        rows->first_ms = row->ms;
-    if (rows->rows.count == 0 || row->ms > rows->last_ms)
-        rows->last_ms = row->ms;
-    *array_add(&rows->rows) = *row;
-}
-
-static int read_row(struct reader *reader, struct error *err)
-{
-    const struct csv *csv = &reader->csv;
-    const struct columns *columns = reader->columns;
-    struct demand_row row = { .line = csv->line, .class = DEMAND_LOW };
-
-    if (read_time(csv, csv->fields[columns->time], &reader->last, &row.ms, err) < 0 ||
-        read_count(csv, csv->fields[columns->count], &row.count, err) < 0)
-        return -1;
-    if (columns->priority >= 0 &&
-        read_class(csv, csv->fields[columns->priority], &row.class, err) < 0)
-        return -1;
-    if (columns->queue >= 0) {
-        int queue = queue_index(csv, &reader->rows, reader->names, csv->fields[columns->queue],
-                                &reader->last, err);
-
-        if (queue < 0)
+    found = (uintptr_t)map_get(part->names, name);
+    if (found == 0) {
+        if (check_name(&part->csv, part->csv.line, name, err) < 0)
             return -1;
-        row.queue = (uint32_t)queue;
+        array_add(&part->queues)->name = mem_copy_chars(name);
+        found = part->queues.count;
+        map_set(part->names, name, (void *)found);
     }
-    add_row(&reader->rows, &row);
+    part->queue = found - 1;
+    return (int)found - 1;
+}
+
+static int read_time(struct part *part, struct packed_row *row, struct error *err)
+{
+    const struct columns *columns = part->columns;
+    const struct csv *csv = &part->csv;
+    const char *text = csv->fields[columns->date];
+    char joined[COLUMNS_TIME_CHARS];
+    struct cell_time found;
+
+    if (columns->clock >= 0)
+        text = columns_join(text, csv->fields[columns->clock], joined) ? joined : "";
+    if (!cell_time_like(&part->clock, text, &found))
+        return csv_error(csv, csv->line, err, "%.80s: expected a time like %s, found \"%.80s\"",
+                         columns->names[columns->date], CELL_TIME_FORMS,
+                         *text ? text
+                               : csv->fields[columns->clock >= 0 ? columns->clock : columns->date]);
+    row->ms = found.ms;
+    row->line = csv->line;
+    row->is_local = found.is_local && part->keeps_local && !columns->is_utc;
+    part->has_local = part->has_local || (found.is_local && !columns->is_utc);
     return 0;
+}
+
+static int read_count(const struct part *part, size_t column, struct packed_row *row,
+                      struct error *err)
+{
+    const struct columns *columns = part->columns;
+    const struct csv *csv = &part->csv;
+    const char *text = csv->fields[column];
+    const char *why;
+
+    if (!cell_count(text, csv->delimiter, row, &why))
+        return csv_error(csv, csv->line, err, "%.80s: expected %s, found \"%.80s\"",
+                         columns->names[column], why, text);
+    if (row->kind != PACKED_RATE && columns->needs_unit)
+        return csv_error(csv, csv->line, err,
+                         "%.80s: expected a rate with its unit, like 70/min, found \"%.80s\"",
+                         columns->names[column], text);
+    if (row->kind != PACKED_RATE && columns->rate_s > 0) {
+        row->kind = PACKED_RATE;
+        row->value /= columns->rate_s;
+    }
+    return 0;
+}
+
+/* A row that has a cell for each queue; where nothing is in it, it is no row of that queue. */
+static int read_wide(struct part *part, struct packed_row *row, enum demand_class class,
+                     struct error *err)
+{
+    const struct columns *columns = part->columns;
+    size_t queue = 0;
+
+    for (size_t i = 0; i < columns->name_count; i++) {
+        if (!columns_is_queue(columns, i))
+            continue;
+        if (!cell_is_void(part->csv.fields[i])) {
+            if (read_count(part, i, row, err) < 0)
+                return -1;
+            packed_add(&part->queues.items[queue].classes[class], row);
+        }
+        queue++;
+    }
+    return 0;
+}
+
+static int read_row(struct part *part, struct error *err)
+{
+    const struct columns *columns = part->columns;
+    const struct csv *csv = &part->csv;
+    enum demand_class class = DEMAND_LOW;
+    struct packed_row row;
+    int queue = 0;
+
+    if (read_time(part, &row, err) < 0)
+        return -1;
+    if (columns->priority >= 0 && !cell_class(csv->fields[columns->priority], &class))
+        return csv_error(csv, csv->line, err,
+                         "priority: expected high or low (or 1 or 2), found \"%.80s\"",
+                         csv->fields[columns->priority]);
+    if (columns->count < 0)
+        return read_wide(part, &row, class, err);
+    if (read_count(part, (size_t)columns->count, &row, err) < 0)
+        return -1;
+    if (columns->queue >= 0)
+        queue = queue_index(part, csv->fields[columns->queue], err);
+    if (queue < 0)
+        return -1;
+    packed_add(&part->queues.items[queue].classes[class], &row);
+    return 0;
+}
+
+/* To the end, or to the first mistake. */
+static void *read_rows(void *argument)
+{
+    struct part *part = argument;
+
+    while (csv_next(&part->csv, &part->err) == 1)
+        if (read_row(part, &part->err) < 0)
+            return NULL;
+    return NULL;
 }
 
 /* "traces/arrivals.csv.gz" is "arrivals". */
@@ -237,211 +223,231 @@ static char *name_of_source(const char *source)
         if (dot && dot > name && (text_equal(dot, ".csv") || text_equal(dot, ".gz")))
             *dot = '\0';
     }
+    text_mend(name);
     return name;
 }
 
-/* Past the end of a cell, or NULL where it goes on. */
-static const char *past_end(const char *at, bool is_last)
+/* The queues that no row names: those of columns, or the one that is the file's. */
+static int name_queues(const struct whole *whole, struct part *part, struct error *err)
 {
-    if (is_last)
-        at += *at == '\r';
-    return *at == (is_last ? '\n' : ',') ? at + 1 : NULL;
-}
+    const struct columns *columns = &whole->columns;
 
-/* Past the name of the queue of the last row, or of the one that the file named after it. */
-static const char *quick_queue(struct reader *reader, const char *at)
-{
-    const struct demand_rows *rows = &reader->rows;
-
-    for (size_t turn = 0; turn < 2 && rows->queues.count > 0; turn++) {
-        size_t queue = (reader->last.queue + turn) % rows->queues.count;
-        const char *name = rows->queues.items[queue];
-        size_t length = strcspn(name, ",\"\r"); /* with one of these it stands in quotes */
-
-        if (name[length] == '\0' && length + CELL_CHARS < (size_t)(reader->csv.end - at) &&
-            memcmp(at, name, length) == 0 && strchr(",\r\n", at[length])) {
-            reader->last.queue = queue;
-            return at + length;
-        }
-    }
-    return NULL;
-}
-
-/* Past what a cell says, where it says what such cells mostly do. */
-static const char *quick_cell(struct reader *reader, int column, const char *at,
-                              struct demand_row *row)
-{
-    const struct columns *columns = reader->columns;
-    const char *begin = at;
-
-    if (reader->csv.end - at < CELL_CHARS)
-        return NULL;
-    if (column == columns->time) {
-        int64_t clock = memcmp(at, reader->last.day, DAY_CHARS) == 0 ? clock_ms(at + DAY_CHARS)
-                                                                     : -1;
-
-        row->ms = reader->last.day_ms + clock;
-        return clock < 0 ? NULL : at + DAY_CHARS + CLOCK_CHARS;
-    }
-    if (column == columns->count) {
-        for (; at < begin + 9 && *at >= '0' && *at <= '9'; at++)
-            row->count = 10 * row->count + *at - '0';
-        return at > begin ? at : NULL;
-    }
-    if (column == columns->queue) {
-        at = quick_queue(reader, at);
-        row->queue = (uint32_t)reader->last.queue;
-        return at;
-    }
-    if (column != columns->priority)
-        return NULL;
-    row->class = *at == 'h' ? DEMAND_HIGH : DEMAND_LOW;
-    if (memcmp(at, "high", 4) == 0)
-        return at + 4;
-    return memcmp(at, "low", 3) == 0 ? at + 3 : NULL;
-}
-
-/* Adds a row that looks like the one before it; false, and nothing has happened, for any other. */
-static bool quick_row(struct reader *reader)
-{
-    struct csv *csv = &reader->csv;
-    struct demand_row row = { .line = csv->line + 1, .class = DEMAND_LOW };
-    const char *at = csv->at;
-
-    for (size_t i = 0; at && i < csv->columns; i++) {
-        at = quick_cell(reader, (int)i, at, &row);
-        at = at ? past_end(at, i + 1 == csv->columns) : NULL;
-    }
-    if (!at)
-        return false;
-    csv->at += at - csv->at;
-    csv->line++;
-    add_row(&reader->rows, &row);
-    return true;
-}
-
-/* To the end, or to the first mistake. */
-static void *read_rows(void *argument)
-{
-    struct reader *reader = argument;
-
-    for (;;) {
-        if (quick_row(reader))
+    if (columns->count >= 0 && columns->queue < 0)
+        array_add(&part->queues)->name = name_of_source(whole->rows->source);
+    for (size_t i = 0; i < columns->name_count; i++) {
+        if (!columns_is_queue(columns, i))
             continue;
-        if (csv_next(&reader->csv, &reader->err) != 1 || read_row(reader, &reader->err) < 0)
-            return NULL;
-    }
-}
-
-/* The queues of a part get the numbers that they have in the whole. */
-static int join_queues(struct reader *whole, const struct reader *part, uint32_t *numbers,
-                       struct error *err)
-{
-    size_t row = 0; /* their first rows follow each other as they do */
-
-    for (size_t i = 0; i < part->rows.queues.count; i++) {
-        const char *name = part->rows.queues.items[i];
-        int queue;
-
-        while (part->rows.rows.items[row].queue != i)
-            row++;
-        whole->csv.line = part->rows.rows.items[row].line;
-        queue = queue_index(&whole->csv, &whole->rows, whole->names, name, &whole->last, err);
-        if (queue < 0)
+        if (check_name(&whole->head, whole->head.line, columns->names[i], err) < 0)
             return -1;
-        numbers[i] = (uint32_t)queue;
+        array_add(&part->queues)->name = mem_copy_chars(columns->names[i]);
     }
     return 0;
 }
 
-static int join_part(struct reader *whole, struct reader *part, struct error *err)
+static int lines_in(const struct demand_block *block)
 {
-    size_t count = part->rows.rows.count;
-    uint32_t *numbers = mem_new_array(part->rows.queues.count, sizeof *numbers);
-    int result = join_queues(whole, part, numbers, err);
+    const char *at = block->bytes;
+    const char *end = at + block->size;
+    int lines = 0;
 
-    if (result == 0 && part->err.kind != ERROR_NONE) {
+    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+        lines++;
+        at++;
+    }
+    return lines;
+}
+
+/* Takes the next lines and has them parsed; 0: there are none. */
+static int begin_part(struct whole *whole, struct part *part, struct error *err)
+{
+    int more = demand_feed_take(whole->feed, whole->part_bytes, &part->block, err);
+
+    if (more != 1)
+        return more;
+    part->csv = (struct csv){
+        .source = whole->rows->source,
+        .at = part->block.bytes,
+        .end = part->block.bytes + part->block.size,
+        .line = whole->line,
+        .delimiter = whole->head.delimiter,
+        .may_name = whole->columns.queue == 0,
+        .columns = whole->head.columns,
+    };
+    part->columns = &whole->columns;
+    part->names = map_new(NULL);
+    part->keeps_local = whole->keeps_local;
+    if (name_queues(whole, part, err) < 0)
+        return -1;
+    whole->line += lines_in(&part->block);
+    part->has_thread = part->block.size >= THREAD_BYTES &&
+                       pthread_create(&part->thread, NULL, read_rows, part) == 0;
+    if (!part->has_thread)
+        read_rows(part);
+    return 1;
+}
+
+/* The queue of the whole that has the name of this one, which may be new. */
+static struct demand_queue *whole_queue(const struct whole *whole, const struct demand_queue *queue,
+                                        struct error *err)
+{
+    struct demand_rows *rows = whole->rows;
+    uintptr_t found = (uintptr_t)map_get(whole->names, queue->name);
+    int64_t line = INT64_MAX;
+
+    if (found > 0)
+        return &rows->queues.items[found - 1];
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        if (queue->classes[class].count > 0 && queue->classes[class].first_line < line)
+            line = queue->classes[class].first_line;
+    if (rows->queues.count == DEMAND_QUEUES_MAX) {
+        error_set(err, ERROR_INVALID, "%s:%" PRId64 ": more than %d queues", rows->source, line,
+                  DEMAND_QUEUES_MAX);
+        return NULL;
+    }
+    array_add(&rows->queues)->name = mem_copy_chars(queue->name);
+    map_set(whole->names, queue->name, (void *)rows->queues.count);
+    return &rows->queues.items[rows->queues.count - 1];
+}
+
+/* Leaves the part as it was before it began, but for the memory of its block. */
+static void reset_part(struct part *part)
+{
+    struct demand_block block = part->block;
+
+    clear_queues(part->queues.items, part->queues.count);
+    array_clear(&part->queues);
+    map_free(part->names);
+    *part = (struct part){ .block = block };
+}
+
+/* Waits until it is parsed, and adds its rows to the whole where `err` holds no error yet. */
+static int end_part(struct whole *whole, struct part *part, bool is_wanted, struct error *err)
+{
+    int result = 0;
+
+    if (part->has_thread)
+        pthread_join(part->thread, NULL);
+    for (size_t i = 0; is_wanted && result == 0 && i < part->queues.count; i++) {
+        struct demand_queue *queue = whole_queue(whole, &part->queues.items[i], err);
+
+        for (int class = 0; queue && class < DEMAND_CLASSES; class ++)
+            packed_append(&queue->classes[class], &part->queues.items[i].classes[class], 0);
+        result = queue ? 0 : -1;
+    }
+    if (is_wanted && result == 0 && part->err.kind != ERROR_NONE) {
         *err = part->err;
         result = -1;
     }
-    for (size_t i = 0; result == 0 && i < count; i++) {
-        struct demand_row row = part->rows.rows.items[i];
-
-        row.queue = whole->columns->queue >= 0 ? numbers[row.queue] : 0;
-        add_row(&whole->rows, &row);
-    }
-    mem_free(numbers);
+    whole->rows->has_local = whole->rows->has_local || part->has_local;
+    whole->rows->is_cut = part->csv.is_cut;
+    reset_part(part);
     return result;
 }
 
-/* What follows, in parts side by side: their rows in the order of the file, and of mistakes the
-   first. */
-static int read_parts(struct reader *whole, size_t part_bytes, struct error *err)
+static size_t thread_count(void)
 {
-    struct csv parts[PARTS_MAX];
-    struct reader readers[PARTS_MAX] = { 0 };
-    pthread_t threads[PARTS_MAX];
-    bool runs[PARTS_MAX];
-    size_t wanted = (size_t)(whole->csv.end - whole->csv.at) / part_bytes + 1;
-    size_t count = csv_split(&whole->csv, wanted < PARTS_MAX ? wanted : PARTS_MAX, parts);
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (processors < 1)
+        return 1;
+    return processors < THREADS_MAX ? (size_t)processors : THREADS_MAX;
+}
+
+/* What follows the header: of mistakes the first in the file counts, and one of reading it only
+   where what was read before has none. */
+static int read_parts(struct whole *whole, struct error *err)
+{
+    struct part *parts = mem_new_array(THREADS_MAX + 1, sizeof *parts);
+    struct error reason = { 0 };
+    size_t slots = thread_count() + 1;
+    size_t begun = 0;
+    size_t ended = 0;
+    int more = 1;
     int result = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        readers[i].csv = parts[i];
-        readers[i].columns = whole->columns;
-        readers[i].names = map_new(NULL);
-        runs[i] = i + 1 < count && pthread_create(&threads[i], NULL, read_rows, &readers[i]) == 0;
-        if (!runs[i])
-            read_rows(&readers[i]);
+    while (more == 1 || ended < begun) {
+        if (more == 1 && result == 0 && begun - ended < slots) {
+            more = begin_part(whole, &parts[begun % slots], &reason);
+            if (more == 1)
+                begun++;
+            else
+                reset_part(&parts[begun % slots]);
+            continue;
+        }
+        more = result < 0 && more == 1 ? 0 : more;
+        if (ended < begun && end_part(whole, &parts[ended++ % slots], result == 0, err) < 0)
+            result = -1;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (runs[i])
-            pthread_join(threads[i], NULL);
-        if (result == 0)
-            result = join_part(whole, &readers[i], err);
-        map_free(readers[i].names);
-        demand_rows_clear(&readers[i].rows);
+    for (size_t i = 0; i < slots; i++)
+        demand_block_clear(&parts[i].block);
+    mem_free(parts);
+    if (result == 0 && more < 0) {
+        *err = reason;
+        result = -1;
     }
     return result;
 }
 
-int demand_rows_read(struct demand_rows *rows, char *bytes, size_t size, const char *source,
+/* The header and the first row, of a copy: these lines are parsed again with the others. */
+static int read_head(struct whole *whole, struct error *err)
+{
+    size_t size = HEAD_BYTES;
+
+    for (;; size *= 2) {
+        owned(chars) char *bytes = NULL;
+        struct csv *row = NULL;
+        int more = 1;
+        int result;
+
+        if (demand_feed_fill(whole->feed, size, err) < 0)
+            return -1;
+        bytes = mem_new(whole->feed->rest.size + 1);
+        memcpy(bytes, whole->feed->rest.bytes, whole->feed->rest.size);
+        result = csv_open(&whole->head, bytes, whole->feed->rest.size, whole->rows->source, err);
+        if (result == 0) {
+            row = mem_new(sizeof *row);
+            *row = whole->head;
+            more = result = csv_next(row, err);
+        }
+        if (!whole->feed->is_end && size < HEAD_BYTES_MAX &&
+            (result < 0 || more == 0 || row->is_cut)) {
+            mem_free(row);
+            continue;
+        }
+        if (more == 0)
+            result = error_set(err, ERROR_INVALID, "%s: has a header and no rows",
+                               whole->rows->source);
+        if (result == 1)
+            result = columns_find(&whole->columns, &whole->head, row, err);
+        mem_free(row);
+        demand_feed_drop(whole->feed, (size_t)(whole->head.at - bytes));
+        return result;
+    }
+}
+
+int demand_rows_read(struct demand_rows *rows, struct demand_feed *feed, bool keeps_local,
                      size_t part_bytes, struct error *err)
 {
     owned(map) struct map *names = map_new(NULL);
-    struct reader reader = { .names = names };
-    struct csv *csv = &reader.csv;
-    int more;
+    struct whole *whole = mem_new(sizeof *whole);
+    int result;
 
-    rows->source = source;
-    if (csv_open(csv, bytes, size, source, err) < 0)
-        return -1;
-
-    struct columns columns = { -1, column_named(csv, "queue"), column_named(csv, "count"),
-                               column_named(csv, "priority") };
-
-    if (columns.count < 0)
-        return csv_error(csv, csv->line, err, "the header names no column \"count\"");
-    more = csv_next(csv, err);
-    if (more < 0)
-        return -1;
-    if (more == 0)
-        return error_set(err, ERROR_INVALID, "%s: has a header and no rows", source);
-    columns.time = find_time(csv, &columns);
-    if (columns.time < 0)
-        return csv_error(csv, csv->line, err,
-                         "no column holds times like "
-                         "2026-11-17T12:12:00Z");
-    reader.columns = &columns;
-    reader.rows = *rows;
-    reader.rows.has_priority = columns.priority >= 0;
-    if (columns.queue < 0)
-        *array_add(&reader.rows.queues) = name_of_source(source);
-
-    int result = read_row(&reader, err);
-
-    if (result == 0)
-        result = read_parts(&reader, part_bytes > 0 ? part_bytes : PART_BYTES, err);
-    *rows = reader.rows;
+    *whole = (struct whole){
+        .rows = rows,
+        .feed = feed,
+        .names = names,
+        .part_bytes = part_bytes > 0 ? part_bytes : PART_BYTES,
+        .keeps_local = keeps_local,
+    };
+    rows->source = feed->source;
+    result = read_head(whole, err);
+    if (result == 0) {
+        whole->line = whole->head.line;
+        rows->has_priority = whole->columns.priority >= 0;
+        rows->is_wide = whole->columns.count < 0;
+        result = read_parts(whole, err);
+    }
+    columns_clear(&whole->columns);
+    mem_free(whole);
     return result;
 }

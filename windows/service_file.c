@@ -7,6 +7,7 @@
 #include "windows/service_file.h"
 
 #include "base/file.h"
+#include "base/timestamp.h"
 #include "windows/csv.h"
 
 #include <string.h>
@@ -34,6 +35,25 @@ static int read_number(const struct csv *csv, size_t column, const char *name, d
                      csv->fields[column]);
 }
 
+/* Seconds as a number, or as a duration: 28.7, 28.7s, 250ms. */
+static int read_seconds(const struct csv *csv, double *ret, struct error *err)
+{
+    int64_t ms;
+
+    if (duration_parse(csv->fields[0], &ms, NULL) < 0)
+        return read_number(csv, 0, "seconds", ret, err);
+    *ret = (double)ms / SECOND_MS;
+    return 0;
+}
+
+/* A program writes these files: one without its last line end was cut, maybe inside a number. */
+static int check_whole(const struct csv *csv, struct error *err)
+{
+    return csv->is_cut ? csv_error(csv, csv->line, err,
+                                   "the last line has no line end: the file may have been cut")
+                       : 0;
+}
+
 static struct service_shape *finish(struct reader *reader, const char *origin, struct error *err)
 {
     struct error why = { 0 };
@@ -52,7 +72,7 @@ static int read_time(struct reader *reader, struct error *err)
     const struct csv *csv = &reader->csv;
     struct service_part part = { .count = 1 };
 
-    if (read_number(csv, 0, "seconds", &part.from_s, err) < 0 ||
+    if (read_seconds(csv, &part.from_s, err) < 0 ||
         (csv->count > 1 && read_number(csv, 1, "count", &part.count, err) < 0))
         return -1;
     if (part.from_s < 0 || part.from_s > SERVICE_SECONDS_MAX)
@@ -83,7 +103,7 @@ struct service_shape *service_file_read(const char *path, struct error *err)
         more = csv_next(&reader.csv, err);
     while (more == 1 && read_time(&reader, err) == 0)
         more = csv_next(&reader.csv, err);
-    if (more == 0)
+    if (more == 0 && check_whole(&reader.csv, err) == 0)
         return finish(&reader, path, err);
     array_clear(&reader.parts);
     return NULL;
@@ -169,13 +189,15 @@ static int read_rows(struct reader *reader, struct service_table *table, struct 
     int more;
 
     for (int i = 0; i < COLUMNS; i++)
-        if (reader->csv.columns != COLUMNS || !text_equal(reader->csv.fields[i], column_names[i]))
+        if (reader->csv.columns != COLUMNS || csv_column(&reader->csv, column_names[i]) != i)
             return csv_error(&reader->csv, 1, err,
                              "expected the columns queue, mean_s, from_s, to_s, count");
     while ((more = csv_next(&reader->csv, err)) == 1)
         if (read_row(reader, table, err) < 0)
             return -1;
-    return more < 0 ? -1 : end_queue(reader, table, err);
+    if (more < 0 || check_whole(&reader->csv, err) < 0)
+        return -1;
+    return end_queue(reader, table, err);
 }
 
 struct service_table *service_table_read(const char *path, struct error *err)

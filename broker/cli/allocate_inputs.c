@@ -72,8 +72,6 @@ static const char *demand_path(const struct command_call *call)
 int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call *call,
                             struct error *err)
 {
-    const char *missing = call_text_or(call, "missing", "unknown");
-
     *inputs = (struct allocate_inputs){ .call = call };
     if (call_text(call, "demand") && call_text(call, "from"))
         return error_set(err, ERROR_INVALID, "--demand and --from name the same thing: give one");
@@ -81,9 +79,6 @@ int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call 
         return error_set(err, ERROR_INVALID, "--demand is required");
     if (read_numbers(&inputs->options, call, err) < 0 || read_rates(inputs, err) < 0)
         return -1;
-    if (!text_equal(missing, "zero") && !text_equal(missing, "unknown"))
-        return error_set(err, ERROR_INVALID, "--missing: expected unknown or zero, found \"%s\"",
-                         missing);
     inputs->options.slo = call_text(call, "slo");
     for (size_t i = 0; i < call_repeat(call, "lose"); i++) {
         const char *what = call_text_at(call, "lose", i);
@@ -94,8 +89,7 @@ int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call 
         *(text_equal(what, "node") ? &inputs->options.loses_node
                                    : &inputs->options.loses_zone) = true;
     }
-    inputs->demand_options = (struct demand_options){ text_equal(missing, "zero"),
-                                                      call_text(call, "gaps") };
+    inputs->demand_options = demand_input_options(call, NULL);
     return 0;
 }
 
@@ -157,7 +151,8 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     inputs->config = path ? config_read(path, err) : NULL;
     if (!inputs->config)
         return -1;
-    inputs->demand = demand_read(demand_path(inputs->call), &inputs->demand_options, err);
+    inputs->demand_options.zone = inputs->config->windows->zone;
+    inputs->demand = demand_input_read(demand_path(inputs->call), &inputs->demand_options, err);
     if (!inputs->demand || allocate_inputs_measured(inputs->config, demand_path(inputs->call),
                                                     &inputs->service_table, err) < 0)
         return -1;
@@ -215,6 +210,16 @@ static int add_services(const struct allocate_inputs *inputs, struct text *out, 
     return 0;
 }
 
+/* How the demand was understood: a plan rests on it. */
+static void add_notes(const struct allocate_inputs *inputs, struct text *out)
+{
+    owned(json) json_t *notes = demand_input_notes(inputs->demand, &inputs->demand_options);
+    const json_t *note;
+    size_t i;
+
+    json_array_foreach(notes, i, note) text_add(out, "note: %s\n", json_string_value(note));
+}
+
 int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
                            struct error *err)
 {
@@ -242,6 +247,7 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
         text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
     text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
              options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
+    add_notes(inputs, out);
     if (inputs->is_forecast)
         allocate_forecast_claim(inputs->forecasts, inputs->model, &inputs->forecast, out);
     if (options->is_estimate)

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/options.h"
 #include "broker/cli/allocate_model.h"
+#include "broker/cli/demand_input.h"
 #include "broker/cli/forecasts.h"
 
 /* Rows of each of their option tables. */
@@ -28,9 +29,7 @@
         { "slo", 0, "pooled|each-day", "instead of each queue's own", false },                     \
         { "lose", 0, "node|zone",                                                                  \
           "every queue keeps within twice its target when the worst one is lost", true },          \
-        { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },                 \
-        { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)",       \
-          false },                                                                                 \
+        DEMAND_INPUT_OPTIONS,                                                                      \
     {                                                                                              \
         "threads", 0, "N", "threads (default 2); the answer does not depend on it", false          \
     }

@@ -183,15 +183,16 @@ static json_t *nodes_json(const struct schedule *schedule)
 }
 
 void allocate_print_json(const struct allocate_model *model, const struct allocate_plan *plan,
-                         json_t *files, json_t *forecast)
+                         json_t *files, json_t *forecast, json_t *demand)
 {
     char from[WALL_TEXT_SIZE];
     char to[WALL_TEXT_SIZE];
     json_t *windows = json_array();
-    owned(json) json_t *root = json_make(
-        "{s:b, s:b, s:s, s:s, s:o, s:o, s:o}", "is_feasible", plan->is_feasible, "is_estimate",
-        model->is_estimate, "demand_from", wall_format(model->from, from), "demand_to",
-        wall_format(model->to, to), "windows", windows, "files", files, "forecast", forecast);
+    owned(json) json_t *root = json_make("{s:b, s:b, s:s, s:s, s:o, s:o, s:o, s:o}", "is_feasible",
+                                         plan->is_feasible, "is_estimate", model->is_estimate,
+                                         "demand_from", wall_format(model->from, from), "demand_to",
+                                         wall_format(model->to, to), "windows", windows, "files",
+                                         files, "forecast", forecast, "demand", demand);
 
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])

@@ -14,10 +14,10 @@
 
 void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan);
 
-/* `files` (an array of paths that were written or differ) and `forecast` (null: not planned by one)
-   are taken. */
+/* `files` (an array of paths that were written or differ), `forecast` (null: not planned by one)
+   and `demand` are taken. */
 void allocate_print_json(const struct allocate_model *model, const struct allocate_plan *plan,
-                         json_t *files, json_t *forecast);
+                         json_t *files, json_t *forecast, json_t *demand);
 
 /* The queue and window that misses its target by most, as one sentence. */
 void allocate_worst_miss(const struct allocate_model *model, const struct allocate_plan *plan,

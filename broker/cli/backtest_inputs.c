@@ -6,6 +6,7 @@
 #include "broker/cli/backtest_inputs.h"
 
 #include "broker/cli/backtest_windows.h"
+#include "broker/cli/demand_input.h"
 #include "broker/cli/name_bits.h"
 #include "broker/cli/plain_queue.h"
 #include "windows/suggest.h"
@@ -22,11 +23,9 @@ enum {
 
 static void set_defaults(struct backtest_inputs *inputs, struct command_call *call)
 {
-    const char *missing = call_text_or(call, "missing", "unknown");
-
     *inputs = (struct backtest_inputs){
         .call = call,
-        .demand_options = { text_equal(missing, "zero"), call_text(call, "gaps") },
+        .demand_options = demand_input_options(call, NULL),
         .gpus = 1,
         .learn_weeks = 2,
         .evicted_ms = EVICTED_MINUTES * MINUTE_MS,
@@ -107,10 +106,6 @@ static int take_flags(struct backtest_inputs *inputs, struct error *err)
 {
     const char *only = call_text(inputs->call, "queue");
 
-    inputs->judged = plain_queue_windows(inputs->call, err);
-    if (!inputs->judged)
-        return -1;
-    inputs->setup.judged = inputs->judged;
     inputs->setup.fleet.gpus_per_node = GPUS_PER_NODE;
     inputs->queues = mem_new_array(inputs->demand->count, sizeof *inputs->queues);
     for (size_t i = 0; i < inputs->demand->count; i++) {
@@ -151,15 +146,26 @@ static int take_workload(struct backtest_inputs *inputs, const struct config_que
     return 0;
 }
 
+/* The windows that judge, whose time zone is that of the demand's times. */
+static int read_windows(struct backtest_inputs *inputs, struct error *err)
+{
+    owned(chars) char *path = NULL;
+
+    if (inputs->service_ms > 0) {
+        inputs->setup.judged = inputs->judged = plain_queue_windows(inputs->call, err);
+    } else {
+        path = config_find(call_text(inputs->call, "config"), err);
+        inputs->config = path ? config_read(path, err) : NULL;
+        inputs->setup.judged = inputs->config ? inputs->config->windows : NULL;
+    }
+    return inputs->setup.judged ? 0 : -1;
+}
+
 /* A queue runs as the first workload that serves it; one that none serves is left out. */
 static int take_config(struct backtest_inputs *inputs, struct error *err)
 {
-    owned(chars) char *path = config_find(call_text(inputs->call, "config"), err);
-    const struct config *config = inputs->config = path ? config_read(path, err) : NULL;
+    const struct config *config = inputs->config;
 
-    if (!config)
-        return -1;
-    inputs->setup.judged = config->windows;
     inputs->setup.fleet.gpus_per_node = (int)config->reservations[0].gpus_per_node;
     inputs->queues = mem_new_array(config->queue_count, sizeof *inputs->queues);
     for (size_t i = 0; i < config->queue_count; i++)
@@ -233,7 +239,11 @@ int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
 {
     struct backtest_setup *setup = &inputs->setup;
 
-    inputs->demand = demand_read(call_text(inputs->call, "demand"), &inputs->demand_options, err);
+    if (read_windows(inputs, err) < 0)
+        return -1;
+    inputs->demand_options.zone = setup->judged->zone;
+    inputs->demand = demand_input_read(call_text(inputs->call, "demand"), &inputs->demand_options,
+                                       err);
     if (!inputs->demand)
         return -1;
     if ((inputs->service_ms > 0 ? take_flags(inputs, err) : take_config(inputs, err)) < 0)

@@ -84,9 +84,11 @@ const char allocate_text[] =
     "machine\n"
     "writes, with the same other options. A missing shard, or two answers for one, is an error.\n"
     "\n"
-    "JSON: is_feasible, is_estimate, demand_from, demand_to, files (written, or that differ with\n"
+    "JSON: demand (how it was understood, as of sluice replay),\n"
+    "is_feasible, is_estimate, demand_from, demand_to, files (written, or that differ with\n"
     "--check), forecast: {horizon_days, attainment, not_planned: [{queue, window, why}]} (null\n"
-    "without --forecast), windows: [{window, is_met, is_saturated (false where that would cost a\n"
+    "without --forecast), windows: [{window, is_met, is_saturated (false "
+    "where that would cost a\n"
     "queue its survival of a lost zone), missing_nodes, queues: [{queue, requests_high,\n"
     "requests_low, replicas_for_target, replicas_needed, replicas_granted, wait_s (at the\n"
     "percentile), wait_target_s, percentile, slo, worst_day_at and worst_day_wait_s (the day "
@@ -232,11 +234,12 @@ static int finish(struct allocate_command *command, const struct allocate_model 
                    json_string_value(json_array_get(changed, i)));
         json_decref(changed);
     } else {
-        allocate_print_json(model, command->plan, changed,
-                            command->inputs.forecasts
-                                ? allocate_forecast_json(command->inputs.forecasts, model,
-                                                         &command->inputs.forecast)
-                                : json_null());
+        allocate_print_json(
+            model, command->plan, changed,
+            command->inputs.forecasts ? allocate_forecast_json(command->inputs.forecasts, model,
+                                                               &command->inputs.forecast)
+                                      : json_null(),
+            demand_input_json(command->inputs.demand, &command->inputs.demand_options));
     }
     if (!command->plan->is_feasible) {
         owned(text) struct text *miss = text_new(ERROR_TEXT_SIZE);

@@ -10,6 +10,7 @@
 #include "broker/cli/backtest_print.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/demand_input.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,15 +21,15 @@ enum { LINE_LIMIT = 1 << 14 };
 const struct command_option backtest_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip, three weeks or more (required)",
       false },
-    { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
-    { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
+    DEMAND_INPUT_OPTIONS,
     { "service", 0, "DURATION",
       "no configuration: all queues alike, with this mean time of one service", false },
     { "service-cv", 0, "V", "with --service: standard deviation over mean (default 1)", false },
     { "wait-target", 0, "DURATION", "with --service: (default 30s)", false },
     { "percentile", 0, "P", "with --service: (default 98)", false },
     { "gpus", 0, "N", "with --service: GPUs of a replica (default 1)", false },
-    { "time-zone", 0, "ZONE", "with --service: of the default windows (default UTC)", false },
+    { "time-zone", 0, "ZONE",
+      "with --service: of windows, and of times that lack an offset (default UTC)", false },
     { "queue", 'q', "NAME", "with --service: this queue only", false },
     { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
     { "load", 0, "X", "instead: each queue's arrivals get this mean load, in busy servers", false },
@@ -89,7 +90,8 @@ const char backtest_text[] =
     "While it runs, a terminal shows what is under way and when it will be done; not with -o "
     "json.\n"
     "\n"
-    "JSON: judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
+    "JSON: demand (how it was understood, as of sluice replay),\n"
+    "judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
     "price_per_gpu_hour, bound: {node_h_at_least, research_h_at_most, recovered_at_most, "
     "has_moves,\n"
     "oracle_node_h}, policies: [{policy, meaning, "
@@ -159,6 +161,9 @@ static int run(struct backtest_inputs *inputs)
         return call_fail(call, EXIT_ERROR, &err);
     if (client_wants_json(call)) {
         owned(json) json_t *root = backtest_json(inputs, backtest);
+
+        json_object_set_new(root, "demand",
+                            demand_input_json(inputs->demand, &inputs->demand_options));
 
         client_print_json(root);
     } else {

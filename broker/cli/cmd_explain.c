@@ -34,7 +34,9 @@ const char explain_text[] =
     "demand that makes the longest wait with one less; what the closed form says; how replicas\n"
     "become nodes. Where the schedule in the folder says another number, the wait with that one.\n"
     "\n"
-    "JSON: is_feasible, windows: [{window, is_met, missing_nodes, queues: [{queue, workloads,\n"
+    "JSON: demand (how it was understood, as of sluice replay),\n"
+    "is_feasible, windows: [{window, is_met, missing_nodes, queues: "
+    "[{queue, workloads,\n"
     "service: {law, mean_s, cv, requests (that were measured), origin},\n"
     "rate_per_s, peak_per_s, peak_at, replicas_for_target, replicas_degraded, replicas_lost,\n"
     "replicas_needed, replicas_granted, replicas_in_file and wait_in_file_s (null without a "
@@ -305,6 +307,8 @@ static json_t *make_answer(const struct explain_command *command, struct error *
     for (size_t i = plan->window_first; i < plan->window_end; i++)
         if (plan->schedules[i] && add_window(windows, command, plan, i, err) < 0)
             return NULL;
+    json_object_set_new(root, "demand",
+                        demand_input_json(command->inputs.demand, &command->inputs.demand_options));
     return steal(&root);
 }
 

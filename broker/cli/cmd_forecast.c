@@ -9,6 +9,7 @@
 #include "broker/cli/backtest_windows.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/demand_input.h"
 #include "broker/cli/forecasts.h"
 #include "broker/cli/table.h"
 #include "windows/suggest.h"
@@ -27,8 +28,7 @@ const struct command_option forecast_options[] = {
     { "scale", 0, "X", "with --service: arrivals are multiplied by this (default 1)", false },
     { "plan-windows", 0, "N", "with --service: at most N windows, proposed from the demand",
       false },
-    { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
-    { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
+    DEMAND_INPUT_OPTIONS,
     { 0 },
 };
 
@@ -72,7 +72,8 @@ const char forecast_text[] =
     "with last week's\n"
     "need, and with a tenth more: what is less is better.\n"
     "\n"
-    "JSON: horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
+    "JSON: demand (how it was understood, as of sluice replay),\n"
+    "horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
     "servers_lower, servers_upper, replay_ratio (that these are multiplied by; null: no known "
     "day),\n"
     "scale (of last week's arrivals, so that they need the upper),\n"
@@ -301,7 +302,8 @@ struct forecast_command {
     int64_t plan_windows; /* 0: the default ones */
     struct demand_options demand_options;
     struct forecasts_options wanted;
-    struct config *config; /* or, with --service: */
+    struct config *config;    /* or, with --service: */
+    struct window_set *usual; /* in --time-zone */
     struct window_set *windows;
     struct demand *demand;
     struct forecasts *forecasts;
@@ -312,6 +314,7 @@ static void forecast_command_clear(struct forecast_command *command)
     forecasts_free(command->forecasts);
     demand_free(command->demand);
     window_set_free(command->windows);
+    window_set_free(command->usual);
     config_free(command->config);
 }
 
@@ -319,19 +322,14 @@ static int read_options(struct forecast_command *command, struct error *err)
 {
     static const char *const more[] = { "scale", "plan-windows", NULL };
     struct command_call *call = command->call;
-    const char *missing = call_text_or(call, "missing", "unknown");
 
     if (!call_text(call, "demand"))
         return error_set(err, ERROR_INVALID, "--demand is required");
-    if (!text_equal(missing, "zero") && !text_equal(missing, "unknown"))
-        return error_set(err, ERROR_INVALID, "--missing: expected unknown or zero, found \"%s\"",
-                         missing);
     if (call_argument(call, 0) && call_text(call, "queue"))
         return error_set(err, ERROR_INVALID,
                          "--queue and the argument name the same thing: "
                          "give one");
-    command->demand_options = (struct demand_options){ text_equal(missing, "zero"),
-                                                       call_text(call, "gaps") };
+    command->demand_options = demand_input_options(call, NULL);
     command->wanted = (struct forecasts_options){ .only = call_argument(call, 0),
                                                   .is_confirmed = true };
     if (plain_queue_read(&command->queue, call, more, err) < 0 ||
@@ -347,7 +345,6 @@ static int choose_windows(struct forecast_command *command, struct error *err)
 {
     const struct demand *demand = command->demand;
     struct backtest_queue *queues = mem_new_array(demand->count, sizeof *queues);
-    owned(window_set) struct window_set *usual = plain_queue_windows(command->call, err);
 
     for (size_t i = 0; i < demand->count; i++)
         queues[i] = (struct backtest_queue){
@@ -358,28 +355,35 @@ static int choose_windows(struct forecast_command *command, struct error *err)
             .scale = command->queue.scale,
             .gpus = 1,
         };
-    if (usual)
-        command->windows = command->plan_windows == 0
-                               ? steal(&usual)
-                               : backtest_windows(queues, demand->count, usual, demand->end,
-                                                  (size_t)command->plan_windows, err);
+    command->windows = command->plan_windows == 0
+                           ? steal(&command->usual)
+                           : backtest_windows(queues, demand->count, command->usual, demand->end,
+                                              (size_t)command->plan_windows, err);
     mem_free(queues);
     return command->windows ? 0 : -1;
 }
 
+/* Whose time zone is that of the demand's times. */
+static const struct window_set *read_windows(struct forecast_command *command, struct error *err)
+{
+    owned(chars) char *path = NULL;
+
+    if (command->queue.service_ms > 0)
+        return command->usual = plain_queue_windows(command->call, err);
+    path = config_find(call_text(command->call, "config"), err);
+    command->config = path ? config_read(path, err) : NULL;
+    return command->config ? command->config->windows : NULL;
+}
+
 static int make_forecasts(struct forecast_command *command, struct error *err)
 {
-    struct command_call *call = command->call;
-    const char *path = call_text(call, "demand");
+    const char *path = call_text(command->call, "demand");
+    const struct window_set *windows = read_windows(command, err);
 
-    if (command->queue.service_ms == 0) {
-        owned(chars) char *config_path = config_find(call_text(call, "config"), err);
-
-        command->config = config_path ? config_read(config_path, err) : NULL;
-        if (!command->config)
-            return -1;
-    }
-    command->demand = demand_read(path, &command->demand_options, err);
+    if (!windows)
+        return -1;
+    command->demand_options.zone = windows->zone;
+    command->demand = demand_input_read(path, &command->demand_options, err);
     if (!command->demand)
         return -1;
     if (command->config) {
@@ -408,6 +412,9 @@ static int run(struct forecast_command *command)
     owned(json) json_t *root = forecasts_json(
         command->forecasts, command->config ? command->config->windows : command->windows,
         command->wanted.horizon_days);
+
+    json_object_set_new(root, "demand",
+                        demand_input_json(command->demand, &command->demand_options));
 
     if (client_wants_json(call)) {
         client_print_json(root);

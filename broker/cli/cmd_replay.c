@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/demand_input.h"
 #include "windows/erlang.h"
 #include "windows/replay.h"
 #include "windows/search.h"
@@ -28,8 +29,8 @@ const struct command_option replay_options[] = {
     { "target", 0, "DURATION",
       "count the requests that wait longer than this (default 0s: all that wait)", false },
     { "percentile", 0, "P", "also the wait that P of 100 do not exceed (default 98)", false },
-    { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },
-    { "missing", 0, "unknown|zero", "what a step without a row means (default unknown)", false },
+    DEMAND_INPUT_OPTIONS,
+    { "time-zone", 0, "ZONE", "of times in the file that have no offset (default UTC)", false },
     { 0 },
 };
 
@@ -38,6 +39,12 @@ const char replay_examples[] =
     "sluice replay --demand arrivals.csv --queue chat --service 2s --servers 12 --target 5s\n";
 
 const char replay_text[] =
+    "FILE is a table as text, with a row for each queue and step: columns with times, counts and,\n"
+    "where there are such, queue and priority; or with a column for each queue.  Commas,\n"
+    "semicolons or tabs.  Times: 2026-11-17T12:12:00Z, 2026-11-17 12:12 (in --time-zone), seconds\n"
+    "or milliseconds since 1970.  Counts: 12, 28.5 or 70/min.  A form that could mean two things\n"
+    "is an error with its line.  All commands with --demand read it alike (windows/README.md).\n"
+    "\n"
     "Requests arrive anywhere in the step that counted them; a segment of known steps begins with\n"
     "servers busy as the steps before left them.  Every figure is the worst of the seeds.  The\n"
     "speed (requests a second of processor time) goes to standard error.\n"
@@ -45,7 +52,8 @@ const char replay_text[] =
     "JSON: queue, servers, service_s, service_cv, scale, seeds, steps_known, steps_unknown,\n"
     "classes: [{class (all, high, low), requests, wait_mean_s, wait_p50_s, wait_p90_s, "
     "wait_p98_s,\n"
-    "wait_p99_s, wait_max_s, wait_quantile_s, violations}], percentile, requests_per_s.\n";
+    "wait_p99_s, wait_max_s, wait_quantile_s, violations}], percentile, "
+    "requests_per_s,\n" DEMAND_INPUT_JSON ".\n";
 
 struct replay_command {
     struct demand_options demand;
@@ -63,7 +71,6 @@ static int read_options(struct command_call *call, struct replay_command *comman
     int64_t service_ms = 0;
     int64_t seeds = 1;
     int64_t seed = 1;
-    const char *missing = call_text_or(call, "missing", "unknown");
     struct search_setup *setup = &command->setup;
 
     *command = (struct replay_command){ .service_cv = 1 };
@@ -81,13 +88,9 @@ static int read_options(struct command_call *call, struct replay_command *comman
         return -1;
     if (!call_text(call, "demand") || command->servers == 0 || service_ms <= 0)
         return error_set(err, ERROR_INVALID, "--demand, --servers and --service are required");
-    if (!text_equal(missing, "zero") && !text_equal(missing, "unknown"))
-        return error_set(err, ERROR_INVALID, "--missing: expected unknown or zero, found \"%s\"",
-                         missing);
     if (service_ms > DAY_MS)
         return error_set(err, ERROR_INVALID, "--service: more than a day");
-    command->demand = (struct demand_options){ text_equal(missing, "zero"),
-                                               call_text(call, "gaps") };
+    command->demand = demand_input_options(call, NULL);
     command->service_s = (double)service_ms / SECOND_MS;
     setup->seeds = (int)seeds;
     setup->seed = (uint64_t)seed;
@@ -163,8 +166,8 @@ static const char *class_name(const struct demand_series *series, int class)
     return class == DEMAND_HIGH ? "high" : "low";
 }
 
-static void print_json(const struct replay_command *command, const struct replay_result *result,
-                       size_t steps_known)
+static void print_json(const struct replay_command *command, const struct demand *demand,
+                       const struct replay_result *result, size_t steps_known)
 {
     const struct demand_series *series = command->setup.series;
     owned(json) json_t *root = json_make(
@@ -190,6 +193,7 @@ static void print_json(const struct replay_command *command, const struct replay
                                found->quantile_s, "violations", (json_int_t)found->violations));
     }
     json_object_set_new(root, "classes", classes);
+    json_object_set_new(root, "demand", demand_input_json(demand, &command->demand));
 
     client_print_json(root);
 }
@@ -240,7 +244,7 @@ static int replay_demand(struct command_call *call, struct replay_command *comma
     if (run_seeds(command, &result, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
     if (client_wants_json(call))
-        print_json(command, &result, steps_known);
+        print_json(command, demand, &result, steps_known);
     else
         print_table(command, &result);
     return EXIT_DONE;
@@ -254,8 +258,15 @@ int cmd_replay(struct command_call *call)
     if (read_options(call, &command, &err) < 0)
         return call_usage_error(call, "%s", err.text);
 
-    owned(demand) struct demand *demand = demand_read(call_text(call, "demand"), &command.demand,
-                                                      &err);
+    owned(time_zone) struct time_zone *zone = time_zone_open(call_text_or(call, "time-zone", "UTC"),
+                                                             &err);
+
+    if (!zone)
+        return call_fail(call, EXIT_ERROR, &err);
+    command.demand.zone = zone;
+
+    owned(demand) struct demand *demand = demand_input_read(call_text(call, "demand"),
+                                                            &command.demand, &err);
 
     return demand ? replay_demand(call, &command, demand) : call_fail(call, EXIT_ERROR, &err);
 }

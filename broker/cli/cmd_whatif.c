@@ -37,7 +37,9 @@ const char whatif_text[] =
     "from the schedules in the configuration's folder. Nothing is written. Exit code 4 when not\n"
     "every target can be met then; the plan shown is the best that fits.\n"
     "\n"
-    "JSON: is_feasible, is_estimate, miss (a sentence; null when all is met), windows: [{window,\n"
+    "JSON: demand (how it was understood, as of sluice replay),\n"
+    "is_feasible, is_estimate, miss (a sentence; null when all is "
+    "met), windows: [{window,\n"
     "is_met, missing_nodes, has_file, nodes_now, nodes_then, replicas: [{workload, cluster, now,\n"
     "then}], nodes: [{machine, region, cluster, now, then}]}]; replicas and nodes list what "
     "differs,\n"
@@ -238,6 +240,8 @@ static json_t *make_answer(const struct whatif_command *command, struct error *e
     for (size_t i = plan->window_first; i < plan->window_end; i++)
         if (plan->schedules[i] && add_window(windows, command, plan, i, err) < 0)
             return NULL;
+    json_object_set_new(root, "demand",
+                        demand_input_json(command->inputs.demand, &command->inputs.demand_options));
     return steal(&root);
 }
 

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/demand_input.h"
 #include "broker/cli/windows_suggest.h"
 #include "windows/calendar.h"
 #include "windows/suggest.h"
@@ -41,7 +42,7 @@ const char windows_text[] =
     "window and event minutes_in_year.  Exit code 1 when minutes are missing or double.  With\n"
     "--suggest instead: unit, windows: [{window, days, from, to, need}], and in that unit\n"
     "suggested, configured (the windows as they are), peak (one window), floor (a window for each\n"
-    "5 minutes), unknown_minutes.\n";
+    "5 minutes), unknown_minutes, demand (as of replay).\n";
 
 static const char day_letters[] = "MTWTFSS";
 
@@ -261,7 +262,7 @@ static int suggest(struct command_call *call, const struct config *config,
                    const struct window_set *set)
 {
     struct windows_question question = { config, set, NULL, 5, HOUR_MS };
-    struct demand_options options = { 0 };
+    struct demand_options options = { .zone = set->zone };
     struct error err = { 0 };
 
     if (!call_text(call, "demand"))
@@ -270,7 +271,8 @@ static int suggest(struct command_call *call, const struct config *config,
         call_duration(call, "shortest", &question.shortest_ms, &err) < 0)
         return call_usage_error(call, "%s", err.text);
 
-    owned(demand) struct demand *demand = demand_read(call_text(call, "demand"), &options, &err);
+    owned(demand) struct demand *demand = demand_input_read(call_text(call, "demand"), &options,
+                                                            &err);
 
     question.demand = demand;
 
@@ -278,6 +280,7 @@ static int suggest(struct command_call *call, const struct config *config,
 
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
+    json_object_set_new(root, "demand", demand_input_json(demand, &options));
     if (client_wants_json(call)) {
         client_print_json(root);
     } else {

@@ -25,7 +25,8 @@ struct plain_queue {
           false },                                                                                 \
         { "wait-target", 0, "DURATION", "with --service: (default 30s)", false },                  \
         { "percentile", 0, "P", "with --service: (default 98)", false },                           \
-        { "time-zone", 0, "ZONE", "with --service: of the default windows (default UTC)", false }, \
+        { "time-zone", 0, "ZONE",                                                                  \
+          "with --service: of windows, and of times that lack an offset (default UTC)", false },   \
     {                                                                                              \
         "queue", 'q', "NAME", "with --service: this queue only", false                             \
     }

@@ -168,6 +168,7 @@ static const struct {
 } mistakes[] = {
     { "--rate chat", 64, "write it like chat=1.2/s" },
     { "--rate chat=3", 64, "write it like chat=1.2/s" },
+    { "--rate chat=3/minutes", 64, "write it like chat=1.2/s" },
     { "--rate chat=3/s --rate chat=4/s", 64, "chat is given twice" },
     { "--rate talk=3/s", 1, "no queue or workload \"talk\"" },
     { "--window noon", 1, "no window \"noon\"" },

@@ -153,6 +153,7 @@ static const struct {
     const char *output; /* part of it */
 } calls[] = {
     { "wait --servers 40 --rate 1.2/s --service 25s", EXIT_DONE, "30 erlangs on 40 servers" },
+    { "wait --servers 40 --rate 72/min --service 25.0s", EXIT_DONE, "30 erlangs on 40 servers" },
     { "wait --servers 40 --rate 72/m --service 25s", EXIT_DONE, "2.54024" },
     { "wait --servers 40 --rate 4320/h --service 25s", EXIT_DONE, "2.54024" },
     { "wait --servers 4 --rate 1.2/s --service 25s", EXIT_DONE, "unstable" },
@@ -189,7 +190,8 @@ static const struct {
       "\"minutes_in_year\": 150" },
     { "allocate", EXIT_USAGE, "--demand" },
     { "allocate --demand @/none.csv --config @/sluice.yaml", EXIT_ERROR, "none.csv" },
-    { "allocate --demand @/bad.csv --config @/sluice.yaml", EXIT_ERROR, "bad.csv:3: count: -4 is" },
+    { "allocate --demand @/bad.csv --config @/sluice.yaml", EXIT_ERROR,
+      "bad.csv:3: count: expected a number that is not negative, found \"-4\"" },
     { "allocate --demand @/week.csv --config @/bad.yaml", EXIT_ERROR, "bad.yaml" },
     { "allocate --demand @/week.csv --config @/sluice.yaml --scale-up 5", EXIT_INFEASIBLE,
       "queue chat misses its target in window weekend-day" },

@@ -19,7 +19,7 @@ static const int64_t monday_ms = 1794805200000; /* 2026-11-16 00:00 in New York 
 static inline struct demand *wave(const char *const *queues, size_t count, int days, double peak)
 {
     owned(text) struct text *csv = text_new(1 << 26);
-    struct demand_options options = { false, NULL };
+    struct demand_options options = { 0 };
     struct error err = { 0 };
 
     text_add(csv, "t,queue,count,priority\n");

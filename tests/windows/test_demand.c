@@ -16,7 +16,7 @@
 
 static struct demand *parse(const char *chars, bool missing_zero, struct error *err)
 {
-    struct demand_options options = { missing_zero, NULL };
+    struct demand_options options = { missing_zero, NULL, NULL };
     owned(chars) char *copy = mem_copy_chars(chars);
 
     return demand_parse(copy, strlen(copy), "in/busy.csv.gz", &options, err);
@@ -126,7 +126,7 @@ static void a_gap_is_unknown_whatever_else_is_said(void **state)
                                "chat,2026-11-17T12:01:30Z,2026-11-17T12:03:00Z\n"
                                "elsewhere,2026-11-17T12:00:00Z,2026-11-17T13:00:00Z\n"
                                "busy,2026-11-17T12:05:00Z,2026-11-17T12:06:00Z\n";
-    struct demand_options options = { true, path };
+    struct demand_options options = { true, path, NULL };
     owned(chars) char *copy = mem_copy_chars(holes);
     static const int32_t high[] = { 1, -1, -1, 3, 4, -1 };
     static const int32_t batch[] = { 0, 0, 0, 0, 7, -1 };
@@ -196,7 +196,7 @@ static void a_gzip_file_reads_like_the_plain_one(void **state)
     char path[] = "/tmp/sluice-demand-XXXXXX";
     int fd = mkstemp(path);
     gzFile file = gzdopen(fd, "wb");
-    struct demand_options options = { false, NULL };
+    struct demand_options options = { false, NULL, NULL };
     struct error err = { 0 };
 
     (void)state;
@@ -227,18 +227,20 @@ static const struct {
     { HEAD, "in/busy.csv.gz: has a header and no rows" },
     { "t,queue\n2026-11-17T12:00:00Z,chat\n", ":1: the header names no column \"count\"" },
     { "t,count\nyesterday,5\n", ":2: no column holds times" },
-    { HEAD ROW "2026-11-17T12:02:00Z,chat,-1,high\n", ":4: count: -1 is negative" },
-    { HEAD ROW "2026-11-17T12:02:00Z,chat,1.5,high\n",
-      ":4: count: expected a whole number, found \"1.5\"" },
-    { HEAD ROW "2026-11-17T12:02:00Z,chat,,high\n", ":4: count: expected a whole number" },
-    { HEAD ROW "2026-11-17T12:02:00Z,chat,nan,high\n", ":4: count: expected a whole number" },
-    { HEAD ROW "2026-11-17T12:02:00Z,chat,3000000000,high\n", ":4: count: 3000000000 is more" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,-1,high\n",
+      ":4: count: expected a number that is not negative, found \"-1\"" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,,high\n",
+      ":4: count: expected a number like 12, 28.5 or 70/min, found \"\"" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,nan,high\n", ":4: count: expected a number" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,3000000000,high\n",
+      ":4: count: expected at most 2147483647, found \"3000000000\"" },
     { HEAD ROW "2026-11-17T12:02:00Z,chat,1,urgent\n",
-      ":4: priority: expected high or low, found \"urgent\"" },
+      ":4: priority: expected high or low (or 1 or 2), found \"urgent\"" },
     { HEAD ROW "2026-11-17T12:02:00Z,,1,high\n", ":4: queue: is empty" },
     { HEAD ROW "2026-11-17T12:02:00Z,chat,1\n", ":4: 3 fields, but the header has 4" },
     { HEAD ROW "2026-11-17T12:02:00Z,chat,1,high,x\n", ":4: 5 fields, but the header has 4" },
-    { HEAD ROW "2026-11-17T12:02:00Z,chat,1,hi", ":4: the last line has no line end" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat,1,hi", ":4: priority: expected high or low" },
+    { HEAD ROW "2026-11-17T12:02:00Z,chat", ":4: 2 fields, but the header has 4" },
     { HEAD ROW "2026-13-17T12:02:00Z,chat,1,high\n", ":4: " },
     { HEAD ROW "2026-11-17T12:02:30Z,chat,1,high\n",
       ":4: queue chat, 2026-11-17T12:02:30Z: is not on the grid" },
@@ -247,7 +249,7 @@ static const struct {
     { HEAD ROW "2026-11-17T12:02:00Z,\"chat,1,high\n", ":4: a quote is never closed" },
     { HEAD "2026-11-17T12:00:00Z,chat,1,high\n",
       ":2: queue chat, 2026-11-17T12:00:00Z: one time alone" },
-    { "t,count\n2026-11-17T00:00:00Z,1\n2026-11-18T00:00:00Z,1\n", "more than an hour apart" },
+    { "t,count\n2026-11-17T00:00:00Z,1\n2026-11-19T00:00:00Z,1\n", "most rows are 2d apart" },
     { "t,count\n1900-01-01T00:00:00Z,1\n1900-01-01T00:00:01Z,1\n2100-01-01T00:00:00Z,1\n",
       "too far" },
 };
@@ -288,22 +290,26 @@ static void few_rows_do_not_ask_for_any_amount_of_memory(void **state)
 /* The rows, or the mistake, as text. */
 static struct text *rows_text(const char *file, size_t part_bytes)
 {
-    owned(chars) char *copy = mem_copy_chars(file);
     owned(demand_rows) struct demand_rows rows = { 0 };
+    struct demand_feed feed = { .source = "f.csv", .bytes = file, .size = strlen(file) };
     struct text *out = text_new(1 << 20);
     struct error err = { 0 };
+    int result = demand_rows_read(&rows, &feed, false, part_bytes, &err);
 
-    if (demand_rows_read(&rows, copy, strlen(copy), "f.csv", part_bytes, &err) < 0) {
+    demand_block_clear(&feed.rest);
+    if (result < 0) {
         text_add(out, "%s", err.text);
         return out;
     }
-    text_add(out, "from %lld to %lld\n", (long long)rows.first_ms, (long long)rows.last_ms);
-    for (size_t i = 0; i < rows.rows.count; i++) {
-        const struct demand_row *row = &rows.rows.items[i];
+    for (size_t i = 0; i < rows.queues.count; i++)
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            struct packed_cursor cursor = packed_begin(&rows.queues.items[i].classes[class]);
+            struct packed_row row;
 
-        text_add(out, "%d: %lld %s %d %d\n", row->line, (long long)row->ms,
-                 rows.queues.items[row->queue], row->count, (int)row->class);
-    }
+            while (packed_next(&cursor, &row))
+                text_add(out, "%lld: %lld %s %g %d\n", (long long)row.line, (long long)row.ms,
+                         rows.queues.items[i].name, row.value, class);
+        }
     return out;
 }
 
@@ -367,6 +373,33 @@ static void parts_of_any_size_read_like_the_whole(void **state)
             }
 }
 
+/* Blocks that are large enough for threads of their own. */
+static void many_threads_read_like_one(void **state)
+{
+    static const char row[] = "2026-11-17T12:00:00Z,q1,x,high\n";
+    owned(text) struct text *file = text_new(1 << 20);
+
+    (void)state;
+    text_add(file, "t,queue,count,priority\n");
+    for (int i = 0; i < 6000; i++) {
+        char time[WALL_TEXT_SIZE];
+
+        wall_format((struct wall_time){ 1794916800000 + i / 7 * MINUTE_MS }, time);
+        text_add(file, "%s,q%d,%d,%s\n", time, i % 7, i * 31 % 1000, i % 2 ? "low" : "high");
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        owned(text) struct text *whole = rows_text(file->chars, 1 << 20);
+
+        for (size_t size = 17 << 10; size < 150 << 10; size += 31 << 10) {
+            owned(text) struct text *parts = rows_text(file->chars, size);
+
+            assert_string_equal(parts->chars, whole->chars);
+        }
+        assert_int_equal(text_starts_with(whole->chars, "f.csv:6002: count"), turn);
+        text_add(file, "%s%s%s", row, row, row);
+    }
+}
+
 static void of_several_mistakes_the_first_is_told(void **state)
 {
     owned(text) struct text *file = busy_file("\n", "2026-11-17T12:02:00Z,q1,x,high", 70);
@@ -376,7 +409,8 @@ static void of_several_mistakes_the_first_is_told(void **state)
     for (size_t size = 1; size < 9000; size += size / 3 + 1) {
         owned(text) struct text *found = rows_text(file->chars, size);
 
-        assert_string_equal(found->chars, "f.csv:74: count: expected a whole number, found \"x\"");
+        assert_string_equal(found->chars, "f.csv:74: count: expected a number like 12, "
+                                          "28.5 or 70/min, found \"x\"");
     }
 }
 
@@ -410,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_gzip_file_reads_like_the_plain_one),
         cmocka_unit_test(a_mistake_is_answered_with_file_and_line),
         cmocka_unit_test(parts_of_any_size_read_like_the_whole),
+        cmocka_unit_test(many_threads_read_like_one),
         cmocka_unit_test(of_several_mistakes_the_first_is_told),
         cmocka_unit_test(too_many_queues_are_told_with_their_line),
     };

@@ -230,7 +230,8 @@ static void a_file_of_times_is_read_with_and_without_names(void **state)
     owned(chars) char *path = text_format("%s/service.csv", folder);
     owned(chars) char *plain = hundred("", "0.5\n1.5\n");
     const char *const texts[] = { plain, "seconds\n", "seconds,count\n0.5,300\n1.5,300\n",
-                                  "0.5,300\n\n1.5,300\n" };
+                                  "0.5,300\n\n1.5,300\n",
+                                  "# by hand\nSeconds;Count\n500ms;300\n1.5s;300\n" };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++) {

@@ -1,0 +1,169 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See demand_input.h.
+ */
+#include "broker/cli/demand_input.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct demand_options demand_input_options(const struct command_call *call,
+                                           const struct time_zone *zone)
+{
+    return (struct demand_options){
+        .missing_zero = text_equal(call_text(call, "missing"), "zero"),
+        .gaps = call_text(call, "gaps"),
+        .zone = zone,
+    };
+}
+
+static void __attribute__((format(printf, 2, 3))) add_note(json_t *notes, const char *format, ...)
+{
+    owned(text) struct text *note = text_new(ERROR_TEXT_SIZE);
+    va_list arguments;
+
+    va_start(arguments, format);
+    text_add_arguments(note, format, arguments);
+    va_end(arguments);
+    json_array_append_new(notes, json_text(note->chars));
+}
+
+static const char *zone_of(const struct demand_options *options)
+{
+    return options->zone ? time_zone_name(options->zone) : "UTC";
+}
+
+/* Steps that a gaps file or the file itself leaves out; with missing zero only a gaps file does. */
+static void note_unknown(const struct demand *demand, const struct demand_options *options,
+                         json_t *notes)
+{
+    const struct demand_series *worst = NULL;
+    size_t most = 0;
+    size_t queues = 0;
+    size_t unknown = 0;
+    size_t steps = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        size_t here = demand_unknown(&demand->series[i]);
+
+        steps += demand->series[i].count;
+        unknown += here;
+        queues += here > 0;
+        if (here > most) {
+            most = here;
+            worst = &demand->series[i];
+        }
+    }
+    if (!worst || options->missing_zero)
+        return;
+    add_note(notes,
+             "%zu of %zu steps have no row and are unknown, in %zu of %zu queues (most in %s: %zu "
+             "of %zu); they are left out. If the export leaves out steps without arrivals, give "
+             "--missing zero; not if rows were lost",
+             unknown, steps, queues, demand->count, worst->queue, most, worst->count);
+}
+
+/* The first queue whose rows count for longer than its steps; *ret_more: how many others do. */
+static const struct demand_series *first_mixed(const struct demand *demand, bool is_change,
+                                               size_t *ret_more)
+{
+    const struct demand_series *first = NULL;
+
+    *ret_more = 0;
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+
+        if (series->longest_ms <= series->step_ms || (series->changed.ms != 0) != is_change)
+            continue;
+        *ret_more += first != NULL;
+        first = first ? first : series;
+    }
+    return first;
+}
+
+static void note_steps(const struct demand *demand, json_t *notes)
+{
+    char step[DURATION_TEXT_SIZE];
+    char longest[DURATION_TEXT_SIZE];
+    char changed[WALL_TEXT_SIZE];
+    size_t more;
+    const struct demand_series *series = first_mixed(demand, true, &more);
+
+    if (series)
+        add_note(notes,
+                 "the rows of queue %s change their step (first at %s), and so do those of %zu "
+                 "more queues: counts of up to %s are spread evenly over steps of %s, so that "
+                 "bursts within them are not seen",
+                 series->queue, wall_format(series->changed, changed), more,
+                 duration_format(series->longest_ms, longest),
+                 duration_format(series->step_ms, step));
+    series = first_mixed(demand, false, &more);
+    if (series)
+        add_note(notes,
+                 "the rows of queue %s, and of %zu more, are %s apart: their counts are spread "
+                 "evenly over steps of %s, and no plan made from them covers the peaks within",
+                 series->queue, more, duration_format(series->longest_ms, longest),
+                 duration_format(series->step_ms, step));
+}
+
+json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options)
+{
+    json_t *notes = json_array();
+
+    if (demand->facts.is_wide)
+        add_note(notes,
+                 "no column is named count: each column is taken to be a queue (%zu; the first by "
+                 "name is %s)",
+                 demand->count, demand->series[0].queue);
+    if (demand->facts.has_local)
+        add_note(notes, "times without an offset are taken to be in the time zone %s",
+                 zone_of(options));
+    if (demand->facts.is_cut)
+        add_note(notes, "the last line has no line end: if the file was cut there, its last count "
+                        "may be too small");
+    note_steps(demand, notes);
+    note_unknown(demand, options, notes);
+    return notes;
+}
+
+struct demand *demand_input_read(const char *path, const struct demand_options *options,
+                                 struct error *err)
+{
+    struct demand *demand = demand_read(path, options, err);
+    owned(json) json_t *notes = demand ? demand_input_notes(demand, options) : NULL;
+    const json_t *note;
+    size_t i;
+
+    json_array_foreach(notes, i, note)
+        fprintf(stderr, "note: %s: %s\n", path, json_string_value(note));
+    return demand;
+}
+
+json_t *demand_input_json(const struct demand *demand, const struct demand_options *options)
+{
+    json_t *queues = json_array();
+    json_int_t steps = 0;
+    json_int_t unknown = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+        json_int_t here = (json_int_t)demand_unknown(series);
+
+        steps += (json_int_t)series->count;
+        unknown += here;
+        json_array_append_new(queues,
+                              json_make("{s:s, s:f, s:f, s:I, s:I}", "queue", series->queue,
+                                        "step_s", (double)series->step_ms / SECOND_MS,
+                                        "longest_step_s", (double)series->longest_ms / SECOND_MS,
+                                        "steps", (json_int_t)series->count, "steps_unknown", here));
+    }
+    return json_make("{s:s, s:o, s:I, s:I, s:o, s:o}", "missing",
+                     options->missing_zero ? "zero" : "unknown", "time_zone",
+                     demand->facts.has_local ? json_text(zone_of(options)) : json_null(), "steps",
+                     steps, "steps_unknown", unknown, "notes", demand_input_notes(demand, options),
+                     "queues", queues);
+}

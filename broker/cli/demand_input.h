@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The demand that a command is given, and what people are told of how it was understood: unknown
+ * steps, steps that change, the time zone of times without an offset.
+ */
+#pragma once
+
+#include "base/options.h"
+#include "windows/demand.h"
+
+#include <jansson.h>
+
+/* Rows of the table of options of each command that reads a demand. */
+#define DEMAND_INPUT_OPTIONS                                                                       \
+    { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },                     \
+    {                                                                                              \
+        "missing", 0, "unknown|zero",                                                              \
+            "what a step without a row means (default unknown; zero: no arrivals)", false          \
+    }
+
+/* Of help texts. */
+#define DEMAND_INPUT_JSON                                                                          \
+    "demand: {missing, time_zone (null: all times have an offset), steps, steps_unknown, notes,\n" \
+    "queues: [{queue, step_s, longest_step_s (of its rows), steps, steps_unknown}]}"
+
+/* What --gaps and --missing say; `zone` is borrowed, and NULL is UTC. */
+struct demand_options demand_input_options(const struct command_call *call,
+                                           const struct time_zone *zone);
+
+/* demand_read(), and its notes on stderr. */
+struct demand *demand_input_read(const char *path, const struct demand_options *options,
+                                 struct error *err) __attribute__((warn_unused_result));
+
+/* What people should know of it, as sentences. */
+json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options);
+
+/* The member `demand` of a command's JSON. */
+json_t *demand_input_json(const struct demand *demand, const struct demand_options *options);

@@ -1,0 +1,203 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What each command that reads a demand says of it: unknown steps with the remedy, steps that
+ * change, the time zone of times without an offset, and names that are no text.
+ */
+#include "base/log.h"
+#include "tests/cli/said.h"
+#include "tests/cli/small_world.h"
+
+/* The commands that read a demand file d.csv, with small_config. */
+static const char *const readers[] = {
+    "replay --demand @/d.csv --queue chat --servers 40 --service 20s --time-zone America/New_York",
+    "forecast --demand @/d.csv --config @/sluice.yaml --now 2026-11-16T00:00:00Z",
+    "allocate --demand @/d.csv --config @/sluice.yaml --out @/out --estimate",
+    "explain window day --demand @/d.csv --config @/sluice.yaml",
+    "whatif --demand @/d.csv --config @/sluice.yaml --scale-up 1.1",
+    "backtest --demand @/d.csv --service 20s --seeds 1 --policy sluice --nodes 40",
+    "windows --suggest --demand @/d.csv --zone America/New_York",
+};
+
+/* Four weeks of `minutes`; of each hour the last `silent` rows are left out. */
+static struct text *write_weeks(int minutes, int silent, const char *zone_mark)
+{
+    struct text *csv = text_new(4 << 20);
+    int64_t first = civil_day(2026, 10, 19) * DAY_MS;
+
+    text_add(csv, "t,queue,count\n");
+    for (int i = 0; i < 28 * 24 * 60 / minutes; i++) {
+        char time[WALL_TEXT_SIZE];
+
+        if (i % (60 / minutes) >= 60 / minutes - silent)
+            continue;
+        wall_format((struct wall_time){ first + i * (int64_t)minutes * MINUTE_MS }, time);
+        text_add(csv, "%.19s%s,chat,%d\n", time, zone_mark, 30 * minutes);
+    }
+    return csv;
+}
+
+static struct said ask(const char *folder, const char *line, const struct text *csv)
+{
+    owned(text) struct text *config = text_new(1 << 16);
+    const char *zone = strstr(small_config, "time_zone: UTC");
+    struct said said;
+
+    assert_non_null(zone);
+    text_add(config, "%.*s", (int)(zone - small_config), small_config);
+    text_add(config, "time_zone: America/New_York%s", zone + strlen("time_zone: UTC"));
+    mem_free(test_folder_write(folder, "d.csv", csv->chars));
+    mem_free(test_folder_write(folder, "sluice.yaml", config->chars));
+    said = say(folder, folder, line);
+    return said;
+}
+
+static void each_command_names_unknown_steps_and_the_remedy(void **state)
+{
+    owned(text) struct text *csv = write_weeks(10, 2, "Z");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(said) struct said said = ask(folder, readers[i], csv);
+
+        if (!strstr(said.err->chars, "d.csv: 1342 of 4030 steps have no row and are unknown, in 1 "
+                                     "of 1 queues (most in chat: 1342 of 4030)") ||
+            !strstr(said.err->chars, "give --missing zero"))
+            fail_msg("%s: %s", readers[i], said.err->chars);
+    }
+}
+
+static void json_counts_the_unknown_steps(void **state)
+{
+    owned(text) struct text *csv = write_weeks(10, 2, "Z");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(chars) char *line = text_format("%s -o json", readers[i]);
+        owned(said) struct said said = ask(folder, line, csv);
+        owned(json) json_t *root = json_parse(said.out->chars, said.out->length, "said", NULL);
+
+        if (json_int_or(root, "demand/steps_unknown", 0) != 1342 ||
+            json_int_or(root, "demand/steps", 0) != 4030 ||
+            json_array_size(json_at(root, "demand/notes")) != 1 ||
+            json_int_or(json_array_get(json_at(root, "demand/queues"), 0), "steps_unknown", 0) !=
+                1342)
+            fail_msg("%s: %s %s", line, said.out->chars, said.err->chars);
+    }
+}
+
+static void with_the_remedy_nothing_is_unknown(void **state)
+{
+    owned(text) struct text *csv = write_weeks(10, 2, "Z");
+    owned(test_folder) char *folder = test_folder_new();
+    owned(said) struct said said = ask(
+        folder, "replay --demand @/d.csv --servers 40 --service 20s --missing zero -o json", csv);
+    owned(json) json_t *root = json_parse(said.out->chars, said.out->length, "said", NULL);
+
+    (void)state;
+    assert_string_equal(json_text_or(root, "demand/missing", ""), "zero");
+    assert_int_equal(json_int_or(root, "demand/steps_unknown", -1), 0);
+    assert_null(strstr(said.err->chars, "note:"));
+}
+
+/* 2026-11-01 is when New York goes back by an hour: these rows show its hour once. */
+static void each_command_reads_times_in_its_zone(void **state)
+{
+    owned(text) struct text *csv = write_weeks(10, 0, "");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        bool is_utc = strncmp(readers[i], "backtest", 8) == 0; /* no zone is given */
+        owned(said) struct said said = ask(folder, readers[i], csv);
+        const char *want = is_utc ? "times without an offset are taken to be in the time zone UTC"
+                                  : "d.csv:1880: queue chat, 2026-11-01T01:00:00: the rows do not "
+                                    "go through this hour twice";
+
+        if (!strstr(said.err->chars, want))
+            fail_msg("%s: %s", readers[i], said.err->chars);
+    }
+}
+
+static void the_header_of_a_plan_says_how_the_demand_was_read(void **state)
+{
+    owned(text) struct text *csv = text_new(4 << 20);
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = text_format("%s/out/day.yaml", folder);
+
+    (void)state;
+    text_add(csv, "time;chat\n");
+    for (int hour = 0; hour < 14 * 24; hour++)
+        text_add(csv, "2026-11-%02d %02d:00;%d,5\n", 2 + hour / 24, hour % 24, 1800);
+    for (int five = 0; five < 288; five++)
+        text_add(csv, "2026-11-16 %02d:%02d;150\n", five / 12, five % 12 * 5);
+
+    owned(said) struct said said = ask(
+        folder, "allocate --demand @/d.csv --config @/sluice.yaml --out @/out --estimate", csv);
+    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+
+    if (said.code != EXIT_DONE)
+        fail_msg("%s", said.err->chars);
+    assert_non_null(strstr(file->chars, "# note: no column is named count: each column is taken to "
+                                        "be a queue (1; the first by name is chat)"));
+    assert_non_null(strstr(file->chars, "# note: times without an offset are taken to be in the "
+                                        "time zone America/New_York"));
+    assert_non_null(strstr(file->chars, "(first at 2026-11-16T05:00:00Z)"));
+    assert_non_null(strstr(file->chars, "counts of up to 1h are spread evenly over steps of 5m"));
+}
+
+static void no_command_aborts_at_a_name_that_is_no_text(void **state)
+{
+    owned(text) struct text *csv = text_new(1024);
+
+    (void)state;
+    text_add(csv, "t,queue,count\n2026-11-02T00:00:00Z,chat,5\n2026-11-02T00:01:00Z,ch\xe4t,6\n");
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(chars) char *line = text_format("%s -o json", readers[i]);
+        owned(said) struct said said = ask(folder, line, csv);
+
+        assert_int_equal(said.code, EXIT_ERROR);
+        if (!strstr(said.err->chars, "d.csv:3: queue: \"ch?t\" is not UTF-8"))
+            fail_msg("%s: %s", line, said.err->chars);
+    }
+}
+
+static void a_file_whose_name_is_no_text_names_a_queue_all_the_same(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    static const char *const lines[] = {
+        "replay --demand @/b\xfcro.csv --servers 4 --service 20s -o json",
+        "backtest --demand @/b\xfcro.csv --service 20s -o json",
+        "windows --suggest --demand @/b\xfcro.csv --zone UTC -o json",
+    };
+
+    (void)state;
+    mem_free(test_folder_write(folder, "b\xfcro.csv",
+                               "t,count\n2026-11-02T00:00:00Z,5\n2026-11-02T00:01:00Z,6\n"));
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        owned(said) struct said said = say(folder, folder, lines[i]);
+
+        assert_true(said.code == EXIT_DONE || said.code == EXIT_ERROR);
+        if (i == 0)
+            assert_non_null(strstr(said.out->chars, "\"queue\": \"b?ro\""));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_command_names_unknown_steps_and_the_remedy),
+        cmocka_unit_test(json_counts_the_unknown_steps),
+        cmocka_unit_test(with_the_remedy_nothing_is_unknown),
+        cmocka_unit_test(each_command_reads_times_in_its_zone),
+        cmocka_unit_test(the_header_of_a_plan_says_how_the_demand_was_read),
+        cmocka_unit_test(no_command_aborts_at_a_name_that_is_no_text),
+        cmocka_unit_test(a_file_whose_name_is_no_text_names_a_queue_all_the_same),
+    };
+
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

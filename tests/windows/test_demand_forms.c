@@ -1,0 +1,450 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Demand files as people have them: forms of times, counts, names and delimiters, each a row of a
+ * table; and those of which the meaning cannot be known, which are refused by name.
+ */
+#include "base/text.h"
+#include "tests/support/unit.h"
+#include "windows/demand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct demand *parse(const char *chars, const char *zone_name, bool missing_zero,
+                            struct error *err)
+{
+    owned(time_zone) struct time_zone *zone = zone_name ? time_zone_open(zone_name, NULL) : NULL;
+    struct demand_options options = { missing_zero, NULL, zone };
+    owned(chars) char *copy = mem_copy_chars(chars);
+
+    return demand_parse(copy, strlen(copy), "in/busy.csv", &options, err);
+}
+
+/* "chat 5m: 2026-11-17T12:00:00Z 5 6 -; ...", queue by queue; with classes "5+2". */
+static struct text *told(const struct demand *demand)
+{
+    struct text *out = text_new(1 << 16);
+
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+        char step[DURATION_TEXT_SIZE];
+        char start[WALL_TEXT_SIZE];
+
+        text_add(out, "%s%s %s %s:", i > 0 ? "; " : "", series->queue,
+                 duration_format(series->step_ms, step), wall_format(series->start, start));
+        for (size_t at = 0; at < series->count; at++)
+            if (!demand_is_known(series, at))
+                text_add(out, " -");
+            else if (series->is_single)
+                text_add(out, " %d", demand_at(series, DEMAND_LOW, at));
+            else
+                text_add(out, " %d+%d", demand_at(series, DEMAND_HIGH, at),
+                         demand_at(series, DEMAND_LOW, at));
+    }
+    return out;
+}
+
+struct form {
+    const char *name;
+    const char *zone;
+    const char *file;
+    const char *want;
+};
+
+static void check_forms(const struct form *forms, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct error err = { 0 };
+        owned(demand) struct demand *demand = parse(forms[i].file, forms[i].zone, false, &err);
+        owned(text) struct text *found = demand ? told(demand) : text_new(ERROR_TEXT_SIZE);
+
+        if (!demand)
+            text_add(found, "%s", err.text);
+        if (demand ? !text_equal(found->chars, forms[i].want)
+                   : forms[i].want[0] != ':' || !strstr(found->chars, forms[i].want) ||
+                         err.kind != ERROR_INVALID || strncmp(err.text, "in/busy.csv:", 12) != 0)
+            fail_msg("%s: found \"%s\", wanted \"%s\"", forms[i].name, found->chars, forms[i].want);
+    }
+}
+
+#define NOON "busy 1m 2026-11-17T12:00:00Z: 5 6"
+#define CHAT "chat 1m 2026-11-17T12:00:00Z: 5 6"
+
+static const struct form times[] = {
+    { "Z", NULL, "t,count\n2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n", NOON },
+    { "without seconds", NULL, "t,count\n2026-11-17T12:00Z,5\n2026-11-17 12:01Z,6\n", NOON },
+    { "UTC", NULL, "t,count\n2026-11-17 12:00:00 UTC,5\n2026-11-17 12:01:00 UTC,6\n", NOON },
+    { "UTC in a zone", "Asia/Tokyo",
+      "t,count\n2026-11-17 12:00:00 UTC,5\n2026-11-17 12:01:00 GMT,6\n", NOON },
+    { "Go", NULL, "t,count\n2026-11-17 12:00:00 +0000 UTC,5\n2026-11-17 12:01:00 +0000 UTC,6\n",
+      NOON },
+    { "offset after a blank", NULL,
+      "t,count\n2026-11-17 13:00:00 +01:00,5\n2026-11-17 13:01:00 +0100,6\n", NOON },
+    { "slashes, the year first", NULL, "t,count\n2026/11/17 12:00:00,5\n2026/11/17 12:01:00,6\n",
+      NOON },
+    { "epoch seconds", NULL, "t,count\n1794916800,5\n1794916860,6\n", NOON },
+    { "epoch seconds with a point", NULL, "t,count\n1794916800.0,5\n1.79491686e+09,6\n", NOON },
+    { "epoch milliseconds", NULL, "t,count\n1794916800000,5\n1794916860000,6\n", NOON },
+    { "epoch nanoseconds", NULL, "t,count\n1794916800000000000,5\n1794916860000000000,6\n", NOON },
+    { "epoch in a column with any name", NULL, "x,count\n1794916800,5\n1794916860,6\n", NOON },
+    { "epoch is UTC in any zone", "Asia/Tokyo", "t,count\n1794916800,5\n1794916860,6\n", NOON },
+    { "the named column before the first", NULL,
+      "exported,Timestamp,count\n2026-11-20T00:00:00Z,2026-11-17T12:00:00Z,5\n"
+      "2026-11-20T00:00:00Z,2026-11-17T12:01:00Z,6\n",
+      NOON },
+    { "date and time of day", NULL, "Date,Time,count\n2026-11-17,12:00,5\n2026-11-17,12:01:00,6\n",
+      NOON },
+    { "date and hour", NULL, "date,hour,count\n2026-11-17,9,5\n2026-11-17,10,6\n",
+      "busy 1h 2026-11-17T09:00:00Z: 5 6" },
+    { "midnight as a date alone", NULL,
+      "t,count\n2026-11-16T23:00:00,5\n2026-11-17,6\n2026-11-17 01:00:00,7\n",
+      "busy 1h 2026-11-16T23:00:00Z: 5 6 7" },
+    { "dates alone", NULL, "date,count\n2026-11-17,48\n2026-11-18,24\n",
+      "busy 1h 2026-11-17T00:00:00Z: 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2"
+      " 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1" },
+    { "day first or month first", NULL, "t,count\n01/02/2026 12:00,5\n01/02/2026 12:01,6\n",
+      ":2: no column holds times: \"t\" holds \"01/02/2026 12:00\", expected one like "
+      "2026-11-17T12:12:00Z" },
+    { "day first or month first, later", NULL,
+      "t,count\n2026-11-17T12:00:00Z,5\n01/02/2026 12:01,6\n",
+      ":3: t: expected a time like 2026-11-17T12:12:00Z" },
+    { "half of the day", NULL, "t,count\n2026-11-17 12:00 PM,5\n", ":2: no column holds times" },
+    { "a date that does not exist", NULL, "date,count\n2026-02-30,5\n2026-03-01,5\n",
+      ":2: no column holds times" },
+    { "a number that is no time", NULL, "t,count\n1794916800,5\n17,6\n",
+      ":3: t: expected a time like" },
+    { "no header", NULL, "2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n",
+      ":1: is a row of values (\"2026-11-17T12:00:00Z\"): expected names of columns first" },
+};
+
+static void times_are_found_by_their_form(void **state)
+{
+    (void)state;
+    check_forms(times, COUNT_OF(times));
+}
+
+static const struct form zones[] = {
+    { "in the zone", "Europe/Berlin", "t,count\n2026-11-17 13:00:00,5\n2026-11-17 13:01:00,6\n",
+      NOON },
+    { "unless the column's name says UTC", "Europe/Berlin",
+      "minute_utc,count\n2026-11-17 12:00:00,5\n2026-11-17 12:01:00,6\n", NOON },
+    { "and with an offset", "Europe/Berlin",
+      "t,count\n2026-11-17 13:00:00+01:00,5\n2026-11-17 13:01:00,6\n", NOON },
+    { "the hour that occurs twice", "Europe/Berlin",
+      "t,count\n2026-10-25 01:00,1\n2026-10-25 02:00,2\n2026-10-25 02:00,3\n2026-10-25 03:00,4\n",
+      "busy 1h 2026-10-24T23:00:00Z: 1 2 3 4" },
+    { "twice in steps of twenty minutes, two queues by turns", "Europe/Berlin",
+      "t,a,b\n2026-10-25 01:40,1,1\n2026-10-25 02:00,2,2\n2026-10-25 02:20,3,3\n"
+      "2026-10-25 02:40,4,4\n2026-10-25 02:00,5,5\n2026-10-25 02:20,6,6\n2026-10-25 02:40,7,7\n"
+      "2026-10-25 03:00,8,8\n",
+      "a 20m 2026-10-24T23:40:00Z: 1 2 3 4 5 6 7 8; b 20m 2026-10-24T23:40:00Z: 1 2 3 4 5 6 7 8" },
+    { "once only", "Europe/Berlin",
+      "t,count\n2026-10-25 01:00,1\n2026-10-25 02:00,2\n2026-10-25 03:00,4\n",
+      ":3: queue busy, 2026-10-25T02:00:00: the rows do not go through this hour twice" },
+    { "up to its middle", "Europe/Berlin", "t,count\n2026-10-25 01:00,1\n2026-10-25 02:00,2\n",
+      ":3: queue busy, 2026-10-25T02:00:00: the rows do not go through this hour twice" },
+    { "sorted by what the clock shows", "Europe/Berlin",
+      "t,count\n2026-10-25 02:00,2\n2026-10-25 02:00,3\n2026-10-25 02:30,4\n"
+      "2026-10-25 02:30,4\n",
+      ":5: queue busy, 2026-10-25T02:30:00: this hour occurs twice" },
+    { "backwards", "Europe/Berlin",
+      "t,count\n2026-10-25 03:00,1\n2026-10-25 02:00,2\n2026-10-25 02:00,3\n2026-10-25 01:00,4\n",
+      ":3: queue busy, 2026-10-25T02:00:00: this hour occurs twice and the rows are not in the "
+      "order of time" },
+    { "the hour that does not exist", "Europe/Berlin",
+      "t,count\n2026-03-29 01:30,1\n2026-03-29 02:00,2\n2026-03-29 03:00,3\n",
+      ":3: queue busy, 2026-03-29T02:00:00: this time does not exist, because the clocks skip it" },
+    { "and is no gap", "Europe/Berlin",
+      "t,count\n2026-03-29 01:00,1\n2026-03-29 01:30,2\n2026-03-29 03:00,3\n",
+      "busy 30m 2026-03-29T00:00:00Z: 1 2 3" },
+    { "days of 25 hours", "Europe/Berlin",
+      "date,count\n2026-10-24,24\n2026-10-25,25\n2026-10-26,48\n",
+      "busy 1h 2026-10-23T22:00:00Z: 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"
+      " 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"
+      " 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2" },
+};
+
+static void times_without_an_offset_are_the_zones(void **state)
+{
+    (void)state;
+    check_forms(zones, COUNT_OF(zones));
+}
+
+#define MINUTES(five, six) "t,count\n2026-11-17T12:00:00Z," five "\n2026-11-17T12:01:00Z," six "\n"
+#define SEMI(five, six) "t;count\n2026-11-17T12:00:00Z;" five "\n2026-11-17T12:01:00Z;" six "\n"
+
+static const struct form counts[] = {
+    { "decimals", NULL, MINUTES("4.8", "6.4"), NOON },
+    { "exponents", NULL, MINUTES("0.50e+01", "6e0"), NOON },
+    { "a sum of fractions is kept", NULL,
+      "t,count\n2026-11-17T12:00:00Z,0.4\n2026-11-17T12:01:00Z,0.4\n2026-11-17T12:02:00Z,0.4\n"
+      "2026-11-17T12:03:00Z,0.4\n2026-11-17T12:04:00Z,0.4\n",
+      "busy 1m 2026-11-17T12:00:00Z: 0 1 0 1 0" },
+    { "rates", NULL, MINUTES("5/min", "0.1/s"), NOON },
+    { "rates by the hour", NULL, MINUTES("300 / h", "360/hour"), NOON },
+    { "rates by the header", NULL,
+      "t,rps\n2026-11-17T12:00:00Z,0.08333333\n2026-11-17T12:01:00Z,0.1\n", NOON },
+    { "a rate whose unit is not told", NULL,
+      "t,rate\n2026-11-17T12:00:00Z,5/min\n2026-11-17T12:01:00Z,6\n",
+      ":3: rate: expected a rate with its unit, like 70/min, found \"6\"" },
+    { "an unknown unit", NULL, MINUTES("5/fortnight", "6"),
+      ":2: count: expected a number like 12, 28.5 or 70/min, found \"5/fortnight\"" },
+    { "decimal commas", NULL, SEMI("4,9", "6,1"), NOON },
+    { "three digits after a comma", NULL, SEMI("4,875", "6,125"), NOON },
+    { "three digits after a point", NULL, SEMI("4.875", "6"),
+      ":2: count: expected 1234, or 1,234 with a comma, as a point may set thousands apart here, "
+      "found \"4.875\"" },
+    { "points where there are semicolons", NULL, SEMI("4.9", "0.125e2"),
+      "busy 1m 2026-11-17T12:00:00Z: 5 12" },
+    { "thousands", NULL, MINUTES("\"1,234\"", "6"),
+      ":2: count: expected a number with a point and without thousands set apart" },
+    { "thousands and a decimal comma", NULL, SEMI("1.234,5", "6"),
+      ":2: count: expected a number without thousands set apart, like 1234,5" },
+    { "negative", NULL, MINUTES("-0.5", "6"), ":2: count: expected a number that is not negative" },
+    { "hexadecimal", NULL, MINUTES("0x10", "6"), ":2: count: expected a number like" },
+    { "too many by a rate", NULL, MINUTES("2147483647/s", "6"),
+      ":2: queue busy, 2026-11-17T12:00:00Z: the count is more than 2147483647" },
+};
+
+static void counts_are_found_by_their_form(void **state)
+{
+    (void)state;
+    check_forms(counts, COUNT_OF(counts));
+}
+
+#define TWO "2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n"
+
+static const struct form tables[] = {
+    { "value", NULL, "Timestamp,value\n" TWO, NOON },
+    { "Sum", NULL, "Timestamp,Sum\n" TWO, NOON },
+    { "requests", NULL, "time,requests\n" TWO, NOON },
+    { "Total Requests and Count", NULL,
+      "time,total,Count\n2026-11-17T12:00:00Z,9,5\n2026-11-17T12:01:00Z,9,6\n", NOON },
+    { "two that may be it", NULL, "time,total,requests\n2026-11-17T12:00:00Z,9,5\n",
+      ":1: columns \"total\" and \"requests\" may both be the number of requests" },
+    { "Queue Name", NULL,
+      "time,Queue Name,SUM\n2026-11-17T12:00:00Z,chat,5\n2026-11-17T12:01:00Z,chat,6\n", CHAT },
+    { "semicolons", NULL,
+      "time;queue;count\r\n2026-11-17T12:00:00Z;chat;5\r\n2026-11-17T12:01:00Z;chat;6\r\n", CHAT },
+    { "tabs", NULL,
+      "time\tqueue\tcount\n2026-11-17T12:00:00Z\tchat\t5\n2026-11-17T12:01:00Z\tchat\t6\n", CHAT },
+    { "a comma in a name of semicolons", NULL,
+      "time;a, b;count\n2026-11-17T12:00:00Z;x;5\n2026-11-17T12:01:00Z;x;6\n", NOON },
+    { "commas and semicolons alike", NULL, "time;a,count\n1;2,3\n",
+      ":1: has more than one of comma, semicolon and tab" },
+    { "blanks", NULL,
+      "time, queue ,count\n 2026-11-17T12:00:00Z , chat, 5\n2026-11-17T12:01:00Z,chat,6 \n", CHAT },
+    { "no last line end", NULL, "t,count\n2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6", NOON },
+    { "comments", NULL, "# made by hand\nt,count\n# noon\n" TWO "#, end\n", NOON },
+    { "a name that looks like a comment", NULL,
+      "queue,t,count\n#chat,2026-11-17T12:00:00Z,5\nchat,2026-11-17T12:01:00Z,6\n",
+      ":2: begins with # and has as many fields as a row" },
+    { "the same in quotes", NULL,
+      "queue,t,count\n\"#a\",2026-11-17T12:00:00Z,5\n\"#a\",2026-11-17T12:01:00Z,6\n",
+      "#a 1m 2026-11-17T12:00:00Z: 5 6" },
+    { "byte order mark and comment", NULL, "\xef\xbb\xbf# x\n\xc2\xb5,count\n",
+      ": has a header and no rows" },
+    { "UTF-16", NULL, "\xff\xfet,count\n", ":1: is UTF-16" },
+    { "High and low", NULL,
+      "t,count,Priority\n2026-11-17T12:00:00Z,5,High\n2026-11-17T12:00:00Z,6,LOW\n"
+      "2026-11-17T12:01:00Z,7,1\n2026-11-17T12:01:00Z,8,2\n",
+      "busy 1m 2026-11-17T12:00:00Z: 5+6 7+8" },
+    { "priority 0", NULL, "t,count,priority\n2026-11-17T12:00:00Z,5,0\n",
+      ":2: priority: expected high or low (or 1 or 2), found \"0\"" },
+    { "a column a queue", NULL,
+      "Time,chat,Search\n2026-11-17T12:00:00Z,5,7\n2026-11-17T12:01:00Z,6,8.2\n",
+      "Search 1m 2026-11-17T12:00:00Z: 7 8; " CHAT },
+    { "a column a queue, and cells without a number", NULL,
+      "Time,chat,b\n2026-11-17T12:00:00Z,5,1\n2026-11-17T12:01:00Z,6,\n"
+      "2026-11-17T12:02:00Z,NaN,1\n2026-11-17T12:03:00Z,null,1\n",
+      "b 1m 2026-11-17T12:00:00Z: 1 - 1 1; " CHAT },
+    { "one queue that the column names", NULL, "Time,chat\n" TWO, CHAT },
+    { "a column that is neither", NULL, "Time,chat,region\n2026-11-17T12:00:00Z,5,eu\n",
+      ":1: the header names no column \"count\" (or value, sum, total, requests, ...), and "
+      "\"region\" holds \"eu\"" },
+    { "two columns of one name", NULL, "Time,chat,chat\n2026-11-17T12:00:00Z,5,6\n",
+      ":1: two columns are named \"chat\"" },
+    { "Latin-1", NULL, "t,queue,count\n2026-11-17T12:00:00Z,caf\xe9,5\n",
+      ":2: queue: \"caf?\" is not UTF-8" },
+    { "Latin-1 in the header", NULL, "t,caf\xe9\n2026-11-17T12:00:00Z,5\n",
+      ":1: queue: \"caf?\" is not UTF-8" },
+    { "a control character", NULL, "t,queue,count\n2026-11-17T12:00:00Z,\x1b[2J,5\n",
+      ":2: queue: the name holds a control character (27)" },
+    { "rows that another column tells apart", NULL,
+      "t,service,count\n2026-11-17T12:00:00Z,a,5\n2026-11-17T12:00:00Z,b,5\n"
+      "2026-11-17T12:01:00Z,b,5\n",
+      ":3: queue busy, 2026-11-17T12:00:00Z: stands twice in the file; if another column tells "
+      "these rows apart, name it queue" },
+};
+
+static void tables_are_found_by_their_form(void **state)
+{
+    (void)state;
+    check_forms(tables, COUNT_OF(tables));
+}
+
+/* Rows of `count` requests each in steps of so many minutes. */
+static void add_rows(struct text *csv, const char *queue, int64_t *ms, int rows, int minutes,
+                     int count)
+{
+    for (int i = 0; i < rows; i++, *ms += (int64_t)minutes * MINUTE_MS) {
+        char time[WALL_TEXT_SIZE];
+
+        text_add(csv, "%s,%s,%d\n", wall_format((struct wall_time){ *ms }, time), queue, count);
+    }
+}
+
+static int64_t sum_of(const struct demand_series *series)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < series->count; i++)
+        sum += demand_is_known(series, i) ? demand_at(series, DEMAND_LOW, i) : 0;
+    return sum;
+}
+
+/* Two weeks of the first step, then one of the second; no step holds more than its share. */
+static void check_change(int first, int second, int fine, bool missing_zero)
+{
+    owned(text) struct text *csv = text_new(1 << 22);
+    int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+    struct error err = { 0 };
+
+    text_add(csv, "t,queue,count\n");
+    add_rows(csv, "chat", &ms, 14 * 24 * 60 / first, first, 10 * first + 1);
+    add_rows(csv, "chat", &ms, 7 * 24 * 60 / second, second, 10 * second + 1);
+
+    owned(demand) struct demand *demand = parse(csv->chars, NULL, missing_zero, &err);
+
+    if (!demand)
+        fail_msg("%d then %d minutes: %s", first, second, err.text);
+
+    const struct demand_series *series = &demand->series[0];
+
+    assert_int_equal(series->step_ms, fine * MINUTE_MS);
+    assert_int_equal(series->count, 21 * 24 * 60 / fine);
+    assert_int_equal(demand_unknown(series), 0);
+    assert_int_equal(sum_of(series), 14 * 24 * 60 / first * (10 * first + 1) +
+                                         7 * 24 * 60 / second * (10 * second + 1));
+    for (size_t i = 0; i < series->count; i++)
+        if (demand_at(series, DEMAND_LOW, i) < 10 * fine ||
+            demand_at(series, DEMAND_LOW, i) > 10 * fine + 1)
+            fail_msg("%d then %d minutes: step %zu holds %d", first, second, i,
+                     demand_at(series, DEMAND_LOW, i));
+    assert_int_equal(series->longest_ms, (first > second ? first : second) * MINUTE_MS);
+    assert_int_equal(series->changed.ms, civil_day(2026, 11, 15) * DAY_MS);
+}
+
+static void a_change_of_step_is_spread_over_the_finer_one(void **state)
+{
+    static const int changes[][3] = {
+        { 5, 1, 1 }, { 1, 5, 1 }, { 5, 60, 5 }, { 60, 5, 5 }, { 10, 1, 1 }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(changes); i++) {
+        check_change(changes[i][0], changes[i][1], changes[i][2], false);
+        check_change(changes[i][0], changes[i][1], changes[i][2], true);
+    }
+}
+
+/* Fifteen minutes are no multiple of ten: which ten minutes had what, cannot be said. */
+static void a_change_that_cannot_be_spread_is_refused(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 22);
+    int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    add_rows(csv, "chat", &ms, 144, 10, 7);
+    add_rows(csv, "chat", &ms, 144, 15, 7);
+    assert_null(parse(csv->chars, NULL, false, &err));
+    if (!strstr(err.text, "in/busy.csv:146: queue chat, 2026-11-02T00:00:00Z: from here on rows "
+                          "are 15m apart, elsewhere 10m"))
+        fail_msg("%s", err.text);
+}
+
+/* A job that asks every five minutes, in a file of minutes in which silence is zero. */
+static void a_heartbeat_among_minutes_is_no_longer_step(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 22);
+    int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+    int64_t again = ms;
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    add_rows(csv, "chat", &ms, 3 * 1440, 1, 7);
+    add_rows(csv, "cron", &again, 3 * 288, 5, 50);
+
+    owned(demand) struct demand *demand = parse(csv->chars, NULL, true, &err);
+
+    if (!demand)
+        fail_msg("%s", err.text);
+    assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 0), 50);
+    assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 1), 0);
+    assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 5), 50);
+}
+
+/* Minutes without arrivals are left out, by chance: no two neighbours need be a minute apart. */
+static void sparse_rows_keep_the_step_that_divides_all(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 22);
+    uint32_t random = 1;
+    int64_t minute = 0;
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    for (int i = 0; i < 2000; i++) {
+        int64_t ms = civil_day(2026, 11, 1) * DAY_MS + minute * MINUTE_MS;
+
+        add_rows(csv, "rare", &ms, 1, 1, 1);
+        random = random * 1664525 + 1013904223;
+        minute += 1 + (random >> 24) % 7;
+    }
+    for (int zero = 0; zero < 2; zero++) {
+        owned(demand) struct demand *demand = parse(csv->chars, NULL, zero, &err);
+
+        if (!demand)
+            fail_msg("%s", err.text);
+        assert_int_equal(demand->series[0].step_ms, MINUTE_MS);
+        assert_int_equal(sum_of(&demand->series[0]), 2000);
+        assert_int_equal(demand->series[0].changed.ms, 0);
+        assert_int_equal(demand_unknown(&demand->series[0]),
+                         zero ? 0 : demand->series[0].count - 2000);
+    }
+}
+
+static void a_row_off_the_grid_says_what_to_do(void **state)
+{
+    struct error err = { 0 };
+
+    (void)state;
+    assert_null(parse("t,count\n2026-11-17T12:00:00Z,1\n2026-11-17T12:02:00Z,1\n"
+                      "2026-11-17T12:04:00Z,1\n2026-11-17T12:05:00Z,1\n2026-11-17T12:07:00Z,1\n",
+                      NULL, false, &err));
+    if (!strstr(err.text, ":5: queue busy, 2026-11-17T12:05:00Z: is not on the grid of 2m that "
+                          "most rows keep") ||
+        !strstr(err.text, "--missing zero"))
+        fail_msg("%s", err.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_found_by_their_form),
+        cmocka_unit_test(times_without_an_offset_are_the_zones),
+        cmocka_unit_test(counts_are_found_by_their_form),
+        cmocka_unit_test(tables_are_found_by_their_form),
+        cmocka_unit_test(a_change_of_step_is_spread_over_the_finer_one),
+        cmocka_unit_test(a_change_that_cannot_be_spread_is_refused),
+        cmocka_unit_test(a_heartbeat_among_minutes_is_no_longer_step),
+        cmocka_unit_test(sparse_rows_keep_the_step_that_divides_all),
+        cmocka_unit_test(a_row_off_the_grid_says_what_to_do),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See demand_steps.h.
+ */
+#include "windows/demand_steps.h"
+
+#include "windows/demand_queue.h"
+
+/* Of the times of all queues together: 128 MB of bits at most. */
+static const int64_t calendar_max = (int64_t)1 << 30;
+
+/* The times of a queue, each once; mem_free() them. */
+static int64_t *times_of(const struct demand_queue *queue, size_t *ret_count)
+{
+    size_t most = queue->classes[DEMAND_HIGH].count + queue->classes[DEMAND_LOW].count;
+    int64_t *times = mem_new_array(most, sizeof *times);
+    struct queue_cursor cursor = queue_begin(queue);
+    struct queue_row item;
+    size_t count = 0;
+
+    while (queue_next(&cursor, &item))
+        if (count == 0 || times[count - 1] != item.row.ms)
+            times[count++] = item.row.ms;
+    *ret_count = count;
+    return times;
+}
+
+/* The first row of the queue at that time. */
+static struct packed_row row_at(const struct demand_queue *queue, int64_t ms)
+{
+    struct queue_cursor cursor = queue_begin(queue);
+    struct queue_row item = { 0 };
+
+    while (queue_next(&cursor, &item) && item.row.ms != ms)
+        ;
+    return item.row;
+}
+
+static int steps_error(const struct demand_rows *rows, size_t at,
+                       const struct steps_problem *problem, const struct demand_steps *steps,
+                       struct error *err)
+{
+    const struct demand_queue *queue = &rows->queues.items[at];
+    struct packed_row row = row_at(queue, problem->ms + steps->phases_ms[at]);
+    const char *source = rows->source;
+    char step[DURATION_TEXT_SIZE];
+    char other[DURATION_TEXT_SIZE];
+
+    duration_format(problem->step_ms, step);
+    duration_format(problem->other_ms, other);
+    switch (problem->fault) {
+    case STEPS_ALONE:
+        return queue_error(source, queue, &row, err, "one time alone does not tell the step%s",
+                           steps->is_shared
+                               ? ""
+                               : "; where an export leaves out steps without arrivals, give "
+                                 "--missing zero");
+    case STEPS_SHORT:
+        return queue_error(source, queue, &row, err, "most rows are less than a second apart");
+    case STEPS_LONG:
+        return queue_error(source, queue, &row, err,
+                           "most rows are %s apart: expected a day at most, and an hour or less "
+                           "for a plan that follows the day",
+                           step);
+    case STEPS_UNEVEN:
+        return queue_error(source, queue, &row, err,
+                           "from here on rows are %s apart, elsewhere %s: the longer step has to "
+                           "be a multiple of the shorter one",
+                           step, other);
+    case STEPS_FINE:
+    case STEPS_OFF:
+        break;
+    }
+    return queue_error(source, queue, &row, err,
+                       "is not on the grid of %s that most rows keep: put it there; or where an "
+                       "export leaves out steps without arrivals, %s",
+                       step, steps->is_shared ? "give more of it" : "give --missing zero");
+}
+
+static int find_own(const struct demand_rows *rows, struct demand_steps *steps, struct error *err)
+{
+    for (size_t i = 0; i < rows->queues.count; i++) {
+        size_t count;
+        int64_t *times = times_of(&rows->queues.items[i], &count);
+        struct steps_problem problem = steps_find(times, count, false, &steps->own[i]);
+
+        mem_free(times);
+        if (problem.fault != STEPS_FINE)
+            return steps_error(rows, i, &problem, steps, err);
+    }
+    return 0;
+}
+
+/* Queues may keep one step and be off each other; 0: no queue has two times. */
+static int64_t find_phases(const struct demand_rows *rows, struct demand_steps *steps)
+{
+    struct steps_tallies tallies = { 0 };
+    int64_t divisor;
+    int64_t base;
+
+    for (size_t i = 0; i < rows->queues.count; i++) {
+        size_t count;
+        int64_t *times = times_of(&rows->queues.items[i], &count);
+
+        steps->phases_ms[i] = times[0];
+        steps_count(times, count, &tallies);
+        mem_free(times);
+    }
+    base = steps_base(&tallies, true, &divisor);
+    for (size_t i = 0; i < rows->queues.count; i++)
+        steps->phases_ms[i] = base > 0 ? steps->phases_ms[i] % base : 0;
+    steps_tallies_clear(&tallies);
+    return divisor;
+}
+
+/* A bit for each step of `unit_ms` in which any queue has a row. */
+struct calendar {
+    uint64_t *bits;
+    int64_t first_ms;
+    int64_t unit_ms;
+    size_t count;
+};
+
+/* From the first row to the last. */
+static int set_calendar(const struct demand_rows *rows, const struct demand_steps *steps,
+                        struct calendar *calendar, struct error *err)
+{
+    int64_t last_ms = INT64_MIN;
+
+    calendar->first_ms = INT64_MAX;
+    for (size_t i = 0; i < rows->queues.count; i++)
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            const struct packed *packed = &rows->queues.items[i].classes[class];
+            struct packed_cursor cursor = packed_begin(packed);
+            struct packed_row row;
+
+            if (!packed_next(&cursor, &row))
+                continue;
+            if (row.ms - steps->phases_ms[i] < calendar->first_ms)
+                calendar->first_ms = row.ms - steps->phases_ms[i];
+            if (packed->last.ms - steps->phases_ms[i] > last_ms)
+                last_ms = packed->last.ms - steps->phases_ms[i];
+            row = (struct packed_row){ .ms = packed->last.ms, .line = packed->last.line };
+            if ((last_ms - calendar->first_ms) / calendar->unit_ms >= calendar_max)
+                return queue_error(rows->source, &rows->queues.items[i], &row, err,
+                                   "is too far from the first row of the file");
+        }
+    calendar->count = (size_t)((last_ms - calendar->first_ms) / calendar->unit_ms) + 1;
+    return 0;
+}
+
+static void mark_times(const struct demand_rows *rows, const struct demand_steps *steps,
+                       struct calendar *calendar)
+{
+    calendar->bits = mem_new_array(calendar->count / 64 + 1, sizeof *calendar->bits);
+    for (size_t i = 0; i < rows->queues.count; i++) {
+        struct queue_cursor cursor = queue_begin(&rows->queues.items[i]);
+        struct queue_row item;
+
+        while (queue_next(&cursor, &item)) {
+            int64_t since = item.row.ms - steps->phases_ms[i] - calendar->first_ms;
+            size_t at = (size_t)(since / calendar->unit_ms);
+
+            calendar->bits[at / 64] |= (uint64_t)1 << at % 64;
+        }
+    }
+}
+
+static int64_t *times_in(const struct calendar *calendar, size_t *ret_count)
+{
+    size_t words = calendar->count / 64 + 1;
+    size_t count = 0;
+    int64_t *times;
+
+    for (size_t i = 0; i < words; i++)
+        count += (size_t)__builtin_popcountll(calendar->bits[i]);
+    times = mem_new_array(count, sizeof *times);
+    *ret_count = count;
+    count = 0;
+    for (size_t i = 0; i < words; i++)
+        for (uint64_t left = calendar->bits[i]; left != 0; left &= left - 1)
+            times[count++] = calendar->first_ms +
+                             ((int64_t)i * 64 + __builtin_ctzll(left)) * calendar->unit_ms;
+    return times;
+}
+
+/* What is wrong with the times of all, said of the first queue that has a row then. */
+static int shared_error(const struct demand_rows *rows, const struct demand_steps *steps,
+                        const struct steps_problem *problem, struct error *err)
+{
+    size_t at = 0;
+
+    while (at + 1 < rows->queues.count &&
+           row_at(&rows->queues.items[at], problem->ms + steps->phases_ms[at]).ms !=
+               problem->ms + steps->phases_ms[at])
+        at++;
+    return steps_error(rows, at, problem, steps, err);
+}
+
+static int find_shared(const struct demand_rows *rows, struct demand_steps *steps,
+                       struct error *err)
+{
+    struct calendar calendar = { .unit_ms = find_phases(rows, steps) };
+    struct steps_problem problem;
+    size_t count;
+    int64_t *times;
+
+    calendar.unit_ms = calendar.unit_ms > 0 ? calendar.unit_ms : SECOND_MS;
+    if (set_calendar(rows, steps, &calendar, err) < 0)
+        return -1;
+    mark_times(rows, steps, &calendar);
+    times = times_in(&calendar, &count);
+    problem = steps_find(times, count, true, &steps->shared);
+    mem_free(calendar.bits);
+    mem_free(times);
+    return problem.fault == STEPS_FINE ? 0 : shared_error(rows, steps, &problem, err);
+}
+
+int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,
+                      struct error *err)
+{
+    *steps = (struct demand_steps){ .count = rows->queues.count, .is_shared = missing_zero };
+    steps->own = mem_new_array(steps->count, sizeof *steps->own);
+    steps->phases_ms = mem_new_array(steps->count, sizeof *steps->phases_ms);
+    return missing_zero ? find_shared(rows, steps, err) : find_own(rows, steps, err);
+}
+
+void demand_steps_clear(struct demand_steps *steps)
+{
+    for (size_t i = 0; steps->own && i < steps->count; i++)
+        steps_clear(&steps->own[i]);
+    steps_clear(&steps->shared);
+    mem_free(steps->own);
+    mem_free(steps->phases_ms);
+    *steps = (struct demand_steps){ 0 };
+}

@@ -1,0 +1,16 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows whose times have no offset: what moments they are, in the time zone of the file.  The hour
+ * that occurs twice in autumn is told apart by the order of the rows, which go through it once and
+ * then again; where they do not, the row is refused.  So is a time of the hour that spring skips.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/time_zone.h"
+#include "windows/packed.h"
+
+/* The rows' times become moments.  `source` and `queue` are for the sentences. */
+int local_rows_resolve(struct packed *packed, const struct time_zone *zone, const char *source,
+                       const char *queue, struct error *err) __attribute__((warn_unused_result));

@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How long the rows of a file count, from their times alone.  Exports change their step: what is
+ * old is kept in steps of an hour or five minutes, what is new in minutes.  Each stretch of rows
+ * that keeps one step is an era, and a row counts for the step of its era.
+ *
+ * Most rows say what the step is.  Another one is believed where more rows in a row keep it than
+ * chance would have it: of sparse minutes, too, several follow each other five minutes apart.
+ */
+#pragma once
+
+#include "base/array.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct steps_era {
+    int64_t from_ms; /* of its first row, until the next era's */
+    int64_t step_ms;
+};
+
+struct steps {
+    ARRAY(struct steps_era) eras;
+    int64_t step_ms; /* of the finest era, an hour at most; all others are multiples of it */
+};
+
+enum steps_fault {
+    STEPS_FINE,
+    STEPS_ALONE,  /* one time alone */
+    STEPS_SHORT,  /* most rows are less than a second apart */
+    STEPS_LONG,   /* most rows are more than a day apart */
+    STEPS_OFF,    /* a time is not on the grid of its era */
+    STEPS_UNEVEN, /* the step of an era is no multiple of the finest */
+};
+
+struct steps_problem {
+    enum steps_fault fault;
+    int64_t ms;      /* of the row */
+    int64_t step_ms; /* of its era */
+    int64_t other_ms;
+};
+
+/* From `count` times, ascending, none twice.  is_sparse: where a step has no row, nothing arrived,
+   so that neighbours need not be one step apart.  The caller frees with steps_clear(). */
+struct steps_problem steps_find(const int64_t *times, size_t count, bool is_sparse,
+                                struct steps *ret) __attribute__((warn_unused_result));
+void steps_clear(struct steps *steps);
+
+/* How often each distance between neighbours is kept. */
+struct steps_tally {
+    int64_t distance_ms;
+    size_t count;
+};
+struct steps_tallies {
+    ARRAY(struct steps_tally) list; /* the shortest first */
+    size_t count;                   /* of distances */
+};
+
+/* Adds those of one queue's times. */
+void steps_count(const int64_t *times, size_t count, struct steps_tallies *tallies);
+
+/* What most neighbours keep, or what divides all distances where they are sparse; 0: there are
+ *none. ret_divisor divides all. */
+int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t *ret_divisor);
+void steps_tallies_clear(struct steps_tallies *tallies);
+
+/* For how long a row counts, and the next row is `until_ms` later (0: there is none); *at is where
+   the last row's era was, 0 at first.  Rows are asked for in the order of time. */
+int64_t steps_cover(const struct steps *steps, size_t *at, int64_t ms, int64_t until_ms);

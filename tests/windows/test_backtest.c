@@ -346,6 +346,23 @@ static void the_fleet_has_a_size_whoever_is_played(void **state)
     world_clear(&world);
 }
 
+/* The night before the first week that is planned ends in it. */
+static void static_peak_holds_its_number_from_the_first_slot_on(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    world.setup.played = 1u << POLICY_STATIC;
+    owned(backtest) struct backtest *backtest = run_of(&world);
+    const int *servers = backtest->rows[0].servers[0];
+
+    assert_true(servers[0] > 10);
+    for (size_t slot = 1; slot < course_week_slot(&backtest->planned, 2); slot++)
+        assert_int_equal(servers[slot], servers[0]);
+    world_clear(&world);
+}
+
 struct told {
     struct progress_state last;
     size_t parts;
@@ -670,6 +687,7 @@ int main(void)
         cmocka_unit_test(more_safety_breaks_no_promise),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
         cmocka_unit_test(who_is_not_played_changes_nothing_for_the_others),
+        cmocka_unit_test(static_peak_holds_its_number_from_the_first_slot_on),
         cmocka_unit_test(progress_is_told_of_each_step_in_order),
         cmocka_unit_test(the_fleet_has_a_size_whoever_is_played),
         cmocka_unit_test(the_misses_of_our_plans_are_told_with_reasons),

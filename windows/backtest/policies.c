@@ -121,8 +121,10 @@ static int plan_static(const struct field *field, double level, int *servers, st
 
         for (; spans[over].time.end.ms <= origin.ms; over++)
             most = field->needs[over] > most ? field->needs[over] : most;
-        fill(course, &spans[i], (int)ceil(level * most), servers);
+        if (spans[i].week > 0)
+            fill(course, &spans[i], (int)ceil(level * most), servers);
     }
+    fill_begin(course, servers);
     return 0;
 }
 

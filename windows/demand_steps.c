@@ -7,6 +7,8 @@
 
 #include "windows/demand_queue.h"
 
+#include <string.h>
+
 /* Of the times of all queues together: 128 MB of bits at most. */
 static const int64_t calendar_max = (int64_t)1 << 30;
 
@@ -198,6 +200,23 @@ static int shared_error(const struct demand_rows *rows, const struct demand_step
     return steps_error(rows, at, problem, steps, err);
 }
 
+/* Times that no grid of seconds has: the first queue that keeps none by itself is named. */
+static int not_whole_seconds(const struct demand_rows *rows, struct demand_steps *steps,
+                             struct error *err)
+{
+    const struct demand_queue *queue = &rows->queues.items[0];
+    struct queue_cursor cursor = queue_begin(queue);
+    struct queue_row first = { 0 };
+
+    memset(steps->phases_ms, 0, steps->count * sizeof *steps->phases_ms);
+    if (find_own(rows, steps, err) < 0)
+        return -1;
+    (void)queue_next(&cursor, &first);
+    return queue_error(rows->source, queue, &first.row, err,
+                       "the times of this queue and of others keep no common step of a second or "
+                       "more");
+}
+
 static int find_shared(const struct demand_rows *rows, struct demand_steps *steps,
                        struct error *err)
 {
@@ -206,6 +225,8 @@ static int find_shared(const struct demand_rows *rows, struct demand_steps *step
     size_t count;
     int64_t *times;
 
+    if (calendar.unit_ms > 0 && calendar.unit_ms < SECOND_MS)
+        return not_whole_seconds(rows, steps, err);
     calendar.unit_ms = calendar.unit_ms > 0 ? calendar.unit_ms : SECOND_MS;
     if (set_calendar(rows, steps, &calendar, err) < 0)
         return -1;
@@ -217,13 +238,34 @@ static int find_shared(const struct demand_rows *rows, struct demand_steps *step
     return problem.fault == STEPS_FINE ? 0 : shared_error(rows, steps, &problem, err);
 }
 
+/* Sparse rows do not tell when their step changed; the rows of all queues do, if any do. */
+static void follow_shared(const struct demand_rows *rows, struct demand_steps *steps)
+{
+    bool is_wanted = false;
+
+    for (size_t i = 0; i < steps->count; i++)
+        is_wanted = is_wanted || steps->own[i].is_sparse;
+    is_wanted = is_wanted && steps->count > 1 && find_shared(rows, steps, NULL) == 0;
+    for (size_t i = 0; i < steps->count; i++) {
+        steps->follows[i] = is_wanted && steps->own[i].is_sparse && steps->shared.eras.count > 1 &&
+                            steps->own[i].step_ms == steps->shared.step_ms;
+        steps->phases_ms[i] = steps->follows[i] ? steps->phases_ms[i] : 0;
+    }
+}
+
 int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,
                       struct error *err)
 {
     *steps = (struct demand_steps){ .count = rows->queues.count, .is_shared = missing_zero };
     steps->own = mem_new_array(steps->count, sizeof *steps->own);
     steps->phases_ms = mem_new_array(steps->count, sizeof *steps->phases_ms);
-    return missing_zero ? find_shared(rows, steps, err) : find_own(rows, steps, err);
+    steps->follows = mem_new_array(steps->count, sizeof *steps->follows);
+    if (missing_zero)
+        return find_shared(rows, steps, err);
+    if (find_own(rows, steps, err) < 0)
+        return -1;
+    follow_shared(rows, steps);
+    return 0;
 }
 
 void demand_steps_clear(struct demand_steps *steps)
@@ -233,5 +275,6 @@ void demand_steps_clear(struct demand_steps *steps)
     steps_clear(&steps->shared);
     mem_free(steps->own);
     mem_free(steps->phases_ms);
+    mem_free(steps->follows);
     *steps = (struct demand_steps){ 0 };
 }

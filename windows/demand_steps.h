@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The steps of all queues of a file: each queue's own; or with missing_zero one for all, because
- * a queue of few rows does not tell its step, and all queues together do.
+ * a queue of few rows does not tell its step, and all queues together do.  Without it, too, such a
+ * queue changes its step when all queues together do.
  */
 #pragma once
 
@@ -15,6 +16,7 @@ struct demand_steps {
     struct steps shared;
     size_t count;
     bool is_shared;
+    bool *follows; /* one a queue: it has the shared one's */
 };
 
 /* Of rows that are sorted.  The caller frees with demand_steps_clear(), whatever is returned. */
@@ -24,5 +26,5 @@ void demand_steps_clear(struct demand_steps *steps);
 
 static inline const struct steps *demand_steps_of(const struct demand_steps *steps, size_t queue)
 {
-    return steps->is_shared ? &steps->shared : &steps->own[queue];
+    return steps->is_shared || steps->follows[queue] ? &steps->shared : &steps->own[queue];
 }

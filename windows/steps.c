@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { RUN_MIN = 3 };
+enum { RUN_MIN = 8 };
 
 /* A run of equal distances is believed where fewer than so many such are due to chance. */
 static const double chance_max = 0.01;
@@ -140,7 +140,8 @@ int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t 
     return is_sparse || count_of(tallies, divisor) > 0 ? divisor : common.distance_ms;
 }
 
-/* Whether so many distances of that size follow each other by more than chance. */
+/* Whether so many distances of that size follow each other by more than chance.  What is rare in
+   the whole may be common in a part: a few are never enough. */
 static bool is_believed(const struct view *view, int64_t distance_ms, size_t run)
 {
     double share = (double)count_of(&view->tallies, distance_ms) / (double)view->count;
@@ -234,6 +235,7 @@ struct steps_problem steps_find(const int64_t *times, size_t count, bool is_spar
         return (struct steps_problem){ STEPS_ALONE, count > 0 ? times[0] : 0, 0, 0 };
     steps_count(times, count, &view.tallies);
     view.base = steps_base(&view.tallies, is_sparse, &divisor);
+    ret->is_sparse = 2 * most_common(&view.tallies).count <= view.count;
     find_eras(&view, ret);
     problem = check_eras(ret);
     if (problem.fault == STEPS_FINE)

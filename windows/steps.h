@@ -24,6 +24,7 @@ struct steps_era {
 struct steps {
     ARRAY(struct steps_era) eras;
     int64_t step_ms; /* of the finest era, an hour at most; all others are multiples of it */
+    bool is_sparse;  /* less than half of the neighbours keep any one distance */
 };
 
 enum steps_fault {

@@ -75,6 +75,20 @@ void allocate_unplanned_clear(struct allocate_unplanned *unplanned)
     array_clear(&unplanned->cells);
 }
 
+bool allocate_forecast_is_short(const struct forecasts *forecasts,
+                                const struct allocate_model *model)
+{
+    for (size_t window = 0; window < model->windows->count; window++)
+        for (size_t queue = 0; queue < model->queue_count && is_planned(model, window); queue++) {
+            const struct forecast_cell *cell = forecasts_find(forecasts, model->queues[queue].name,
+                                                              window);
+
+            if (cell && forecast_plan_lack(cell) != FORECAST_FORETOLD)
+                return true;
+        }
+    return false;
+}
+
 static void add_exceptions(const struct allocate_unplanned *unplanned, struct text *out)
 {
     size_t shown = unplanned->cells.count < SHOWN_MAX ? unplanned->cells.count : SHOWN_MAX;

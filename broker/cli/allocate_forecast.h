@@ -34,6 +34,11 @@ void allocate_unplanned_find(const struct forecasts *forecasts, const struct all
                              struct allocate_unplanned *out);
 void allocate_unplanned_clear(struct allocate_unplanned *unplanned);
 
+/* Whether a queue in a window of the week, events apart, is planned without a forecast: an
+   attainment that was asked for is then not what was planned. */
+bool allocate_forecast_is_short(const struct forecasts *forecasts,
+                                const struct allocate_model *model);
+
 /* For the header of every file: what the arrivals were scaled to, and which were not. */
 void allocate_forecast_claim(const struct forecasts *forecasts, const struct allocate_model *model,
                              const struct forecasts_options *options, struct text *out);

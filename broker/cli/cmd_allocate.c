@@ -71,7 +71,7 @@ const char allocate_text[] =
     "stale forecast never shrinks production: exit code 3 when a file would lose replicas by it.\n"
     "A window without a forecast is planned from last week as it was, and the header, the table "
     "and\n"
-    "the JSON name it: no attainment is claimed for it.\n"
+    "the JSON name it: no attainment is claimed for it, and with --attainment the exit code is 2.\n"
     "Without --attainment each bound holds on nine days in ten.  With it a window that would be\n"
     "dear to keep may be missed more often, and others less: the fewest GPUs for all together.\n"
     "\n"
@@ -208,6 +208,13 @@ static int put_files(const struct allocate_command *command, struct put *put, st
     return file_set_place(&put->files, err);
 }
 
+/* An attainment was asked for, and there is more to plan than can be foretold. */
+static bool is_short(const struct allocate_command *command)
+{
+    return command->inputs.forecast.attainment > 0 && command->inputs.forecasts &&
+           allocate_forecast_is_short(command->inputs.forecasts, command->inputs.model);
+}
+
 static int finish(struct allocate_command *command, const struct allocate_model *model)
 {
     json_t *changed = json_array();
@@ -248,7 +255,7 @@ static int finish(struct allocate_command *command, const struct allocate_model 
         error_set(&err, ERROR_NO_CAPACITY, "%s; nothing was written", miss->chars);
         return call_fail(command->call, EXIT_INFEASIBLE, &err);
     }
-    return is_check && count > 0 ? EXIT_DIFFERENT : EXIT_DONE;
+    return (is_check && count > 0) || is_short(command) ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
 /* On a terminal, how far it is is shown meanwhile. */

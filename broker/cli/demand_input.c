@@ -90,22 +90,25 @@ static void note_steps(const struct demand *demand, json_t *notes)
     char step[DURATION_TEXT_SIZE];
     char longest[DURATION_TEXT_SIZE];
     char changed[WALL_TEXT_SIZE];
+    char others[64] = "";
     size_t more;
     const struct demand_series *series = first_mixed(demand, true, &more);
 
+    if (more > 0)
+        text_print(others, sizeof others, ", as those of %zu more queues do", more);
     if (series)
         add_note(notes,
-                 "the rows of queue %s change their step (first at %s), and so do those of %zu "
-                 "more queues: counts of up to %s are spread evenly over steps of %s, so that "
-                 "bursts within them are not seen",
-                 series->queue, wall_format(series->changed, changed), more,
+                 "the rows of queue %s change their step (first at %s)%s: counts of up to %s are "
+                 "spread evenly over steps of %s, so that bursts within them are not seen",
+                 series->queue, wall_format(series->changed, changed), others,
                  duration_format(series->longest_ms, longest),
                  duration_format(series->step_ms, step));
     series = first_mixed(demand, false, &more);
     if (series)
         add_note(notes,
-                 "the rows of queue %s, and of %zu more, are %s apart: their counts are spread "
-                 "evenly over steps of %s, and no plan made from them covers the peaks within",
+                 "the rows of queue %s (and of %zu more queues) are %s apart: their counts are "
+                 "spread evenly over steps of %s, and no plan made from them covers the peaks "
+                 "within",
                  series->queue, more, duration_format(series->longest_ms, longest),
                  duration_format(series->step_ms, step));
 }

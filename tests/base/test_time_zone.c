@@ -334,11 +334,57 @@ static void damaged_bytes_are_refused_or_harmless(void **state)
     }
 }
 
+/* What a time on the clock means, against every offset that there may be: in steps of twenty
+   minutes through the weeks in which clocks change, with each reading kept for as long as it says.
+ */
+static void readings_are_all_moments_that_show_a_time(void **state)
+{
+    static const char *const names[] = { "Europe/Berlin",       "America/New_York",
+                                         "Australia/Lord_Howe", "America/St_Johns",
+                                         "Asia/Kathmandu",      "UTC" };
+    static const int begins[][2] = { { 3, 3 }, { 3, 28 }, { 10, 1 }, { 10, 24 } };
+    enum { QUARTER_MS = 15 * MINUTE_MS };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct time_zone *zone = time_zone_open(names[i], NULL);
+        struct zone_reading reading = { 0 };
+        int seen[3] = { 0 };
+
+        for (int step = 0; step < (int)COUNT_OF(begins) * 9 * 72; step++) {
+            const int *begin = begins[step / (9 * 72)];
+            int64_t local_ms = civil_day(2026, begin[0], begin[1]) * DAY_MS +
+                               step % (9 * 72) * (int64_t)(20 * MINUTE_MS);
+            int found = 0;
+
+            if (local_ms < reading.from_ms || local_ms >= reading.to_ms)
+                reading = time_zone_read(zone, local_ms);
+            for (int quarter = 14 * 4; quarter >= -14 * 4; quarter--) {
+                int64_t offset_ms = quarter * (int64_t)QUARTER_MS;
+                struct local_time shown = time_zone_local(
+                    zone, (struct wall_time){ local_ms - offset_ms });
+
+                if (shown.offset_s * (int64_t)SECOND_MS != offset_ms)
+                    continue;
+                if (found < reading.count && reading.offsets_ms[found] != offset_ms)
+                    fail_msg("%s: another offset", names[i]);
+                found++;
+            }
+            if (found != reading.count)
+                fail_msg("%s: %d moments, not %d", names[i], reading.count, found);
+            seen[found]++;
+        }
+        assert_true((seen[0] > 0 && seen[2] > 0) == (i < 4));
+        time_zone_free(zone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_zone_agrees_with_the_c_library),
         cmocka_unit_test(finds_the_moment_that_a_clock_shows),
+        cmocka_unit_test(readings_are_all_moments_that_show_a_time),
         cmocka_unit_test(an_unknown_zone_is_never_guessed),
         cmocka_unit_test(rules_agree_with_the_c_library),
         cmocka_unit_test(a_rule_that_makes_no_sense_is_refused),

@@ -320,11 +320,11 @@ static void what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it(vo
     assert_non_null(strstr(table.out->chars, "no forecast of queue chat in backup (unknown): "));
     assert_null(strstr(table.out->chars, " 0.0 "));
 
-    owned(said) struct said plan = expect_code(folder, EXIT_DONE, allocate_gaps);
+    owned(said) struct said plan = expect_code(folder, EXIT_DIFFERENT, allocate_gaps);
     owned(chars) char *path = text_format("%s/out/backup.yaml", folder);
     owned(text) struct text *file = file_read(path, 1 << 20, NULL);
     owned(chars) char *as_json = text_format("%s -o json", allocate_gaps);
-    owned(said) struct said again = expect_code(folder, EXIT_DONE, as_json);
+    owned(said) struct said again = expect_code(folder, EXIT_DIFFERENT, as_json);
     owned(json) json_t *plan_root = json_parse(again.out->chars, again.out->length, "said", NULL);
 
     assert_non_null(strstr(plan.out->chars, "backup           queue chat: NOT planned for any "

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Demand as CSV, with a list of gaps: counts are known or unknown, never anything else.
- * The input is both files, with a line "---" between.
+ * Demand as people export it, with a list of gaps: counts are known or unknown, never anything
+ * else, and no series ends after the demand.  The input is both files, with a line "---" between;
+ * its size chooses the time zone, and what silence means.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
@@ -16,6 +17,8 @@ static void check(const struct demand *demand)
         const struct demand_series *series = &demand->series[i];
 
         require(series->queue && series->step_ms > 0 && series->count < STEPS_MAX);
+        require(series->longest_ms >= series->step_ms && series->count > 0);
+        require(demand_time(series, series->count).ms <= demand->end.ms);
         require(i == 0 || strcmp(demand->series[i - 1].queue, series->queue) < 0);
         for (size_t step = 0; step < series->count; step++)
             for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -28,7 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     owned(chars) char *chars = fuzz_chars(bytes, size);
     char *part = strstr(chars, "\n---\n");
     size_t length = part ? (size_t)(part - chars) + 1 : size;
-    struct demand_options options = { 0 };
+    owned(time_zone) struct time_zone *zone = size % 2 ? time_zone_open("Europe/Berlin", NULL)
+                                                       : NULL;
+    struct demand_options options = { .missing_zero = size % 4 > 1, .zone = zone };
     struct error err = { 0 };
     struct demand *demand;
 

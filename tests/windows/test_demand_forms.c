@@ -418,6 +418,39 @@ static void sparse_rows_keep_the_step_that_divides_all(void **state)
     }
 }
 
+/* A queue of few rows does not tell by itself that they were five minutes long before. */
+static void sparse_rows_change_their_step_when_the_others_do(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 22);
+    int64_t begin = civil_day(2026, 11, 1) * DAY_MS;
+    int64_t ms = begin;
+    uint32_t random = 1;
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    add_rows(csv, "chat", &ms, 14 * 288, 5, 50);
+    add_rows(csv, "chat", &ms, 7 * 1440, 1, 10);
+    for (int i = 0; i < 14 * 288 + 7 * 1440; i++) {
+        ms = begin + (i < 14 * 288 ? 5 * (int64_t)i : 14 * 1440 + i - 14 * 288) * MINUTE_MS;
+        random = random * 1664525 + 1013904223;
+        if (random >> 24 < 60)
+            add_rows(csv, "rare", &ms, 1, 1, i < 14 * 288 ? 500 : 100);
+    }
+    for (int zero = 0; zero < 2; zero++) {
+        owned(demand) struct demand *demand = parse(csv->chars, NULL, zero, &err);
+        const struct demand_series *rare = demand ? demand_find(demand, "rare") : NULL;
+
+        if (!demand)
+            fail_msg("%s", err.text);
+        assert_int_equal(rare->step_ms, MINUTE_MS);
+        assert_int_equal(rare->longest_ms, 5 * MINUTE_MS);
+        for (size_t i = 0; i < rare->count; i++)
+            if (demand_at(rare, DEMAND_LOW, i) > 100)
+                fail_msg("step %zu holds %d", i, demand_at(rare, DEMAND_LOW, i));
+    }
+}
+
 static void a_row_off_the_grid_says_what_to_do(void **state)
 {
     struct error err = { 0 };
@@ -432,6 +465,22 @@ static void a_row_off_the_grid_says_what_to_do(void **state)
         fail_msg("%s", err.text);
 }
 
+/* As some recorders write them: no step is a whole number of seconds. */
+static void times_that_wander_are_refused(void **state)
+{
+    static const char wandering[] = "t,count\n2026-11-17T12:00:00.123Z,1\n"
+                                    "2026-11-17T12:01:00.456Z,1\n2026-11-17T12:02:01.007Z,1\n";
+
+    (void)state;
+    for (int zero = 0; zero < 2; zero++) {
+        struct error err = { 0 };
+
+        assert_null(parse(wandering, NULL, zero, &err));
+        if (!strstr(err.text, ":4: queue busy, 2026-11-17T12:02:01.007Z: is not on the grid of 1m"))
+            fail_msg("%s", err.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,7 +492,9 @@ int main(void)
         cmocka_unit_test(a_change_that_cannot_be_spread_is_refused),
         cmocka_unit_test(a_heartbeat_among_minutes_is_no_longer_step),
         cmocka_unit_test(sparse_rows_keep_the_step_that_divides_all),
+        cmocka_unit_test(sparse_rows_change_their_step_when_the_others_do),
         cmocka_unit_test(a_row_off_the_grid_says_what_to_do),
+        cmocka_unit_test(times_that_wander_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,14 +11,15 @@ static const double step_foretold = 40; /* of a demand's steps, once */
 
 /* Requests of a search, for each repetition. */
 static const double last_week_searched = 1.6;
-static const double outlook_searched = 5.6;
+static const double outlook_searched = 5;
 static const double need_searched = 6;
 
 /* All requests of the weeks planned. */
-static const double oracle_passes = 130;
+static const double oracle_passes = 50;
 static const double windowed_passes = 6;
-static const double limit_passes = 50;
-static const double judged_passes = 0.25; /* a run, of those that are judged together */
+static const double limit_passes = 10;        /* moves of whole nodes, */
+static const double limit_server_passes = 90; /* or of servers, where several queues share them */
+static const double judged_passes = 0.25;     /* a run, of those that are judged together */
 
 static const double slot_planned = 0.1; /* of any other plan */
 
@@ -75,5 +76,6 @@ double expected_judge(const struct work *work, size_t runs, size_t queue)
 
 double expected_limit(const struct work *work, size_t queue)
 {
-    return limit_passes * all_requests(work, queue);
+    return (work->setup->queue_count > 1 ? limit_server_passes : limit_passes) *
+           all_requests(work, queue);
 }

@@ -8,13 +8,16 @@
 
 #include <math.h>
 
+enum { TOP_SCORES = 4, TOP_DAYS = 14 };
+
 static const double step = 0.01;     /* of alpha, for a miss */
 static const double alpha_min = 0.5; /* of the target */
 static const double alpha_max = 2.5;
 
 static const double prior_count = 1; /* scores, of mean 0 */
 static const double prior_freedom = 3;
-static const double prior_deviation = 0.35;
+static const double prior_deviation = 0.25;
+static const double expected_mean = 0.5; /* of a score: what a day that is not scored says of it */
 
 void conformal_init(struct conformal *conformal, double target)
 {
@@ -26,6 +29,12 @@ void conformal_clear(struct conformal *conformal)
     array_clear(&conformal->scores);
     array_clear(&conformal->order);
     conformal->days = 0;
+}
+
+void conformal_expect(struct conformal *conformal, double days, double squares)
+{
+    conformal->expected = days;
+    conformal->expected_squares = squares;
 }
 
 /* By halving: it is asked for a few times a day. */
@@ -130,13 +139,16 @@ static void predict(const struct conformal *conformal, double p, double *ret_mea
 {
     double count = worth(conformal);
     double part = count > 0 ? count / (double)conformal->scores.count : 0;
-    double mean = count * mean_of(conformal) / (prior_count + count);
-    double squares = prior_freedom * prior_deviation * prior_deviation + prior_count * mean * mean +
+    double still = prior_count + expected_mean * conformal->expected; /* that say 0 */
+    double freedom = prior_freedom + conformal->expected;
+    double mean = count * mean_of(conformal) / (still + count);
+    double squares = prior_freedom * prior_deviation * prior_deviation +
+                     conformal->expected * conformal->expected_squares + still * mean * mean +
                      part * squares_about(conformal, mean);
 
     *ret_mean = mean;
-    *ret_margin = conformal_student(p, prior_freedom + count) *
-                  sqrt(squares / (prior_freedom + count) * (1 + 1 / (prior_count + count)));
+    *ret_margin = conformal_student(p, freedom + count) *
+                  sqrt(squares / (freedom + count) * (1 + 1 / (still + count)));
 }
 
 /* Of the smallest score that is not exceeded with probability 1 - alpha; over the count: none is.
@@ -162,12 +174,14 @@ double conformal_upper(const struct conformal *conformal, enum conformal_basis *
     *ret_basis = conformal->days < 2   ? CONFORMAL_PRIOR
                  : has_rank(conformal) ? CONFORMAL_RANK
                                        : CONFORMAL_NORMAL;
+    predict(conformal, 1 - conformal->alpha, &mean, &margin);
     if (*ret_basis == CONFORMAL_RANK) {
         size_t rank = rank_of(conformal, conformal->alpha);
+        double score = conformal->scores.items[rank > count ? count - 1 : rank - 1];
 
-        return conformal->scores.items[rank > count ? count - 1 : rank - 1];
+        return rank + TOP_SCORES > count && conformal->days >= TOP_DAYS ? fmin(score, mean + margin)
+                                                                        : score;
     }
-    predict(conformal, 1 - conformal->alpha, &mean, &margin);
     return mean + margin;
 }
 

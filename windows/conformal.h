@@ -13,8 +13,10 @@
  * a little, and in the long run the share of misses is what was asked for.
  *
  * While there are too few for a score to lie beyond the bound, Student's t of the m scores and of
- * what is taken for granted of queues (a deviation of 0.35, with the weight of three scores) stands
- * in: wide at first, and soon as narrow as the scores are.
+ * what is taken for granted of queues (a deviation of 0.25, with the weight of three scores) stands
+ * in: wide at first, and soon as narrow as the scores are.  After two weeks it also stands in where
+ * the rank is among the four greatest scores and it is less: one bad day is no measure of the next.
+ * How far days lay apart before any of them was scored may be said, too (conformal_expect()).
  */
 #pragma once
 
@@ -43,10 +45,15 @@ struct conformal {
     size_t days;                         /* that they are of */
     double target;                       /* share of misses that is asked for, under a half */
     double alpha;                        /* in use */
+    double expected;                     /* days whose distances stand beside the scores, */
+    double expected_squares;             /* and the mean of their squares */
 };
 
 void conformal_init(struct conformal *conformal, double target);
 void conformal_clear(struct conformal *conformal);
+
+/* Before there are scores: so many days lay so far apart, in squares of a logarithm. */
+void conformal_expect(struct conformal *conformal, double days, double squares);
 
 /* What the next score does not exceed, with probability 1 - alpha. */
 double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis);

@@ -7,19 +7,25 @@
  */
 #include "windows/forecast.h"
 
+#include "windows/forecast_parts.h"
 #include "windows/occurrences.h"
-#include "windows/points.h"
+#include "windows/peak.h"
+#include "windows/spread.h"
 #include "windows/stale.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double naive_share = 0.95; /* of the profile's loss, at which last week is better */
-static const double reached = 0.999;    /* of a bound, by arrivals that are scaled to it */
+static const double cap_over_point = 1.1;
+static const double reached = 0.999; /* of a bound, by arrivals that are scaled to it */
 
 enum {
     WEEK_DAYS = 7,
     METHOD_SCORES = 25, /* before a method may be preferred */
+    ASKED = SHARES,     /* among bounds: the share of misses that is asked for */
+    BOUNDS
 };
 
 struct entry {
@@ -27,6 +33,7 @@ struct entry {
     struct forecast_occurrence *item;
     size_t window;
     bool is_learned;
+    double uppers[FORECAST_METHODS][BOUNDS]; /* of scores, when it was foretold */
 };
 
 /* What is known at an origin, from days before it. */
@@ -35,13 +42,20 @@ struct rolling {
     struct forecast *forecast;
     ARRAY(struct entry) entries; /* in the order of time */
     size_t oldest;               /* that is not learned */
-    struct conformal conformal[FORECAST_METHODS];
+    double misses[BOUNDS];       /* that the bounds may have */
+    struct conformal conformal[FORECAST_METHODS][BOUNDS];
     double loss[FORECAST_METHODS];
     size_t scored;
-    double misses; /* that are asked for */
-    double level;  /* of the last days */
-    int64_t origin;
+    struct peak peak;
+    struct peak_cap cap;
+    double level; /* of the last days */
+    struct points_origin origin;
 };
+
+static bool has(const struct rolling *rolling, enum forecast_part part)
+{
+    return !(rolling->setup->without & part);
+}
 
 void forecast_free(struct forecast *forecast)
 {
@@ -72,21 +86,31 @@ static int horizon_of(const struct forecast_setup *setup)
     return setup->horizon_days > 0 ? setup->horizon_days : WEEK_DAYS;
 }
 
-/* The last whole number of horizons before `end` that is not after that day. */
-static int64_t origin_of(const struct forecast_setup *setup, int64_t day, int64_t end)
+/* The last whole number of horizons before `end` that is not after that day; where each window has
+   a plan of its own, so long before it begins. */
+static struct points_origin origin_of(const struct forecast_setup *setup,
+                                      const struct forecast_occurrence *item, int64_t end)
 {
     int horizon = horizon_of(setup);
+    struct points_origin origin = { .day = item->day, .is_late = true };
 
-    return end - (end - day + horizon - 1) / horizon * horizon;
+    if (setup->lead_ms > 0) {
+        origin.at.ms = item->begin.ms - setup->lead_ms;
+        return origin;
+    }
+    origin.is_late = false;
+    origin.day = end - (end - item->day + horizon - 1) / horizon * horizon;
+    origin.at = occurrences_midnight(setup->set, origin.day);
+    return origin;
 }
 
 static double predict(const struct rolling *rolling, const struct forecast_cell *cell,
                       enum forecast_method method, int weekday, int64_t day)
 {
     if (method == FORECAST_LAST_WEEK)
-        return points_last_week(cell, weekday, rolling->origin);
-    return points_profile(cell, weekday, day, rolling->origin) *
-           exp(points_level_left(rolling->level, day, rolling->origin));
+        return points_last_week(cell, weekday, &rolling->origin);
+    return points_profile(cell, weekday, day, &rolling->origin, rolling->setup->without) *
+           exp(points_level_left(rolling->level, day, &rolling->origin));
 }
 
 /* Last week only where it clearly did better so far. */
@@ -100,25 +124,62 @@ static enum forecast_method choose(const struct rolling *rolling)
 
 static double pinball(const struct rolling *rolling, double truth, double bound)
 {
-    return truth > bound ? (1 - rolling->misses) * (truth - bound)
-                         : rolling->misses * (bound - truth);
+    double misses = rolling->misses[ASKED];
+
+    return truth > bound ? (1 - misses) * (truth - bound) : misses * (bound - truth);
 }
 
-static void foretell(const struct rolling *rolling, const struct entry *entry)
+/* What the next scores do not exceed, at each share of misses, and what that rests on. */
+static void uppers_of(const struct rolling *rolling, enum forecast_method method,
+                      double uppers[BOUNDS], enum conformal_basis bases[BOUNDS])
+{
+    for (size_t bound = 0; bound < BOUNDS; bound++)
+        uppers[bound] = conformal_upper(&rolling->conformal[method][bound], &bases[bound]);
+}
+
+/* Under the cap, which never keeps a bound from what is foretold itself. */
+static double bound_about(const struct rolling *rolling, size_t bound, double point, double score)
+{
+    double most = peak_most(&rolling->cap, rolling->misses[bound]);
+
+    if (has(rolling, FORECAST_LEVEL_SHIFT))
+        most = fmax(most, cap_over_point * point);
+    return fmin(point * exp(score), most);
+}
+
+/* A safer bound is not the smaller one. */
+static void make_shares(const struct rolling *rolling, double point, const double uppers[BOUNDS],
+                        double bounds[SHARES], enum conformal_basis bases[BOUNDS])
+{
+    for (size_t share = 0; share < SHARES; share++) {
+        bounds[share] = bound_about(rolling, share, point, uppers[share]);
+        if (share > 0 && bounds[share - 1] > bounds[share]) {
+            bounds[share] = bounds[share - 1];
+            bases[share] = bases[share - 1];
+        }
+    }
+}
+
+static void foretell(const struct rolling *rolling, struct entry *entry)
 {
     struct forecast_occurrence *item = entry->item;
 
     item->method = choose(rolling);
-    item->profile = points_profile(entry->cell, item->weekday, item->day, rolling->origin);
+    item->profile = points_profile(entry->cell, item->weekday, item->day, &rolling->origin,
+                                   rolling->setup->without);
     for (int method = 0; method < FORECAST_METHODS; method++) {
-        enum conformal_basis basis;
-        double upper = conformal_upper(&rolling->conformal[method], &basis);
+        double *uppers = entry->uppers[method];
+        enum conformal_basis bases[BOUNDS];
+        double point = predict(rolling, entry->cell, (enum forecast_method)method, item->weekday,
+                               item->day);
 
-        item->points[method] = predict(rolling, entry->cell, (enum forecast_method)method,
-                                       item->weekday, item->day);
-        item->bounds[method] = item->points[method] * exp(upper);
-        if (method == (int)item->method)
-            item->basis = basis;
+        uppers_of(rolling, (enum forecast_method)method, uppers, bases);
+        item->points[method] = point;
+        item->bounds[method] = bound_about(rolling, ASKED, point, uppers[ASKED]);
+        if (method != (int)item->method)
+            continue;
+        item->basis = bases[ASKED];
+        make_shares(rolling, point, uppers, item->shares, bases);
     }
     item->is_scored = item->is_known && item->points[item->method] > 0;
 }
@@ -141,33 +202,63 @@ static void keep_score(const struct rolling *rolling, struct forecast_score *sco
     score->bounds += bound;
 }
 
+static void learn_method(struct rolling *rolling, const struct entry *entry,
+                         enum forecast_method method)
+{
+    const struct forecast_occurrence *item = entry->item;
+    double score = log(item->need / item->points[method]);
+
+    rolling->loss[method] += pinball(rolling, item->need, item->bounds[method]);
+    for (size_t bound = 0; bound < BOUNDS; bound++) {
+        struct conformal *conformal = &rolling->conformal[method][bound];
+
+        conformal_add(conformal, item->day, score, score > entry->uppers[method][bound]);
+    }
+}
+
 static void learn(struct rolling *rolling, struct entry *entry)
 {
     const struct forecast_occurrence *item = entry->item;
 
     entry->is_learned = true;
+    if (item->is_known)
+        peak_add(&rolling->peak, item->day, item->need);
     if (!item->is_scored)
         return;
-    for (int method = 0; method < FORECAST_METHODS; method++) {
-        rolling->loss[method] += pinball(rolling, item->need, item->bounds[method]);
-        conformal_add(&rolling->conformal[method], item->day,
-                      log(item->need / item->points[method]), item->need > item->bounds[method]);
-    }
+    for (int method = 0; method < FORECAST_METHODS; method++)
+        learn_method(rolling, entry, (enum forecast_method)method);
     rolling->scored++;
     keep_score(rolling, &entry->cell->score, item);
 }
 
-/* Takes in what was over when day `origin` began. */
-static void learn_until(struct rolling *rolling, size_t count, int64_t origin)
+/* What is said of the queue as a whole at an origin. */
+static void look_around(struct rolling *rolling)
+{
+    double days;
+    double squares = spread_of_days(rolling->forecast, &rolling->origin, &days);
+
+    rolling->level = points_level(rolling->forecast, &rolling->origin);
+    rolling->cap = (struct peak_cap){ 0 };
+    if (has(rolling, FORECAST_CAP))
+        rolling->cap = peak_look(&rolling->peak, rolling->origin.day,
+                                 has(rolling, FORECAST_LEVEL_SHIFT));
+    for (int method = 0; has(rolling, FORECAST_SHORT_HISTORY) && method < FORECAST_METHODS;
+         method++)
+        for (size_t bound = 0; bound < BOUNDS; bound++)
+            conformal_expect(&rolling->conformal[method][bound], days, squares);
+}
+
+/* Takes in what was over by then. */
+static void learn_until(struct rolling *rolling, size_t count, const struct points_origin *origin)
 {
     for (size_t i = rolling->oldest; i < count; i++)
         if (!rolling->entries.items[i].is_learned &&
-            rolling->entries.items[i].item->last_day < origin)
+            rolling->entries.items[i].item->end.ms <= origin->at.ms)
             learn(rolling, &rolling->entries.items[i]);
     while (rolling->oldest < count && rolling->entries.items[rolling->oldest].is_learned)
         rolling->oldest++;
-    rolling->origin = origin;
-    rolling->level = points_level(rolling->forecast, origin);
+    rolling->origin = *origin;
+    look_around(rolling);
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -177,6 +268,8 @@ static int compare_entries(const void *a, const void *b)
 
     if (first->item->day != second->item->day)
         return first->item->day < second->item->day ? -1 : 1;
+    if (first->item->begin.ms != second->item->begin.ms)
+        return first->item->begin.ms < second->item->begin.ms ? -1 : 1;
     return first->window < second->window ? -1 : first->window > second->window;
 }
 
@@ -194,29 +287,57 @@ static void list_entries(struct rolling *rolling)
               compare_entries);
 }
 
+/* The plan that is made now. */
+static struct points_origin origin_now(const struct forecast_setup *setup)
+{
+    int64_t last = occurrences_day(setup->set, (struct wall_time){ setup->end.ms - 1 });
+    struct points_origin origin = { .day = last + 1, .at = setup->end };
+
+    if (setup->lead_ms > 0)
+        return (struct points_origin){ occurrences_day(setup->set, setup->end), setup->end, true };
+    origin.at = occurrences_midnight(setup->set, origin.day);
+    return origin;
+}
+
 /* Plan after plan: learn from what is over, then predict all days until the next one. */
 static void roll(struct rolling *rolling)
 {
     const struct forecast_setup *setup = rolling->setup;
+    struct points_origin now = origin_now(setup);
     int64_t end = occurrences_day(setup->set, (struct wall_time){ setup->end.ms - 1 }) + 1;
 
     list_entries(rolling);
     for (size_t i = 0; i < rolling->entries.count; i++) {
         struct entry *entry = &rolling->entries.items[i];
-        int64_t origin = origin_of(setup, entry->item->day, end);
+        struct points_origin origin = origin_of(setup, entry->item, end);
 
-        if (i == 0 || origin != rolling->origin)
-            learn_until(rolling, i, origin);
+        if (i == 0 || origin.at.ms != rolling->origin.at.ms)
+            learn_until(rolling, i, &origin);
         foretell(rolling, entry);
     }
-    learn_until(rolling, rolling->entries.count, end);
+    learn_until(rolling, rolling->entries.count, &now);
+}
+
+static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell)
+{
+    const struct conformal *conformal = &rolling->conformal[cell->method][ASKED];
+    enum conformal_basis bases[BOUNDS];
+    double uppers[BOUNDS];
+
+    uppers_of(rolling, cell->method, uppers, bases);
+    cell->misses = rolling->misses[ASKED];
+    cell->basis = bases[ASKED];
+    cell->upper = bound_about(rolling, ASKED, cell->point, uppers[ASKED]);
+    cell->lower = fmin(cell->point, cell->point * exp(conformal_lower(conformal)));
+    make_shares(rolling, cell->point, uppers, cell->uppers, bases);
+    memcpy(cell->bases, bases, sizeof cell->bases);
 }
 
 /* The neediest of the window's days within the horizon; the next one where none is. */
 static void look_ahead(const struct rolling *rolling, struct forecast_cell *cell, size_t window)
 {
     const struct forecast_setup *setup = rolling->setup;
-    int64_t sure = setup->end.ms + horizon_of(setup) * DAY_MS;
+    int64_t sure = setup->end.ms + (setup->lead_ms > 0 ? 0 : horizon_of(setup) * DAY_MS);
     struct wall_time at = setup->end;
 
     cell->point = cell->hours = 0;
@@ -237,11 +358,7 @@ static void look_ahead(const struct rolling *rolling, struct forecast_cell *cell
         }
         at.ms = next_ms;
     }
-    cell->misses = rolling->misses;
-    cell->upper = cell->point *
-                  exp(conformal_upper(&rolling->conformal[cell->method], &cell->basis));
-    cell->lower = fmin(cell->point,
-                       cell->point * exp(conformal_lower(&rolling->conformal[cell->method])));
+    set_bounds(rolling, cell);
 }
 
 static void solve_scale(const struct forecast_setup *setup, struct forecast_cell *cell,
@@ -262,13 +379,13 @@ static void solve_scale(const struct forecast_setup *setup, struct forecast_cell
 static void rolling_init(struct rolling *rolling, const struct forecast_setup *setup,
                          struct forecast *forecast)
 {
-    *rolling = (struct rolling){
-        .setup = setup,
-        .forecast = forecast,
-        .misses = setup->misses > 0 ? setup->misses : FORECAST_MISSES,
-    };
+    *rolling = (struct rolling){ .setup = setup, .forecast = forecast };
+    for (size_t share = 0; share < SHARES; share++)
+        rolling->misses[share] = shares_grid[share];
+    rolling->misses[ASKED] = setup->misses > 0 ? setup->misses : FORECAST_MISSES;
     for (int method = 0; method < FORECAST_METHODS; method++)
-        conformal_init(&rolling->conformal[method], rolling->misses);
+        for (size_t bound = 0; bound < BOUNDS; bound++)
+            conformal_init(&rolling->conformal[method][bound], rolling->misses[bound]);
     for (size_t i = 0; i < forecast->count; i++)
         forecast->cells[i].score = (struct forecast_score){ 0 };
 }
@@ -276,7 +393,9 @@ static void rolling_init(struct rolling *rolling, const struct forecast_setup *s
 static void rolling_clear(struct rolling *rolling)
 {
     for (int method = 0; method < FORECAST_METHODS; method++)
-        conformal_clear(&rolling->conformal[method]);
+        for (size_t bound = 0; bound < BOUNDS; bound++)
+            conformal_clear(&rolling->conformal[method][bound]);
+    peak_clear(&rolling->peak);
     array_clear(&rolling->entries);
 }
 
@@ -300,7 +419,7 @@ void forecast_predict(struct forecast *forecast, const struct forecast_setup *se
         struct forecast_cell *cell = &forecast->cells[window];
 
         cell->method = choose(&rolling);
-        cell->growth = exp(points_growth(cell, rolling.origin));
+        cell->growth = exp(points_growth(cell, &rolling.origin));
         look_ahead(&rolling, cell, window);
     }
     rolling_clear(&rolling);

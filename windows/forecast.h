@@ -8,9 +8,11 @@
  * Two methods predict it: `last-week`, the need of the same weekday a week before, and `profile`,
  * the mean of the weekday in the weeks before on a damped trend (windows/points.h), moved by what
  * the queue's last days, in all of its windows, lay over theirs.  All past days are predicted as if
- * they had not been, each from the data before it and as far ahead as a plan is used (`horizon`).
- * The errors of all windows of the queue together make the bound (windows/conformal.h).  The
- * profile is in use unless bounds about last week had the smaller loss.
+ * they had not been, each from the data before it and as far ahead as a plan is used: for days
+ * (`horizon`), or for one window, from what is known a `lead` before it begins.
+ * The errors of all windows of the queue together make the bound (windows/conformal.h), under a cap
+ * (windows/peak.h); of a short history its spread stands in for them (windows/spread.h).
+ * The profile is in use unless bounds about last week had the smaller loss.
  *
  * Holidays count as their other day, hours of events are left out, and an occurrence of which less
  * than nine tenths are known is missing: it is neither fitted nor scored.  What is unknown each
@@ -22,6 +24,7 @@
 #include "windows/conformal.h"
 #include "windows/demand.h"
 #include "windows/replay.h"
+#include "windows/shares.h"
 #include "windows/window.h"
 
 #define FORECAST_MISSES 0.1 /* of the bound, where nothing else is asked for */
@@ -57,6 +60,8 @@ struct forecast_setup {
     struct wall_time end; /* of the demand: what comes after it is forecast */
     struct wall_time now; /* 0: it is not asked how old the demand is */
     int horizon_days;     /* a plan is made anew after so many: 1 to 7 (also for 0) */
+    int64_t lead_ms;      /* over 0: anew for each window, so long before it begins */
+    unsigned without;     /* parts that are left out (windows/forecast_parts.h) */
 };
 
 struct forecast_occurrence {
@@ -73,8 +78,9 @@ struct forecast_occurrence {
     bool is_scored; /* was predicted, from the data before it: */
     double profile; /* without the level of the last days */
     double points[FORECAST_METHODS];
-    double bounds[FORECAST_METHODS];
-    enum forecast_method method; /* that was in use */
+    double bounds[FORECAST_METHODS]; /* at the share of misses that is asked for */
+    double shares[SHARES];           /* at those of shares_grid, of the method in use */
+    enum forecast_method method;     /* that was in use */
     enum conformal_basis basis;
 };
 
@@ -105,7 +111,9 @@ struct forecast_cell {
     double point;        /* of the neediest of them */
     double lower;
     double upper;
-    double misses;  /* the share of days that `upper` may miss */
+    double misses;         /* the share of days that `upper` may miss */
+    double uppers[SHARES]; /* at the shares of shares_grid */
+    enum conformal_basis bases[SHARES];
     double scale;   /* of the last seven days' arrivals, so that they need `upper`; 1 where that
                        cannot be said */
     bool is_scaled; /* with `scale` they need it, or more */
@@ -130,7 +138,8 @@ void forecast_free(struct forecast *forecast);
 struct forecast *forecast_past(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* What was foretold of them, and what is of the days ahead, anew for each setup. */
+/* What was foretold of them, and what is of the days ahead, anew for each setup.  With a lead, of
+   the next occurrence of each window, from all that is known at the end. */
 void forecast_predict(struct forecast *forecast, const struct forecast_setup *setup);
 
 /* What follows from `upper`: the scale, and whether it is stale. */

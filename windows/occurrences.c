@@ -101,6 +101,11 @@ int64_t occurrences_day(const struct window_set *set, struct wall_time wall)
     return civil_day(local.date.year, local.date.month, local.date.day);
 }
 
+struct wall_time occurrences_midnight(const struct window_set *set, int64_t day)
+{
+    return time_zone_wall(set->zone, civil_date_of_day(day), 0);
+}
+
 static struct forecast_occurrence *occurrence_on(struct forecast_cell *cell, int64_t day)
 {
     for (size_t i = cell->past.count; i-- > 0 && cell->past.items[i].day >= day;)

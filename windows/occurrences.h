@@ -29,3 +29,6 @@ double occurrences_scale_for(const struct forecast_setup *setup,
 
 /* The local day of that moment, as civil_day() counts. */
 int64_t occurrences_day(const struct window_set *set, struct wall_time wall);
+
+/* With which that day begins. */
+struct wall_time occurrences_midnight(const struct window_set *set, int64_t day);

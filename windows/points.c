@@ -2,51 +2,70 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The profile is a mean of logarithms, weighted by age, in which nothing counts for more than a
- * limit off the median: an outage says little of next week, and neither does a storm.  What a
- * weekday has of its own counts the more, the more of that weekday have been seen.
+ * limit off the median of its weekday: an outage says little of next week, and neither does a
+ * storm.  What a weekday has of its own counts the more, the more of that weekday have been seen,
+ * and the further weekdays lie apart compared with the days of one (Efron and Morris, "Data
+ * analysis using Stein's estimator", 1975): a queue that runs on two nights a week is not an
+ * average of all.
  */
 #include "windows/points.h"
 
+#include "windows/forecast_parts.h"
 #include "windows/trend.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     WEEK_DAYS = 7,
     HISTORY_WEEKS = 16, /* longer ago says nothing */
     TREND_WEEKS = 4,    /* of history, for a trend */
     LEVEL_DAYS = 14,    /* longer ago says nothing of the level */
+    MEDIAN_DAYS = 3,    /* of a weekday, to have a median of its own */
 };
 
 static const double growth_max = 0.13976194237515868; /* ln 1.15, a week */
 static const double believed = 0.5;                   /* of the growth that was seen */
 static const double damping = 0.8;                    /* of growth that has not been seen */
 static const double half_life = 4;                    /* weeks, of what is known */
-static const double weekday_prior = 3;                /* days, as much as which all days say */
-static const double highest = 1.0986122886681098;     /* ln 3, over the median */
-static const double lowest = 2.0794415416798357;      /* ln 8, under it */
+static const double weekday_prior = 3;                /* days, as much as which all days say, */
+static const double weekday_least = 0.02; /* where that is not measured; else from here */
+static const double weekday_most = 6;
+static const double noise = 0.2;       /* of days of one weekday, a deviation: taken for granted */
+static const double noise_freedom = 5; /* with the weight of so many days */
+static const double highest = 1.0986122886681098; /* ln 3, over the median */
+static const double lowest = 2.0794415416798357;  /* ln 8, under it */
 
-static const double level_half_life = 1.5;          /* days */
-static const double level_prior = 0.5;              /* days without a deviation */
 static const double level_max = 0.6931471805599453; /* ln 2, of one day */
-static const double level_left = 0.8;               /* a day later */
 
-/* The occurrences that predict: known, and over when day `origin` begins. */
-static bool is_before(const struct forecast_occurrence *item, int64_t origin)
+/* How fast what the last days brought is forgotten: of plans for whole days, and for a window. */
+static const struct {
+    double half_life; /* days */
+    double prior;     /* windows without a deviation */
+    double left;      /* a day later */
+} paces[] = { { 1.5, 0.5, 0.8 }, { 0.25, 0.25, 0.95 } };
+
+bool points_is_known(const struct forecast_occurrence *item, const struct points_origin *origin)
 {
-    return item->is_known && item->last_day < origin &&
-           item->day >= origin - WEEK_DAYS * HISTORY_WEEKS;
+    return item->is_known && item->end.ms <= origin->at.ms &&
+           item->day >= origin->day - WEEK_DAYS * HISTORY_WEEKS;
+}
+
+/* Days since then, in whole ones. */
+static int64_t age_of(const struct forecast_occurrence *item, const struct points_origin *origin)
+{
+    int64_t age = origin->day - 1 - item->day;
+
+    return age > 0 ? age : 0;
 }
 
 /* Whole weeks between an occurrence and the seven days after the origin: 0 for the last seven. */
-static int64_t weeks_ago(const struct forecast_occurrence *item, int64_t origin)
+static int64_t weeks_ago(const struct forecast_occurrence *item, const struct points_origin *origin)
 {
-    return (origin - 1 - item->day) / WEEK_DAYS;
+    return age_of(item, origin) / WEEK_DAYS;
 }
 
 /* From each week's mean. */
-double points_growth(const struct forecast_cell *cell, int64_t origin)
+double points_growth(const struct forecast_cell *cell, const struct points_origin *origin)
 {
     double sums[HISTORY_WEEKS] = { 0 };
     double counts[HISTORY_WEEKS] = { 0 };
@@ -56,7 +75,7 @@ double points_growth(const struct forecast_cell *cell, int64_t origin)
     for (size_t i = 0; i < cell->past.count; i++) {
         const struct forecast_occurrence *item = &cell->past.items[i];
 
-        if (!is_before(item, origin))
+        if (!points_is_known(item, origin))
             continue;
         sums[weeks_ago(item, origin)] += log(item->need);
         counts[weeks_ago(item, origin)]++;
@@ -71,14 +90,15 @@ double points_growth(const struct forecast_cell *cell, int64_t origin)
     return fmin(fmax(trend_slope(x, sums, weeks), -growth_max), growth_max);
 }
 
-double points_last_week(const struct forecast_cell *cell, int weekday, int64_t origin)
+double points_last_week(const struct forecast_cell *cell, int weekday,
+                        const struct points_origin *origin)
 {
     double other = 0;
 
     for (size_t i = cell->past.count; i-- > 0;) {
         const struct forecast_occurrence *item = &cell->past.items[i];
 
-        if (!is_before(item, origin))
+        if (!points_is_known(item, origin))
             continue;
         if (item->weekday == weekday)
             return item->need;
@@ -95,46 +115,113 @@ struct profile {
     size_t count;
 };
 
-static double median_of(const struct profile *profile)
+/* The days of one weekday, or of all (-1). */
+struct group {
+    size_t count;
+    double weight;
+    double mean;
+    double squares; /* about the mean, of equal weights */
+};
+
+static double median_of(const struct profile *profile, int weekday)
 {
     double *copy = mem_new_array(2 * profile->count, sizeof *copy);
+    size_t count = 0;
     double median;
 
-    memcpy(copy, profile->values, profile->count * sizeof *copy);
-    memcpy(copy + profile->count, profile->weights, profile->count * sizeof *copy);
-    median = trend_median(copy, copy + profile->count, profile->count);
+    for (size_t i = 0; i < profile->count; i++)
+        if (weekday < 0 || profile->weekdays[i] == weekday) {
+            copy[count] = profile->values[i];
+            copy[profile->count + count++] = profile->weights[i];
+        }
+    median = trend_median(copy, copy + profile->count, count);
     mem_free(copy);
     return median;
 }
 
-/* The mean of all days, and of the weekday's distance from it as much as its days are worth. */
-static double profile_mean(const struct profile *profile, int weekday)
+static struct group group_of(const struct profile *profile, int weekday)
 {
-    double median = median_of(profile);
-    double sum = 0;
-    double weight = 0;
-    double own = 0;
-    double own_weight = 0;
-    double own_count = 0;
+    struct group group = { 0 };
 
-    for (size_t i = 0; i < profile->count; i++) {
-        double value = fmin(fmax(profile->values[i], median - lowest), median + highest);
-
-        sum += profile->weights[i] * value;
-        weight += profile->weights[i];
-        if (profile->weekdays[i] == weekday) {
-            own += profile->weights[i] * value;
-            own_weight += profile->weights[i];
-            own_count++;
+    for (size_t i = 0; i < profile->count; i++)
+        if (weekday < 0 || profile->weekdays[i] == weekday) {
+            group.count++;
+            group.weight += profile->weights[i];
+            group.mean += profile->weights[i] * profile->values[i];
         }
-    }
-    if (own_count <= 0)
-        return sum / weight;
-    return sum / weight +
-           (own / own_weight - sum / weight) * own_count / (own_count + weekday_prior);
+    group.mean /= group.count > 0 ? group.weight : 1;
+    for (size_t i = 0; i < profile->count; i++)
+        if (weekday < 0 || profile->weekdays[i] == weekday)
+            group.squares += (profile->values[i] - group.mean) * (profile->values[i] - group.mean);
+    return group;
 }
 
-double points_profile(const struct forecast_cell *cell, int weekday, int64_t day, int64_t origin)
+static void clip(struct profile *profile, int weekday, double median)
+{
+    for (size_t i = 0; i < profile->count; i++)
+        if (weekday < 0 || profile->weekdays[i] == weekday)
+            profile->values[i] = fmin(fmax(profile->values[i], median - lowest), median + highest);
+}
+
+/* About the median of its own weekday; of one or two days nobody knows which is the odd one. */
+static void clip_weekdays(struct profile *profile)
+{
+    for (int weekday = 0; weekday < WEEK_DAYS; weekday++)
+        if (group_of(profile, weekday).count >= MEDIAN_DAYS)
+            clip(profile, weekday, median_of(profile, weekday));
+}
+
+/* As many days of the mean of all as a weekday's own mean has to be weighed against. */
+static double prior_of_weekdays(const struct profile *profile)
+{
+    double within = noise_freedom * noise * noise;
+    double between = 0;
+    double mean = 0;
+    double groups = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int weekday = 0; weekday < WEEK_DAYS; weekday++) {
+            struct group group = group_of(profile, weekday);
+
+            if (group.count == 0)
+                continue;
+            if (pass == 0) {
+                mean += group.mean;
+                within += group.squares;
+                groups++;
+            } else {
+                between += (group.mean - mean / groups) * (group.mean - mean / groups);
+            }
+        }
+    if (groups < 2)
+        return weekday_prior;
+    within /= (double)profile->count - groups + noise_freedom;
+    between = between / (groups - 1) - within * groups / (double)profile->count;
+    return between > 0 ? fmin(fmax(within / between, weekday_least), weekday_most) : weekday_most;
+}
+
+/* The mean of all days, and of the weekday's distance from it as much as its days are worth. */
+static double profile_mean(struct profile *profile, int weekday, unsigned without)
+{
+    double prior = weekday_prior;
+
+    if (without & FORECAST_WEEKDAYS) {
+        clip(profile, -1, median_of(profile, -1));
+    } else {
+        clip_weekdays(profile);
+        prior = prior_of_weekdays(profile);
+    }
+
+    struct group all = group_of(profile, -1);
+    struct group own = group_of(profile, weekday);
+
+    if (own.count == 0)
+        return all.mean;
+    return all.mean + (own.mean - all.mean) * (double)own.count / ((double)own.count + prior);
+}
+
+double points_profile(const struct forecast_cell *cell, int weekday, int64_t day,
+                      const struct points_origin *origin, unsigned without)
 {
     double growth = points_growth(cell, origin) * believed / WEEK_DAYS;
     struct profile profile = { mem_new_array(cell->past.count + 1, sizeof(double)),
@@ -144,44 +231,55 @@ double points_profile(const struct forecast_cell *cell, int weekday, int64_t day
 
     for (size_t i = 0; i < cell->past.count; i++) {
         const struct forecast_occurrence *item = &cell->past.items[i];
-        double age = (double)(origin - 1 - item->day);
+        double age = (double)age_of(item, origin);
 
-        if (!is_before(item, origin))
+        if (!points_is_known(item, origin))
             continue;
         profile.values[profile.count] = log(item->need) + growth * age;
         profile.weekdays[profile.count] = item->weekday;
         profile.weights[profile.count++] = exp2(-age / WEEK_DAYS / half_life);
     }
     if (profile.count > 0)
-        point = exp(profile_mean(&profile, weekday) +
-                    growth * damping * (double)(day - origin + 1));
+        point = exp(profile_mean(&profile, weekday, without) +
+                    growth * damping * (double)(day - origin->day + 1));
     mem_free(profile.values);
     mem_free(profile.weights);
     mem_free(profile.weekdays);
     return point;
 }
 
-double points_level(const struct forecast *forecast, int64_t origin)
+/* Days since then, as they fade. */
+static double faded(const struct forecast_occurrence *item, const struct points_origin *origin)
+{
+    double age = origin->is_late ? (double)(origin->at.ms - item->end.ms) / DAY_MS
+                                 : (double)age_of(item, origin);
+
+    return exp2(-age / paces[origin->is_late].half_life);
+}
+
+double points_level(const struct forecast *forecast, const struct points_origin *origin)
 {
     double sum = 0;
-    double weights = level_prior;
+    double weights = paces[origin->is_late].prior;
 
     for (size_t cell = 0; cell < forecast->count; cell++)
         for (size_t i = forecast->cells[cell].past.count; i-- > 0;) {
             const struct forecast_occurrence *item = &forecast->cells[cell].past.items[i];
-            double weight = exp2(-(double)(origin - 1 - item->day) / level_half_life);
 
-            if (item->day < origin - LEVEL_DAYS)
+            if (item->day < origin->day - LEVEL_DAYS)
                 break;
-            if (!is_before(item, origin) || !(item->profile > 0))
+            if (!points_is_known(item, origin) || !(item->profile > 0))
                 continue;
+
+            double weight = faded(item, origin);
+
             sum += weight * fmin(fmax(log(item->need / item->profile), -level_max), level_max);
             weights += weight;
         }
     return sum / weights;
 }
 
-double points_level_left(double level, int64_t day, int64_t origin)
+double points_level_left(double level, int64_t day, const struct points_origin *origin)
 {
-    return level * pow(level_left, (double)(day - origin + 1));
+    return level * pow(paces[origin->is_late].left, (double)(day - origin->day + 1));
 }

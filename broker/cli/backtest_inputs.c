@@ -35,6 +35,7 @@ static void set_defaults(struct backtest_inputs *inputs, struct command_call *ca
         .seed = 1,
         .threads = PLAN_THREADS,
     };
+    inputs->setup.follow_ms = HOUR_MS;
     inputs->setup.fleet.up_ms = MOVE_MINUTES * MINUTE_MS;
     inputs->setup.fleet.down_ms = MOVE_MINUTES * MINUTE_MS;
 }
@@ -84,6 +85,7 @@ int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call 
         call_int(call, "learn", 1, 520, &inputs->learn_weeks, err) < 0 ||
         call_int(call, "origins", 1, 520, &inputs->origins, err) < 0 ||
         call_int(call, "plan-windows", 2, SUGGEST_WINDOWS_MAX, &inputs->plan_windows, err) < 0 ||
+        call_duration(call, "follow", &inputs->setup.follow_ms, err) < 0 ||
         call_duration(call, "up", &fleet->up_ms, err) < 0 ||
         call_duration(call, "down", &fleet->down_ms, err) < 0 ||
         call_duration(call, "evicted", &inputs->evicted_ms, err) < 0 ||
@@ -95,6 +97,8 @@ int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call 
         return -1;
     if (!call_text(call, "demand"))
         return error_set(err, ERROR_INVALID, "--demand is required");
+    if (inputs->setup.follow_ms < MINUTE_MS || inputs->setup.follow_ms > DAY_MS)
+        return error_set(err, ERROR_INVALID, "--follow: expected a minute to a day");
     if (fleet->up_ms < 0 || fleet->up_ms > DAY_MS || fleet->down_ms < 0 ||
         fleet->down_ms > DAY_MS || inputs->evicted_ms < 0)
         return error_set(err, ERROR_INVALID, "--up, --down: expected at most a day");

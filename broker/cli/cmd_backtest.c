@@ -41,6 +41,8 @@ const struct command_option backtest_options[] = {
       "policies plan by at most N windows, proposed from the past; judged by the configured ones",
       false },
     { "nodes", 0, "N", "of the fleet (default: a fifth over the highest peak)", false },
+    { "follow", 0, "DURATION",
+      "sluice-follow: plan each window once more, so long before it (default 1h)", false },
     { "up", 0, "DURATION", "a node's way to production (default 30m)", false },
     { "down", 0, "DURATION", "and back (default 30m)", false },
     { "evicted", 0, "DURATION", "work of each GPU that is lost with a node taken (default 15m)",

@@ -37,7 +37,7 @@ static int foretell(struct work *work, size_t at, struct error *err)
     size_t kind = at / work->setup->queue_count;
 
     (void)err;
-    if (work->has_outlook[kind])
+    if (work->is_foretold[kind])
         outlook_foretell(&field->outlooks[kind], field);
     return 0;
 }

@@ -31,6 +31,9 @@ struct backtest_setup {
     double attainment;    /* wanted, 0 .. 1 */
     size_t first_week;    /* to be judged, from 1; those before are for tuning */
     int seeds;            /* of searches */
+    int64_t follow_ms;    /* sluice-follow: so long before each window it is planned once more; the
+                             time that a node takes to come, if that is longer */
+    unsigned without;     /* parts of the forecast that are left out (windows/forecast_parts.h) */
     uint64_t seed;
     int threads;
     struct progress_report report; /* of how far it is */

@@ -14,16 +14,11 @@ void course_clear(struct course *course)
     array_clear(&course->spans);
 }
 
-static struct wall_time midnight_of(const struct window_set *set, int64_t day)
-{
-    return time_zone_wall(set->zone, civil_date_of_day(day), 0);
-}
-
 struct wall_time course_week(const struct course *course, size_t week)
 {
     int64_t days = (int64_t)(course->weeks - week) * WEEK_DAYS;
 
-    return midnight_of(course->set, course->end_day - days);
+    return occurrences_midnight(course->set, course->end_day - days);
 }
 
 /* The origins of a weekly forecast lie whole weeks of days before the end, too. */
@@ -48,7 +43,7 @@ static void add_spans(struct course *course)
         span->window = (size_t)(window_beneath(set, at) - set->items);
         span->day = occurrences_day(set, at);
         span->week = week_of(course, span->day);
-        span->midnight = midnight_of(set, span->day);
+        span->midnight = occurrences_midnight(set, span->day);
         at = change;
     }
 }
@@ -59,8 +54,8 @@ int course_init(struct course *course, const struct window_set *set, struct wall
     int64_t day = occurrences_day(set, start);
 
     *course = (struct course){ .set = set, .end_day = occurrences_day(set, end) };
-    course->end = midnight_of(set, course->end_day);
-    if (midnight_of(set, day).ms < start.ms)
+    course->end = occurrences_midnight(set, course->end_day);
+    if (occurrences_midnight(set, day).ms < start.ms)
         day++;
     if (course->end_day - day < 2 * WEEK_DAYS)
         return error_set(err, ERROR_INVALID,

@@ -49,6 +49,7 @@ struct forecast_setup field_forecast_setup(const struct field *field)
                                     .service_cv = field->queue->service_cv,
                                     .scale = field->queue->scale,
                                     .target = field->queue->target,
+                                    .without = field->without,
                                     .end = field->course->end };
 }
 

@@ -12,6 +12,7 @@
 #include "windows/shares.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { WEEK_DAYS = 7 };
 
@@ -62,18 +63,17 @@ static double wanted_at(const struct outlook *outlook, const struct field *field
     return outlook->wanted[level * field->course->spans.count + span];
 }
 
-/* The bound of a window's day as it stood when its plan was made. */
-static double bound_of(const struct forecast *forecast, const struct course_span *span)
+/* The bounds of a window's day as they stood when its plan was made; NULL: there are none. */
+static const double *shares_of(const struct forecast *forecast, const struct course_span *span)
 {
     const struct forecast_cell *cell = &forecast->cells[span->window];
 
     for (size_t i = cell->past.count; i-- > 0;)
         if (cell->past.items[i].day == span->day)
-            return cell->past.items[i].bounds[cell->past.items[i].method];
-    return 0;
+            return cell->past.items[i].shares;
+    return NULL;
 }
 
-/* A safer bound may be the smaller one where it rests on another basis. */
 void outlook_foretell(struct outlook *outlook, const struct field *field)
 {
     const struct course *course = field->course;
@@ -81,16 +81,13 @@ void outlook_foretell(struct outlook *outlook, const struct field *field)
     owned(forecast) struct forecast *forecast = forecast_past(&setup);
 
     setup.horizon_days = horizon_of(outlook->kind);
-    for (size_t share = 0; share < SHARES; share++) {
-        setup.misses = shares_grid[share];
-        forecast_predict(forecast, &setup);
-        for (size_t i = 0; i < course->spans.count; i++) {
-            double *bound = &outlook->bounds[i * SHARES + share];
+    setup.lead_ms = outlook->kind == OUTLOOK_FOLLOW ? field->follow_ms : 0;
+    forecast_predict(forecast, &setup);
+    for (size_t i = 0; i < course->spans.count; i++) {
+        const double *shares = shares_of(forecast, &course->spans.items[i]);
 
-            *bound = bound_of(forecast, &course->spans.items[i]);
-            if (share > 0)
-                *bound = fmax(*bound, bound[-1]);
-        }
+        if (shares)
+            memcpy(&outlook->bounds[i * SHARES], shares, SHARES * sizeof *shares);
     }
 }
 

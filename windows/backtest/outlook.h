@@ -18,13 +18,15 @@ struct field;
 /* Shares of misses that a whole plan may have, from the boldest to the safest. */
 #define OUTLOOK_LEVELS                                                                             \
     {                                                                                              \
-        0.3, 0.2, 0.15, 0.1, 0.085, 0.07, 0.06, 0.05, 0.04, 0.03, 0.02, 0.01                       \
+        0.3, 0.2, 0.15, 0.1, 0.085, 0.07, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02, 0.015, 0.01,        \
+            0.0075, 0.005                                                                          \
     }
-enum { OUTLOOK_LEVEL_COUNT = 12 };
+enum { OUTLOOK_LEVEL_COUNT = 16 };
 
 enum outlook_kind {
     OUTLOOK_WEEKLY,  /* one number for all days of a window in a week */
     OUTLOOK_NIGHTLY, /* one for each */
+    OUTLOOK_FOLLOW,  /* the same, looked at again shortly before its window begins */
     OUTLOOKS
 };
 
@@ -38,6 +40,13 @@ struct outlook {
 
 void outlook_init(struct outlook *outlook, const struct field *field, enum outlook_kind kind);
 void outlook_clear(struct outlook *outlook);
+
+/* By whose bounds misses are shared out: before a window begins only its bound changes, what others
+   may miss is given out already. */
+static inline enum outlook_kind outlook_shared(enum outlook_kind kind)
+{
+    return kind == OUTLOOK_FOLLOW ? OUTLOOK_NIGHTLY : kind;
+}
 
 /* The greatest level that is no more than this; the last one where all are. */
 size_t outlook_level(double misses);

@@ -26,6 +26,7 @@ static int plan_reactive(const struct field *field, double level, int *servers, 
 static int plan_deckard(const struct field *field, double level, int *servers, struct error *err);
 static int plan_weekly(const struct field *field, double level, int *servers, struct error *err);
 static int plan_daily(const struct field *field, double level, int *servers, struct error *err);
+static int plan_follow(const struct field *field, double level, int *servers, struct error *err);
 static int plan_oracle_windows(const struct field *field, double level, int *servers,
                                struct error *err);
 static int plan_oracle(const struct field *field, double level, int *servers, struct error *err);
@@ -53,6 +54,9 @@ const struct policy policies[] = {
     { "sluice-daily", "the same for each next day alone, planned every night",
       "misses", OUTLOOK_LEVELS, OUTLOOK_LEVEL_COUNT, 9,
       .is_share = true, .outlook = OUTLOOK_NIGHTLY, .is_planned = true, .plan = plan_daily },
+    { "sluice-follow", "the nightly plan, each window's number once more shortly before it begins",
+      "misses", OUTLOOK_LEVELS, OUTLOOK_LEVEL_COUNT, 9,
+      .is_share = true, .outlook = OUTLOOK_FOLLOW, .is_planned = true, .plan = plan_follow },
     { "windowed-oracle", "what each window will need",
       NULL, { 1 }, 1, 0,
       .is_oracle = true, .is_planned = true, .plan = plan_oracle_windows },
@@ -255,6 +259,13 @@ static int plan_daily(const struct field *field, double level, int *servers, str
 {
     (void)err;
     plan_outlook(field, &field->outlooks[OUTLOOK_NIGHTLY], level, servers);
+    return 0;
+}
+
+static int plan_follow(const struct field *field, double level, int *servers, struct error *err)
+{
+    (void)err;
+    plan_outlook(field, &field->outlooks[OUTLOOK_FOLLOW], level, servers);
     return 0;
 }
 

@@ -9,7 +9,7 @@
 
 #include "windows/backtest/field.h"
 
-enum { POLICY_LEVELS = 12 };
+enum { POLICY_LEVELS = 16 };
 
 struct policy {
     const char *name;

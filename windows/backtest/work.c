@@ -69,8 +69,11 @@ static void add_searches(struct work *work)
         const struct policy *policy = policy_of(work, row);
 
         has_last_week = has_last_week || policy->is_last_week;
-        if (policy->is_share)
-            work->has_outlook[policy->outlook] = true;
+        if (!policy->is_share)
+            continue;
+        work->has_outlook[policy->outlook] = true;
+        work->is_foretold[policy->outlook] = true;
+        work->is_foretold[outlook_shared(policy->outlook)] = true;
     }
     for (size_t week = 1; week < course->weeks && has_last_week; week++)
         add_search(work, SEARCH_LAST_WEEK, 0, week);
@@ -88,6 +91,8 @@ static void init_field(struct work *work, size_t queue)
     struct field *field = &work->fields[queue];
 
     field->up_ms = setup->fleet.up_ms;
+    field->follow_ms = setup->follow_ms > field->up_ms ? setup->follow_ms : field->up_ms;
+    field->without = setup->without;
     field->seed = setup->seed;
     field->seeds = setup->seeds;
     field->misses = 1 - setup->attainment;

@@ -4,6 +4,7 @@
  * What a backtest's numbers rest on, in sentences.
  */
 #include "broker/cli/backtest_print.h"
+#include "windows/forecast_parts.h"
 
 #include <inttypes.h>
 
@@ -103,6 +104,16 @@ static void say_fleet(const struct backtest_inputs *inputs, const struct backtes
                         "--nodes gives it."));
 }
 
+static void say_without(const struct backtest_inputs *inputs, const struct teller *teller)
+{
+    owned(text) struct text *names = text_new(NAMES_LIMIT);
+
+    for (const struct forecast_part_row *row = forecast_parts; row->name; row++)
+        if (inputs->setup.without & row->part)
+            text_add(names, "%s%s (%s)", names->length > 0 ? ", " : "", row->name, row->meaning);
+    say(teller, text_format("Left out of our forecasts: %s (--without).", names->chars));
+}
+
 static void say_changes(const struct backtest_inputs *inputs, const struct teller *teller)
 {
     if (inputs->load > 0)
@@ -111,6 +122,8 @@ static void say_changes(const struct backtest_inputs *inputs, const struct telle
                                 inputs->load));
     else if (inputs->scale < 1 || inputs->scale > 1)
         say(teller, text_format("Scaled: arrivals are multiplied by %g (--scale).", inputs->scale));
+    if (inputs->setup.without != 0)
+        say_without(inputs, teller);
     if (inputs->planned)
         say(teller, text_format("Windows: policies plan by %zu windows proposed from what lies "
                                 "before the first week judged (--plan-windows).",

@@ -81,6 +81,7 @@ int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call 
 
     set_defaults(inputs, call);
     if (read_queue_options(inputs, err) < 0 || read_policies(inputs, err) < 0 ||
+        name_bits_without(inputs->call, &inputs->setup.without, err) < 0 ||
         call_int(call, "nodes", 1, 100000, &inputs->nodes, err) < 0 ||
         call_int(call, "learn", 1, 520, &inputs->learn_weeks, err) < 0 ||
         call_int(call, "origins", 1, 520, &inputs->origins, err) < 0 ||

@@ -5,6 +5,7 @@
  */
 #include "broker/cli/backtest_missed.h"
 #include "broker/cli/backtest_print.h"
+#include "windows/forecast_parts.h"
 
 static json_t *number_or_null(bool is_told, double number)
 {
@@ -81,6 +82,16 @@ static json_t *limit_json(const struct backtest *backtest)
                             : json_null());
 }
 
+static json_t *without_json(unsigned without)
+{
+    json_t *names = json_array();
+
+    for (const struct forecast_part_row *row = forecast_parts; row->name; row++)
+        if (without & row->part)
+            json_array_append_new(names, json_text(row->name));
+    return names;
+}
+
 json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtest *backtest)
 {
     json_t *rows = json_array();
@@ -90,12 +101,13 @@ json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtes
     for (size_t i = 0; i < backtest->count; i++)
         json_array_append_new(rows, row_json(inputs, backtest, i));
     return json_make(
-        "{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:o, s:o}", "judged_from",
+        "{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:o, s:o, s:o}", "judged_from",
         wall_format(course_week(&backtest->judged, backtest->first_week), from), "judged_to",
         wall_format(backtest->judged.end, to), "weeks", (json_int_t)backtest_weeks(backtest),
         "queues", (json_int_t)inputs->setup.queue_count, "requests", (json_int_t)backtest->requests,
         "nodes", backtest->fleet.nodes, "attainment_wanted", inputs->setup.attainment,
-        "price_per_gpu_hour", inputs->price, "bound", limit_json(backtest), "policies", rows);
+        "price_per_gpu_hour", inputs->price, "without", without_json(inputs->setup.without),
+        "bound", limit_json(backtest), "policies", rows);
 }
 
 /* Empty where it is not told. */

@@ -34,6 +34,8 @@ const struct command_option backtest_options[] = {
     { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
     { "load", 0, "X", "instead: each queue's arrivals get this mean load, in busy servers", false },
     { "policy", 0, "NAME[,NAME]", "play only these policies (and bound); default: all", true },
+    { "without", 0, "PART[,PART]",
+      "leave parts out of our forecast, to see what they are worth; ? lists them", true },
     { "missed", 0, NULL, "also list the window occurrences that our plans missed, and why", false },
     { "learn", 0, "WEEKS", "before the first week that is judged (default 2)", false },
     { "origins", 0, "N", "judge the last N weeks only (default: all)", false },
@@ -94,7 +96,7 @@ const char backtest_text[] =
     "\n"
     "JSON: demand (how it was understood, as of sluice replay),\n"
     "judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
-    "price_per_gpu_hour, bound: {node_h_at_least, research_h_at_most, recovered_at_most, "
+    "price_per_gpu_hour, without, bound: {node_h_at_least, research_h_at_most, recovered_at_most, "
     "has_moves,\n"
     "oracle_node_h}, policies: [{policy, meaning, "
     "parameter, is_oracle, rank (null: an "

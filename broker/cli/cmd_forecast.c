@@ -11,6 +11,7 @@
 #include "broker/cli/commands.h"
 #include "broker/cli/demand_input.h"
 #include "broker/cli/forecasts.h"
+#include "broker/cli/name_bits.h"
 #include "broker/cli/table.h"
 #include "windows/suggest.h"
 
@@ -23,6 +24,8 @@ const struct command_option forecast_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
     { "score", 0, NULL, "how the bounds of past weeks did, each made from the data before it",
       false },
+    { "without", 0, "PART[,PART]", "leave parts out, to see what they are worth; ? lists them",
+      true },
     FORECASTS_OPTIONS,
     PLAIN_QUEUE_OPTIONS,
     { "scale", 0, "X", "with --service: arrivals are multiplied by this (default 1)", false },
@@ -337,6 +340,8 @@ static int read_options(struct forecast_command *command, struct error *err)
         return -1;
     if (call_text(call, "queue"))
         command->wanted.only = call_text(call, "queue");
+    if (name_bits_without(call, &command->wanted.without, err) < 0)
+        return -1;
     return forecasts_options_read(&command->wanted, call, err);
 }
 

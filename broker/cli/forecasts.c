@@ -76,6 +76,7 @@ static struct forecast_setup setup_of(const struct demand *demand, const struct 
         .end = demand->end,
         .now = options ? options->now : (struct wall_time){ 0 },
         .horizon_days = options ? options->horizon_days : 0,
+        .without = options ? options->without : 0,
     };
 }
 

@@ -24,6 +24,7 @@ struct forecasts_options {
     int horizon_days;  /* as in forecast_setup */
     double attainment; /* 0 .. 1: bounds for this, all together; 0: each queue and window alone */
     struct wall_time now;
+    unsigned without;  /* parts that are left out (windows/forecast_parts.h) */
     bool is_confirmed; /* the ratios are asked for */
 };
 

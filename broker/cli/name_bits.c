@@ -5,6 +5,9 @@
  */
 #include "broker/cli/name_bits.h"
 
+#include "base/array.h"
+#include "windows/forecast_parts.h"
+
 #include <string.h>
 
 enum { NAMES_LIMIT = 1024, NAME_SHOWN = 60 };
@@ -53,4 +56,16 @@ int name_bits(const struct command_call *call, const char *option, const struct 
     }
     *ret_bits = bits;
     return 0;
+}
+
+int name_bits_without(const struct command_call *call, unsigned *ret_parts, struct error *err)
+{
+    ARRAY(struct name_bit) names = { 0 };
+    int result;
+
+    for (const struct forecast_part_row *row = forecast_parts; row->name; row++)
+        *array_add(&names) = (struct name_bit){ row->name, row->part };
+    result = name_bits(call, "without", names.items, names.count, ret_parts, err);
+    array_clear(&names);
+    return result;
 }

@@ -18,3 +18,7 @@ struct name_bit {
 int name_bits(const struct command_call *call, const char *option, const struct name_bit *names,
               size_t count, unsigned *ret_bits, struct error *err)
     __attribute__((warn_unused_result));
+
+/* The parts of a forecast that --without gives (windows/forecast_parts.h). */
+int name_bits_without(const struct command_call *call, unsigned *ret_parts, struct error *err)
+    __attribute__((warn_unused_result));

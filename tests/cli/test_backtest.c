@@ -244,6 +244,34 @@ static void what_is_not_played_is_told_as_unknown(void **state)
     assert_non_null(strstr(page->chars, "--policy sluice-daily,deckard --policy proportional"));
 }
 
+static double sluice_hours(const char *folder, const char *line, size_t without)
+{
+    owned(said) struct said said = expect_code(folder, EXIT_DONE, line);
+    owned(json) json_t *root = json_parse(said.out->chars, said.out->length, "said", NULL);
+
+    assert_int_equal(json_array_size(json_at(root, "without")), without);
+    return json_number_value(
+        json_at(json_array_get(json_at(root, "policies"), 0), "measure/research_h"));
+}
+
+/* With a week to learn from, the cap is what holds our numbers down. */
+static void what_is_left_out_of_the_forecast_changes_our_plans(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    double all = sluice_hours(folder, COMMAND "--policy sluice --nodes 30 -o json", 0);
+    double few = sluice_hours(
+        folder, COMMAND "--policy sluice --nodes 30 --without cap,weekdays -o json", 2);
+    owned(said) struct said said = expect_code(folder, EXIT_DONE,
+                                               COMMAND "--policy sluice --nodes 30 --without cap");
+
+    assert_true(fabs(all - few) > 1);
+    assert_non_null(strstr(said.out->chars, "\nLeft out of our forecasts: cap ("));
+    assert_non_null(strstr(said.out->chars, ") (--without).\n"));
+}
+
 static void the_table_of_a_few_says_what_is_missing(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -363,6 +391,8 @@ static const struct {
       "--policy: unknown name \"orakle\"; known are static-peak, proportional, " },
     { "backtest --demand @/weeks.csv --service 40s --policy sluice,", EXIT_USAGE,
       "unknown name \"\"" },
+    { "backtest --demand @/weeks.csv --service 40s --without cap,hat", EXIT_USAGE,
+      "--without: unknown name \"hat\"; known are weekdays, short-history, cap, " },
     { "backtest --demand @/weeks.csv --service 40s --policy bound", EXIT_USAGE,
       "name a policy, too" },
     { "backtest --demand @/short.csv --service 40s", EXIT_ERROR, "less than two whole weeks" },
@@ -393,6 +423,7 @@ int main(void)
         cmocka_unit_test(what_was_missed_is_listed_with_reasons),
         cmocka_unit_test(json_has_a_row_for_each_policy),
         cmocka_unit_test(what_is_not_played_is_told_as_unknown),
+        cmocka_unit_test(what_is_left_out_of_the_forecast_changes_our_plans),
         cmocka_unit_test(the_table_of_a_few_says_what_is_missing),
         cmocka_unit_test(a_terminal_shows_how_far_it_is_and_is_left_clean),
         cmocka_unit_test(a_configuration_stands_for_the_flags),

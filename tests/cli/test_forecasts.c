@@ -371,6 +371,8 @@ static void a_forecast_needs_no_configuration(void **state)
         { EXIT_USAGE, "forecast --demand @/weeks.csv --service 0s", "more than nothing" },
         { EXIT_USAGE, "forecast chat --queue chat --demand @/weeks.csv --service 2s", "give one" },
         { EXIT_USAGE, "forecast --demand @/weeks.csv --service 2s --missing none", "unknown" },
+        { EXIT_USAGE, "forecast --demand @/weeks.csv --service 2s --without cap,x",
+          "unknown name \"x\"; known are weekdays, " },
         { EXIT_ERROR, "forecast --queue x --demand @/weeks.csv --service 2s", "no queue \"x\"" },
         { EXIT_ERROR, "forecast --demand @/weeks.csv --service 2s --time-zone Mars", "Mars" },
     };
@@ -384,6 +386,38 @@ static void a_forecast_needs_no_configuration(void **state)
 }
 
 /* Minutes that burst: the closed form is far above what a replay needs. */
+/* Sixteen days that lie far apart. */
+static void write_few_days(const char *folder)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+    int64_t first = civil_day(2026, 10, 26) * DAY_MS;
+
+    text_add(csv, "t,queue,count\n");
+    for (int hour = 0; hour < 16 * 24; hour++) {
+        char time[WALL_TEXT_SIZE];
+
+        text_add(csv, "%s,chat,%d\n",
+                 wall_format((struct wall_time){ first + hour * (int64_t)HOUR_MS }, time),
+                 2000 + hour / 24 * 7919 % 13 * 150);
+    }
+    mem_free(test_folder_write(folder, "few.csv", csv->chars));
+}
+
+#define FEW "forecast --demand @/few.csv --service 20s --now 2026-11-11T00:00:00Z "
+
+static void a_forecast_without_its_parts_is_another_one(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_few_days(folder);
+    owned(said) struct said all = expect_code(folder, EXIT_DONE, FEW);
+    owned(said) struct said few = expect_code(
+        folder, EXIT_DONE, FEW "--without cap,level-shift --without weekdays,short-history");
+
+    assert_string_not_equal(all.out->chars, few.out->chars);
+}
+
 static void write_bursts(const char *folder)
 {
     owned(text) struct text *csv = text_new(1 << 20);
@@ -438,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_gap_each_night_has_a_forecast),
         cmocka_unit_test(what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it),
         cmocka_unit_test(a_forecast_needs_no_configuration),
+        cmocka_unit_test(a_forecast_without_its_parts_is_another_one),
         cmocka_unit_test(the_servers_of_a_forecast_are_those_of_a_replay),
     };
 

@@ -201,6 +201,7 @@ static const struct {
 } selections[] = {
     { { "sluice" }, false, false },
     { { "deckard", "static-peak" }, false, true },
+    { { "sluice-follow" }, false, false },
     { { "windowed-oracle", "proportional", "sluice-daily" }, false, false },
     { { "static-peak", "reactive", "oracle" }, true, true },
 };

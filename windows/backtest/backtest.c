@@ -44,7 +44,7 @@ static int foretell(struct work *work, size_t at, struct error *err)
 
 static double foretell_expected(const struct work *work, size_t at)
 {
-    return work->has_outlook[at / work->setup->queue_count]
+    return work->is_foretold[at / work->setup->queue_count]
                ? expected_foretell(work, queue_of(work, at))
                : 0;
 }

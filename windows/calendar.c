@@ -8,11 +8,12 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "windows/holidays.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS_MAX = 64, HOLIDAYS_MAX = 1000, MULTIPLIER_MAX = 1000 };
+enum { EVENTS_MAX = 64, HOLIDAYS_MAX = 1000, MULTIPLIER_MAX = 1000, COUNTRIES_MAX = 8, SUNDAY = 6 };
 
 static const char *const day_names[7] = { "monday", "tuesday",  "wednesday", "thursday",
                                           "friday", "saturday", "sunday" };
@@ -39,7 +40,7 @@ static int read_date(const struct yaml_node *node, int64_t *ret_day, struct erro
     struct wall_time wall;
 
     if (strlen(node->key) != strlen("2026-12-25") || wall_parse(midnight, true, &wall, NULL) < 0)
-        return yaml_error(err, node, "expected a date (2026-12-25)");
+        return yaml_error(err, node, "expected a date (2026-12-25), country or as");
     *ret_day = wall.ms / DAY_MS;
     return 0;
 }
@@ -52,6 +53,71 @@ static int compare_holidays(const void *left, const void *right)
     return (a->day > b->day) - (a->day < b->day);
 }
 
+static int read_weekday(const struct yaml_node *node, int *ret_weekday, struct error *err)
+{
+    const char *day;
+
+    if (yaml_text(node, &day, err) < 0)
+        return -1;
+    *ret_weekday = window_day_named(day, strlen(day));
+    return *ret_weekday >= 0 ? 0
+                             : yaml_error(err, node,
+                                          "expected the day whose windows it has (sunday), found "
+                                          "\"%s\"",
+                                          day);
+}
+
+/* The days of one country that have no date of their own in the configuration. */
+static int add_country(struct window_set *set, const struct yaml_node *node, int weekday,
+                       struct error *err)
+{
+    owned(holidays) struct public_holidays days = { 0 };
+    size_t had = set->holiday_count;
+    struct error why = { 0 };
+    const char *country;
+
+    if (yaml_text(node, &country, err) < 0)
+        return -1;
+    if (holidays_of_country(country, &days, &why) < 0)
+        return yaml_error(err, node, "%s", why.text);
+    set->holidays = mem_resize(set->holidays, had + days.list.count, sizeof *set->holidays);
+    for (size_t i = 0; i < days.list.count; i++) {
+        const struct public_holiday *day = &days.list.items[i];
+        struct holiday key = { day->day, 0, NULL };
+
+        if (had == 0 || !bsearch(&key, set->holidays, had, sizeof key, compare_holidays))
+            set->holidays[set->holiday_count++] = (struct holiday){ day->day, weekday,
+                                                                    mem_copy_chars(day->name) };
+    }
+    qsort(set->holidays, set->holiday_count, sizeof *set->holidays, compare_holidays);
+    return 0;
+}
+
+/* `country: US`, or a list of them, after all dates are known. */
+static int add_countries(struct window_set *set, const struct yaml_node *holidays,
+                         struct error *err)
+{
+    const struct yaml_node *country = yaml_get(holidays, "country");
+    const struct yaml_node *as = yaml_get(holidays, "as");
+    int weekday = SUNDAY;
+
+    if (as && read_weekday(as, &weekday, err) < 0)
+        return -1;
+    if (as && !country)
+        return yaml_error(err, as,
+                          "goes with country: it is the day whose windows its holidays "
+                          "have");
+    if (!country || country->kind != YAML_SEQUENCE)
+        return country ? add_country(set, country, weekday, err) : 0;
+    if (country->count > COUNTRIES_MAX)
+        return yaml_error(err, country, "%zu countries; at most %d are possible", country->count,
+                          COUNTRIES_MAX);
+    for (size_t i = 0; i < country->count; i++)
+        if (add_country(set, &country->children[i], weekday, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int read_holidays(struct window_set *set, const struct yaml_node *node, struct error *err)
 {
     if (yaml_expect(node, YAML_MAPPING, err) < 0)
@@ -62,18 +128,18 @@ static int read_holidays(struct window_set *set, const struct yaml_node *node, s
     set->holidays = mem_new_array(node->count, sizeof *set->holidays);
     for (size_t i = 0; i < node->count; i++) {
         const struct yaml_node *entry = &node->children[i];
-        struct holiday *holiday = &set->holidays[set->holiday_count++];
-        const char *day;
+        struct holiday *holiday = &set->holidays[set->holiday_count];
 
-        if (read_date(entry, &holiday->day, err) < 0 || yaml_text(entry, &day, err) < 0)
+        if (text_equal(entry->key, "country") || text_equal(entry->key, "as"))
+            continue;
+        if (read_date(entry, &holiday->day, err) < 0 ||
+            read_weekday(entry, &holiday->weekday, err) < 0)
             return -1;
-        holiday->weekday = window_day_named(day, strlen(day));
-        if (holiday->weekday < 0)
-            return yaml_error(err, entry,
-                              "expected the day whose windows it has (sunday), found \"%s\"", day);
+        set->holiday_count++;
     }
-    qsort(set->holidays, set->holiday_count, sizeof *set->holidays, compare_holidays);
-    return 0;
+    if (set->holiday_count > 0)
+        qsort(set->holidays, set->holiday_count, sizeof *set->holidays, compare_holidays);
+    return add_countries(set, node, err);
 }
 
 /* With an offset, or as the clock of the zone shows it; whole minutes. */

@@ -132,14 +132,6 @@ static void add_stretch(const struct forecast_setup *setup, struct forecast_cell
     item->steps_all += (size_t)((end.ms - begin.ms) / setup->series->step_ms);
 }
 
-static bool is_holiday(const struct window_set *set, int64_t day)
-{
-    for (size_t i = 0; i < set->holiday_count; i++)
-        if (set->holidays[i].day == day)
-            return true;
-    return false;
-}
-
 /* The steps of an occurrence of which nothing is known, by their time of day.  One that the clock
    repeats in autumn is listed once. */
 static void list_unknown(const struct forecast_setup *setup, size_t window,
@@ -202,7 +194,7 @@ static void measure(const struct forecast_setup *setup, struct forecast_cell *ce
         struct segment_list segments = { 0 };
         struct wall_time end = item->end.ms < setup->end.ms ? item->end : setup->end;
 
-        cell->holidays += is_holiday(setup->set, item->day);
+        cell->holidays += window_holiday(setup->set, item->day) != NULL;
         segments_of_window(setup->series, setup->set, window, item->begin, end, &segments);
         for (size_t at = 0; at < segments.list.count; at++)
             item->steps += segments.list.items[at].count;

@@ -32,6 +32,8 @@ void window_set_free(struct window_set *set)
         mem_free(event);
         mem_free(set->items[i].name);
     }
+    for (size_t i = 0; i < set->holiday_count; i++)
+        mem_free(set->holidays[i].name);
     mem_free(set->items);
     mem_free(set->holidays);
     time_zone_free(set->zone);
@@ -46,14 +48,22 @@ static int compare_holidays(const void *left, const void *right)
     return (a->day > b->day) - (a->day < b->day);
 }
 
+const struct holiday *window_holiday(const struct window_set *set, int64_t day)
+{
+    struct holiday key = { day, 0, NULL };
+
+    return set->holiday_count > 0
+               ? bsearch(&key, set->holidays, set->holiday_count, sizeof key, compare_holidays)
+               : NULL;
+}
+
 static int treated_minute(const struct window_set *set, const struct local_time *local)
 {
     int weekday = local->weekday;
 
     if (set->holiday_count > 0) {
-        struct holiday key = { civil_day(local->date.year, local->date.month, local->date.day), 0 };
-        const struct holiday *found = bsearch(&key, set->holidays, set->holiday_count, sizeof key,
-                                              compare_holidays);
+        const struct holiday *found = window_holiday(
+            set, civil_day(local->date.year, local->date.month, local->date.day));
 
         weekday = found ? found->weekday : weekday;
     }
@@ -141,6 +151,8 @@ static struct wall_time walk(const struct window_set *set, struct wall_time at, 
 {
     int index = index_beneath(set, at);
 
+    if (set->weekly_count == 1) /* no holiday changes anything */
+        return (struct wall_time){ 0 };
     while ((last.ms - at.ms) * direction >= 0) {
         struct local_time local = time_zone_local(set->zone, at);
         int64_t length = run_length(set, &local, direction);

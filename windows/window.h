@@ -38,6 +38,7 @@ struct window_event {
 struct holiday {
     int64_t day; /* as civil_day() counts */
     int weekday; /* whose windows it has: 0 Monday .. 6 Sunday */
+    char *name;  /* of a country's public holiday; NULL: the configuration has the date */
 };
 
 struct window {
@@ -89,6 +90,9 @@ struct wall_time window_beneath_next_change(const struct window_set *set, struct
 /* The minute of the week as which this moment counts: its clock's, on a holiday that of the day
    whose windows it has. */
 int window_week_minute(const struct window_set *set, struct wall_time wall);
+
+/* What the calendar says of a day (as civil_day() counts), or NULL. */
+const struct holiday *window_holiday(const struct window_set *set, int64_t day);
 
 /* What the arrivals of a queue are multiplied by in this window; 1 but for events. */
 double window_multiplier(const struct window *window, const char *queue);

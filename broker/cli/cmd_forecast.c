@@ -12,6 +12,7 @@
 #include "broker/cli/demand_input.h"
 #include "broker/cli/forecasts.h"
 #include "broker/cli/name_bits.h"
+#include "broker/cli/proposed_days.h"
 #include "broker/cli/table.h"
 #include "windows/suggest.h"
 
@@ -71,26 +72,29 @@ const char forecast_text[] =
     "--score: each past day is predicted from the days before the plan that was in use then.\n"
     "COVERED_% of them stayed under their bound; 95 of 100 intervals FROM..TO hold the true "
     "share.\n"
-    "LOSS is the pinball loss at 0.9 in servers of the closed form a day, beside that of planning "
-    "with last week's\n"
-    "need, and with a tenth more: what is less is better.\n"
+    "LOSS is the pinball loss at 0.9 in servers of the closed form a day, beside that of planning\n"
+    "with last week's need, and with a tenth more: what is less is better.\n"
+    "\n"
+    "Days that were not like their weekday, and that the calendar does not have, are proposed to "
+    "it\n"
+    "(`holidays: {country: US}` in the configuration has a country's public ones).\n"
     "\n"
     "JSON: demand (how it was understood, as of sluice replay),\n"
     "horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
     "servers_lower, servers_upper, replay_ratio (that these are multiplied by; null: no known "
     "day),\n"
-    "scale (of last week's arrivals, so that they need the upper),\n"
-    "growth (a week, a factor), method (last-week, profile), basis (rank, normal, prior), stale\n"
-    "(null, no-data, overrun, old), days, missing_days, usually_known (share of the window, at "
-    "its\n"
-    "latest known day), holidays, no_forecast (null, no-days, unknown, idle, not-near) and remedy\n"
-    "(with them the numbers are null), score: {days, covered, "
-    "coverage,\n"
-    "coverage_low, coverage_high, bases: {rank: {days, covered}, normal, prior}, loss,\n"
-    "loss_last_week, loss_last_week_10, upper_over_need (sums of the bounds and of what was "
-    "needed)\n"
-    "(coverage, losses and the last null while there is none)}}], queues: [{queue, score}], score\n"
-    "(of all together).\n";
+    "scale (of last week's arrivals, so that they need the upper), growth (a week, a factor), "
+    "method\n"
+    "(last-week, profile), basis (rank, normal, prior), stale (null, no-data, overrun, old), "
+    "days,\n"
+    "missing_days, usually_known (share of the window, at its latest known day), holidays,\n"
+    "no_forecast (null, no-days, unknown, idle, not-near) and remedy (with them the numbers are\n"
+    "null), score: {days, covered, coverage, coverage_low, coverage_high, bases: {rank: {days,\n"
+    "covered}, normal, prior}, loss, loss_last_week, loss_last_week_10, upper_over_need (sums of "
+    "the\n"
+    "bounds and of what was needed) (coverage, losses and the last null while there is none)}}],\n"
+    "queues: [{queue, score}], score (of all together), days (proposed, as `sluice windows\n"
+    "--suggest` has them).\n";
 
 static json_t *ratio(double sum, size_t count)
 {
@@ -248,6 +252,15 @@ static void print_forecasts(const json_t *list)
     }
     table_print(table, out);
     printf("%s%s%s", out->chars, notes->chars[0] ? "\n" : "", notes->chars);
+}
+
+/* What the calendar does not have. */
+static void print_days(const json_t *days)
+{
+    owned(text) struct text *out = text_new(OUTPUT_LIMIT);
+
+    proposed_days_say(days, out);
+    printf("%s%s", out->chars[0] ? "\n" : "", out->chars);
 }
 
 static void add_share(struct table *table, bool is_known, double share)
@@ -420,12 +433,15 @@ static int run(struct forecast_command *command)
 
     json_object_set_new(root, "demand",
                         demand_input_json(command->demand, &command->demand_options));
-
+    json_object_set_new(root, "days",
+                        proposed_days(command->demand, command->config ? command->config->windows
+                                                                       : command->windows));
     if (client_wants_json(call)) {
         client_print_json(root);
         return EXIT_DONE;
     }
     print_forecasts(json_object_get(root, "forecasts"));
+    print_days(json_object_get(root, "days"));
     if (call_flag(call, "score"))
         print_scores(root);
     return EXIT_DONE;

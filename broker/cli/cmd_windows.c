@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const struct command_option windows_options[] = {
     { "at", 0, "TIME", "which window is in force then (RFC 3339, with Z or an offset)", false },
@@ -29,20 +30,30 @@ const struct command_option windows_options[] = {
 const char windows_examples[] = "sluice windows\n"
                                 "sluice windows --at 2026-11-17T12:12:05Z\n"
                                 "sluice windows --zone Europe/Berlin --check-year 2026\n"
-                                "sluice windows --suggest --demand last-month.csv.gz --count 4\n";
+                                "sluice windows --check-year 2027\n"
+                                "sluice windows --suggest --demand last-month.csv.gz --count 4\n"
+                                "sluice windows --zone America/New_York --suggest --demand "
+                                "year.csv.gz\n";
 
 const char windows_text[] =
     "--suggest cuts the week where demand turns: of all ways to cut it into that many windows\n"
     "(weekdays and weekends apart), the one that holds the fewest GPU-hours for the greatest need\n"
     "inside each window.  Without a configuration (--zone) the need is the rate of arrivals.\n"
+    "It also proposes days that were not like their weekday (public holidays that the calendar "
+    "does\n"
+    "not have), as lines to paste; `holidays: {country: US}` has a country's.\n"
     "\n"
     "JSON: time_zone, windows: [{window, days, from, to, within, minutes_per_week}], holidays:\n"
-    "[{date, as}], events: [{window, from, to, multiplier, queues}]; with --at also at, in_force,\n"
+    "[{date, as, name (of a public holiday, or null)}], events: [{window, from, to, multiplier, "
+    "queues}]; with --at also at, in_force,\n"
     "began, next_change (null: never); with --check-year also year, minutes_in_year and of each\n"
     "window and event minutes_in_year.  Exit code 1 when minutes are missing or double.  With\n"
     "--suggest instead: unit, windows: [{window, days, from, to, need}], and in that unit\n"
     "suggested, configured (the windows as they are), peak (one window), floor (a window for each\n"
-    "5 minutes), unknown_minutes, demand (as of replay).\n";
+    "5 minutes), unknown_minutes, days: [{date, weekday, like (whose windows fit; null: none, but\n"
+    "factor times its own arrivals), factor, share (of arrivals: queues that agree), public:\n"
+    "[{country, name}], yaml}],\n"
+    "demand (as of replay).\n";
 
 static const char day_letters[] = "MTWTFSS";
 
@@ -105,7 +116,8 @@ static json_t *holiday_json(const struct holiday *holiday)
     struct civil_date date = civil_date_of_day(holiday->day);
     owned(chars) char *text = text_format("%04d-%02d-%02d", date.year, date.month, date.day);
 
-    return json_make("{s:s, s:s}", "date", text, "as", calendar_day_name(holiday->weekday));
+    return json_make("{s:s, s:s, s:o}", "date", text, "as", calendar_day_name(holiday->weekday),
+                     "name", holiday->name ? json_text(holiday->name) : json_null());
 }
 
 static int add_moment(struct command_call *call, const struct window_set *set, json_t *root,
@@ -178,6 +190,32 @@ static int add_year(struct command_call *call, const struct window_set *set, jso
     return result;
 }
 
+/* Those of a country are many: of the year that is asked about alone. */
+static void print_holidays(const json_t *root)
+{
+    int64_t year = json_int_or(root, "year", 0);
+    const json_t *row;
+    size_t hidden = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(root, "holidays"), i, row)
+    {
+        const char *date = json_text_or(row, "date", "");
+        const char *name = json_text_or(row, "name", NULL);
+
+        if (name && strtol(date, NULL, 10) != year) {
+            hidden++;
+            continue;
+        }
+        printf("%s%s has the windows of a %s%s%s%s\n", i == hidden ? "\n" : "", date,
+               json_text_or(row, "as", ""), name ? " (" : "", name ? name : "", name ? ")" : "");
+    }
+    if (hidden > 0)
+        printf("%s%zu public holidays of other years are not shown: --check-year YEAR shows "
+               "those of one\n",
+               i == hidden ? "\n" : "", hidden);
+}
+
 static void print_calendar(const json_t *root)
 {
     const json_t *row;
@@ -195,9 +233,7 @@ static void print_calendar(const json_t *root)
             printf(", %" PRId64 " minutes", json_int_or(row, "minutes_in_year", 0));
         printf("\n");
     }
-    json_array_foreach(json_object_get(root, "holidays"), i, row)
-        printf("%s%s has the windows of a %s\n", i == 0 ? "\n" : "", json_text_or(row, "date", ""),
-               json_text_or(row, "as", ""));
+    print_holidays(root);
 }
 
 static void print_table(const json_t *root)

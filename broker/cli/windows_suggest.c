@@ -7,12 +7,15 @@
 #include "broker/cli/windows_suggest.h"
 
 #include "base/text.h"
+#include "broker/cli/proposed_days.h"
 #include "windows/calendar.h"
 #include "windows/erlang.h"
 #include "windows/suggest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+enum { DAYS_LIMIT = 1 << 20 };
 
 /* GPUs of a replica of the first workload that serves the queue; 0: none does. */
 static double gpus_of(const struct config *config, const struct config_queue *queue)
@@ -117,12 +120,13 @@ json_t *windows_suggest(const struct windows_question *question, struct error *e
 
     for (size_t i = 0; i < found.count; i++)
         json_array_append_new(windows, window_json(&found.windows[i]));
-    root = json_make("{s:s, s:o, s:f, s:f, s:f, s:f, s:I}", "unit",
+    root = json_make("{s:s, s:o, s:f, s:f, s:f, s:f, s:I, s:o}", "unit",
                      question->config ? "gpu_hours_per_week" : "arrivals_per_s_times_hours",
                      "windows", windows, "suggested", found.hours, "configured",
                      suggest_hours_of(question->windows, need), "peak", found.peak_hours, "floor",
                      found.floor_hours, "unknown_minutes",
-                     (json_int_t)(unknown * SUGGEST_SLOT_MINUTES));
+                     (json_int_t)(unknown * SUGGEST_SLOT_MINUTES), "days",
+                     proposed_days(question->demand, question->windows));
     mem_free(need);
     return root;
 }
@@ -149,4 +153,9 @@ void windows_suggest_print(const json_t *suggested)
                json_text_or(row, "from", ""), json_text_or(row, "to", ""),
                json_number_value(json_object_get(row, "need")));
     }
+
+    owned(text) struct text *days = text_new(DAYS_LIMIT);
+
+    proposed_days_yaml(json_object_get(suggested, "days"), days);
+    fputs(days->chars, stdout);
 }

@@ -137,29 +137,34 @@ static int two_digits(const char *at, int limit)
     return value < limit ? value : -1;
 }
 
-/* Milliseconds of "12:12:00", whatever follows; -1: it is something else. */
-static int64_t clock_ms(const char *at)
+/* Past "12:12" or "12:12:00", whatever follows; NULL: it is something else. */
+static const char *read_clock(const char *at, int64_t *ret_ms)
 {
     int hour = two_digits(at, 24);
     int minute = hour >= 0 && at[2] == ':' ? two_digits(at + 3, 60) : -1;
-    int second = minute >= 0 && at[5] == ':' ? two_digits(at + 6, 60) : -1;
+    int second = minute >= 0 && at[5] == ':' ? two_digits(at + 6, 60) : 0;
 
-    return second < 0 ? -1 : hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS;
+    if (minute < 0 || second < 0)
+        return NULL;
+    *ret_ms = hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS;
+    return at + (at[5] == ':' ? CLOCK_CHARS : CLOCK_CHARS - 3);
 }
 
 bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time *ret)
 {
-    const char *suffix = text + DAY_CHARS + CLOCK_CHARS;
-    int64_t ms = strncmp(text, clock->day, DAY_CHARS) == 0 ? clock_ms(text + DAY_CHARS) : -1;
+    int64_t ms;
+    const char *suffix = clock->day[0] && strncmp(text, clock->day, DAY_CHARS) == 0
+                             ? read_clock(text + DAY_CHARS, &ms)
+                             : NULL;
 
-    if (ms >= 0 && strcmp(suffix, clock->suffix) == 0) {
+    if (suffix && strcmp(suffix, clock->suffix) == 0) {
         *ret = (struct cell_time){ clock->day_ms + ms, clock->is_local };
         return true;
     }
     if (!cell_time(text, ret))
         return false;
-    if (strlen(text) >= DAY_CHARS + CLOCK_CHARS && strlen(suffix) < sizeof clock->suffix &&
-        *suffix != '.' && (ms = clock_ms(text + DAY_CHARS)) >= 0) {
+    suffix = strlen(text) > DAY_CHARS ? read_clock(text + DAY_CHARS, &ms) : NULL;
+    if (suffix && *suffix != '.' && strlen(suffix) < sizeof clock->suffix) {
         memcpy(clock->day, text, DAY_CHARS);
         memcpy(clock->suffix, suffix, strlen(suffix) + 1);
         clock->day_ms = ret->ms - ms;

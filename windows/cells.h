@@ -32,7 +32,7 @@ bool cell_time(const char *text, struct cell_time *ret);
    cell_time(), quicker. */
 struct cell_clock {
     char day[12];   /* of the last time, with what follows it; empty: none */
-    char suffix[8]; /* what followed its seconds */
+    char suffix[8]; /* what followed its minutes or seconds */
     int64_t day_ms; /* when that day began */
     bool is_local;
 };

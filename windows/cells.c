@@ -64,11 +64,31 @@ static size_t count_digits(const char *text)
     return digits;
 }
 
+/* Digits with a point or without, where so few are exact: the number that text_to_double() reads.
+ */
+static bool read_plainly(const char *text, double *ret)
+{
+    static const double tens[] = { 1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9 };
+    int64_t number = 0;
+    size_t digits = 0;
+    size_t places = 0;
+
+    for (; digits < 14 && is_digit(text[digits]); digits++)
+        number = 10 * number + text[digits] - '0';
+    if (digits == 0)
+        return false;
+    if (text[digits] == '.')
+        for (text++; places < 9 && digits < 15 && is_digit(text[digits]); digits++, places++)
+            number = 10 * number + text[digits] - '0';
+    *ret = (double)number / tens[places];
+    return text[digits] == '\0' && text[digits - 1] != '.';
+}
+
 static bool read_epoch(const char *text, struct cell_time *ret)
 {
     double number;
 
-    if (!is_digit(*text) || !text_to_double(text, &number))
+    if (!is_digit(*text) || (!read_plainly(text, &number) && !text_to_double(text, &number)))
         return false;
     for (size_t i = 0; i < COUNT_OF(epoch_units_ms); i++) {
         double ms = number * epoch_units_ms[i];
@@ -246,10 +266,14 @@ bool cell_count(const char *text, char delimiter, struct packed_row *row, const 
 
     for (; digits < 9 && is_digit(text[digits]); digits++)
         quick = 10 * quick + text[digits] - '0';
-    if (digits == 0 || text[digits] != '\0')
+    if (digits > 0 && text[digits] == '\0') {
+        row->value = quick;
+        row->kind = PACKED_COUNT;
+        return true;
+    }
+    if (delimiter == ';' || !read_plainly(text, &row->value) || row->value > INT32_MAX)
         return read_slowly(text, delimiter, row, ret_why);
-    row->value = quick;
-    row->kind = PACKED_COUNT;
+    row->kind = row->value == floor(row->value) ? PACKED_COUNT : PACKED_REAL;
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/time_zone.h"
+#include "broker/cli/demand_input.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -343,7 +344,7 @@ static int write_from_file(struct demo_world *world, const char *path,
                            const struct civil_date *day_wanted, struct error *err)
 {
     struct demand_options options = { 0 };
-    owned(demand) struct demand *demand = demand_read(path, &options, err);
+    owned(demand) struct demand *demand = demand_input_read(path, &options, err);
     const struct demand_series *series;
     owned(text) struct text *past = text_new(CSV_LIMIT);
     owned(text) struct text *day = text_new(CSV_LIMIT);

@@ -13,7 +13,8 @@
 
 static const struct setting top_settings[] = {
     { "time_zone", SETTING_TEXT, TOP(time_zone), NULL, 0, 0,
-      "IANA name of the zone in which windows begin and end: America/New_York" },
+      "IANA name of the zone in which windows begin and end, and of times in a demand file that "
+      "have no offset: America/New_York" },
     { "windows", SETTING_NODE, NODE(windows), "", 0, 0,
       "the windows of the week; absent: weekday-day, weekday-peak, weekday-night, weekend-day, "
       "weekend-night" },

@@ -128,7 +128,7 @@ class Abilities:
             if part not in known:
                 say(f"part {part}: skipped, this sluice has {', '.join(known) or 'none'}")
         self.parts = [part for part in known if parts is None or part in parts]
-        scored = program.known("forecast", "--demand", "none.csv", "--without", "?")
+        scored = program.known("forecast", *ask, "--without", "?")
         self.scores_without = [part for part in self.parts if part in scored]
 
     def only(self, names):

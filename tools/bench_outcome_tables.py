@@ -163,32 +163,37 @@ def show_before(traces, of_run, title):
                "recovered %", "at equal 98 %"], rows)
 
 
-def difference(after, without):
-    return number(after - without if None not in (after, without) else None, True)
+def worth(trace, policy, part):
+    """Points that a part gains: at equal 95 %, at equal 98 %, met; None where one is unknown."""
+    after, without = "after@95", f"-{part}@95"
+    if not trace.is_played or not trace.row(without, policy):
+        return None
+    pairs = [(trace.at_equal(run, policy, 95), trace.at_equal(run, policy, 98),
+              trace.met(run, policy)) for run in (after, without)]
+    return [None if None in pair else pair[0] - pair[1] for pair in zip(*pairs)]
+
+
+def mean(values):
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def worth_cell(points):
+    return " ".join(number(point, True) for point in points) if points else "-"
 
 
 def show_parts(traces, parts, ours):
     for policy in ours:
-        rows = []
-        for trace in traces:
-            cells = [trace.name]
-            for part in parts if trace.is_played else ():
-                run = f"-{part}@95"
-                if not trace.row(run, policy):
-                    cells.append("-")
-                    continue
-                cells.append(" ".join([
-                    difference(trace.at_equal("after@95", policy, 95),
-                               trace.at_equal(run, policy, 95)),
-                    difference(trace.at_equal("after@95", policy, 98),
-                               trace.at_equal(run, policy, 98)),
-                    difference(trace.met("after@95", policy), trace.met(run, policy))]))
-            if set(cells[1:]) - {"-"}:
-                rows.append(cells)
-        if rows:
-            print(f"### What each part is worth, {policy}\n\nPoints gained by having it: recovered "
-                  "at equal 95 %, at equal 98 %, met % (95 asked).\n")
-            table(["trace", *parts], rows)
+        found = {trace.name: [worth(trace, policy, part) for part in parts] for trace in traces}
+        found = {name: points for name, points in found.items() if any(points)}
+        if not found:
+            continue
+        print(f"### What each part is worth, {policy}\n\nPoints gained by having it: recovered "
+              "at equal 95 %, at equal 98 %, met % (95 asked).\n")
+        rows = [[name, *map(worth_cell, points)] for name, points in found.items()]
+        means = [[mean(values) for values in zip(*(points[at] for points in found.values()
+                                                   if points[at]))] for at in range(len(parts))]
+        table(["trace", *parts], [*rows, ["**mean**", *map(worth_cell, means)]])
 
 
 def score_cells(score):

@@ -136,14 +136,16 @@ void backtest_basis(const struct backtest_inputs *inputs, const struct backtest 
     const struct teller teller = { line, context };
     char from[WALL_TEXT_SIZE];
     char to[WALL_TEXT_SIZE];
+    size_t weeks = backtest_weeks(backtest);
+    size_t queues = inputs->setup.queue_count;
 
     say(&teller,
-        text_format("Judged: %zu weeks from %s to %s, each planned from what lies before it; %zu "
-                    "stretches of windows of %zu queues, %" PRId64 " requests.",
-                    backtest_weeks(backtest),
+        text_format("Judged: %zu week%s from %s to %s, each planned from what lies before it; %zu "
+                    "window occurrences of %zu queue%s, %" PRId64 " requests.",
+                    weeks, weeks == 1 ? "" : "s",
                     wall_format(course_week(&backtest->judged, backtest->first_week), from),
-                    wall_format(backtest->judged.end, to), backtest->rows[0].tuned.spans,
-                    inputs->setup.queue_count, backtest->requests));
+                    wall_format(backtest->judged.end, to), backtest->rows[0].tuned.spans, queues,
+                    queues == 1 ? "" : "s", backtest->requests));
     say(&teller,
         text_format("Met: the wait at the percentile is within the target in both classes. Below "
                     "%g %% a policy is ranked on that alone (below).",

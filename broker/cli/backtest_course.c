@@ -64,6 +64,12 @@ static bool is_drawn(const struct policy *policy)
            policy == &policies[policies_oracle()];
 }
 
+/* The oracle's course changes every five minutes: of many queues it would fill the page. */
+static bool is_drawn_of_queue(const struct backtest *backtest, const struct policy *policy)
+{
+    return is_drawn(policy) && (!policy->is_oracle || backtest->queue_count == 1);
+}
+
 /* As large as the greatest of its lines in each slot that is drawn. */
 static void set_axis(struct picture *picture)
 {
@@ -265,7 +271,7 @@ static void add_queue(const struct backtest_inputs *inputs, const struct backtes
     spread_needs(backtest, queue, needs);
     add_line(&picture, NULL, needs);
     for (size_t row = 0; row < backtest->count; row++)
-        if (is_drawn(backtest->rows[row].policy))
+        if (is_drawn_of_queue(backtest, backtest->rows[row].policy))
             add_line(&picture, backtest->rows[row].policy, backtest->rows[row].servers[queue]);
     text_add(out, "<details%s><summary>servers of ",
              backtest->queue_count == 1 ? " open=\"open\"" : "");

@@ -159,5 +159,4 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
     text_add(out, "</ul>\n<p>Made by <code>");
     add_escaped(command, out);
     text_add(out, "</code></p>\n</body>\n</html>\n");
-    text_mend(out->chars); /* queues may have names in any bytes */
 }

@@ -50,8 +50,7 @@ const struct command_option backtest_options[] = {
     { "evicted", 0, "DURATION", "work of each GPU that is lost with a node taken (default 15m)",
       false },
     { "price", 0, "X", "of a GPU-hour (default 2.50)", false },
-    { "attainment", 0, "P", "stretches of windows that have to meet the target (default 95)",
-      false },
+    { "attainment", 0, "P", "window occurrences that have to meet the target (default 95)", false },
     { "seeds", 0, "N", "repetitions of a search, of which the worst counts (default 3)", false },
     { "seed", 0, "N", "where the random numbers begin (default 1)", false },
     { "threads", 0, "N", "threads (default 2); the answer does not depend on it", false },
@@ -64,7 +63,8 @@ const char backtest_examples[] =
     "sluice backtest --demand last-months.csv.gz\n"
     "sluice backtest --demand last-months.csv.gz --plan-windows 24 --html report.html\n"
     "sluice backtest --demand arrivals.csv.gz --service 20s --load 60 --csv frontier.csv\n"
-    "sluice backtest --demand arrivals.csv.gz --policy sluice,sluice-daily --nodes 40 --missed\n";
+    "sluice backtest --demand arrivals.csv.gz --policy sluice,sluice-daily --nodes 40 --missed\n"
+    "sluice backtest --demand arrivals.csv.gz --policy sluice-daily --nodes 40 --without cap\n";
 
 const char backtest_text[] =
     "Each policy plans week after week from what lies before it, and one exact replay judges all "
@@ -75,7 +75,7 @@ const char backtest_text[] =
     "\n"
     "RECOVERED is the share of the oracle's gain over static-peak in research GPU-hours; AT_EQUAL\n"
     "the best that any one level would have recovered while meeting as many targets as asked for.\n"
-    "MET counts unbroken stretches of windows. LATE is the share of requests over their target,\n"
+    "MET counts window occurrences. LATE is the share of requests over their target,\n"
     "WORST_X the worst wait at the percentile in targets, SHORT_H the GPU-hours by which the load "
     "of\n"
     "five minutes was above the servers. BOUND is what nobody can pass who meets every target.\n"

@@ -244,6 +244,41 @@ static void what_is_not_played_is_told_as_unknown(void **state)
     assert_non_null(strstr(page->chars, "--policy sluice-daily,deckard --policy proportional"));
 }
 
+/* The first has a name that a page cannot have as it is. */
+static void write_many_queues(const char *folder, int queues)
+{
+    owned(text) struct text *csv = text_new(4 << 20);
+
+    text_add(csv, "t,queue,count\n");
+    for (int i = 0; i < queues * STEPS; i++) {
+        char time[WALL_TEXT_SIZE];
+
+        wall_format((struct wall_time){ monday_ms + i % STEPS * (int64_t)HOUR_MS }, time);
+        if (i < STEPS)
+            text_add(csv, "%s,a<b&c,20\n", time);
+        else
+            text_add(csv, "%s,q%d,20\n", time, i / STEPS);
+    }
+    mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
+}
+
+static void a_page_of_many_queues_is_bounded_and_well_formed(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_many_queues(folder, 22);
+    owned(said) struct said said = expect_code(
+        folder, EXIT_DONE, COMMAND "--policy sluice-daily --nodes 30 --html @/many.html");
+    owned(text) struct text *page = read_below(folder, "many.html");
+
+    (void)said;
+    assert_true(is_well_formed(page->chars));
+    assert_int_equal(count_of(page->chars, "<details"), 1 + 20);
+    assert_non_null(strstr(page->chars, "The other 2 queues, which missed least, are not drawn."));
+    assert_non_null(strstr(page->chars, "<summary>servers of a&lt;b&amp;c ("));
+}
+
 static double sluice_hours(const char *folder, const char *line, size_t without)
 {
     owned(said) struct said said = expect_code(folder, EXIT_DONE, line);
@@ -374,7 +409,7 @@ static void a_configuration_stands_for_the_flags(void **state)
                                                "backtest --demand @/weeks.csv --config "
                                                "@/sluice.yaml --learn 1 --seeds 1 --load 3");
 
-    assert_non_null(strstr(said.out->chars, "14 stretches of windows of 1 queues"));
+    assert_non_null(strstr(said.out->chars, "14 window occurrences of 1 queue"));
     assert_non_null(strstr(said.out->chars, "mean load of 3 servers"));
 }
 
@@ -423,6 +458,7 @@ int main(void)
         cmocka_unit_test(what_was_missed_is_listed_with_reasons),
         cmocka_unit_test(json_has_a_row_for_each_policy),
         cmocka_unit_test(what_is_not_played_is_told_as_unknown),
+        cmocka_unit_test(a_page_of_many_queues_is_bounded_and_well_formed),
         cmocka_unit_test(what_is_left_out_of_the_forecast_changes_our_plans),
         cmocka_unit_test(the_table_of_a_few_says_what_is_missing),
         cmocka_unit_test(a_terminal_shows_how_far_it_is_and_is_left_clean),

@@ -9,7 +9,7 @@ holding the peak of the weeks judged all the time (marked *)."""
 REFERENCE_MET = 0.9
 FLEET_SPARE = 1.2  # a fleet is this much over the peak of static-peak and of the oracle
 GPUS_PER_NODE, WEEK_H = 8, 168
-ORACLE = "windowed-oracle"
+STATIC, ORACLE = "static-peak", "windowed-oracle"
 PASTS = ("all", "4 weeks", "2 weeks")
 HORIZONS = ("nightly", "weekly")
 EIGHT_WEEKS_DAYS = 55
@@ -37,7 +37,7 @@ class Trace:
         self.is_played = bool(first and ORACLE in first["policies"])
         if self.is_played:
             self.weeks, self.oracle = first["weeks"], first["policies"][ORACLE]
-            static = first["policies"]["static-peak"]
+            static = first["policies"][STATIC]
             self.peak_h = result["nodes"] / FLEET_SPARE * GPUS_PER_NODE * WEEK_H
             self.is_hindsight = (static["met"] < REFERENCE_MET
                                  or static["used"] <= self.oracle["used"])
@@ -45,11 +45,9 @@ class Trace:
 
     def row(self, run, policy):
         """None where it was not played; what rests on no attainment was played once."""
-        for label in (run, "after@95") if run.startswith("after") else (run,):
-            row = self.runs.get(label, {}).get("policies", {}).get(policy)
-            if row:
-                return row
-        return None
+        if policy in (STATIC, ORACLE) and run.startswith("after"):
+            run = "after@95"
+        return self.runs.get(run, {}).get("policies", {}).get(policy)
 
     def recovered(self, used):
         return 100 * (self.reference - used) / (self.reference - self.oracle["used"])
@@ -83,7 +81,7 @@ class Trace:
         """Its hours in the second half; static-peak's are known at the level that was chosen."""
         if self.is_hindsight:
             return self.peak_h * (self.weeks // 2)
-        static = self.runs["after@95"]["policies"]["static-peak"]
+        static = self.runs["after@95"]["policies"][STATIC]
         at_level = next(point["used"] for point in static["frontier"]
                         if point["level"] == static["held"]["level"])
         return static["held"]["used"] * static["used"] / at_level

@@ -197,6 +197,18 @@ bool columns_is_queue(const struct columns *columns, size_t column)
            (int)column != columns->priority;
 }
 
+static int no_count(const struct columns *columns, const struct csv *header, struct error *err)
+{
+    owned(text) struct text *found = text_new(ERROR_TEXT_SIZE / 4);
+
+    for (size_t i = 0; i < columns->name_count; i++)
+        text_add(found, "%s%s", i > 0 ? ", " : "", columns->names[i]);
+    return csv_error(header, header->line, err,
+                     "the header names no column \"count\" (or value, sum, total, requests, ...): "
+                     "found %s",
+                     found->chars);
+}
+
 /* Without a column of counts, each column that is left has to be a queue's. */
 static int check_wide(const struct columns *columns, const struct csv *header,
                       const struct csv *row, struct error *err)
@@ -224,10 +236,7 @@ static int check_wide(const struct columns *columns, const struct csv *header,
                 return csv_error(header, header->line, err, "two columns are named \"%.80s\"",
                                  columns->names[i]);
     }
-    return queues > 0 ? 0
-                      : csv_error(header, header->line, err,
-                                  "the header names no column \"count\" (or value, sum, total, "
-                                  "requests, ...)");
+    return queues > 0 ? 0 : no_count(columns, header, err);
 }
 
 /* A file without a header would lose its first row, and have columns named by chance. */

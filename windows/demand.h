@@ -41,6 +41,8 @@ struct demand_series {
     int64_t longest_ms;              /* of the steps that its rows kept: more than step_ms where
                                         they changed their step, or are longer than an hour */
     struct wall_time changed;        /* when they first did; 0: never */
+    int64_t apart_ms;                /* with missing_zero: how far its rows are apart all the time,
+                                        where that is more than a step; 0: they are not */
 };
 
 /* What was understood of the file, which people should know. */

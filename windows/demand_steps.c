@@ -94,6 +94,16 @@ static int find_own(const struct demand_rows *rows, struct demand_steps *steps, 
     return 0;
 }
 
+/* The distance that nine tenths of the neighbours keep; 0: there is none, or too few say so. */
+static int64_t apart(const int64_t *times, size_t count)
+{
+    size_t same = 0;
+
+    for (size_t i = 1; i < count; i++)
+        same += times[i] - times[i - 1] == times[1] - times[0];
+    return count > 12 && 10 * same >= 9 * (count - 1) ? times[1] - times[0] : 0;
+}
+
 /* Queues may keep one step and be off each other; 0: no queue has two times. */
 static int64_t find_phases(const struct demand_rows *rows, struct demand_steps *steps)
 {
@@ -106,6 +116,7 @@ static int64_t find_phases(const struct demand_rows *rows, struct demand_steps *
         int64_t *times = times_of(&rows->queues.items[i], &count);
 
         steps->phases_ms[i] = times[0];
+        steps->apart_ms[i] = apart(times, count);
         steps_count(times, count, &tallies);
         mem_free(times);
     }
@@ -259,6 +270,7 @@ int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct 
     *steps = (struct demand_steps){ .count = rows->queues.count, .is_shared = missing_zero };
     steps->own = mem_new_array(steps->count, sizeof *steps->own);
     steps->phases_ms = mem_new_array(steps->count, sizeof *steps->phases_ms);
+    steps->apart_ms = mem_new_array(steps->count, sizeof *steps->apart_ms);
     steps->follows = mem_new_array(steps->count, sizeof *steps->follows);
     if (missing_zero)
         return find_shared(rows, steps, err);
@@ -276,5 +288,6 @@ void demand_steps_clear(struct demand_steps *steps)
     mem_free(steps->own);
     mem_free(steps->phases_ms);
     mem_free(steps->follows);
+    mem_free(steps->apart_ms);
     *steps = (struct demand_steps){ 0 };
 }

@@ -16,7 +16,9 @@ struct demand_steps {
     struct steps shared;
     size_t count;
     bool is_shared;
-    bool *follows; /* one a queue: it has the shared one's */
+    bool *follows;     /* one a queue: it has the shared one's */
+    int64_t *apart_ms; /* one a queue, where they are shared: how far its rows are apart; 0: that
+                          changes */
 };
 
 /* Of rows that are sorted.  The caller frees with demand_steps_clear(), whatever is returned. */

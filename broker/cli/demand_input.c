@@ -113,6 +113,28 @@ static void note_steps(const struct demand *demand, json_t *notes)
                  duration_format(series->step_ms, step));
 }
 
+/* With missing zero the rows of a queue that was exported in longer steps look like silence. */
+static void note_apart(const struct demand *demand, json_t *notes)
+{
+    const struct demand_series *first = NULL;
+    char apart[DURATION_TEXT_SIZE];
+    char step[DURATION_TEXT_SIZE];
+    size_t count = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        count += demand->series[i].apart_ms > 0;
+        first = first || demand->series[i].apart_ms == 0 ? first : &demand->series[i];
+    }
+    if (first)
+        add_note(
+            notes,
+            "the rows of %zu queues (%s) are further apart all the time (%s) than the steps of "
+            "all (%s): each count is taken to have arrived in its first step. If they count "
+            "for longer, put these queues into a file of their own",
+            count, first->queue, duration_format(first->apart_ms, apart),
+            duration_format(first->step_ms, step));
+}
+
 json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options)
 {
     json_t *notes = json_array();
@@ -129,6 +151,7 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
         add_note(notes, "the last line has no line end: if the file was cut there, its last count "
                         "may be too small");
     note_steps(demand, notes);
+    note_apart(demand, notes);
     note_unknown(demand, options, notes);
     return notes;
 }

@@ -148,6 +148,33 @@ static void the_header_of_a_plan_says_how_the_demand_was_read(void **state)
     assert_non_null(strstr(file->chars, "counts of up to 1h are spread evenly over steps of 5m"));
 }
 
+/* A file of minutes holds one of five minutes, and silence is said to be zero: who knows. */
+static void a_queue_of_longer_steps_is_named_where_silence_is_zero(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(text) struct text *csv = text_new(1 << 20);
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    for (int i = 0; i < 1440; i++) {
+        char time[WALL_TEXT_SIZE];
+
+        wall_format((struct wall_time){ civil_day(2026, 11, 2) * DAY_MS + i * (int64_t)MINUTE_MS },
+                    time);
+        text_add(csv, "%s,chat,9\n", time);
+        if (i % 5 == 0)
+            text_add(csv, "%s,slow,45\n", time);
+    }
+
+    owned(said) struct said said = ask(folder,
+                                       "replay --demand @/d.csv --queue chat --servers 40 "
+                                       "--service 20s --missing zero",
+                                       csv);
+
+    assert_non_null(strstr(said.err->chars, "d.csv: the rows of 1 queues (slow) are further apart "
+                                            "all the time (5m) than the steps of all (1m)"));
+}
+
 static void no_command_aborts_at_a_name_that_is_no_text(void **state)
 {
     owned(text) struct text *csv = text_new(1024);
@@ -194,6 +221,7 @@ int main(void)
         cmocka_unit_test(with_the_remedy_nothing_is_unknown),
         cmocka_unit_test(each_command_reads_times_in_its_zone),
         cmocka_unit_test(the_header_of_a_plan_says_how_the_demand_was_read),
+        cmocka_unit_test(a_queue_of_longer_steps_is_named_where_silence_is_zero),
         cmocka_unit_test(no_command_aborts_at_a_name_that_is_no_text),
         cmocka_unit_test(a_file_whose_name_is_no_text_names_a_queue_all_the_same),
     };

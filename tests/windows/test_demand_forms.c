@@ -272,6 +272,9 @@ static const struct form tables[] = {
     { "a column that is neither", NULL, "Time,chat,region\n2026-11-17T12:00:00Z,5,eu\n",
       ":1: the header names no column \"count\" (or value, sum, total, requests, ...), and "
       "\"region\" holds \"eu\"" },
+    { "no count", NULL, "Time,Queue,amount\n2026-11-17T12:00:00Z,chat,6\n",
+      ":1: the header names no column \"count\" (or value, sum, total, requests, ...): found Time, "
+      "Queue, amount" },
     { "two columns of one name", NULL, "Time,chat,chat\n2026-11-17T12:00:00Z,5,6\n",
       ":1: two columns are named \"chat\"" },
     { "Latin-1", NULL, "t,queue,count\n2026-11-17T12:00:00Z,caf\xe9,5\n",
@@ -392,6 +395,8 @@ static void a_heartbeat_among_minutes_is_no_longer_step(void **state)
 
     if (!demand)
         fail_msg("%s", err.text);
+    assert_int_equal(demand_find(demand, "cron")->apart_ms, 5 * MINUTE_MS);
+    assert_int_equal(demand_find(demand, "chat")->apart_ms, 0);
     assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 0), 50);
     assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 1), 0);
     assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 5), 50);

@@ -162,8 +162,7 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
     return 0;
 }
 
-/* Enough for what has to meet the target by itself: all days in one, or each of them. */
-static int estimated_servers(const struct search_setup *setup, double t_s)
+int allocate_estimate(const struct search_setup *setup, double t_s)
 {
     owned(search_days) struct search_days days;
     int most = 0;
@@ -212,9 +211,9 @@ static void estimate_cell(struct work *work, size_t at)
     cell->search = (struct search_result){ .failing_seed = -1, .worst_seed = -1 };
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         cell->search.requests[class] = (int64_t)(counts[class] * setup.scale);
-    cell->search.servers = estimated_servers(&setup, target_s);
+    cell->search.servers = allocate_estimate(&setup, target_s);
     if (cell->search.servers > 0 && (queue->survives_node || queue->survives_zone))
-        cell->degraded = estimated_servers(&setup, 2 * target_s);
+        cell->degraded = allocate_estimate(&setup, 2 * target_s);
 }
 
 static int search_cell(struct work *work, size_t at, struct error *err)

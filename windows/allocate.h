@@ -146,6 +146,10 @@ size_t allocate_part(size_t window, size_t queue, size_t parts);
 /* What a cell is searched with, but for segments and service. */
 struct search_setup allocate_setup(const struct allocate_model *model, size_t window, size_t queue);
 
+/* What an estimate says instead of a search (windows/transient.h): enough for all days in one, or
+   for each of them. */
+int allocate_estimate(const struct search_setup *setup, double t_s);
+
 /* Both steps. */
 struct allocate_plan *allocate_plan(const struct allocate_model *model, struct error *err)
     __attribute__((warn_unused_result));

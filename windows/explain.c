@@ -168,16 +168,6 @@ static void find_rates(const struct question *question, struct explain *explain)
     explain->rate_per_s = steps > 0 ? sum / steps : 0;
 }
 
-static void find_estimate(const struct question *question, struct explain *explain)
-{
-    const struct search_setup *setup = &question->setup;
-    struct estimate estimate;
-
-    search_days_estimate(setup, &estimate);
-    explain->estimate = estimate_servers(&estimate, setup->target.percentile / 100,
-                                         (double)setup->target.wait_ms / SECOND_MS);
-}
-
 int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
                  size_t window, size_t queue, struct explain *ret, struct error *err)
 {
@@ -193,7 +183,8 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
                    { search->servers + 1, search->worst_seed, 0 } },
     };
     find_rates(&question, ret);
-    find_estimate(&question, ret);
+    ret->estimate = allocate_estimate(&question.setup,
+                                      (double)question.setup.target.wait_ms / SECOND_MS);
     for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++) {
         struct search_day day;
 

@@ -18,7 +18,7 @@ struct explain_wait { /* with so many replicas, under one seed */
 
 struct explain {
     struct explain_wait waits[EXPLAIN_STEPS];
-    int estimate;             /* replicas, in closed form */
+    int estimate;             /* replicas, as --estimate would have them */
     double rate_per_s;        /* mean of the window */
     double peak_per_s;        /* of its busiest step, */
     struct wall_time peak;    /* which begins then */

@@ -58,6 +58,8 @@ static const struct bursts cases[] = {
     { "half, short services", 0.5, 0, 5, 1, 30 },
     { "half, long services", 0.5, 0, 120, 1, 30 },
     { "half, wild services", 0.5, 0, 30, 2, 30 },
+    { "half, long services of one length", 0.5, 0, 120, 0, 30 },
+    { "half, services of one length, short waits", 0.5, 0, 30, 0, 5 },
     { "half, long waits", 0.5, 0, 30, 1, 120 },
     { "as much as the mean", 1, 0, 30, 1, 30 },
     { "as much as the mean, for minutes", 1, 0.8, 30, 1, 30 },
@@ -148,7 +150,7 @@ static void tails_fall_with_servers_and_with_time(void **state)
     segments_of_series(&series, series.start, demand_time(&series, MINUTES), &segments);
     assert_int_equal(transient_servers(&arrivals, 0.98, 30), 0); /* nothing arrives */
     assert_true(transient_tail(&arrivals, 1, 0) <= 0);
-    fill(&cases[8], counts);
+    fill(&cases[10], counts);
     for (int servers = 1; servers < 120; servers += 7) {
         double tail = transient_tail(&arrivals, servers, 30);
 

@@ -101,8 +101,8 @@ static bool read_epoch(const char *text, struct cell_time *ret)
     return false;
 }
 
-/* "2026/11/17" as "2026-11-17", names of UTC as Z, an offset close to its time, and a date alone
-   as its midnight. */
+/* "2026/11/17" as "2026-11-17", names of UTC as Z, an offset close to its time and with minutes, an
+   hour alone with minutes, and a date alone as its midnight. */
 static void make_plain(char text[TIME_CHARS])
 {
     size_t length = strlen(text);
@@ -125,6 +125,9 @@ static void make_plain(char text[TIME_CHARS])
     blank = strrchr(text, ' ');
     if (blank && blank > text + DAY_CHARS && (blank[1] == '+' || blank[1] == '-'))
         memmove(blank, blank + 1, strlen(blank));
+    length = strlen(text);
+    if (length == DAY_CHARS + 2 || (length > DAY_CHARS + 5 && strchr("+-", text[length - 3])))
+        text_copy(text + length, TIME_CHARS - length, ":00");
 }
 
 bool cell_time(const char *text, struct cell_time *ret)

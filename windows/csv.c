@@ -120,6 +120,20 @@ static int take_line(struct csv *csv, char **ret_line, char **ret_end, struct er
     return 0;
 }
 
+/* "sep=;" before the header, as spreadsheets want it: the header says the same. */
+static void skip_separator(struct csv *csv)
+{
+    char *stop = memchr(csv->at, '\n', (size_t)(csv->end - csv->at));
+    size_t length = stop ? (size_t)(stop - csv->at) : 0;
+
+    if (length > 0 && stop[-1] == '\r')
+        length--;
+    if (length != 5 || strncasecmp(csv->at, "sep=", 4) != 0)
+        return;
+    csv->at = stop + 1;
+    csv->line++;
+}
+
 /* Delimiters outside quotes. */
 static size_t count_delimiters(const char *line, char delimiter)
 {
@@ -191,6 +205,7 @@ int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, stru
         return csv_error(csv, 1, err, "is UTF-16, as some spreadsheets write: save it as UTF-8");
     if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
         csv->at += 3;
+    skip_separator(csv);
     do
         if (take_line(csv, &line, &end, err) < 0)
             return -1;

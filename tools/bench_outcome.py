@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,18 +92,34 @@ class Failure(RuntimeError):
 
 class Program:
     def __init__(self, path):
-        self.path = path
+        self.path, self.running = path, set()
 
     def json(self, *words):
-        try:
-            done = subprocess.run([self.path, *words, "-o", "json"], stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, check=False, timeout=RUN_MAX_S)
-        except subprocess.TimeoutExpired as late:
-            raise Failure(f"not done after {RUN_MAX_S} s") from late
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines()
-            raise Failure(lines[0] if lines else f"exit code {done.returncode}")
-        return json.loads(done.stdout)
+        with subprocess.Popen([self.path, *words, "-o", "json"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as run:
+            self.running.add(run)
+            try:
+                out, said = run.communicate(timeout=RUN_MAX_S)
+            except subprocess.TimeoutExpired as late:
+                run.kill()
+                raise Failure(f"not done after {RUN_MAX_S} s") from late
+            finally:
+                self.running.discard(run)
+        if run.returncode:
+            lines = said.decode(errors="replace").strip().splitlines()
+            raise Failure(lines[0] if lines else f"exit code {run.returncode}")
+        return json.loads(out)
+
+    def stop_with(self, folder):
+        """Whoever ends this bench ends its runs, too, and finds no files of it."""
+        def stop(number, _):
+            for run in list(self.running):
+                run.kill()
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(128 + number)
+
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
 
     def known(self, *words):
         """The names of which one is asked for; none where there is no such option."""
@@ -347,6 +364,7 @@ def score_jobs(stages, able, results, tasks):
 
 def play(args, folder):
     program = Program(args.sluice)
+    program.stop_with(folder)
     able = Abilities(program, args.parts)
     chosen = [trace for trace in [*(RECORDED if args.traces else ()),
                                   *map(as_recorded, bench_traces.GENERATED)]

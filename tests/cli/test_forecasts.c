@@ -461,6 +461,28 @@ static void the_servers_of_a_forecast_are_those_of_a_replay(void **state)
     assert_true(json_number_value(json_at(row, "replay_ratio")) < 0.8);
 }
 
+/* An event is planned from last week: no attainment is claimed for it either. */
+static void an_event_is_named_as_not_planned_for(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *config = text_format(
+        "%sevents: {launch: {from: 2026-11-18 09:00, to: 2026-11-18 18:00, multiplier: 1.2}}\n",
+        small_config);
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    mem_free(test_folder_write(folder, "sluice.yaml", config));
+    owned(said) struct said plan = expect_code(
+        folder, EXIT_DONE,
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast "
+        "--attainment 95");
+    owned(chars) char *path = text_format("%s/out/launch.yaml", folder);
+    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+
+    assert_non_null(strstr(plan.out->chars, "queue chat: NOT planned for any attainment (event)"));
+    assert_non_null(strstr(file->chars, "(1 of 3 queues in windows): chat in launch (event)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +493,7 @@ int main(void)
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
         cmocka_unit_test(a_gap_each_night_has_a_forecast),
         cmocka_unit_test(what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it),
+        cmocka_unit_test(an_event_is_named_as_not_planned_for),
         cmocka_unit_test(a_forecast_needs_no_configuration),
         cmocka_unit_test(a_forecast_without_its_parts_is_another_one),
         cmocka_unit_test(the_servers_of_a_forecast_are_those_of_a_replay),

@@ -7,37 +7,14 @@
  */
 #include "windows/replay.h"
 
-#include "base/random.h"
 #include "windows/calm.h"
-#include "windows/replay_waits.h"
-#include "windows/servers.h"
+#include "windows/replay_run.h"
 
 #include <math.h>
 
-enum { REPORT_MAX = 1 << 28, DRAWS = 4, SIDES = 2 };
+enum { REPORT_MAX = 1 << 28, DRAWS = 4 };
 
-/* Who has arrived and not started, with UINT64_MAX behind the last. */
-struct line {
-    uint64_t *arrived;
-    size_t first;
-    size_t end;
-    size_t size;
-};
-
-struct run {
-    const struct service_time *service;
-    struct servers servers;
-    struct line lines[DEMAND_CLASSES];
-    struct random random;
-    uint64_t word; /* of random bits, 16 a service */
-    unsigned draws;
-    uint64_t target;
-    int64_t violations[DEMAND_CLASSES];
-    struct waits waits;
-};
-
-/* Drops who has started and appends the chunk's arrivals. */
-static void line_append(struct line *line, const uint64_t *arrived, size_t count)
+void replay_line_append(struct line *line, const uint64_t *arrived, size_t count)
 {
     size_t waiting = line->end - line->first;
 
@@ -55,75 +32,138 @@ static void line_append(struct line *line, const uint64_t *arrived, size_t count
     line->arrived[line->end] = UINT64_MAX;
 }
 
+/* What changes with a start: in registers, since nobody keeps its address. */
+struct pace {
+    const uint64_t *high;
+    const uint64_t *low;
+    struct servers servers;
+    struct random random;
+    uint64_t first;
+    uint64_t word;
+    unsigned draws;
+    int64_t violations[DEMAND_CLASSES];
+};
+
+static inline __attribute__((always_inline)) struct pace pace_of(const struct run *run,
+                                                                 unsigned bits)
+{
+    return (struct pace){
+        .high = run->lines[DEMAND_HIGH].arrived + run->lines[DEMAND_HIGH].first,
+        .low = run->lines[DEMAND_LOW].arrived + run->lines[DEMAND_LOW].first,
+        .servers = { run->servers.keys, run->servers.count, (size_t)1 << bits, bits },
+        .random = run->random,
+        .first = servers_first(&run->servers),
+        .word = run->word,
+        .draws = run->draws,
+    };
+}
+
+/* The next start; false when there is none before `horizon`. */
+static inline __attribute__((always_inline)) bool pace_start(struct pace *pace, struct run *run,
+                                                             uint64_t horizon, bool keeps)
+{
+    const uint64_t *high = pace->high;
+    const uint64_t *low = pace->low;
+    uint64_t target = run->target;
+    uint64_t next = *high < *low ? *high : *low;
+    uint64_t free_at = servers_free_at(&pace->servers, pace->first);
+    uint64_t start = next > free_at ? next : free_at;
+
+    if (start >= horizon || next == UINT64_MAX)
+        return false;
+
+    size_t is_low = *high > start;
+    uint64_t wait = start - (is_low ? *low : *high);
+    int64_t is_late = wait > target;
+
+    pace->high += 1 - is_low;
+    pace->low += is_low;
+    pace->violations[DEMAND_LOW] += is_late & (int64_t)is_low;
+    pace->violations[DEMAND_HIGH] += is_late & ~(int64_t)is_low;
+    if (keeps)
+        run->waits.items[is_low][run->waits.count[is_low]++] = wait;
+    if (pace->draws == 0) {
+        pace->word = random_next(&pace->random);
+        pace->draws = DRAWS;
+    }
+    pace->first = servers_occupy(&pace->servers, pace->first,
+                                 start + run->service->ticks[pace->word & (SERVICE_TIMES - 1)]);
+    pace->word >>= 16;
+    pace->draws--;
+    return true;
+}
+
+static inline __attribute__((always_inline)) void pace_end(const struct pace *pace, struct run *run)
+{
+    run->lines[DEMAND_HIGH].first = (size_t)(pace->high - run->lines[DEMAND_HIGH].arrived);
+    run->lines[DEMAND_LOW].first = (size_t)(pace->low - run->lines[DEMAND_LOW].arrived);
+    run->random = pace->random;
+    run->word = pace->word;
+    run->draws = pace->draws;
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        run->violations[class] += pace->violations[class];
+}
+
 /* Every start before `horizon`; all arrivals before it must be in the lines. */
 static inline __attribute__((always_inline)) void run_starts(struct run *run, uint64_t horizon,
                                                              bool keeps, unsigned bits)
 {
-    const uint64_t *high = run->lines[DEMAND_HIGH].arrived + run->lines[DEMAND_HIGH].first;
-    const uint64_t *low = run->lines[DEMAND_LOW].arrived + run->lines[DEMAND_LOW].first;
-    const uint64_t *service = run->service->ticks;
-    struct servers servers = { run->servers.keys, run->servers.count, (size_t)1 << bits, bits };
-    struct random random = run->random;
-    uint64_t first = servers_first(&servers);
-    uint64_t target = run->target;
-    uint64_t word = run->word;
-    unsigned draws = run->draws;
-    int64_t violations[DEMAND_CLASSES] = { 0, 0 };
+    struct pace pace = pace_of(run, bits);
 
-    for (;;) {
-        uint64_t next = *high < *low ? *high : *low;
-        uint64_t free_at = servers_free_at(&servers, first);
-        uint64_t start = next > free_at ? next : free_at;
-
-        if (start >= horizon || next == UINT64_MAX)
-            break;
-
-        size_t is_low = *high > start;
-        uint64_t wait = start - (is_low ? *low : *high);
-        int64_t is_late = wait > target;
-
-        high += 1 - is_low;
-        low += is_low;
-        violations[DEMAND_LOW] += is_late & (int64_t)is_low;
-        violations[DEMAND_HIGH] += is_late & ~(int64_t)is_low;
-        if (keeps)
-            run->waits.items[is_low][run->waits.count[is_low]++] = wait;
-        if (draws == 0) {
-            word = random_next(&random);
-            draws = DRAWS;
-        }
-        first = servers_occupy(&servers, first, start + service[word & (SERVICE_TIMES - 1)]);
-        word >>= 16;
-        draws--;
-    }
-    run->lines[DEMAND_HIGH].first = (size_t)(high - run->lines[DEMAND_HIGH].arrived);
-    run->lines[DEMAND_LOW].first = (size_t)(low - run->lines[DEMAND_LOW].arrived);
-    run->random = random;
-    run->word = word;
-    run->draws = draws;
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        run->violations[class] += violations[class];
+    while (pace_start(&pace, run, horizon, keeps))
+        ;
+    pace_end(&pace, run);
 }
 
-static inline __attribute__((always_inline)) void run_kept(struct run *run, uint64_t horizon,
-                                                           unsigned bits)
+/* The same of several: each waits for its tree most of the time, in which the others go on. */
+static inline __attribute__((always_inline)) void run_all_of(struct run *const *runs, size_t count,
+                                                             uint64_t horizon, unsigned bits)
 {
-    if (run->waits.items[DEMAND_HIGH])
-        run_starts(run, horizon, true, bits);
+    struct pace first = pace_of(runs[0], bits);
+    struct pace second = pace_of(runs[1], bits);
+    struct pace third = count > 2 ? pace_of(runs[2], bits) : second;
+
+    while (pace_start(&first, runs[0], horizon, true)) {
+        if (!pace_start(&second, runs[1], horizon, false))
+            break;
+        if (count > 2 && !pace_start(&third, runs[2], horizon, false))
+            break;
+    }
+    while (pace_start(&first, runs[0], horizon, true))
+        ;
+    while (pace_start(&second, runs[1], horizon, false))
+        ;
+    while (count > 2 && pace_start(&third, runs[2], horizon, false))
+        ;
+    pace_end(&first, runs[0]);
+    pace_end(&second, runs[1]);
+    if (count > 2)
+        pace_end(&third, runs[2]);
+}
+
+static inline __attribute__((always_inline)) void run_some(struct run *const *runs, size_t count,
+                                                           uint64_t horizon, unsigned bits)
+{
+    if (count == 3)
+        run_all_of(runs, 3, horizon, bits);
+    else if (count == 2)
+        run_all_of(runs, 2, horizon, bits);
+    else if (runs[0]->waits.items[DEMAND_HIGH])
+        run_starts(runs[0], horizon, true, bits);
     else
-        run_starts(run, horizon, false, bits);
+        run_starts(runs[0], horizon, false, bits);
 }
 
 /* The loop is made once for each usual height of the tree: a match is then a comparison, a load and
    a store, and nothing is left to count or to shift by. */
-static void run_until(struct run *run, uint64_t horizon)
+static void run_alike(struct run *const *runs, size_t count, uint64_t horizon)
 {
 #define HEIGHT(bits)                                                                               \
     case bits:                                                                                     \
-        run_kept(run, horizon, bits);                                                              \
+        run_some(runs, count, horizon, bits);                                                      \
         break
 
-    switch (run->servers.bits) {
+    switch (runs[0]->servers.bits) {
         HEIGHT(0);
         HEIGHT(1);
         HEIGHT(2);
@@ -136,12 +176,23 @@ static void run_until(struct run *run, uint64_t horizon)
         HEIGHT(9);
         HEIGHT(10);
     default:
-        run_kept(run, horizon, run->servers.bits);
+        run_some(runs, count, horizon, runs[0]->servers.bits);
     }
 #undef HEIGHT
 }
 
-static bool anyone_waits(const struct run *run)
+void replay_run_until(struct run *const *runs, size_t count, uint64_t horizon)
+{
+    size_t alike = 1;
+
+    while (alike < count && runs[alike]->servers.bits == runs[0]->servers.bits)
+        alike++;
+    run_alike(runs, alike, horizon);
+    for (size_t i = alike; i < count; i++)
+        run_alike(&runs[i], 1, horizon);
+}
+
+bool replay_run_anyone_waits(const struct run *run)
 {
     return run->lines[DEMAND_HIGH].first < run->lines[DEMAND_HIGH].end ||
            run->lines[DEMAND_LOW].first < run->lines[DEMAND_LOW].end;
@@ -160,7 +211,7 @@ static void run_resume(struct run *run, struct arrivals *arrivals, size_t at)
         run->word = random_next(&run->random) >> 16 * drawn;
 }
 
-static void run_begin(struct run *run, struct arrivals *arrivals,
+void replay_run_begin(struct run *run, struct arrivals *arrivals,
                       const struct arrivals_chunk *chunk)
 {
     const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
@@ -194,12 +245,15 @@ static int64_t overdue(const struct run *run, enum demand_class class, uint64_t 
     return (int64_t)(low - line->first);
 }
 
-/* To the end of the chunk, or with the last until all have started. */
-static void run_chunk(struct run *run, const struct arrivals_chunk *chunk)
+void replay_run_append(struct run *run, const struct arrivals_chunk *chunk)
 {
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        line_append(&run->lines[class], chunk->at[class], chunk->count[class]);
-    run_until(run, chunk->is_last ? UINT64_MAX : chunk->end);
+        replay_line_append(&run->lines[class], chunk->at[class], chunk->count[class]);
+}
+
+uint64_t replay_run_horizon(const struct arrivals_chunk *chunk)
+{
+    return chunk->is_last ? UINT64_MAX : chunk->end;
 }
 
 /* Whether a class has, or will have, more violations than allowed. */
@@ -224,16 +278,18 @@ static bool run_segment(struct run *run, struct arrivals *arrivals, size_t segme
     do {
         bool rested = rests;
 
-        rests = calm && !anyone_waits(run) && calm_at(calm, arrivals, at, (int)run->servers.count);
+        rests = calm && !replay_run_anyone_waits(run) &&
+                calm_at(calm, arrivals, at, (int)run->servers.count);
         chunk = rests ? arrivals_outline(arrivals, at) : arrivals_chunk(arrivals, at);
         at++;
         if (rests)
             continue;
         if (chunk->is_first)
-            run_begin(run, arrivals, chunk);
+            replay_run_begin(run, arrivals, chunk);
         else if (rested)
             run_resume(run, arrivals, at - 1);
-        run_chunk(run, chunk);
+        replay_run_append(run, chunk);
+        replay_run_until(&run, 1, replay_run_horizon(chunk));
         if (is_lost(run, chunk, allowed))
             return false;
     } while (!chunk->is_last);
@@ -245,7 +301,7 @@ static void run_ready(struct run *run, const struct arrivals *arrivals, int serv
     servers_init(&run->servers, (size_t)servers);
     run->service = arrivals_setup_of(arrivals)->service;
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        line_append(&run->lines[class], (const uint64_t[]){ 0 }, 0);
+        replay_line_append(&run->lines[class], (const uint64_t[]){ 0 }, 0);
 }
 
 /* Runs all segments, or until one has ended it. */
@@ -257,7 +313,7 @@ static bool run_all(struct run *run, struct arrivals *arrivals, const int64_t *a
     return true;
 }
 
-static void run_clear(struct run *run)
+void replay_run_clear(struct run *run)
 {
     servers_clear(&run->servers);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -277,14 +333,7 @@ static bool time_fits(const struct arrivals *arrivals, int servers)
     return (work + span) * 2 * servers < 0x1p62;
 }
 
-/* What a verdict is made of. */
-struct trial {
-    struct run run;
-    int64_t allowed[DEMAND_CLASSES];
-};
-
-/* False when it cannot be run. */
-static bool trial_init(struct trial *trial, const struct arrivals *arrivals, int servers,
+bool replay_trial_init(struct trial *trial, const struct arrivals *arrivals, int servers,
                        const struct replay_target *target)
 {
     trial->run.target = (uint64_t)target->wait_ms * TICKS_PER_MS;
@@ -297,7 +346,7 @@ static bool trial_init(struct trial *trial, const struct arrivals *arrivals, int
     return true;
 }
 
-static bool trial_passes(const struct trial *trial)
+bool replay_trial_passes(const struct trial *trial)
 {
     return trial->run.violations[DEMAND_HIGH] <= trial->allowed[DEMAND_HIGH] &&
            trial->run.violations[DEMAND_LOW] <= trial->allowed[DEMAND_LOW];
@@ -307,8 +356,8 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
                    double *ret_used)
 {
     struct trial trial = { 0 };
-    bool passes = trial_init(&trial, arrivals, servers, target) &&
-                  run_all(&trial.run, arrivals, trial.allowed) && trial_passes(&trial);
+    bool passes = replay_trial_init(&trial, arrivals, servers, target) &&
+                  run_all(&trial.run, arrivals, trial.allowed) && replay_trial_passes(&trial);
 
     if (ret_used) {
         *ret_used = passes ? 0 : 1;
@@ -316,7 +365,7 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
             *ret_used = fmax(*ret_used, (double)trial.run.violations[class] /
                                             (double)(trial.allowed[class] + 1));
     }
-    run_clear(&trial.run);
+    replay_run_clear(&trial.run);
     return passes;
 }
 
@@ -324,107 +373,16 @@ bool replay_count(struct arrivals *arrivals, int servers, const struct replay_ta
                   const struct calm *calm, size_t segment, int64_t violations[DEMAND_CLASSES])
 {
     struct trial trial = { 0 };
-    bool is_within = trial_init(&trial, arrivals, servers, target);
+    bool is_within = replay_trial_init(&trial, arrivals, servers, target);
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         trial.run.violations[class] = violations[class];
     is_within = is_within && run_segment(&trial.run, arrivals, segment, calm, trial.allowed) &&
-                trial_passes(&trial);
+                replay_trial_passes(&trial);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         violations[class] = trial.run.violations[class];
-    run_clear(&trial.run);
+    replay_run_clear(&trial.run);
     return is_within;
-}
-
-/* The answer, with one server fewer and one more beside it. */
-struct around {
-    struct trial middle;
-    struct trial sides[SIDES];
-    bool rests[SIDES];
-};
-
-/* Goes on from where another is; of more servers than it has, those are left out that are free
-   first. */
-static void run_follow(struct run *run, const struct run *other)
-{
-    servers_follow(&run->servers, &other->servers);
-    for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        const struct line *line = &other->lines[class];
-
-        line_append(&run->lines[class], line->arrived + line->first, line->end - line->first);
-    }
-    run->random = other->random;
-    run->word = other->word;
-    run->draws = other->draws;
-}
-
-/* A side follows the middle one into what is not calm, and rests when it has brought all its
-   requests to an end of it. */
-static void side_chunk(struct around *around, int side, struct arrivals *arrivals, size_t at,
-                       const struct calm *calm)
-{
-    struct run *run = &around->sides[side].run;
-    const struct arrivals_chunk *chunk = arrivals_outline(arrivals, at);
-    bool rested = around->rests[side];
-
-    around->rests[side] = !anyone_waits(run) &&
-                          calm_at(calm, arrivals, at, (int)run->servers.count);
-    if (around->rests[side])
-        return;
-    if (chunk->is_first)
-        run_begin(run, arrivals, chunk);
-    else if (rested)
-        run_follow(run, &around->middle.run);
-    run_chunk(run, arrivals_chunk(arrivals, at));
-}
-
-static void around_segment(struct around *around, struct arrivals *arrivals, size_t segment,
-                           const struct calm *calm)
-{
-    const struct arrivals_chunk *chunk;
-    size_t at = arrivals_first_chunk(arrivals, segment);
-
-    do {
-        for (int side = 0; side < SIDES; side++)
-            if (around->sides[side].run.servers.count > 0)
-                side_chunk(around, side, arrivals, at, calm);
-        chunk = arrivals_chunk(arrivals, at++);
-        if (chunk->is_first)
-            run_begin(&around->middle.run, arrivals, chunk);
-        run_chunk(&around->middle.run, chunk);
-    } while (!chunk->is_last);
-}
-
-/* Where there are two classes only the low one proves it (replay.h). */
-static bool fewer_fails(const struct around *around, const struct arrivals *arrivals)
-{
-    const struct trial *fewer = &around->sides[0];
-    int class = arrivals_total(arrivals, DEMAND_LOW) > 0 ? DEMAND_LOW : DEMAND_HIGH;
-
-    return fewer->run.violations[class] > fewer->allowed[class];
-}
-
-void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                   const struct calm *calm, struct replay_around *ret)
-{
-    struct around around = { 0 };
-    struct run *middle = &around.middle.run;
-
-    *ret = (struct replay_around){ 0 };
-    if (!trial_init(&around.middle, arrivals, servers, target))
-        return;
-    (void)trial_init(&around.sides[0], arrivals, servers - 1, target);
-    (void)trial_init(&around.sides[1], arrivals, servers + 1, target);
-    waits_init(&middle->waits, arrivals);
-    for (size_t i = 0; i < arrivals_setup_of(arrivals)->segments->list.count; i++)
-        around_segment(&around, arrivals, i, calm);
-    ret->passes = trial_passes(&around.middle);
-    ret->fewer_fails = fewer_fails(&around, arrivals);
-    ret->more_passes = trial_passes(&around.sides[1]);
-    ret->waits = waits_quantiles(&middle->waits, arrivals, target->percentile);
-    run_clear(middle);
-    for (int side = 0; side < SIDES; side++)
-        run_clear(&around.sides[side].run);
 }
 
 int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
@@ -449,6 +407,6 @@ int replay_report(struct arrivals *arrivals, int servers, const struct replay_ta
                                                  target->percentile);
         ret_result->classes[class].violations = run.violations[class];
     }
-    run_clear(&run);
+    replay_run_clear(&run);
     return 0;
 }

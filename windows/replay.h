@@ -52,9 +52,8 @@ int64_t replay_allowed(int64_t count, double percentile);
 /* The wait at a percentile: the ceil(p n)-th shortest.  Reorders the values; 0 for none. */
 uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile);
 
-/* The same of `count` waits, given those of them that are above zero. */
-uint64_t replay_quantile_waited(uint64_t *waited, size_t waited_count, size_t count,
-                                double percentile);
+/* The same of `count` waits, given the `waited` of them that are above zero. */
+uint64_t replay_quantile_waited(uint64_t *waits, size_t waited, size_t count, double percentile);
 
 /* Whether both classes meet the target.  Stops as soon as one cannot.  ret_used (may be NULL):
    violations over those allowed plus one, of the worse class; 1 or more when it fails. */

@@ -61,12 +61,11 @@ static uint64_t select_rank(uint64_t *values, int64_t count, int64_t rank)
     return values[rank];
 }
 
-uint64_t replay_quantile_waited(uint64_t *waited, size_t waited_count, size_t count,
-                                double percentile)
+uint64_t replay_quantile_waited(uint64_t *waits, size_t waited, size_t count, double percentile)
 {
-    int64_t rank = (int64_t)waited_count - replay_allowed((int64_t)count, percentile);
+    int64_t rank = (int64_t)waited - replay_allowed((int64_t)count, percentile);
 
-    return rank > 0 ? select_rank(waited, (int64_t)waited_count, rank - 1) : 0;
+    return rank > 0 ? select_rank(waits, (int64_t)waited, rank - 1) : 0;
 }
 
 /* Most wait for nothing: they are put last, and the rank is looked for among the others. */

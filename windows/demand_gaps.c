@@ -58,15 +58,13 @@ static int read_time(const struct csv *csv, struct gap_column column, const stru
 /* Every step that the gap touches. */
 static void mark(struct demand_series *series, const struct gap *gap)
 {
-    for (size_t i = 0; i < series->count; i++) {
-        int64_t ms = demand_time(series, i).ms;
+    int64_t since = gap->start_ms - series->start.ms;
 
-        if (ms + series->step_ms <= gap->start_ms || ms >= gap->end_ms)
-            continue;
+    for (size_t i = since > 0 ? (size_t)(since / series->step_ms) : 0;
+         i < series->count && demand_time(series, i).ms < gap->end_ms; i++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             if (series->counts[class])
                 series->counts[class][i] = DEMAND_UNKNOWN;
-    }
 }
 
 int demand_gaps_read(struct demand *demand, const char *path, const struct time_zone *zone,

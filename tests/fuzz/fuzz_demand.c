@@ -11,6 +11,16 @@
 
 enum { STEPS_MAX = 64 << 20 };
 
+/* Of up to fifty million steps: plain, so that the sanitizers do not make it last. */
+static int32_t lowest(const int32_t *counts, size_t count)
+{
+    int32_t found = 0;
+
+    for (size_t i = 0; counts && i < count; i++)
+        found = counts[i] < found ? counts[i] : found;
+    return found;
+}
+
 static void check(const struct demand *demand)
 {
     for (size_t i = 0; i < demand->count; i++) {
@@ -20,9 +30,8 @@ static void check(const struct demand *demand)
         require(series->longest_ms >= series->step_ms && series->count > 0);
         require(demand_time(series, series->count).ms <= demand->end.ms);
         require(i == 0 || strcmp(demand->series[i - 1].queue, series->queue) < 0);
-        for (size_t step = 0; step < series->count; step++)
-            for (int class = 0; class < DEMAND_CLASSES; class ++)
-                require(demand_at(series, (enum demand_class) class, step) >= DEMAND_UNKNOWN);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            require(lowest(series->counts[class], series->count) >= DEMAND_UNKNOWN);
     }
 }
 

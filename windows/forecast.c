@@ -48,7 +48,7 @@ struct rolling {
     size_t scored;
     struct peak peak;
     struct peak_cap cap;
-    double level; /* of the last days */
+    struct points_level level; /* of the last days */
     struct points_origin origin;
 };
 
@@ -110,7 +110,7 @@ static double predict(const struct rolling *rolling, const struct forecast_cell 
     if (method == FORECAST_LAST_WEEK)
         return points_last_week(cell, weekday, &rolling->origin);
     return points_profile(cell, weekday, day, &rolling->origin, rolling->setup->without) *
-           exp(points_level_left(rolling->level, day, &rolling->origin));
+           exp(points_level_left(&rolling->level, day, &rolling->origin));
 }
 
 /* Last week only where it clearly did better so far. */
@@ -237,7 +237,7 @@ static void look_around(struct rolling *rolling)
     double days;
     double squares = spread_of_days(rolling->forecast, &rolling->origin, &days);
 
-    rolling->level = points_level(rolling->forecast, &rolling->origin);
+    rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
     rolling->cap = (struct peak_cap){ 0 };
     if (has(rolling, FORECAST_CAP))
         rolling->cap = peak_look(&rolling->peak, rolling->origin.day,

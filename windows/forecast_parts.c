@@ -16,7 +16,7 @@ const struct forecast_part_row forecast_parts[] = {
     { FORECAST_CAP, "cap",
       "no bound is much over what the queue ever needed" },
     { FORECAST_LEVEL_SHIFT, "level-shift",
-      "no cap while days go on passing all that were before, nor just over what is foretold" },
+      "shifts upwards are followed at once, downwards when two days agree, and no cap is in their way" },
     { 0 },
 };
 /* clang-format on */

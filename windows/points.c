@@ -19,7 +19,6 @@ enum {
     WEEK_DAYS = 7,
     HISTORY_WEEKS = 16, /* longer ago says nothing */
     TREND_WEEKS = 4,    /* of history, for a trend */
-    LEVEL_DAYS = 14,    /* longer ago says nothing of the level */
     MEDIAN_DAYS = 3,    /* of a weekday, to have a median of its own */
 };
 
@@ -35,23 +34,13 @@ static const double noise_freedom = 5; /* with the weight of so many days */
 static const double highest = 1.0986122886681098; /* ln 3, over the median */
 static const double lowest = 2.0794415416798357;  /* ln 8, under it */
 
-static const double level_max = 0.6931471805599453; /* ln 2, of one day */
-
-/* How fast what the last days brought is forgotten: of plans for whole days, and for a window. */
-static const struct {
-    double half_life; /* days */
-    double prior;     /* windows without a deviation */
-    double left;      /* a day later */
-} paces[] = { { 1.5, 0.5, 0.8 }, { 0.25, 0.25, 0.95 } };
-
 bool points_is_known(const struct forecast_occurrence *item, const struct points_origin *origin)
 {
     return item->is_known && item->end.ms <= origin->at.ms &&
            item->day >= origin->day - WEEK_DAYS * HISTORY_WEEKS;
 }
 
-/* Days since then, in whole ones. */
-static int64_t age_of(const struct forecast_occurrence *item, const struct points_origin *origin)
+int64_t points_age(const struct forecast_occurrence *item, const struct points_origin *origin)
 {
     int64_t age = origin->day - 1 - item->day;
 
@@ -61,7 +50,7 @@ static int64_t age_of(const struct forecast_occurrence *item, const struct point
 /* Whole weeks between an occurrence and the seven days after the origin: 0 for the last seven. */
 static int64_t weeks_ago(const struct forecast_occurrence *item, const struct points_origin *origin)
 {
-    return age_of(item, origin) / WEEK_DAYS;
+    return points_age(item, origin) / WEEK_DAYS;
 }
 
 /* From each week's mean. */
@@ -231,7 +220,7 @@ double points_profile(const struct forecast_cell *cell, int weekday, int64_t day
 
     for (size_t i = 0; i < cell->past.count; i++) {
         const struct forecast_occurrence *item = &cell->past.items[i];
-        double age = (double)age_of(item, origin);
+        double age = (double)points_age(item, origin);
 
         if (!points_is_known(item, origin))
             continue;
@@ -246,40 +235,4 @@ double points_profile(const struct forecast_cell *cell, int weekday, int64_t day
     mem_free(profile.weights);
     mem_free(profile.weekdays);
     return point;
-}
-
-/* Days since then, as they fade. */
-static double faded(const struct forecast_occurrence *item, const struct points_origin *origin)
-{
-    double age = origin->is_late ? (double)(origin->at.ms - item->end.ms) / DAY_MS
-                                 : (double)age_of(item, origin);
-
-    return exp2(-age / paces[origin->is_late].half_life);
-}
-
-double points_level(const struct forecast *forecast, const struct points_origin *origin)
-{
-    double sum = 0;
-    double weights = paces[origin->is_late].prior;
-
-    for (size_t cell = 0; cell < forecast->count; cell++)
-        for (size_t i = forecast->cells[cell].past.count; i-- > 0;) {
-            const struct forecast_occurrence *item = &forecast->cells[cell].past.items[i];
-
-            if (item->day < origin->day - LEVEL_DAYS)
-                break;
-            if (!points_is_known(item, origin) || !(item->profile > 0))
-                continue;
-
-            double weight = faded(item, origin);
-
-            sum += weight * fmin(fmax(log(item->need / item->profile), -level_max), level_max);
-            weights += weight;
-        }
-    return sum / weights;
-}
-
-double points_level_left(double level, int64_t day, const struct points_origin *origin)
-{
-    return level * pow(paces[origin->is_late].left, (double)(day - origin->day + 1));
 }

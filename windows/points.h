@@ -18,6 +18,9 @@ struct points_origin {
 /* What an occurrence needed was known then, and is not too old to tell anything. */
 bool points_is_known(const struct forecast_occurrence *item, const struct points_origin *origin);
 
+/* Whole days between it and the last day before the origin; 0 for a later one. */
+int64_t points_age(const struct forecast_occurrence *item, const struct points_origin *origin);
+
 /* The growth of a week as a logarithm (Theil-Sen over weeks); 0 while there are too few. */
 double points_growth(const struct forecast_cell *cell, const struct points_origin *origin);
 
@@ -31,8 +34,15 @@ double points_last_week(const struct forecast_cell *cell, int weekday,
 double points_profile(const struct forecast_cell *cell, int weekday, int64_t day,
                       const struct points_origin *origin, unsigned without);
 
-/* By how much the queue's last days lay over their profiles; 0: they did not, or are not known. */
-double points_level(const struct forecast *forecast, const struct points_origin *origin);
+/* By how much the queue's last windows lay over their profiles, as a logarithm. */
+struct points_level {
+    double value;  /* 0: they did not, or are not known */
+    bool is_shift; /* each of the last ones lay over what noise explains: it stays */
+};
+
+struct points_level points_level(const struct forecast *forecast,
+                                 const struct points_origin *origin, unsigned without);
 
 /* How much of that is left on `day`. */
-double points_level_left(double level, int64_t day, const struct points_origin *origin);
+double points_level_left(const struct points_level *level, int64_t day,
+                         const struct points_origin *origin);

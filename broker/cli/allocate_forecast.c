@@ -103,24 +103,35 @@ static void add_exceptions(const struct allocate_unplanned *unplanned, struct te
     text_add(out, "%s\n", shown < unplanned->cells.count ? ", ..." : "");
 }
 
+/* For how long a plan stands, or from what it is made. */
+static void add_lead(const struct forecasts_options *options, struct text *out)
+{
+    char lead[DURATION_TEXT_SIZE];
+
+    if (options->follow_ms > 0)
+        text_add(out, "for the next window alone, as known %s before it)\n",
+                 duration_format(options->follow_ms, lead));
+    else
+        text_add(out, "for %d days)\n", options->horizon_days);
+}
+
 void allocate_forecast_claim(const struct forecasts *forecasts, const struct allocate_model *model,
                              const struct forecasts_options *options, struct text *out)
 {
     struct allocate_unplanned unplanned;
 
     allocate_unplanned_find(forecasts, model, &unplanned);
-    if (unplanned.cells.count == unplanned.asked)
+    if (unplanned.cells.count == unplanned.asked) {
         text_add(out, "no forecast could be made: last week's arrivals count as they were\n");
-    else if (options->attainment > 0)
-        text_add(out,
-                 "arrivals are scaled to the forecast's upper bounds (%.12g of 100 days of all "
-                 "windows together, for %d days)\n",
-                 100 * options->attainment, options->horizon_days);
-    else
-        text_add(out,
-                 "arrivals are scaled to the forecast's upper bound (90 of 100 days, for %d "
-                 "days)\n",
-                 options->horizon_days);
+    } else {
+        text_add(out, "arrivals are scaled to the forecast's upper bound");
+        if (options->attainment > 0)
+            text_add(out, "s (%.12g of 100 days of all windows together, ",
+                     100 * options->attainment);
+        else
+            text_add(out, " (90 of 100 days, ");
+        add_lead(options, out);
+    }
     add_exceptions(&unplanned, out);
     allocate_unplanned_clear(&unplanned);
 }
@@ -158,9 +169,11 @@ json_t *allocate_forecast_json(const struct forecasts *forecasts,
                                               cell->window, "why", cell->why));
     }
     allocate_unplanned_clear(&unplanned);
-    return json_make("{s:i, s:o, s:o}", "horizon_days", options->horizon_days, "attainment",
-                     options->attainment > 0 ? json_real(100 * options->attainment) : json_null(),
-                     "not_planned", list);
+    return json_make(
+        "{s:i, s:o, s:o, s:o}", "horizon_days", options->horizon_days, "follow_s",
+        options->follow_ms > 0 ? json_integer(options->follow_ms / SECOND_MS) : json_null(),
+        "attainment", options->attainment > 0 ? json_real(100 * options->attainment) : json_null(),
+        "not_planned", list);
 }
 
 void allocate_forecast_header(const struct forecasts *forecasts, const struct allocate_model *model,

@@ -50,6 +50,7 @@ const char allocate_examples[] =
     "sluice allocate --demand last-week.csv.gz --window weekday-peak --rate chat=40/s\n"
     "sluice allocate --demand last-week.csv.gz --lose zone --saturate\n"
     "sluice allocate --demand last-months.csv.gz --forecast --attainment 95 --slo each-day\n"
+    "sluice allocate --demand until-now.csv.gz --forecast --follow 1h --window weekday-peak\n"
     "sluice allocate --demand last-week.csv.gz --shard 3/8 --out /shared/shards\n"
     "sluice allocate --demand last-week.csv.gz --merge /shared/shards\n";
 
@@ -74,6 +75,9 @@ const char allocate_text[] =
     "the JSON name it: no attainment is claimed for it, and with --attainment the exit code is 2.\n"
     "Without --attainment each bound holds on nine days in ten.  With it a window that would be\n"
     "dear to keep may be missed more often, and others less: the fewest GPUs for all together.\n"
+    "With --follow 1h one window (--window) is planned from fresh demand, an hour before it "
+    "begins,\n"
+    "with bounds that rest on how plans made so late did on past days.\n"
     "\n"
     "Exit code 4 when the reservations do not suffice: the queue that misses its target by most "
     "is\n"
@@ -86,7 +90,8 @@ const char allocate_text[] =
     "\n"
     "JSON: demand (how it was understood, as of sluice replay),\n"
     "is_feasible, is_estimate, demand_from, demand_to, files (written, or that differ with\n"
-    "--check), forecast: {horizon_days, attainment, not_planned: [{queue, window, why}]} (null\n"
+    "--check), forecast: {horizon_days, follow_s, attainment, not_planned: [{queue, window, why}]} "
+    "(null\n"
     "without --forecast), windows: [{window, is_met, is_saturated (false "
     "where that would cost a\n"
     "queue its survival of a lost zone), missing_nodes, queues: [{queue, requests_high,\n"
@@ -148,6 +153,10 @@ static int read_options(struct allocate_command *command, struct error *err)
         read_attainment(command, err) < 0)
         return -1;
     command->inputs.options.window = call_text(call, "window");
+    if (command->inputs.forecast.follow_ms > 0 &&
+        (!command->inputs.is_forecast || !command->inputs.options.window))
+        return error_set(err, ERROR_INVALID,
+                         "--follow plans one window by its forecast: give --forecast and --window");
     command->inputs.options.is_saturated = call_flag(call, "saturate");
     command->inputs.options.is_estimate = call_flag(call, "estimate");
     return 0;

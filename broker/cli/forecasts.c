@@ -28,6 +28,22 @@ void forecasts_free(struct forecasts *forecasts)
     mem_free(forecasts);
 }
 
+/* Looked at again before each window, a plan is one of those that are made every night. */
+static int read_follow(struct forecasts_options *options, const struct command_call *call,
+                       struct error *err)
+{
+    if (!call_text(call, "follow"))
+        return 0;
+    if (call_text(call, "horizon"))
+        return error_set(err, ERROR_INVALID, "--follow and --horizon: give one of them");
+    if (call_duration(call, "follow", &options->follow_ms, err) < 0)
+        return -1;
+    if (options->follow_ms < MINUTE_MS || options->follow_ms > DAY_MS)
+        return error_set(err, ERROR_INVALID, "--follow: expected a minute to a day");
+    options->horizon_days = 1;
+    return 0;
+}
+
 int forecasts_options_read(struct forecasts_options *options, const struct command_call *call,
                            struct error *err)
 {
@@ -37,6 +53,8 @@ int forecasts_options_read(struct forecasts_options *options, const struct comma
     if (call_int(call, "horizon", 1, 7, &horizon, err) < 0)
         return -1;
     options->horizon_days = (int)horizon;
+    if (read_follow(options, call, err) < 0)
+        return -1;
     if (call_text(call, "now"))
         return wall_parse(call_text(call, "now"), false, &options->now, err);
     loop = loop_libevent_new(err);
@@ -77,6 +95,7 @@ static struct forecast_setup setup_of(const struct demand *demand, const struct 
         .now = options ? options->now : (struct wall_time){ 0 },
         .horizon_days = options ? options->horizon_days : 0,
         .without = options ? options->without : 0,
+        .lead_ms = options ? options->follow_ms : 0,
     };
 }
 

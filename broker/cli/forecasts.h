@@ -22,6 +22,7 @@ struct forecasts {
 struct forecasts_options {
     const char *only;  /* the one queue that is asked for; NULL: all */
     int horizon_days;  /* as in forecast_setup */
+    int64_t follow_ms; /* its lead; 0: plans are for days */
     double attainment; /* 0 .. 1: bounds for this, all together; 0: each queue and window alone */
     struct wall_time now;
     unsigned without;  /* parts that are left out (windows/forecast_parts.h) */
@@ -31,11 +32,13 @@ struct forecasts_options {
 /* Lines of a command's table of options. */
 #define FORECASTS_OPTIONS                                                                          \
     { "horizon", 0, "DAYS", "a plan is made anew after so many: 1 to 7 (default 7)", false },      \
+        { "follow", 0, "DURATION", "plans are for the next window alone, made so long before it",  \
+          false },                                                                                 \
     {                                                                                              \
         "now", 0, "TIME", "by which the demand is judged to be old (default: the clock's)", false  \
     }
 
-/* Reads these two. */
+/* Reads these three. */
 int forecasts_options_read(struct forecasts_options *options, const struct command_call *call,
                            struct error *err) __attribute__((warn_unused_result));
 

@@ -155,6 +155,42 @@ static void an_attainment_is_for_all_windows_together(void **state)
     assert_non_null(strstr(alone.err->chars, "--forecast"));
 }
 
+/* One window from fresh demand, with bounds of plans that were made as late. */
+static void one_window_is_planned_shortly_before_it(void **state)
+{
+    static const struct {
+        const char *options;
+        const char *error;
+    } wrong[] = {
+        { "--follow 1h --window day", "--forecast" },
+        { "--follow 1h --forecast", "--window" },
+        { "--follow 1h --forecast --window day --horizon 1", "--horizon" },
+        { "--follow 2d --forecast --window day", "a minute to a day" },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+
+    owned(said) struct said said = expect_code(
+        folder, EXIT_DONE,
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 1h "
+        "--window day");
+    owned(chars) char *path = text_format("%s/out/day.yaml", folder);
+    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+
+    assert_non_null(strstr(said.out->chars, "wrote"));
+    assert_non_null(strstr(file->chars, "for the next window alone, as known 1h before it"));
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        owned(chars) char *words = text_format(
+            "allocate --demand @/weeks.csv --config @/sluice.yaml %s", wrong[i].options);
+        owned(said) struct said refused = expect_code(folder, EXIT_USAGE, words);
+
+        assert_non_null(strstr(refused.err->chars, wrong[i].error));
+    }
+}
+
 /* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.
  */
 static void a_stale_forecast_never_shrinks_production(void **state)
@@ -489,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_forecast_shows_its_interval_and_its_score),
         cmocka_unit_test(allocate_plans_for_the_bound_and_says_so),
         cmocka_unit_test(an_attainment_is_for_all_windows_together),
+        cmocka_unit_test(one_window_is_planned_shortly_before_it),
         cmocka_unit_test(a_stale_forecast_never_shrinks_production),
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
         cmocka_unit_test(a_gap_each_night_has_a_forecast),

@@ -153,7 +153,7 @@ static void growth_is_seen_and_the_bound_is_ahead_of_it(void **state)
 
 /* Of the days from `first` on, in all windows, as planned every night: the share under its bound.
  */
-static double covered_since(const struct plant *plant, int shift_day, int first)
+static double covered_by(const struct plant *plant, int shift_day, int first, int64_t lead_ms)
 {
     owned(window_set) struct window_set *set = usual_windows();
     owned(demand) struct demand *demand = demand_of(plant);
@@ -171,7 +171,8 @@ static double covered_since(const struct plant *plant, int shift_day, int first)
                                     .scale = 1,
                                     .target = { 20000, 98 },
                                     .end = demand->end,
-                                    .horizon_days = 1 };
+                                    .horizon_days = 1,
+                                    .lead_ms = lead_ms };
     owned(forecast) struct forecast *forecast = forecast_new(&setup);
 
     for (size_t window = 0; window < forecast->count; window++)
@@ -184,6 +185,11 @@ static double covered_since(const struct plant *plant, int shift_day, int first)
             count++;
         }
     return covered / count;
+}
+
+static double covered_since(const struct plant *plant, int shift_day, int first)
+{
+    return covered_by(plant, shift_day, first, 0);
 }
 
 static void slow_growth_is_covered_from_the_second_month_on(void **state)
@@ -202,6 +208,18 @@ static void a_doubled_level_is_covered_after_three_days(void **state)
     (void)state;
     assert_true(covered_since(&plant, 56, 56) < 1);
     assert_true(covered_since(&plant, 56, 59) >= 0.85);
+}
+
+/* What was over an hour before a window tells of the second day what no night could. */
+static void who_looks_before_each_window_sees_a_shift_sooner(void **state)
+{
+    struct plant plant = { 58, 1, 0.05, -1, 1 };
+    double nightly = covered_by(&plant, 56, 56, 0);
+    double followed = covered_by(&plant, 56, 56, HOUR_MS);
+
+    (void)state;
+    if (!(followed > nightly + 0.2))
+        fail_msg("under their bound: %.2f planned at night, %.2f before each", nightly, followed);
 }
 
 /* Without a trend and with noise that no history foretells, nine bounds in ten hold. */
@@ -420,6 +438,7 @@ int main(void)
         cmocka_unit_test(growth_is_seen_and_the_bound_is_ahead_of_it),
         cmocka_unit_test(slow_growth_is_covered_from_the_second_month_on),
         cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
+        cmocka_unit_test(who_looks_before_each_window_sees_a_shift_sooner),
         cmocka_unit_test(nine_bounds_in_ten_hold),
         cmocka_unit_test(the_share_of_misses_can_be_chosen),
         cmocka_unit_test(misses_are_spent_on_the_wild_queue),

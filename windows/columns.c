@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NAME_CHARS = 64, DATE_CHARS = 10 };
 
@@ -165,6 +166,13 @@ bool columns_join(const char *date, const char *clock, char out[COLUMNS_TIME_CHA
                       clock[digits] == '\0' ? ":00" : "");
 }
 
+/* A number without a colon may be a day or a minute, unless its name says that it is an hour. */
+static bool may_be_clock(const struct columns *columns, int column, const char *cell)
+{
+    return role_of(columns, column) == ROLE_TIME &&
+           (strchr(cell, ':') || strcasecmp(columns->names[column], "hour") == 0);
+}
+
 /* Of a date alone another column may have the time of day. */
 static int find_clock(const struct columns *columns, const struct csv *row)
 {
@@ -173,7 +181,8 @@ static int find_clock(const struct columns *columns, const struct csv *row)
     struct cell_time found;
 
     for (int i = 0; strlen(date) == DATE_CHARS && i < (int)row->count; i++)
-        if (i != columns->date && !is_taken(columns, i) && role_of(columns, i) == ROLE_TIME &&
+        if (i != columns->date && !is_taken(columns, i) &&
+            may_be_clock(columns, i, row->fields[i]) &&
             columns_join(date, row->fields[i], joined) && cell_time(joined, &found))
             return i;
     return -1;

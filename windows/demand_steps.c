@@ -39,6 +39,19 @@ static struct packed_row row_at(const struct demand_queue *queue, int64_t ms)
     return item.row;
 }
 
+static int alone_error(const struct demand_rows *rows, const struct demand_queue *queue,
+                       const struct packed_row *row, bool is_shared, struct error *err)
+{
+    if (queue->classes[DEMAND_HIGH].count > 1 || queue->classes[DEMAND_LOW].count > 1)
+        return queue_error(rows->source, queue, row, err,
+                           "all its rows are of this one time; if another column tells them apart, "
+                           "name it time, hour or queue");
+    return queue_error(rows->source, queue, row, err, "one time alone does not tell the step%s",
+                       is_shared ? ""
+                                 : "; where an export leaves out steps without arrivals, give "
+                                   "--missing zero");
+}
+
 static int steps_error(const struct demand_rows *rows, size_t at,
                        const struct steps_problem *problem, const struct demand_steps *steps,
                        struct error *err)
@@ -53,11 +66,7 @@ static int steps_error(const struct demand_rows *rows, size_t at,
     duration_format(problem->other_ms, other);
     switch (problem->fault) {
     case STEPS_ALONE:
-        return queue_error(source, queue, &row, err, "one time alone does not tell the step%s",
-                           steps->is_shared
-                               ? ""
-                               : "; where an export leaves out steps without arrivals, give "
-                                 "--missing zero");
+        return alone_error(rows, queue, &row, steps->is_shared, err);
     case STEPS_SHORT:
         return queue_error(source, queue, &row, err, "most rows are less than a second apart");
     case STEPS_LONG:

@@ -104,6 +104,11 @@ static const struct form times[] = {
       NOON },
     { "date and hour", NULL, "date,hour,count\n2026-11-17,9,5\n2026-11-17,10,6\n",
       "busy 1h 2026-11-17T09:00:00Z: 5 6" },
+    { "a day is no hour", NULL, "date,day,hour,count\n2026-11-17,17,9,5\n2026-11-17,17,10,6\n",
+      "busy 1h 2026-11-17T09:00:00Z: 5 6" },
+    { "a minute is no hour", NULL, "date,minute,count\n2026-11-17,9,5\n2026-11-17,10,6\n",
+      ":2: queue busy, 2026-11-17T00:00:00Z: all its rows are of this one time; if another column "
+      "tells them apart, name it time, hour or queue" },
     { "midnight as a date alone", NULL,
       "t,count\n2026-11-16T23:00:00,5\n2026-11-17,6\n2026-11-17 01:00:00,7\n",
       "busy 1h 2026-11-16T23:00:00Z: 5 6 7" },

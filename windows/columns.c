@@ -15,7 +15,7 @@
 
 enum { NAME_CHARS = 64, DATE_CHARS = 10 };
 
-enum role { ROLE_NONE, ROLE_TIME, ROLE_QUEUE, ROLE_COUNT, ROLE_PRIORITY };
+enum role { ROLE_NONE, ROLE_TIME, ROLE_QUEUE, ROLE_COUNT, ROLE_PRIORITY, ROLE_STATISTIC };
 
 static const double needs_unit = -1;
 
@@ -79,6 +79,10 @@ static const struct name {
     { "priorityclass", ROLE_PRIORITY, 0 },
 };
 
+/* Beside a sum, of which they say nothing. */
+static const char *const statistic_names[] = { "samplecount", "average", "avg", "mean",  "minimum",
+                                               "min",         "maximum", "max", "stddev" };
+
 static const struct name *name_of(const char *field)
 {
     char plain[NAME_CHARS];
@@ -91,6 +95,12 @@ static const struct name *name_of(const char *field)
     for (size_t i = 0; *field == '\0' && i < COUNT_OF(known_names); i++)
         if (text_equal(known_names[i].name, plain))
             return &known_names[i];
+    for (size_t i = 0; *field == '\0' && i < COUNT_OF(statistic_names); i++)
+        if (text_equal(statistic_names[i], plain)) {
+            static const struct name statistic = { "", ROLE_STATISTIC, 0 };
+
+            return &statistic;
+        }
     return NULL;
 }
 
@@ -231,6 +241,11 @@ static int check_wide(const struct columns *columns, const struct csv *header,
     for (size_t i = 0; columns->queue < 0 && i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
             continue;
+        if (role_of(columns, (int)i) != ROLE_NONE)
+            return csv_error(header, header->line, err,
+                             "\"%.80s\" is named like a time or a statistic, and the others like "
+                             "queues: rename it, or take it out",
+                             columns->names[i]);
         queues++;
         if (!cell_is_void(row->fields[i]) &&
             !cell_count(row->fields[i], row->delimiter, &cell, &why))
@@ -246,6 +261,28 @@ static int check_wide(const struct columns *columns, const struct csv *header,
                                  columns->names[i]);
     }
     return queues > 0 ? 0 : no_count(columns, header, err);
+}
+
+/* A column "total" may be one queue's count, or the sum of the queues beside it. */
+static int check_total(const struct columns *columns, const struct csv *header,
+                       const struct csv *row, struct error *err)
+{
+    struct packed_row cell;
+    const char *why;
+
+    if (columns->count < 0 || columns->queue >= 0 ||
+        strcasecmp(columns->names[columns->count], "count") == 0)
+        return 0;
+    for (int i = 0; i < (int)columns->name_count; i++)
+        if (i != columns->date && i != columns->clock && !is_taken(columns, i) &&
+            role_of(columns, i) == ROLE_NONE &&
+            cell_count(row->fields[i], row->delimiter, &cell, &why))
+            return csv_error(header, header->line, err,
+                             "\"%.80s\" may be the number of requests, or belong to \"%.80s\" "
+                             "beside it: name the one that is it \"count\", or take it out if each "
+                             "column is a queue",
+                             columns->names[columns->count], columns->names[i]);
+    return 0;
 }
 
 /* A file without a header would lose its first row, and have columns named by chance. */
@@ -289,6 +326,8 @@ int columns_find(struct columns *columns, const struct csv *header, const struct
         return no_times(columns, row, err);
     columns->clock = find_clock(columns, row);
     columns->is_utc = says_utc(columns->names[columns->date]);
+    if (check_total(columns, header, row, err) < 0)
+        return -1;
     return check_wide(columns, header, row, err);
 }
 

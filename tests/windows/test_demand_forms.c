@@ -288,6 +288,14 @@ static const struct form tables[] = {
     { "no count", NULL, "Time,Queue,amount\n2026-11-17T12:00:00Z,chat,6\n",
       ":1: the header names no column \"count\" (or value, sum, total, requests, ...): found Time, "
       "Queue, amount" },
+    { "a total beside queues", NULL, "Time,chat,search,Total\n2026-11-17T12:00:00Z,5,6,11\n",
+      ":1: \"Total\" may be the number of requests, or belong to \"chat\" beside it" },
+    { "a sum among statistics", NULL,
+      "Timestamp,Sample Count,Average,Sum,note\n2026-11-17T12:00:00Z,2,2.5,5,a\n"
+      "2026-11-17T12:01:00Z,2,3,6,b\n",
+      NOON },
+    { "an hour beside queues", NULL, "timestamp,hour,chat\n2026-11-17T12:00:00Z,12,5\n",
+      ":1: \"hour\" is named like a time or a statistic" },
     { "two columns of one name", NULL, "Time,chat,chat\n2026-11-17T12:00:00Z,5,6\n",
       ":1: two columns are named \"chat\"" },
     { "Latin-1", NULL, "t,queue,count\n2026-11-17T12:00:00Z,caf\xe9,5\n",

@@ -360,7 +360,10 @@ void database_keep_log(struct database *database)
 
 int database_begin(struct database *database, struct error *err)
 {
-    return run(database, "BEGIN IMMEDIATE", err);
+    if (run(database, "BEGIN IMMEDIATE", err) == 0)
+        return 0;
+    database_rollback(database); /* what failed may have begun */
+    return -1;
 }
 
 int database_commit(struct database *database, struct error *err)

@@ -333,12 +333,36 @@ static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell
     memcpy(cell->bases, bases, sizeof cell->bases);
 }
 
+/* From where on stretches of the window are looked for.  Who plans one window does not plan what is
+   left of the occurrence that is under way. */
+static struct wall_time first_ahead(const struct forecast_setup *setup, size_t window)
+{
+    const struct window_set *set = setup->set;
+    struct wall_time change = window_beneath_next_change(set, setup->end);
+
+    if (setup->lead_ms == 0 || window_beneath(set, setup->end) != &set->items[window] ||
+        window_began(set, setup->end).ms == setup->end.ms)
+        return setup->end;
+    if (change.ms == 0 || change.ms > setup->end.ms + DAY_MS)
+        return occurrences_midnight(set, occurrences_day(set, setup->end) + 1);
+    return change;
+}
+
+/* A plan of one window knows what was over, as of that window's day: as those that were scored. */
+static void aim_at(struct rolling *rolling, int64_t day)
+{
+    if (!rolling->origin.is_late || rolling->origin.day == day)
+        return;
+    rolling->origin.day = day;
+    rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
+}
+
 /* The neediest of the window's days within the horizon; the next one where none is. */
-static void look_ahead(const struct rolling *rolling, struct forecast_cell *cell, size_t window)
+static void look_ahead(struct rolling *rolling, struct forecast_cell *cell, size_t window)
 {
     const struct forecast_setup *setup = rolling->setup;
     int64_t sure = setup->end.ms + (setup->lead_ms > 0 ? 0 : horizon_of(setup) * DAY_MS);
-    struct wall_time at = setup->end;
+    struct wall_time at = first_ahead(setup, window);
 
     cell->point = cell->hours = 0;
     cell->ahead.count = 0;
@@ -346,11 +370,13 @@ static void look_ahead(const struct rolling *rolling, struct forecast_cell *cell
         struct wall_time change = window_beneath_next_change(setup->set, at);
         int weekday = window_week_minute(setup->set, at) / (24 * 60);
         int64_t next_ms = change.ms == 0 || change.ms > at.ms + DAY_MS ? at.ms + DAY_MS : change.ms;
-        double point = window_beneath(setup->set, at) == &setup->set->items[window]
-                           ? predict(rolling, cell, cell->method, weekday,
-                                     occurrences_day(setup->set, at))
-                           : 0;
+        int64_t day = occurrences_day(setup->set, at);
+        double point = 0;
 
+        if (window_beneath(setup->set, at) == &setup->set->items[window]) {
+            aim_at(rolling, day);
+            point = predict(rolling, cell, cell->method, weekday, day);
+        }
         if (point > 0) {
             *array_add(&cell->ahead) = point;
             cell->hours += (double)(next_ms - at.ms) / HOUR_MS;

@@ -109,7 +109,7 @@ static void add_lead(const struct forecasts_options *options, struct text *out)
     char lead[DURATION_TEXT_SIZE];
 
     if (options->follow_ms > 0)
-        text_add(out, "for the next window alone, as known %s before it)\n",
+        text_add(out, "for the next window alone, by plans that were made %s before it)\n",
                  duration_format(options->follow_ms, lead));
     else
         text_add(out, "for %d days)\n", options->horizon_days);

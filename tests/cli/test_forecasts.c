@@ -181,7 +181,8 @@ static void one_window_is_planned_shortly_before_it(void **state)
     owned(text) struct text *file = file_read(path, 1 << 20, NULL);
 
     assert_non_null(strstr(said.out->chars, "wrote"));
-    assert_non_null(strstr(file->chars, "for the next window alone, as known 1h before it"));
+    assert_non_null(
+        strstr(file->chars, "for the next window alone, by plans that were made 1h before it"));
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         owned(chars) char *words = text_format(
             "allocate --demand @/weeks.csv --config @/sluice.yaml %s", wrong[i].options);

@@ -18,6 +18,18 @@ struct lesson {
     struct field field;
 };
 
+/* Who may miss more wants less: else no level is tried by what follows. */
+static void expect_bolder_levels(const struct outlook *outlook, size_t spans)
+{
+    double bold = 0, safe = 0;
+
+    for (size_t span = 0; span < spans; span++) {
+        bold += outlook->wanted[span];
+        safe += outlook->wanted[(OUTLOOK_LEVEL_COUNT - 1) * spans + span];
+    }
+    assert_true(bold < 0.98 * safe);
+}
+
 /* All that policies go by; a scaler's servers are there at once, so that no delay hides what it
    goes by. */
 static void lesson_init(struct lesson *lesson, const struct world *world)
@@ -30,10 +42,12 @@ static void lesson_init(struct lesson *lesson, const struct world *world)
     assert_int_equal(course_init(course, world->set, world->series.start, world->setup.end, &err),
                      0);
     field->follow_ms = HOUR_MS;
+    field->judged_count = course->spans.count;
     field_init(field, &world->queue, course);
     for (int kind = 0; kind < OUTLOOKS; kind++) {
         outlook_foretell(&field->outlooks[kind], field);
         allotment_make(field, 1, (enum outlook_kind)kind);
+        expect_bolder_levels(&field->outlooks[kind], course->spans.count);
     }
     for (size_t i = 0; i < course->spans.count; i++)
         assert_int_equal(field_find_need(field, i, &err), 0);

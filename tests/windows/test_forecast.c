@@ -222,6 +222,40 @@ static void who_looks_before_each_window_sees_a_shift_sooner(void **state)
         fail_msg("under their bound: %.2f planned at night, %.2f before each", nightly, followed);
 }
 
+/* A demand that ends an hour before a window is planned for as that window was scored. */
+static void expect_as_scored(const struct demand *demand, const struct window_set *set,
+                             int64_t lead_ms)
+{
+    struct forecast_setup setup = setup_of(demand, set, 0.1);
+
+    setup.lead_ms = lead_ms;
+    owned(forecast) struct forecast *all = forecast_new(&setup);
+
+    for (size_t window = 0; window < all->count; window++) {
+        const struct forecast_cell *cell = &all->cells[window];
+        const struct forecast_occurrence *item = &cell->past.items[cell->past.count - 1];
+        struct forecast_setup before = setup;
+
+        before.end.ms = item->begin.ms - lead_ms;
+        owned(forecast) struct forecast *cut = forecast_new(&before);
+
+        if (fabs(cut->cells[window].upper / item->bounds[item->method] - 1) > 1e-9)
+            fail_msg("%s: %.3f, scored %.3f", set->items[window].name, cut->cells[window].upper,
+                     item->bounds[item->method]);
+    }
+}
+
+static void a_plan_of_one_window_is_that_which_is_scored(void **state)
+{
+    struct plant plant = { 57, 1, 0.05, -1, 1 };
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+
+    (void)state;
+    expect_as_scored(demand, set, HOUR_MS);
+    expect_as_scored(demand, set, 12 * HOUR_MS); /* before midnight for some */
+}
+
 /* Without a trend and with noise that no history foretells, nine bounds in ten hold. */
 static void nine_bounds_in_ten_hold(void **state)
 {
@@ -439,6 +473,7 @@ int main(void)
         cmocka_unit_test(slow_growth_is_covered_from_the_second_month_on),
         cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
         cmocka_unit_test(who_looks_before_each_window_sees_a_shift_sooner),
+        cmocka_unit_test(a_plan_of_one_window_is_that_which_is_scored),
         cmocka_unit_test(nine_bounds_in_ten_hold),
         cmocka_unit_test(the_share_of_misses_can_be_chosen),
         cmocka_unit_test(misses_are_spent_on_the_wild_queue),

@@ -44,7 +44,7 @@ static const double *bounds_of(const struct plan *plan, enum outlook_kind kind, 
 static double misses_of(const struct plan *plan, double level)
 {
     const struct field *field = &plan->fields[0];
-    double parts = (double)field->course->spans.count / (double)field->judged_count;
+    double parts = (double)field->course->spans.count / fmax(1, (double)field->judged_count);
 
     return level / (1 + further * fmax(0, parts - 1));
 }

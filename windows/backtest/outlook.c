@@ -118,6 +118,15 @@ static int search_week(struct outlook *outlook, const struct field *field, size_
                       &outlook->numbers[span], err);
 }
 
+/* What was over by then is known to the plan of that span. */
+static struct wall_time known_until(const struct outlook *outlook, const struct field *field,
+                                    const struct course_span *span)
+{
+    struct wall_time late = { span->time.begin.ms - field->follow_ms };
+
+    return outlook->kind == OUTLOOK_FOLLOW && late.ms < span->midnight.ms ? late : span->midnight;
+}
+
 /* From the same window of the same day a week earlier, or else of the days before. */
 static int search_day(struct outlook *outlook, const struct field *field, size_t at,
                       struct error *err)
@@ -128,7 +137,7 @@ static int search_day(struct outlook *outlook, const struct field *field, size_t
     segments_of_series(field->queue->series, (struct wall_time){ span->time.begin.ms - WEEK_MS },
                        (struct wall_time){ span->time.end.ms - WEEK_MS }, &segments);
     if (segments.list.count == 0)
-        field_past(field, span->window, span->midnight, &segments);
+        field_past(field, span->window, known_until(outlook, field, span), &segments);
     return search_for(field, &segments, wanted_at(outlook, field, outlook->chosen, at), false,
                       &outlook->numbers[at], err);
 }

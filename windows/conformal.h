@@ -61,8 +61,8 @@ double conformal_upper(const struct conformal *conformal, enum conformal_basis *
 /* What it does not fall below, with probability 1 - target. */
 double conformal_lower(const struct conformal *conformal);
 
-/* A score of that day has come, not of an earlier one than those before it; was it over the bound
-   that stood before it? */
+/* A score of that day has come, not of an earlier one than those before it; was it over what
+   conformal_upper() said before it, whatever cap stood over that? */
 void conformal_add(struct conformal *conformal, int64_t day, double score, bool is_miss);
 
 /* "prior", "normal", "rank" */

@@ -113,10 +113,10 @@ static double predict(const struct rolling *rolling, const struct forecast_cell 
            exp(points_level_left(&rolling->level, day, &rolling->origin));
 }
 
-/* Last week only where it clearly did better so far. */
+/* Last week only where it clearly did better so far, and while the level has not shifted since. */
 static enum forecast_method choose(const struct rolling *rolling)
 {
-    return rolling->scored >= METHOD_SCORES &&
+    return !rolling->level.is_shift && rolling->scored >= METHOD_SCORES &&
                    rolling->loss[FORECAST_LAST_WEEK] < naive_share * rolling->loss[FORECAST_PROFILE]
                ? FORECAST_LAST_WEEK
                : FORECAST_PROFILE;

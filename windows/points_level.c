@@ -148,15 +148,13 @@ static double mean_of_day(const struct rests *rests, size_t *from)
     return sum / (double)(end - *from);
 }
 
-/* As low as the higher of the last two days, and not over nothing. */
+/* As low as the higher of the last two days, and not over nothing; one day agrees with nobody. */
 static double agreed(const struct rests *rests, double level)
 {
     size_t from = rests->list.count;
     double last = mean_of_day(rests, &from);
 
-    if (from > 0)
-        level = fmax(level, fmax(last, mean_of_day(rests, &from)));
-    return fmin(level, 0);
+    return from > 0 ? fmin(0, fmax(level, fmax(last, mean_of_day(rests, &from)))) : 0;
 }
 
 struct points_level points_level(const struct forecast *forecast,

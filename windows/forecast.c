@@ -365,6 +365,7 @@ static void look_ahead(struct rolling *rolling, struct forecast_cell *cell, size
     struct wall_time at = first_ahead(setup, window);
 
     cell->point = cell->hours = 0;
+    cell->away_ms = 0;
     cell->ahead.count = 0;
     while (at.ms < setup->end.ms + WEEK_MS && (at.ms < sure || cell->ahead.count == 0)) {
         struct wall_time change = window_beneath_next_change(setup->set, at);
@@ -378,6 +379,8 @@ static void look_ahead(struct rolling *rolling, struct forecast_cell *cell, size
             point = predict(rolling, cell, cell->method, weekday, day);
         }
         if (point > 0) {
+            if (cell->ahead.count == 0)
+                cell->away_ms = at.ms - setup->end.ms;
             *array_add(&cell->ahead) = point;
             cell->hours += (double)(next_ms - at.ms) / HOUR_MS;
             cell->point = fmax(cell->point, point);

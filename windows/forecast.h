@@ -106,6 +106,7 @@ struct forecast_cell {
     double
         usually_known;   /* share of the window, at its latest known occurrence; 0: there is none */
     double last;         /* need of the last seven days together, as allocate asks for it */
+    int64_t away_ms;     /* from the end of the demand to the first of them */
     ARRAY(double) ahead; /* points of its stretches within the horizon, or of its next one */
     double hours;        /* of these together */
     double point;        /* of the neediest of them */

@@ -89,6 +89,27 @@ bool allocate_forecast_is_short(const struct forecasts *forecasts,
     return false;
 }
 
+int allocate_forecast_is_near(const struct forecasts *forecasts, const struct allocate_model *model,
+                              const struct forecasts_options *options, struct error *err)
+{
+    for (size_t window = 0; options->follow_ms > 0 && window < model->windows->count; window++)
+        for (size_t queue = 0; queue < model->queue_count && is_planned(model, window); queue++) {
+            const struct forecast_cell *cell = forecasts_find(forecasts, model->queues[queue].name,
+                                                              window);
+            char away[DURATION_TEXT_SIZE];
+            char lead[DURATION_TEXT_SIZE];
+
+            if (cell && cell->away_ms > options->follow_ms + model->queues[queue].demand->step_ms)
+                return error_set(err, ERROR_INVALID,
+                                 "window %s begins %s after the end of the demand, and --follow "
+                                 "says %s: give newer demand, or --follow %s",
+                                 model->windows->items[window].name,
+                                 duration_format(cell->away_ms, away),
+                                 duration_format(options->follow_ms, lead), away);
+        }
+    return 0;
+}
+
 static void add_exceptions(const struct allocate_unplanned *unplanned, struct text *out)
 {
     size_t shown = unplanned->cells.count < SHOWN_MAX ? unplanned->cells.count : SHOWN_MAX;

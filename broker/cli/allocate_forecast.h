@@ -34,6 +34,12 @@ void allocate_unplanned_find(const struct forecasts *forecasts, const struct all
                              struct allocate_unplanned *out);
 void allocate_unplanned_clear(struct allocate_unplanned *unplanned);
 
+/* By --follow a plan's bounds are those of plans made so long before the window: ERROR_INVALID
+   where the demand of a window that is planned ends over a step earlier. */
+int allocate_forecast_is_near(const struct forecasts *forecasts, const struct allocate_model *model,
+                              const struct forecasts_options *options, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* Whether a queue in a window of the week, events apart, is planned without a forecast: an
    attainment that was asked for is then not what was planned. */
 bool allocate_forecast_is_short(const struct forecasts *forecasts,

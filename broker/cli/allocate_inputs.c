@@ -165,6 +165,8 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     inputs->forecasts = forecasts_new(inputs->config, inputs->demand, &inputs->forecast, err);
     if (!inputs->forecasts)
         return -1;
+    if (allocate_forecast_is_near(inputs->forecasts, inputs->model, &inputs->forecast, err) < 0)
+        return -1;
     inputs->scales = allocate_forecast_scales(inputs->forecasts, inputs->model);
     inputs->model->scales = inputs->scales;
     return 0;

@@ -175,14 +175,14 @@ static void one_window_is_planned_shortly_before_it(void **state)
 
     owned(said) struct said said = expect_code(
         folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 1h "
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 8h "
         "--window day");
     owned(chars) char *path = text_format("%s/out/day.yaml", folder);
     owned(text) struct text *file = file_read(path, 1 << 20, NULL);
 
     assert_non_null(strstr(said.out->chars, "wrote"));
     assert_non_null(
-        strstr(file->chars, "for the next window alone, by plans that were made 1h before it"));
+        strstr(file->chars, "for the next window alone, by plans that were made 8h before it"));
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         owned(chars) char *words = text_format(
             "allocate --demand @/weeks.csv --config @/sluice.yaml %s", wrong[i].options);
@@ -190,6 +190,13 @@ static void one_window_is_planned_shortly_before_it(void **state)
 
         assert_non_null(strstr(refused.err->chars, wrong[i].error));
     }
+    /* The demand ends at midnight, and the window begins at eight. */
+    owned(said) struct said far = expect_code(
+        folder, EXIT_ERROR,
+        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 1h "
+        "--window day");
+
+    assert_non_null(strstr(far.err->chars, "begins 8h after the end of the demand"));
 }
 
 /* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.

@@ -21,7 +21,7 @@
 enum { WEEK_MINUTES = 7 * 24 * 60, ENGINE_ARRIVALS = 2 * 1000 * 1000, SEEDS = 8 };
 
 static const int64_t monday_ms = 1794805200000; /* 2026-11-16 00:00 in New York */
-static const struct replay_target everything = { DAY_MS, 50 };
+static const struct replay_target everything = { .wait_ms = DAY_MS, .percentile = 50 };
 
 static int64_t now_ms(void)
 {
@@ -267,7 +267,7 @@ static void week_init(struct week *week, size_t queues, int threads)
         week->queues[i] = (struct allocate_queue){
             .name = week->series[i].queue,
             .demand = &week->series[i],
-            .target = { targets[i % 3] * SECOND_MS, 98 },
+            .target = { .wait_ms = targets[i % 3] * SECOND_MS, .percentile = 98 },
             .service_s = services[i % 3],
             .service_cv = 1,
             .scale = 1,

@@ -44,6 +44,10 @@ struct replay_result {
 struct replay_target {
     int64_t wait_ms;
     double percentile; /* in (0, 100) */
+    struct replay_limit {
+        double limit_s;    /* 0: none */
+        double percentile; /* of the requests of a class, in (0, 100) */
+    } ttft, itl;           /* of engines: until the first token; mean time of each later one */
 };
 
 /* How many of `count` waits may be longer than the target: floor((1 - p) n) in integers. */

@@ -158,5 +158,7 @@ struct service_time *service_time_new(double mean_s, double cv)
 
 void service_time_free(struct service_time *service)
 {
+    if (service)
+        mem_free(service->engine);
     mem_free(service);
 }

@@ -5,9 +5,13 @@
  * is a look-up by 16 random bits and no mathematics library takes part in a replay: the same seed
  * gives the same numbers on every machine.  cv (standard deviation over mean) 0 is a constant, 1
  * exponential, anything else lognormal.  The mean of the table is the mean asked for, to the tick.
+ *
+ * Where a replica is an engine that serves many at once (engine.h), these are the times of requests
+ * that are alone in it: a place of the table is the same place of the engine's lengths.
  */
 #pragma once
 
+#include "windows/engine.h"
 #include "windows/service_shape.h"
 
 #include <stdint.h>
@@ -19,6 +23,7 @@ struct service_time {
     uint64_t longest; /* of these */
     double mean_s;
     double cv;
+    struct engine *engine; /* owned; NULL: one request at a time */
 };
 
 /* mean_s from 0.001 to 86,400; cv from 0 to 10. */

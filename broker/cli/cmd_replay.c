@@ -75,7 +75,7 @@ static int read_options(struct command_call *call, struct replay_command *comman
 
     *command = (struct replay_command){ .service_cv = 1 };
     setup->scale = 1;
-    setup->target = (struct replay_target){ 0, 98 };
+    setup->target = (struct replay_target){ .wait_ms = 0, .percentile = 98 };
     if (call_int(call, "servers", 1, ERLANG_SERVERS_MAX, &command->servers, err) < 0 ||
         call_duration(call, "service", &service_ms, err) < 0 ||
         call_double(call, "service-cv", 0, 100, &command->service_cv, err) < 0 ||

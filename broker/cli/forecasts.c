@@ -167,7 +167,8 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
         setup.service_s = (double)queue->service_ms / SECOND_MS;
         setup.service_cv = queue->service_cv;
         setup.scale = queue->scale_up;
-        setup.target = (struct replay_target){ queue->wait_target_ms, queue->percentile };
+        setup.target = (struct replay_target){ .wait_ms = queue->wait_target_ms,
+                                               .percentile = queue->percentile };
         if (only && !text_equal(queue->name, only))
             continue;
         if (!setup.series) {

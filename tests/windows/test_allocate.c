@@ -344,7 +344,8 @@ static void unknown_steps_are_left_out_of_both_sides(void **state)
     for (int turn = 0; turn < 2; turn++) {
         owned(segments) struct segment_list segments = { 0 };
         struct search_setup setup = {
-            &series, &segments, service, 1, { 10 * SECOND_MS, 98 }, 1, 4, false,
+            &series, &segments, service, 1, { .wait_ms = 10 * SECOND_MS, .percentile = 98 },
+            1,       4,         false,
         };
 
         for (int i = 0; i < 720; i++)

@@ -78,7 +78,7 @@ static void constant_servers_are_judged_as_the_replay_judges_them(void **state)
     }
     for (size_t at = 0; at < COUNT_OF(cvs); at++)
         for (int servers = 6; servers < 30; servers += 3) {
-            struct replay_target target = { 9 * SECOND_MS, 98 };
+            struct replay_target target = { .wait_ms = 9 * SECOND_MS, .percentile = 98 };
             struct judge_span span = span_of(0, STEPS);
             struct judge_score score;
             struct replay_result result;
@@ -138,7 +138,8 @@ static void servers_come_and_go_as_counted_by_hand(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct replay_target target = { cases[i].target_s * SECOND_MS, 98 };
+        struct replay_target target = { .wait_ms = cases[i].target_s * SECOND_MS,
+                                        .percentile = 98 };
         struct judge_span spans[] = { span_of(0, 5), span_of(5, 10), span_of(10, 15) };
         struct judge_score scores[3];
         struct stage stage;
@@ -160,7 +161,7 @@ static void a_server_that_comes_back_before_it_has_left_is_not_one_more(void **s
     int32_t counts[30] = { 0 };
     int servers[] = { 2, 1, 2, 2, 2, 2 };
     struct judge_span span = span_of(0, 30);
-    struct replay_target target = { 0, 98 };
+    struct replay_target target = { .wait_ms = 0, .percentile = 98 };
     struct judge_score score;
     struct stage stage;
 
@@ -181,7 +182,7 @@ static void spans_count_who_arrives_in_them_across_a_gap(void **state)
     int servers = 50;
     struct judge_span spans[] = { span_of(0, 4), span_of(7, 13), span_of(13, 40) };
     struct judge_score scores[3];
-    struct replay_target target = { 60 * SECOND_MS, 98 };
+    struct replay_target target = { .wait_ms = 60 * SECOND_MS, .percentile = 98 };
     struct stage stage;
 
     (void)state;

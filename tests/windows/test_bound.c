@@ -141,7 +141,7 @@ static void work_beyond_the_plan_is_not_asked_for(void **state)
                                              demand_time(&ward.series, slots * 5) };
         ward.setup.arrivals = ward.arrivals;
         ward.setup.span_count = 1;
-        ward.setup.target = (struct replay_target){ 0, 98 };
+        ward.setup.target = (struct replay_target){ .wait_ms = 0, .percentile = 98 };
         servers[slots - 1] = unpaid[row].every_slots == 0 ? 2 : 0;
         for (size_t i = 0; unpaid[row].every_slots > 0 && i < slots; i += unpaid[row].every_slots)
             servers[i] = 1;
@@ -190,10 +190,13 @@ static void the_oracle_is_near_the_bound(void **state)
     ward.arrivals = arrivals_new(&setup, NULL);
     assert_non_null(ward.arrivals);
 
-    struct oracle_setup oracle = {
-        &ward.arrivals,    1,         { 30 * SECOND_MS, 98 }, spans, COUNT_OF(spans),
-        ward.series.start, DAYS_SLOTS
-    };
+    struct oracle_setup oracle = { &ward.arrivals,
+                                   1,
+                                   { .wait_ms = 30 * SECOND_MS, .percentile = 98 },
+                                   spans,
+                                   COUNT_OF(spans),
+                                   ward.series.start,
+                                   DAYS_SLOTS };
     struct stretch_setup stretch = oracle_stretch_setup(&oracle, 0);
 
     assert_int_equal(oracle_staffing(&oracle, servers, NULL), 0);

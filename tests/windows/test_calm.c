@@ -55,7 +55,7 @@ static void peaks_init(struct peaks *peaks, double mean_s, double cv, double hig
         .segments = &peaks->segments,
         .service = peaks->service,
         .scale = 1.01, /* what is left over of a count is decided by chance */
-        .target = { (int64_t)(mean_s * 1500), 98 },
+        .target = { .wait_ms = (int64_t)(mean_s * 1500), .percentile = 98 },
         .seed = 7,
         .seeds = 4,
     };
@@ -81,7 +81,7 @@ static const struct {
 static void count_late(struct arrivals *arrivals, int servers, const struct replay_target *target,
                        const struct calm *calm, int64_t late[DEMAND_CLASSES])
 {
-    const struct replay_target lenient = { target->wait_ms, 0.001 };
+    const struct replay_target lenient = { .wait_ms = target->wait_ms, .percentile = 0.001 };
 
     memset(late, 0, DEMAND_CLASSES * sizeof *late);
     for (size_t i = 0; i < DAYS; i++)
@@ -219,7 +219,8 @@ static void nothing_is_calm_where_nobody_may_wait(void **state)
     peaks_init(&peaks, 3, 1, 0.5);
 
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&peaks.setup, 0, NULL);
-    const struct replay_target targets[] = { { 0, 98 }, { 1000, 100 } };
+    const struct replay_target targets[] = { { .wait_ms = 0, .percentile = 98 },
+                                             { .wait_ms = 1000, .percentile = 100 } };
 
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         calm_init(&calm, peaks.service, &targets[i]);
@@ -246,7 +247,7 @@ static void a_crowd_that_gathers_is_not_left_out(void **state)
                                   .segments = &segments,
                                   .service = service,
                                   .scale = 1.01,
-                                  .target = { 600 * SECOND_MS, 98 },
+                                  .target = { .wait_ms = 600 * SECOND_MS, .percentile = 98 },
                                   .seed = 7,
                                   .seeds = SEEDS };
     struct random random;

@@ -77,7 +77,7 @@ static const struct {
 static void stationary_waits_agree_with_the_closed_forms(void **state)
 {
     owned(service_time) struct service_time *service = service_time_new(1, 1);
-    struct replay_target target = { 1000, 98 };
+    struct replay_target target = { .wait_ms = 1000, .percentile = 98 };
 
     (void)state;
     for (size_t row = 0; row < COUNT_OF(stationary); row++) {
@@ -263,7 +263,7 @@ static void the_replay_is_the_plain_simulation_to_the_tick(void **state)
         plain_simulation(requests, count + busy, servers, services, sums);
 
         struct replay_result result;
-        struct replay_target target = { 30 * SECOND_MS, 98 };
+        struct replay_target target = { .wait_ms = 30 * SECOND_MS, .percentile = 98 };
 
         assert_int_equal(replay_report(arrivals, servers, &target, &result, NULL), 0);
         for (int class = 0; class < 2; class ++) {
@@ -289,7 +289,7 @@ static void a_wait_as_long_as_the_target_is_not_too_long(void **state)
     struct demand_series series = poisson_series(0.1, 0.1, 60, 1);
     struct segment_list segments = { 0 };
     struct arrivals_setup setup = { &series, &segments, service, 1, 1 };
-    struct replay_target target = { 0, 98 };
+    struct replay_target target = { .wait_ms = 0, .percentile = 98 };
     struct replay_result result;
 
     (void)state;
@@ -313,7 +313,7 @@ static void an_overload_fails_and_loses_nobody(void **state)
     struct demand_series series = poisson_series(0, 1, 600, 1);
     struct segment_list segments = { 0 };
     struct arrivals_setup setup = { &series, &segments, service, 1, 1 };
-    struct replay_target target = { 60 * SECOND_MS, 98 };
+    struct replay_target target = { .wait_ms = 60 * SECOND_MS, .percentile = 98 };
     struct replay_result result;
     int64_t count = 0;
 

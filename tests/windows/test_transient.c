@@ -77,10 +77,15 @@ static void an_estimate_is_within_a_few_per_cent_of_the_search(void **state)
         owned(segments) struct segment_list segments = { 0 };
         owned(service_time) struct service_time *service = service_time_new(cases[row].service_s,
                                                                             cases[row].service_cv);
-        struct search_setup search = {
-            &series, &segments, service, 1, { (int64_t)(cases[row].target_s * SECOND_MS), 98 },
-            1,       2,         false
-        };
+        struct search_setup search = { &series,
+                                       &segments,
+                                       service,
+                                       1,
+                                       { .wait_ms = (int64_t)(cases[row].target_s * SECOND_MS),
+                                         .percentile = 98 },
+                                       1,
+                                       2,
+                                       false };
         struct arrivals_setup arrivals = { &series, &segments, service, 1, 0 };
         struct search_result found;
         struct estimate estimate;

@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An inference engine with continuous batching (vLLM, SGLang, TGI, ...) as a server of many
+ * requests at once.  Each iteration gives every running request its next token.  With n running it
+ * takes
+ *
+ *     t(n) = iteration + per_request n,
+ *
+ * and each token of a prompt that is computed on the way holds all of them up for prefill.  At
+ * most `slots` run; the others wait, first come first served.  All running requests go on at one
+ * rate, so the order in which they end is known when they begin (batch.h).
+ *
+ * One request at a time is an engine with one slot, and is not described by this but by its service
+ * time alone (service_time.h: the engine is NULL).
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ENGINE_SLOTS_MAX = 4096, ENGINE_LENGTHS = 1 << 16 };
+
+enum engine_router {                           /* who gives a request to a replica */
+                     ENGINE_LEAST_OUTSTANDING, /* fewest running and waiting; ties by chance */
+                     ENGINE_RANDOM,
+                     ENGINE_ROUND_ROBIN,
+                     ENGINE_CENTRAL, /* one queue; whoever has a free slot takes the first, the
+                                        emptiest before */
+                     ENGINE_ROUTERS,
+};
+
+/* How fast, and how many at once. */
+struct engine_law {
+    int slots;            /* 1 to ENGINE_SLOTS_MAX */
+    double iteration_s;   /* > 0, or per_request_s is */
+    double per_request_s; /* >= 0 */
+    double prefill_s;     /* >= 0: of one token of a prompt */
+    double kv_tokens;     /* that the cache holds; 0: the slots alone limit */
+    enum engine_router router;
+};
+
+/* ENGINE_LENGTHS pairs of a request's tokens, all equally likely: what came with what is kept. */
+struct engine {
+    struct engine_law law; /* its slots are those that the cache lets run: engine_slots() */
+    double mean_out; /* tokens; >= 1 but in the short form, where the one is the whole service */
+    double mean_in;
+    double cv_out;
+    bool is_kv_limited;
+    float out[ENGINE_LENGTHS];
+    float in[ENGINE_LENGTHS];
+};
+
+/* Slots that the cache leaves: kv_tokens / (mean_in + mean_out / 2), at least 1. */
+int engine_slots(const struct engine_law *law, double mean_in, double mean_out);
+
+/* Seconds of an iteration with n running; without prefill. */
+static inline double engine_iteration_s(const struct engine_law *law, double n)
+{
+    return law->iteration_s + law->per_request_s * n;
+}
+
+/* per_request_s with what the prompts of those that follow hold up: s + g L / m. */
+double engine_slope_s(const struct engine *engine);
+
+/* Requests a second that one replica ends with n running. */
+double engine_rate(const struct engine *engine, double n);
+
+/* One loaded iteration, a chunk of prompts in it: who comes waits for the one that runs.  Waits
+   below it are not what an engine can be held to. */
+double engine_floor_s(const struct engine *engine);
+
+/* "least-outstanding", "random", "round-robin", "central"; ENGINE_ROUTERS for anything else. */
+enum engine_router engine_router_parse(const char *name);
+const char *engine_router_name(enum engine_router router);

@@ -157,6 +157,30 @@ static inline json_t *reclaim(struct rehearsal *rehearsal, int nodes)
     return answer;
 }
 
+/* Nothing voluntary happens in the cluster ("": in all) for so long. */
+static inline void freeze_for(struct rehearsal *rehearsal, const char *cluster, int64_t duration_ms)
+{
+    struct wall_time until = { loop_wall(rehearsal->loop).ms + duration_ms };
+    char text[WALL_TEXT_SIZE];
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", cluster, "until",
+                                            wall_format(until, text), "reason", "incident");
+    owned(json) json_t *answer = service_freeze(rehearsal->service, request, "test", &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+}
+
+/* The service dies where it stands, and the next one starts at once. */
+static inline void restart(struct rehearsal *rehearsal)
+{
+    struct error err = { 0 };
+
+    rehearsal_kill(rehearsal);
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
 static inline void take_status(void *context, const struct http_answer *answer,
                                const struct error *err)
 {

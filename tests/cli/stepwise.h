@@ -6,18 +6,25 @@
 #pragma once
 
 #include "broker/service/service_parts.h"
+#include "broker/transfer/effect.h"
 #include "tests/cli/small_world.h"
 #include "tools/simulator/model.h"
 
 enum { STEPWISE_MS = 5 };
 
+/* In the order in which they began; NULL: there are no more. */
+static inline struct transfer *transfer_at(struct rehearsal *rehearsal, size_t at)
+{
+    struct runner *runner = rehearsal->service->runner;
+
+    return at < runner->transfers.count ? runner->transfers.items[at] : NULL;
+}
+
 /* The first transfer, when it is at the step; NULL: it went by it. */
 static inline struct transfer *run_to(struct rehearsal *rehearsal, enum transfer_step step)
 {
-    const struct runner *runner = rehearsal->service->runner;
-
     for (int64_t ms = 0; ms < 3 * HOUR_MS; ms += STEPWISE_MS) {
-        struct transfer *transfer = runner->transfers.count > 0 ? runner->transfers.items[0] : NULL;
+        struct transfer *transfer = transfer_at(rehearsal, 0);
 
         if (transfer && transfer->state == TRANSFER_LIVE && transfer->step == (int)step)
             return transfer;
@@ -27,6 +34,50 @@ static inline struct transfer *run_to(struct rehearsal *rehearsal, enum transfer
     }
     fail_msg("no transfer begins");
     return NULL;
+}
+
+/* The first transfer, as soon as it is at the step (again) or has ended. */
+static inline struct transfer *go_to(struct rehearsal *rehearsal, enum transfer_step step)
+{
+    struct transfer *transfer = transfer_at(rehearsal, 0);
+
+    for (int64_t ms = 0; ms < 4 * HOUR_MS && transfer->state == TRANSFER_LIVE; ms += 100) {
+        if (transfer->step == (int)step)
+            break;
+        rehearsal_run(rehearsal, 100);
+    }
+    return transfer;
+}
+
+/* A new schedule wants one node; its transfer has come to the step. */
+static inline struct transfer *scheduled(struct rehearsal *rehearsal, enum transfer_step step)
+{
+    struct transfer *transfer;
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    transfer = run_to(rehearsal, step);
+    assert_non_null(transfer);
+    return transfer;
+}
+
+/* The same for a reclaim of one node. */
+static inline struct transfer *reclaimed(struct rehearsal *rehearsal, enum transfer_step step)
+{
+    owned(json) json_t *answer = NULL;
+    struct transfer *transfer;
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    answer = reclaim(rehearsal, 1);
+    transfer = run_to(rehearsal, step);
+    assert_non_null(transfer);
+    return transfer;
+}
+
+/* The removal of the transfer's machine; NULL: it was not asked for. */
+static inline const struct effect *removal_of(const struct transfer *transfer)
+{
+    return effect_find(transfer, EFFECT_REMOVE, transfer->instance);
 }
 
 /* The cloud of a pool. */

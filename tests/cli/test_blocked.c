@@ -70,10 +70,7 @@ static struct transfer *announced_with(struct rehearsal *rehearsal, size_t row)
     struct transfer *transfer;
     owned(chars) char *pod = NULL;
 
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, STEP_HOLD);
-    assert_non_null(transfer);
+    transfer = scheduled(rehearsal, STEP_HOLD);
     pod = text_format("{\"metadata\":{\"name\":\"held\",\"labels\":{\"app\":\"held\",\"tier\":"
                       "\"held\"},%s},\"spec\":"
                       "{\"nodeName\":\"%s\",\"terminationGracePeriodSeconds\":%d,\"containers\":[{"

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * T1 as the service does it: what it writes to a node that leaves, patch by patch, and that a way
- * back takes all of it away.
+ * back takes all of it away; what a cordon that others take away comes to, and the time that the
+ * scheduler has to see it.
  */
-#include "tests/cli/stepwise.h"
+#include "tests/cli/people.h"
 
 #define BALANCERS "node.kubernetes.io/exclude-from-external-load-balancers"
 
@@ -132,11 +133,8 @@ static const char no_room[] = "budgets: [{cluster: research-a, namespace: ml, "
 /* The node's drain is held up by a budget, for the whole of its five minutes. */
 static struct transfer *held_drain(struct rehearsal *rehearsal)
 {
-    struct transfer *transfer;
+    struct transfer *transfer = scheduled(rehearsal, STEP_HOLD);
 
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, STEP_HOLD);
     post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
     post(rehearsal, "api/v1/namespaces/ml/pods",
          json_make("{s:{s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}", "metadata",
@@ -221,15 +219,13 @@ static void a_restart_does_not_make_it_the_first_time_again(void **state)
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, no_room);
     struct transfer *transfer = held_drain(rehearsal);
-    struct error err = { 0 };
 
     (void)state;
     take_away(rehearsal, transfer, false, NULL);
     rehearsal_run(rehearsal, 10 * SECOND_MS);
     assert_true(is_closed(node_of_transfer(rehearsal, transfer)));
-    rehearsal_kill(rehearsal);
-    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
-    transfer = rehearsal->service->runner->transfers.items[0];
+    restart(rehearsal);
+    transfer = transfer_at(rehearsal, 0);
     rehearsal_run(rehearsal, 10 * SECOND_MS);
     assert_int_equal(transfer->step, STEP_DRAIN);
     take_away(rehearsal, transfer, false, NULL);
@@ -257,6 +253,41 @@ static void a_cordon_that_cannot_be_put_back_is_given_up(void **state)
     assert_true(transfer->is_undoing);
 }
 
+/* A node is empty when the scheduler has had its time to see the cordon, and not before. */
+static void a_scheduler_that_lags_behind_the_cordon_is_waited_for(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    const struct transfer *transfer;
+    int64_t waited_ms;
+
+    (void)state;
+    rehearsal->config->drain.settle_ms = 4 * MINUTE_MS;
+    transfer = scheduled(rehearsal, STEP_RELEASE);
+    waited_ms = runner_now(rehearsal->service->runner).ms - transfer->cordoned.ms;
+    assert_in_range(waited_ms, 4 * MINUTE_MS, 5 * MINUTE_MS - 1);
+}
+
+/* What it did not see of the first cordon it may miss of the second. */
+static void a_scheduler_is_given_its_time_after_each_cordon(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    const struct transfer *transfer;
+    int64_t opened_ms;
+
+    (void)state;
+    rehearsal->config->drain.settle_ms = 3 * MINUTE_MS;
+    transfer = scheduled(rehearsal, STEP_DRAIN);
+    rehearsal_run(rehearsal, 170 * SECOND_MS);
+    assert_int_equal(transfer->step, STEP_DRAIN);
+    people_open(rehearsal, people_node(rehearsal, "research-a", transfer->node));
+    opened_ms = loop_now(rehearsal->loop);
+    transfer = go_to(rehearsal, STEP_RELEASE);
+    assert_int_equal(transfer->state, TRANSFER_LIVE);
+    assert_true(loop_now(rehearsal->loop) - opened_ms >= 3 * MINUTE_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +295,8 @@ int main(void)
         cmocka_unit_test(a_cordon_that_is_taken_away_is_put_back_once),
         cmocka_unit_test(a_restart_does_not_make_it_the_first_time_again),
         cmocka_unit_test(a_cordon_that_cannot_be_put_back_is_given_up),
+        cmocka_unit_test(a_scheduler_that_lags_behind_the_cordon_is_waited_for),
+        cmocka_unit_test(a_scheduler_is_given_its_time_after_each_cordon),
     };
 
     mem_setup();

@@ -4,8 +4,7 @@
  * Deadlines and graces inside a whole transfer, watched by somebody who sees only the cluster: when
  * a pod is told to leave, how long it is given, and what is done with the one that does not go.
  */
-#include "broker/transfer/effect.h"
-#include "tests/cli/stepwise.h"
+#include "tests/cli/people.h"
 
 enum {
     DEADLINE_MS = 5 * MINUTE_MS, /* of the drain, from the cordon; small_world.h */
@@ -47,10 +46,7 @@ static struct transfer *announced_with_pod(struct rehearsal *rehearsal, int grac
     json_t *notes = json_parse(annotations, strlen(annotations), "annotations", &err);
     json_t *holds = json_parse(finalizers, strlen(finalizers), "finalizers", &err);
 
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, STEP_HOLD);
-    assert_non_null(transfer);
+    transfer = scheduled(rehearsal, STEP_HOLD);
     post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
     post(rehearsal, "api/v1/namespaces/ml/pods",
          json_make("{s:{s:s, s:{s:s}, s:o, s:o, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}",
@@ -450,6 +446,45 @@ static void a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so(void **state)
     }
 }
 
+/* For an emergency time passes, whatever can be asked. */
+static void a_reclaims_deadline_is_never_moved(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    const struct transfer *transfer = reclaimed(rehearsal, STEP_DRAIN);
+    int64_t due_ms = transfer->drain_due.ms;
+
+    (void)state;
+    simulator_cut_off(rehearsal->simulator, "research-a");
+    rehearsal_run(rehearsal, 4 * MINUTE_MS);
+    assert_in_range(transfer->step, STEP_DRAIN, STEP_FORCE);
+    simulator_cut_off(rehearsal->simulator, NULL);
+    rehearsal_run(rehearsal, 40 * SECOND_MS);
+    assert_int_equal(transfer->drain_due.ms, due_ms);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 7);
+}
+
+/* Nobody asked it before the deadline: it has its own grace yet. */
+static void a_pod_that_comes_late_has_its_grace(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12,
+                                                                   "faults: { stuck_pod: 1 }\n");
+    const struct transfer *transfer = scheduled(rehearsal, STEP_FORCE);
+    const struct kube_pod *pod;
+    const struct effect *effect;
+
+    (void)state;
+    rehearsal_run(rehearsal, 5 * SECOND_MS);
+    pod = people_bind(rehearsal, people_node(rehearsal, "research-a", transfer->node), "late",
+                      false);
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+    assert_non_null(effect);
+    assert_int_equal(effect->grace_s, 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +498,8 @@ int main(void)
         cmocka_unit_test(what_outlives_its_machine_is_removed_before_its_node),
         cmocka_unit_test(a_foreign_finalizer_is_left_and_gone_past),
         cmocka_unit_test(a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so),
+        cmocka_unit_test(a_reclaims_deadline_is_never_moved),
+        cmocka_unit_test(a_pod_that_comes_late_has_its_grace),
     };
 
     mem_setup();

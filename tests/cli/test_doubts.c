@@ -5,18 +5,11 @@
  * itself, an answer that never came, a pool without room, and a node that is not empty, not the
  * one, or not free, when its turn comes.
  */
-#include "tests/cli/stepwise.h"
-
-static struct transfer *first(struct rehearsal *rehearsal)
-{
-    struct runner *runner = rehearsal->service->runner;
-
-    return runner->transfers.count > 0 ? runner->transfers.items[0] : NULL;
-}
+#include "tests/cli/people.h"
 
 static struct kube_node *research_node(struct rehearsal *rehearsal, const char *name)
 {
-    return map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, name);
+    return people_node(rehearsal, "research-a", name);
 }
 
 /* A way out on which the cloud does not know what deleteInstances is while it is forgetful. */
@@ -258,10 +251,7 @@ static void a_pod_that_only_the_server_lists_keeps_its_node(void **state)
         struct kube_pod *pod;
         char uid[SIM_UID_SIZE];
 
-        rehearsal_run(rehearsal, 2 * MINUTE_MS);
-        apply(rehearsal, 7, 6);
-        transfer = run_to(rehearsal, STEP_DRAIN);
-        assert_non_null(transfer);
+        transfer = scheduled(rehearsal, STEP_DRAIN);
         pod = bind_unseen(rehearsal, transfer->node);
         text_copy(uid, sizeof uid, pod->uid);
         rehearsal_run(rehearsal, rows[i].silent_ms);
@@ -316,10 +306,7 @@ static void a_node_made_anew_under_the_name_is_not_ours(void **state)
         const struct transfer *transfer;
         const struct kube_node *node;
 
-        rehearsal_run(rehearsal, 2 * MINUTE_MS);
-        apply(rehearsal, 7, 6);
-        transfer = run_to(rehearsal, steps[i]);
-        assert_non_null(transfer);
+        transfer = scheduled(rehearsal, steps[i]);
         node = make_anew(rehearsal, transfer->node);
         before = face_of(node);
         /* In small steps: the next move may well choose it. */
@@ -339,13 +326,8 @@ static char *usual_choice(void)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
-    const struct transfer *transfer;
 
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, STEP_HOLD);
-    assert_non_null(transfer);
-    return mem_copy_chars(transfer->node);
+    return mem_copy_chars(scheduled(rehearsal, STEP_HOLD)->node);
 }
 
 /* T5: a node that another controller is about to take down is not even chosen. */
@@ -367,7 +349,7 @@ static void a_node_that_a_rival_has_marked_is_not_chosen(void **state)
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
         apply(rehearsal, 7, 6);
         assert_non_null(run_to(rehearsal, STEP_HOLD));
-        assert_string_not_equal(first(rehearsal)->node, usual);
+        assert_string_not_equal(transfer_at(rehearsal, 0)->node, usual);
         rehearsal_run(rehearsal, 3 * HOUR_MS);
         expect_rest(rehearsal, 7);
         assert_int_equal(transfers_of(rehearsal, true), 1); /* nor chosen and given up */
@@ -375,6 +357,20 @@ static void a_node_that_a_rival_has_marked_is_not_chosen(void **state)
         assert_int_equal(json_array_size(node->taints), 1);
         assert_false(node->is_unschedulable);
     }
+}
+
+/* A cordon that is not ours is a person's word. */
+static void a_node_that_a_person_closed_is_not_chosen(void **state)
+{
+    owned(chars) char *usual = usual_choice();
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+    struct kube_node *node = research_node(rehearsal, usual);
+
+    (void)state;
+    node->is_unschedulable = true;
+    people_changed(rehearsal, node);
+    assert_string_not_equal(scheduled(rehearsal, STEP_HOLD)->node, usual);
 }
 
 int main(void)
@@ -387,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_pod_that_only_the_server_lists_keeps_its_node),
         cmocka_unit_test(a_node_made_anew_under_the_name_is_not_ours),
         cmocka_unit_test(a_node_that_a_rival_has_marked_is_not_chosen),
+        cmocka_unit_test(a_node_that_a_person_closed_is_not_chosen),
     };
 
     mem_setup();

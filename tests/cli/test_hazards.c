@@ -28,19 +28,6 @@ static struct transfer *first_live(struct rehearsal *rehearsal)
     return NULL;
 }
 
-static void freeze(struct rehearsal *rehearsal, const char *cluster, int64_t duration_ms)
-{
-    struct wall_time until = { loop_wall(rehearsal->loop).ms + duration_ms };
-    char text[WALL_TEXT_SIZE];
-    struct error err = { 0 };
-    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", cluster, "until",
-                                            wall_format(until, text), "reason", "incident");
-    owned(json) json_t *answer = service_freeze(rehearsal->service, request, "test", &err);
-
-    if (!answer)
-        fail_msg("%s", err.text);
-}
-
 static bool cordon_is_sent(struct rehearsal *rehearsal)
 {
     const struct transfer *transfer = first_live(rehearsal);
@@ -57,7 +44,7 @@ static void a_freeze_in_a_drain_takes_no_grace_away(void **state)
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 10, 10);
     run_until(rehearsal, 10, HOUR_MS, cordon_is_sent);
-    freeze(rehearsal, "", HOUR_MS);
+    freeze_for(rehearsal, "", HOUR_MS);
     for (int i = 0; i < 100 * 60 * 5; i++) {
         rehearsal_run(rehearsal, 200);
         assert_int_equal(shortened(rehearsal), 0);
@@ -74,7 +61,7 @@ static void a_freeze_of_the_target_keeps_the_machine(void **state)
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 10, 10);
     run_until(rehearsal, 10, HOUR_MS, cordon_is_sent);
-    freeze(rehearsal, "prod-a", 2 * HOUR_MS);
+    freeze_for(rehearsal, "prod-a", 2 * HOUR_MS);
     rehearsal_run(rehearsal, 110 * MINUTE_MS);
     assert_int_equal(simulator_pool_target(rehearsal->simulator, "research-a-east"), 10);
     assert_int_equal(simulator_pool_target(rehearsal->simulator, "prod-a-east"), 6);
@@ -131,15 +118,6 @@ static json_t *old_transfer(const struct rehearsal *rehearsal, int number, const
     transfer->target = &rehearsal->config->pools[1];
     transfer->created.ms = 1000 + number;
     return transfer_encode(transfer);
-}
-
-static void restart(struct rehearsal *rehearsal)
-{
-    struct error err = { 0 };
-
-    rehearsal_kill(rehearsal);
-    if (rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
 }
 
 /* The process died between a transfer's end and the answer to its last effect; two hundred

@@ -79,14 +79,7 @@ static void begin_lists(struct play *play)
 
 static void begin_freeze(struct play *play)
 {
-    struct wall_time until = { loop_wall(play->rehearsal->loop).ms + WAIT_MS };
-    char text[WALL_TEXT_SIZE];
-    struct error err = { 0 };
-    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "", "until",
-                                            wall_format(until, text), "reason", "incident");
-    owned(json) json_t *answer = service_freeze(play->rehearsal->service, request, "test", &err);
-
-    assert_non_null(answer);
+    freeze_for(play->rehearsal, "", WAIT_MS);
 }
 
 static void begin_away(struct play *play)

@@ -4,18 +4,9 @@
  * New machines: when their nodes serve, what becomes of those that never do and of their hosts, and
  * what failures mean for the next moves.
  */
-#include "broker/service/service_parts.h"
-#include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "tests/cli/people.h"
 
 static const char quick[] = "join: {deadline: 6m, stable: 20s}\n";
-
-static struct transfer *transfer_at(struct rehearsal *rehearsal, size_t at)
-{
-    struct runner *runner = rehearsal->service->runner;
-
-    return at < runner->transfers.count ? runner->transfers.items[at] : NULL;
-}
 
 static struct transfer *only(struct rehearsal *rehearsal)
 {
@@ -92,15 +83,6 @@ static bool warns_of(struct rehearsal *rehearsal, const char *what)
     owned(chars) char *warnings = json_print(json_object_get(status, "warnings"));
 
     return strstr(warnings, what) != NULL;
-}
-
-static void restart(struct rehearsal *rehearsal)
-{
-    struct error err = { 0 };
-
-    rehearsal_kill(rehearsal);
-    if (rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
 }
 
 /* T40, T41, T43: until all GPUs have stayed for a while the taint keeps pods away. */
@@ -559,6 +541,47 @@ static void a_machine_with_other_accelerators_is_not_thrown_away(void **state)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+/* Where there may be no other host, a machine on a bad one is better than none. */
+static void a_quarantined_host_is_taken_by_the_last_attempt(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 33, "", "join: {deadline: 6m, stable: 20s}\nguard: {attempts: 2}\n", "");
+    const struct transfer *transfer;
+
+    (void)state;
+    simulator_fault_next(rehearsal->simulator, "one_gpu_less", NULL);
+    transfer = reclaimed(rehearsal, STEP_JOIN);
+    simulator_fault_next(rehearsal->simulator, "same_host", NULL);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(transfer->attempt, 2);
+    expect_rest(rehearsal, 7);
+}
+
+/* Our taint is ours to lift; a cordon on the new node is somebody's word. */
+static void a_person_may_keep_the_new_node_closed(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 31, "", "join: {deadline: 60m, stable: 20s}\n", "");
+    const struct transfer *transfer = reclaimed(rehearsal, STEP_JOIN);
+    struct kube_node *node = NULL;
+
+    (void)state;
+    while (!(node = people_node(rehearsal, "prod-a", transfer->new_instance)))
+        rehearsal_run(rehearsal, 100);
+    node->is_unschedulable = true;
+    people_changed(rehearsal, node);
+    rehearsal_run(rehearsal, 20 * MINUTE_MS);
+    assert_int_equal(transfer->step, STEP_JOIN);
+    assert_non_null(strstr(transfer->waiting, "somebody's cordon"));
+    node->is_unschedulable = false;
+    people_changed(rehearsal, node);
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -578,6 +601,8 @@ int main(void)
         cmocka_unit_test(an_announced_node_waits_while_its_pool_is_closed),
         cmocka_unit_test(waves_double_while_all_goes_well),
         cmocka_unit_test(a_machine_with_other_accelerators_is_not_thrown_away),
+        cmocka_unit_test(a_quarantined_host_is_taken_by_the_last_attempt),
+        cmocka_unit_test(a_person_may_keep_the_new_node_closed),
     };
 
     mem_setup();

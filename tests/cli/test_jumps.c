@@ -93,15 +93,8 @@ static void post_held_pods(struct rehearsal *rehearsal)
 
 static void freeze_all(struct rehearsal *rehearsal, struct transfer *transfer)
 {
-    struct wall_time until = { loop_wall(rehearsal->loop).ms + WAIT_MS };
-    char text[WALL_TEXT_SIZE];
-    struct error err = { 0 };
-    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "", "until",
-                                            wall_format(until, text), "reason", "incident");
-    owned(json) json_t *answer = service_freeze(rehearsal->service, request, "test", &err);
-
     (void)transfer;
-    assert_non_null(answer);
+    freeze_for(rehearsal, "", WAIT_MS);
 }
 
 static void extend(struct rehearsal *rehearsal, struct transfer *transfer)
@@ -245,13 +238,6 @@ static void do_jump(struct rehearsal *rehearsal, const struct scene *scene, cons
         fail_msg("%s", err.text);
 }
 
-static struct transfer *the_transfer(const struct rehearsal *rehearsal)
-{
-    const struct runner *runner = rehearsal->service->runner;
-
-    return runner->transfers.count > 0 ? runner->transfers.items[0] : NULL;
-}
-
 /* Until the transfer ended, and its freeze or reclaim with it. */
 static struct course play(const struct scene *scene, const struct jump *jump)
 {
@@ -266,7 +252,7 @@ static struct course play(const struct scene *scene, const struct jump *jump)
     post_held_pods(rehearsal);
     begin_move(rehearsal, scene);
     for (int64_t ms = 0; ms < MOVE_MS; ms += SLICE_MS) {
-        struct transfer *transfer = the_transfer(rehearsal);
+        struct transfer *transfer = transfer_at(rehearsal, 0);
 
         if (transfer)
             watch(rehearsal, transfer, &course);

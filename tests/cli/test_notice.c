@@ -91,15 +91,6 @@ struct row {
     int64_t most_ms;       /* and at most */
 };
 
-static void restart(struct rehearsal *rehearsal)
-{
-    struct error err = { 0 };
-
-    rehearsal_kill(rehearsal);
-    if (rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
 static int64_t counted(struct rehearsal *rehearsal, const char *key)
 {
     owned(json) json_t *status = service_status(rehearsal->service);

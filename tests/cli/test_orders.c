@@ -76,14 +76,6 @@ static void the_same_order_twice_is_one(void **state)
     expect_rest(rehearsal, 11);
 }
 
-static void restart(struct rehearsal *rehearsal)
-{
-    struct error err = { 0 };
-
-    rehearsal_kill(rehearsal);
-    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
-}
-
 /* The answer is lost with the service: the client asks again under its key, of the next one. */
 static void a_key_outlives_the_answer_and_the_service(void **state)
 {

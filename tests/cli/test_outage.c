@@ -11,13 +11,6 @@ enum {
     LONG_OUTAGE_MS = 30 * MINUTE_MS,
 };
 
-static struct transfer *transfer_at(struct rehearsal *rehearsal, size_t at)
-{
-    const struct runner *runner = rehearsal->service->runner;
-
-    return at < runner->transfers.count ? runner->transfers.items[at] : NULL;
-}
-
 /* Until transfer number `at` is at the step. */
 static struct transfer *await_step(struct rehearsal *rehearsal, size_t at, enum transfer_step step)
 {

@@ -19,15 +19,7 @@ static int64_t done_so_far(struct rehearsal *rehearsal, const char *what)
 
 static void freeze(struct rehearsal *rehearsal)
 {
-    struct wall_time until = { loop_wall(rehearsal->loop).ms + LONG_MS };
-    char text[WALL_TEXT_SIZE];
-    struct error err = { 0 };
-    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "", "until",
-                                            wall_format(until, text), "reason", "incident");
-    owned(json) json_t *answer = service_freeze(rehearsal->service, request, "test", &err);
-
-    if (!answer)
-        fail_msg("%s", err.text);
+    freeze_for(rehearsal, "", LONG_MS);
 }
 
 static void go_away(struct rehearsal *rehearsal)

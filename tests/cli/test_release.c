@@ -3,41 +3,17 @@
  *
  * The last moment before a machine is deleted.  Whatever made the step wait, the node may have been
  * opened meanwhile, and pods may run on it: it is looked at again before each removal that was not
- * accepted.
+ * accepted.  A removal that was asked for is waited for.
  */
-#include "broker/transfer/effect.h"
 #include "tests/cli/people.h"
 
-/* Stands before the release: a node that is closed and empty. */
-static struct transfer *at_release(struct rehearsal *rehearsal)
-{
-    struct transfer *transfer;
-
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, STEP_FORCE - 1);
-    assert_non_null(transfer);
-    return transfer;
-}
+#include <string.h>
 
 static bool is_accepted(const struct transfer *transfer)
 {
-    const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    const struct effect *remove = removal_of(transfer);
 
     return remove && remove->accepted_ms > 0;
-}
-
-static void freeze_for(struct rehearsal *rehearsal, int64_t duration_ms)
-{
-    struct wall_time until = { loop_wall(rehearsal->loop).ms + duration_ms };
-    char text[WALL_TEXT_SIZE];
-    struct error err = { 0 };
-    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "", "until",
-                                            wall_format(until, text), "reason", "incident");
-    owned(json) json_t *answer = service_freeze(rehearsal->service, request, "test", &err);
-
-    if (!answer)
-        fail_msg("%s", err.text);
 }
 
 /* Something makes the release wait; then a person opens the node, and work comes to it. */
@@ -68,7 +44,7 @@ static const struct wait waits[] = {
 /* Until the transfer's machine is about to be deleted and its deletion waits. */
 static struct transfer *begin_wait(struct rehearsal *rehearsal, const struct wait *wait)
 {
-    struct transfer *transfer = at_release(rehearsal);
+    struct transfer *transfer = scheduled(rehearsal, STEP_DRAIN);
 
     for (int i = 0; i < wait->count; i++)
         simulator_fault_next(rehearsal->simulator, wait->fault, "delete_instances");
@@ -80,7 +56,7 @@ static struct transfer *begin_wait(struct rehearsal *rehearsal, const struct wai
         for (size_t i = 0; i < node->pods.count; i++)
             is_empty &= !sim_pod_must_leave(node->pods.items[i]);
         if (wait->is_frozen && is_empty) {
-            freeze_for(rehearsal, 20 * MINUTE_MS);
+            freeze_for(rehearsal, "", 20 * MINUTE_MS);
             break;
         }
         rehearsal_run(rehearsal, STEPWISE_MS);
@@ -143,7 +119,7 @@ static void a_node_that_was_opened_again_is_drained_again(void **state)
  */
 static struct transfer *with_old_list(struct rehearsal *rehearsal, enum transfer_step step)
 {
-    struct transfer *transfer = at_release(rehearsal);
+    struct transfer *transfer = scheduled(rehearsal, STEP_DRAIN);
 
     /* Or the Node is gone in the turn in which its machine is. */
     people_node(rehearsal, "research-a", transfer->node)->finalizers = json_make("[s]", "x.com/y");
@@ -201,10 +177,7 @@ static void a_machine_that_failed_is_not_deleted_under_a_pod(void **state)
     struct transfer *transfer;
 
     (void)state;
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, STEP_JOIN);
-    assert_non_null(transfer);
+    transfer = scheduled(rehearsal, STEP_JOIN);
     for (int i = 0; i < 3; i++)
         simulator_fault_next(rehearsal->simulator, "http_403", "delete_instances");
     while (transfer->step == STEP_JOIN)
@@ -223,6 +196,179 @@ static void a_machine_that_failed_is_not_deleted_under_a_pod(void **state)
     expect_rest(rehearsal, 7);
 }
 
+/* A pod of which the server says something that we do not understand may be work. */
+static void a_pod_that_cannot_be_read_keeps_its_node(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+    struct simulator *simulator = rehearsal->simulator;
+    const struct transfer *transfer = scheduled(rehearsal, STEP_DRAIN);
+    struct kube_pod *pod = sim_pod_new(simulator, sim_cluster(simulator, "research-a"), "research",
+                                       "odd");
+
+    (void)state;
+    simulator->is_started = false; /* what is there at the start is no change */
+    sim_pod_bind(simulator, pod, people_node(rehearsal, "research-a", transfer->node));
+    simulator->is_started = true;
+    pod->state = POD_IS_RUNNING;
+    pod->blob = sim_blob_of(json_make("{s:{s:s, s:s, s:s, s:s}, s:{s:s}, s:{s:s}}", "metadata",
+                                      "name", "odd", "namespace", "research", "uid", pod->uid,
+                                      "resourceVersion", "1", "spec", "nodeName", transfer->node,
+                                      "status", "phase", "Dreaming"));
+    rehearsal_run(rehearsal, 20 * MINUTE_MS);
+    assert_in_range(transfer->step, STEP_DRAIN, STEP_FORCE);
+    assert_int_equal(simulator->machines_deleted, 0);
+}
+
+/* The cloud refuses, and each time a pod comes to the closed node meanwhile: three times it is
+   emptied again, then it stays. */
+static void a_node_that_does_not_stay_empty_stays(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer;
+
+    (void)state;
+    for (int i = 0; i < 500; i++)
+        simulator_fault_next(rehearsal->simulator, "http_403", "delete_instances");
+    transfer = scheduled(rehearsal, STEP_RELEASE);
+    for (int times = 0; times < 6 && transfer->state == TRANSFER_LIVE; times++) {
+        owned(chars) char *name = text_format("late-%d", times);
+
+        rehearsal_run(rehearsal, SECOND_MS);
+        people_bind(rehearsal, people_node(rehearsal, "research-a", transfer->node), name, false);
+        while (transfer->state == TRANSFER_LIVE && transfer->redrains == times)
+            rehearsal_run(rehearsal, SECOND_MS);
+        /* each time it has the whole time of a drain */
+        if (transfer->step == STEP_DRAIN && !transfer->is_undoing)
+            assert_true(transfer->drain_due.ms - runner_now(rehearsal->service->runner).ms >
+                        4 * MINUTE_MS);
+        (void)go_to(rehearsal, STEP_RELEASE);
+    }
+    assert_int_equal(transfer->state, TRANSFER_UNDONE);
+    assert_int_equal(transfer->redrains, 3);
+    assert_int_equal(rehearsal->simulator->machines_deleted, 0);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* A node that has lost our taint alone is not closed: others may come to it. */
+static void a_node_whose_taint_is_gone_is_closed_again(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer;
+
+    (void)state;
+    simulator_fault_next(rehearsal->simulator, "http_403", "delete_instances");
+    transfer = scheduled(rehearsal, STEP_RELEASE);
+    rehearsal_run(rehearsal, SECOND_MS);
+    people_untaint(rehearsal, people_node(rehearsal, "research-a", transfer->node),
+                   SLUICE_TAINT_LEAVING);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->redrains, 1);
+    expect_rest(rehearsal, 7);
+}
+
+/* The look that came before the refused removal says nothing of what came after it. */
+static void a_pod_that_comes_right_after_a_refusal_is_seen(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer;
+
+    (void)state;
+    simulator_fault_next(rehearsal->simulator, "http_500", "delete_instances");
+    transfer = scheduled(rehearsal, STEP_RELEASE);
+    while (!removal_of(transfer) || removal_of(transfer)->answered_ms == 0)
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    assert_int_not_equal(removal_of(transfer)->outcome, ERROR_NONE);
+    people_bind(rehearsal, people_node(rehearsal, "research-a", transfer->node), "late", false);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->redrains, 1);
+    expect_rest(rehearsal, 7);
+}
+
+/* A pod that somebody deleted has the rest of its grace before the machine goes. */
+static void a_pod_that_was_told_to_stop_has_its_grace(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer;
+    struct kube_pod *pod;
+
+    (void)state;
+    simulator_fault_next(rehearsal->simulator, "http_500", "delete_instances");
+    transfer = scheduled(rehearsal, STEP_RELEASE);
+    while (!removal_of(transfer) || removal_of(transfer)->answered_ms == 0)
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    pod = people_bind(rehearsal, people_node(rehearsal, "research-a", transfer->node), "late",
+                      false);
+    sim_pod_terminate(rehearsal->simulator, pod, 30);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->redrains, 1);
+    expect_rest(rehearsal, 7);
+}
+
+/* What was read of the node is old when at last its pods can be listed. */
+static void a_node_made_static_while_nobody_lists_its_pods_stays(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+    const struct transfer *transfer;
+    struct kube_node *node;
+
+    (void)state;
+    simulator_fault_next(rehearsal->simulator, "http_403", "delete_instances");
+    transfer = scheduled(rehearsal, STEP_RELEASE);
+    while (!removal_of(transfer) || removal_of(transfer)->answered_ms == 0)
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    for (int i = 0; i < 30; i++)
+        simulator_fault_next(rehearsal->simulator, "http_500", "list_pods");
+    rehearsal_run(rehearsal, 75 * SECOND_MS); /* it is asked again, and the node read */
+    assert_int_equal(transfer->step, STEP_RELEASE);
+    node = people_node(rehearsal, "research-a", transfer->node);
+    json_object_del(node->labels, "sluice.dev/ephemeral");
+    people_changed(rehearsal, node);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(transfer->state, TRANSFER_UNDONE);
+    assert_ptr_equal(people_node(rehearsal, "research-a", transfer->node), node);
+    assert_true(node->is_alive);
+}
+
+/* Its processes run until the cloud has stopped it. */
+static void a_machine_that_is_being_deleted_is_waited_for(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+    const struct transfer *transfer = scheduled(rehearsal, STEP_RELEASE);
+
+    (void)state;
+    rehearsal_run(rehearsal, 40 * SECOND_MS);
+    assert_int_equal(transfer->step, STEP_RELEASE);
+    assert_non_null(strstr(transfer->waiting, "to be gone (it is "));
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 7);
+}
+
+/* A process that died between the order and its answer has to look before anything else. */
+static void a_removal_before_a_death_may_have_happened(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+    const struct transfer *transfer = scheduled(rehearsal, STEP_RELEASE);
+
+    (void)state;
+    while (!removal_of(transfer))
+        rehearsal_run(rehearsal, 1);
+    restart(rehearsal);
+    transfer = transfer_at(rehearsal, 0);
+    assert_int_equal(transfer->step, STEP_RELEASE);
+    assert_true(effect_may_have_happened(removal_of(transfer)));
+    assert_int_equal(removal_of(transfer)->outcome, ERROR_UNKNOWN_OUTCOME);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +376,14 @@ int main(void)
         cmocka_unit_test(an_accepted_removal_is_waited_for),
         cmocka_unit_test(a_machine_that_is_listed_again_is_not_cleared),
         cmocka_unit_test(a_machine_that_failed_is_not_deleted_under_a_pod),
+        cmocka_unit_test(a_pod_that_cannot_be_read_keeps_its_node),
+        cmocka_unit_test(a_node_that_does_not_stay_empty_stays),
+        cmocka_unit_test(a_node_whose_taint_is_gone_is_closed_again),
+        cmocka_unit_test(a_pod_that_comes_right_after_a_refusal_is_seen),
+        cmocka_unit_test(a_pod_that_was_told_to_stop_has_its_grace),
+        cmocka_unit_test(a_node_made_static_while_nobody_lists_its_pods_stays),
+        cmocka_unit_test(a_machine_that_is_being_deleted_is_waited_for),
+        cmocka_unit_test(a_removal_before_a_death_may_have_happened),
     };
 
     mem_setup();

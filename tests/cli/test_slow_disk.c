@@ -83,15 +83,9 @@ static void a_freeze_stops_what_waits_for_the_disk(void **state)
     owned(rehearsal) struct rehearsal *rehearsal = begin(folder);
     const struct transfer *transfer = run_to_intent(rehearsal, STEP_CORDON, EFFECT_CORDON);
     const struct kube_node *node = people_node(rehearsal, "research-a", transfer->node);
-    struct wall_time until = { loop_wall(rehearsal->loop).ms + HOUR_MS };
-    char text[WALL_TEXT_SIZE];
-    struct error err = { 0 };
-    owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "", "until",
-                                            wall_format(until, text), "reason", "incident");
-    owned(json) json_t *answer = service_freeze(rehearsal->service, request, "test", &err);
 
     (void)state;
-    assert_non_null(answer);
+    freeze_for(rehearsal, "", HOUR_MS);
     rehearsal_run(rehearsal, 50 * MINUTE_MS);
     assert_false(node->is_unschedulable);
     rehearsal_run(rehearsal, 3 * HOUR_MS);

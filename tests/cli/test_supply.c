@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which nodes replicas are let up by, ahead of their window: those on which they can start.
+ * Which nodes count, and where: for replicas ahead of their window those on which they can start;
+ * for the plan each node once, wherever its machine is.
  */
-#include "tests/cli/stepwise.h"
+#include "tests/cli/people.h"
 #include "tools/simulator/deployments.h"
 
 static void taint(struct rehearsal *rehearsal, const char *key, const char *effect)
@@ -131,6 +132,105 @@ static void nodes_stay_until_their_replicas_are_told_to_stop(void **state)
     }
 }
 
+static size_t announced(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *board = service_departures(rehearsal->service, DAY_MS);
+    size_t count = 0;
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(board, "departures"), i, row)
+        count += text_equal(json_text_or(row, "certainty", ""), "announced");
+    return count;
+}
+
+/* As soon as a move is withdrawn its node counts at home again, and leaves the board. */
+static void a_node_that_is_kept_counts_again(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    struct service *service = rehearsal->service;
+    struct transfer *transfer = scheduled(rehearsal, STEP_HOLD);
+    const struct config_cluster *cluster = transfer->source->cluster;
+    const struct node *node = map_get(fleet_snapshot(service->fleet, cluster)->nodes,
+                                      transfer->node);
+
+    (void)state;
+    assert_non_null(node);
+    assert_false(supply_counts(service, cluster, node));
+    assert_int_equal(announced(rehearsal), 1);
+    runner_withdraw(service->runner, transfer, "test");
+    assert_int_equal(transfer->state, TRANSFER_LIVE); /* the way back takes its time */
+    assert_true(supply_counts(service, cluster, node));
+    assert_int_equal(announced(rehearsal), 0);
+}
+
+/* What the plan sees: so many nodes in the pool, and so many that come. */
+static void expect_counted(struct rehearsal *rehearsal, const char *pool, int present, int incoming)
+{
+    owned(survey) struct survey *survey = survey_make(rehearsal->service, rehearsal->service->book);
+    const struct plan_pool *found =
+        &survey->pools[config_pool(rehearsal->config, pool) - rehearsal->config->pools];
+
+    assert_int_equal(found->present, present);
+    assert_int_equal(found->incoming, incoming);
+}
+
+/* Wherever its machine is: none, being made, or listed; and at home as soon as it is kept. */
+static void who_is_on_the_way_is_counted_once(void **state)
+{
+    static const enum transfer_step steps[] = { STEP_DRAIN, STEP_ACQUIRE, STEP_JOIN };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    struct transfer *transfer = scheduled(rehearsal, STEP_HOLD);
+
+    (void)state;
+    expect_counted(rehearsal, "research-a-east", 9, 0);
+    expect_counted(rehearsal, "prod-a-east", 6, 1);
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        assert_non_null(run_to(rehearsal, steps[i]));
+        rehearsal_run(rehearsal, 10 * SECOND_MS);
+        expect_counted(rehearsal, "research-a-east", 9, 0);
+        expect_counted(rehearsal, "prod-a-east", 6, 1);
+    }
+
+    rehearsal_run(rehearsal, HOUR_MS);
+    apply(rehearsal, 8, 8);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    transfer = transfer_at(rehearsal, 1);
+    assert_non_null(transfer);
+    assert_int_equal(transfer->step, STEP_HOLD);
+    expect_counted(rehearsal, "research-a-east", 8, 0);
+    runner_withdraw(rehearsal->service->runner, transfer, "test");
+    assert_int_equal(transfer->state, TRANSFER_LIVE);
+    expect_counted(rehearsal, "research-a-east", 9, 0);
+    expect_counted(rehearsal, "prod-a-east", 7, 0);
+}
+
+/* Until its taint is lifted nothing can start on it. */
+static void a_node_that_starts_takes_no_replicas(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    const struct service *service = rehearsal->service;
+    const struct transfer *transfer = reclaimed(rehearsal, STEP_JOIN);
+    const struct config_cluster *cluster = transfer->target->cluster;
+    const struct node *node = NULL;
+    int looks = 0;
+
+    (void)state;
+    while (transfer->state == TRANSFER_LIVE) {
+        rehearsal_run(rehearsal, SECOND_MS);
+        node = map_get(fleet_snapshot(service->fleet, cluster)->nodes, transfer->new_instance);
+        if (!node || !node->is_ready || !node_has_taint(node, SLUICE_TAINT_STARTING))
+            continue;
+        assert_false(supply_counts(service, cluster, node));
+        looks++;
+    }
+    assert_true(looks > 0);
+    assert_true(supply_counts(service, cluster, node));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +238,9 @@ int main(void)
         cmocka_unit_test(nodes_of_no_pool_let_nothing_up),
         cmocka_unit_test(nodes_that_are_to_leave_do_not_count),
         cmocka_unit_test(nodes_stay_until_their_replicas_are_told_to_stop),
+        cmocka_unit_test(a_node_that_is_kept_counts_again),
+        cmocka_unit_test(who_is_on_the_way_is_counted_once),
+        cmocka_unit_test(a_node_that_starts_takes_no_replicas),
     };
 
     mem_setup();

@@ -10,15 +10,6 @@
 
 #include <string.h>
 
-static void restart(struct rehearsal *rehearsal)
-{
-    struct error err = { 0 };
-
-    rehearsal_kill(rehearsal);
-    if (rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
 /* A character of two bytes stands where the sentence is cut. */
 static void a_reason_is_cut_at_a_character(void **state)
 {

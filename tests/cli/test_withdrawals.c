@@ -92,18 +92,6 @@ static void each_step_has_its_way_back_or_none(void **state)
         play((enum transfer_step)step);
 }
 
-/* A move that has come to this step. */
-static struct transfer *begin_move(struct rehearsal *rehearsal, enum transfer_step step)
-{
-    struct transfer *transfer;
-
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, step);
-    assert_non_null(transfer);
-    return transfer;
-}
-
 /* What a rival does to the transfer's node. */
 static struct kube_node *taint_node(struct rehearsal *rehearsal, const struct transfer *transfer,
                                     const char *key, const char *effect)
@@ -126,7 +114,7 @@ static void a_node_that_a_rival_claims_is_left_to_it(void **state)
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
             folder, 12, steps[i] == STEP_FORCE ? deaf : "");
-        struct transfer *transfer = begin_move(rehearsal, steps[i]);
+        struct transfer *transfer = scheduled(rehearsal, steps[i]);
         struct kube_node *node = taint_node(rehearsal, transfer, rival, "NoSchedule");
 
         rehearsal_run(rehearsal, MINUTE_MS);
@@ -152,7 +140,7 @@ static void a_node_that_may_not_be_moved_any_more_is_emptied_no_further(void **s
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
             folder, 12, steps[i] == STEP_FORCE ? deaf : "");
-        struct transfer *transfer = begin_move(rehearsal, steps[i]);
+        struct transfer *transfer = scheduled(rehearsal, steps[i]);
         struct kube_node *node = map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes,
                                          transfer->node);
 
@@ -175,10 +163,30 @@ static void a_rivals_hint_takes_no_move_back(void **state)
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
-        struct transfer *transfer = begin_move(rehearsal, steps[i]);
+        struct transfer *transfer = scheduled(rehearsal, steps[i]);
 
         (void)taint_node(rehearsal, transfer, NODE_TAINT_CANDIDATE, "PreferNoSchedule");
         rehearsal_run(rehearsal, 2 * HOUR_MS);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+        expect_rest(rehearsal, 7);
+    }
+}
+
+/* A machine that the cloud was asked to remove may go at any moment: its node is not given back. */
+static void a_removal_that_was_asked_for_is_not_taken_back(void **state)
+{
+    (void)state;
+    for (int is_answered = 0; is_answered < 2; is_answered++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
+        struct transfer *transfer = scheduled(rehearsal, STEP_RELEASE);
+
+        while (!removal_of(transfer) || (is_answered && removal_of(transfer)->answered_ms == 0))
+            rehearsal_run(rehearsal, 1);
+        assert_int_equal(removal_of(transfer)->is_in_flight, !is_answered);
+        assert_int_equal(transfer->step, STEP_RELEASE);
+        runner_withdraw(rehearsal->service->runner, transfer, "test");
+        rehearsal_run(rehearsal, HOUR_MS);
         assert_int_equal(transfer->state, TRANSFER_DONE);
         expect_rest(rehearsal, 7);
     }
@@ -191,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_node_that_a_rival_claims_is_left_to_it),
         cmocka_unit_test(a_node_that_may_not_be_moved_any_more_is_emptied_no_further),
         cmocka_unit_test(a_rivals_hint_takes_no_move_back),
+        cmocka_unit_test(a_removal_that_was_asked_for_is_not_taken_back),
     };
 
     mem_setup();

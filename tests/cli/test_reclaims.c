@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reclaims: what is promised, how orders add up, and that a closed pool does not stop one.
+ */
+#include "tests/cli/stepwise.h"
+
+/* What keeps scheduled moves away from a pool does not keep an emergency from trying. */
+static void a_reclaim_goes_to_a_pool_that_is_closed(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 33, "", "guard: {breaker: 1, breaker_pause: 2h}\njoin: {deadline: 6m}\n", "");
+    owned(json) json_t *answer = NULL;
+    const struct transfer *first;
+
+    (void)state;
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    first = reclaimed(rehearsal, STEP_JOIN);
+    while (!first->is_discarding)
+        rehearsal_run(rehearsal, SECOND_MS);
+    answer = reclaim(rehearsal, 2);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    for (size_t i = 1; i < 3; i++) {
+        assert_non_null(transfer_at(rehearsal, i));
+        assert_true(transfer_at(rehearsal, i)->step > STEP_HOLD);
+    }
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 9);
+}
+
+/* The second order comes on top of the first, of which no node is on its way yet. */
+static void two_reclaims_add_up(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    const struct config_pool *pool = config_pool(rehearsal->config, "prod-a-east");
+    owned(json) json_t *first = NULL;
+    owned(json) json_t *second = NULL;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    first = reclaim(rehearsal, 1);
+    assert_int_equal(reclaims_level(rehearsal->service, pool), 7);
+    second = reclaim(rehearsal, 2);
+    assert_int_equal(reclaims_level(rehearsal->service, pool), 9);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_rest(rehearsal, 9);
+}
+
+/* What has to stay is not promised, though its nodes are movable. */
+static void a_reclaim_is_promised_what_may_leave(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
+        if (text_equal(rehearsal->config->pools[i].name, "research-a-east"))
+            rehearsal->config->pools[i].static_nodes = 4;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    answer = reclaim(rehearsal, 50);
+    assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 6);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reclaim_goes_to_a_pool_that_is_closed),
+        cmocka_unit_test(two_reclaims_add_up),
+        cmocka_unit_test(a_reclaim_is_promised_what_may_leave),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -44,7 +44,9 @@ double engine_floor_s(const struct engine *engine)
 {
     double chunk = engine->mean_in < CHUNK_TOKENS ? engine->mean_in : CHUNK_TOKENS;
 
-    return engine_iteration_s(&engine->law, engine->law.slots) + engine->law.prefill_s * chunk;
+    return engine->is_short ? 0
+                            : engine_iteration_s(&engine->law, engine->law.slots) +
+                                  engine->law.prefill_s * chunk;
 }
 
 enum engine_router engine_router_parse(const char *name)

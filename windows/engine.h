@@ -49,6 +49,7 @@ struct engine {
     double mean_in;
     double cv_out;
     bool is_kv_limited;
+    bool is_short; /* only slots and the service time at a full batch are known */
     float out[ENGINE_LENGTHS];
     float in[ENGINE_LENGTHS];
 };
@@ -62,6 +63,13 @@ static inline double engine_iteration_s(const struct engine_law *law, double n)
     return law->iteration_s + law->per_request_s * n;
 }
 
+/* Seconds that the request at a place of the table takes alone in its replica. */
+static inline double engine_alone_s(const struct engine *engine, int place)
+{
+    return engine->law.prefill_s * (double)engine->in[place] +
+           (double)engine->out[place] * engine_iteration_s(&engine->law, 1);
+}
+
 /* per_request_s with what the prompts of those that follow hold up: s + g L / m. */
 double engine_slope_s(const struct engine *engine);
 
@@ -69,7 +77,8 @@ double engine_slope_s(const struct engine *engine);
 double engine_rate(const struct engine *engine, double n);
 
 /* One loaded iteration, a chunk of prompts in it: who comes waits for the one that runs.  Waits
-   below it are not what an engine can be held to. */
+   below it are not what an engine can be held to.  0 in the short form, which knows no iteration.
+ */
 double engine_floor_s(const struct engine *engine);
 
 /* "least-outstanding", "random", "round-robin", "central"; ENGINE_ROUTERS for anything else. */

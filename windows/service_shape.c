@@ -17,10 +17,9 @@ static const double SHARE_LET_GO = 0.01; /* of all requests */
 static const double MEAN_MIN_S = 0.001;
 
 static const char *const law_names[SERVICE_LAWS] = {
-    [SERVICE_CONSTANT] = "constant",
-    [SERVICE_EXPONENTIAL] = "exponential",
-    [SERVICE_LOGNORMAL] = "lognormal",
-    [SERVICE_MEASURED] = "measured",
+    [SERVICE_CONSTANT] = "constant",   [SERVICE_EXPONENTIAL] = "exponential",
+    [SERVICE_LOGNORMAL] = "lognormal", [SERVICE_MEASURED] = "measured",
+    [SERVICE_TOKENS] = "tokens",
 };
 
 struct service_shape *service_shape_new(enum service_law law, double mean_s, double cv,
@@ -41,6 +40,7 @@ void service_shape_free(struct service_shape *shape)
         return;
     mem_free(shape->parts);
     mem_free(shape->origin);
+    mem_free(shape->engine);
     mem_free(shape);
 }
 
@@ -236,6 +236,42 @@ struct service_shape *service_shape_of_histogram(struct service_bucket *buckets,
         shape = service_shape_measured(parts, count, sum_s / all, origin, err);
     mem_free(parts);
     return shape;
+}
+
+struct service_shape *service_shape_of_engine(struct engine *engine, const char *origin,
+                                              struct error *err)
+{
+    owned(service_shape) struct service_shape *shape = service_shape_new(SERVICE_TOKENS, 0, 0,
+                                                                         origin);
+    double squares = 0;
+    double longest_s = 0;
+
+    shape->engine = engine;
+    for (int i = 0; i < ENGINE_LENGTHS; i++) {
+        double alone_s = engine_alone_s(engine, i);
+
+        shape->mean_s += alone_s / ENGINE_LENGTHS;
+        squares += alone_s * alone_s / ENGINE_LENGTHS;
+        longest_s = alone_s > longest_s ? alone_s : longest_s;
+    }
+    if (longest_s > SERVICE_SECONDS_MAX || shape->mean_s < MEAN_MIN_S) {
+        error_set(err, ERROR_INVALID,
+                  "a request that is alone takes %g s on average, and %g s at most: expected 1 ms "
+                  "at least, and a day at most",
+                  shape->mean_s, longest_s);
+        return NULL;
+    }
+    squares = squares / (shape->mean_s * shape->mean_s) - 1;
+    shape->cv = squares > 1e-12 ? sqrt(squares) : 0;
+    return steal(&shape);
+}
+
+void service_shape_set_slots(struct service_shape *shape, int slots, enum engine_router router)
+{
+    if (!shape->engine)
+        shape->engine = mem_new(sizeof *shape->engine);
+    shape->engine->law = (struct engine_law){ .slots = slots, .router = router };
+    shape->engine->is_short = true;
 }
 
 const char *service_law_name(enum service_law law, double cv)

@@ -4,10 +4,14 @@
  * What is known of how long a worker takes for a request: a mean and a law, or what was measured,
  * as parts of the requests that took between two times.  Within a part every time is equally
  * likely; where the mean is known better than the parts tell it, all times are scaled to it.
+ *
+ * Where a replica is an engine that serves many requests at once, the shape carries it: the times
+ * are then those of requests alone in it, or, in the short form, of requests in a full batch.
  */
 #pragma once
 
 #include "base/error.h"
+#include "windows/engine.h"
 
 #include <stddef.h>
 
@@ -17,6 +21,7 @@ enum service_law {
     SERVICE_EXPONENTIAL,
     SERVICE_LOGNORMAL,
     SERVICE_MEASURED,
+    SERVICE_TOKENS, /* by the engine's law and its lengths */
     SERVICE_LAWS,
 };
 
@@ -34,8 +39,10 @@ struct service_shape {
     double cv;
     struct service_part *parts; /* ascending; of SERVICE_MEASURED only */
     size_t count;
-    double requests; /* that were measured */
-    char *origin;    /* who says so, for people */
+    double requests;       /* that were measured */
+    char *origin;          /* who says so, for people */
+    struct engine *engine; /* owned; NULL: one request at a time; its slots may be 1.  Of other laws
+                              than SERVICE_TOKENS the short form: only slots and router count */
 };
 
 /* A bucket of a classic Prometheus histogram: how many took at most upper_s (INFINITY: all). */
@@ -64,7 +71,16 @@ struct service_shape *service_shape_of_histogram(struct service_bucket *buckets,
                                                  struct error *err)
     __attribute__((warn_unused_result));
 
-/* "constant", "exponential", "lognormal", "measured"; of SERVICE_BY_CV by its cv. */
+/* From an engine with its lengths (engine_lengths.h), which it takes whatever is returned.
+   ERROR_INVALID when a request alone takes over a day, or less than a millisecond on average. */
+struct service_shape *service_shape_of_engine(struct engine *engine, const char *origin,
+                                              struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The short form: these are the times of requests in a full batch of so many slots (at least 1). */
+void service_shape_set_slots(struct service_shape *shape, int slots, enum engine_router router);
+
+/* "constant", "exponential", "lognormal", "measured", "tokens"; of SERVICE_BY_CV by its cv. */
 const char *service_law_name(enum service_law law, double cv);
 
 /* constant, exponential or lognormal; SERVICE_LAWS for anything else. */

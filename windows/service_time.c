@@ -83,17 +83,16 @@ static void fill_lognormal(double *times, double sigma)
     }
 }
 
-static void fill_law(double *times, const struct service_shape *shape)
+void service_law_quantiles(enum service_law law, double cv, double quantiles[SERVICE_TIMES])
 {
-    bool is_exponential = shape->law == SERVICE_BY_CV ? shape->cv == 1
-                                                      : shape->law == SERVICE_EXPONENTIAL;
+    bool is_exponential = law == SERVICE_BY_CV ? cv == 1 : law == SERVICE_EXPONENTIAL;
 
-    if (shape->cv != 0 && !is_exponential) {
-        fill_lognormal(times, sqrt(table_log(1 + shape->cv * shape->cv)));
+    if (cv != 0 && !is_exponential) {
+        fill_lognormal(quantiles, sqrt(table_log(1 + cv * cv)));
         return;
     }
     for (int i = 0; i < SERVICE_TIMES; i++)
-        times[i] = is_exponential ? -table_log(1 - (i + 0.5) / SERVICE_TIMES) : 1;
+        quantiles[i] = is_exponential ? -table_log(1 - (i + 0.5) / SERVICE_TIMES) : 1;
 }
 
 /* The quantiles of what was measured; its parts ascend. */
@@ -115,26 +114,18 @@ static void fill_parts(double *times, const struct service_shape *shape)
     }
 }
 
-struct service_time *service_time_shaped(const struct service_shape *shape)
+/* Scaled to the mean; what rounding takes from one entry the next gives back. */
+static void fill_ticks(struct service_time *service, const double *times)
 {
-    struct service_time *service = mem_new(sizeof *service);
-    double *times = mem_new_array(SERVICE_TIMES, sizeof *times);
     double sum = 0;
     double due = 0;
     double given = 0;
 
-    service->mean_s = shape->mean_s;
-    service->cv = shape->cv;
-    if (shape->law == SERVICE_MEASURED)
-        fill_parts(times, shape);
-    else
-        fill_law(times, shape);
     for (int i = 0; i < SERVICE_TIMES; i++)
         sum += times[i];
 
-    double scale = shape->mean_s * TICKS_PER_SECOND * SERVICE_TIMES / sum;
+    double scale = service->mean_s * TICKS_PER_SECOND * SERVICE_TIMES / sum;
 
-    /* What rounding takes from one entry the next gives back. */
     for (int i = 0; i < SERVICE_TIMES; i++) {
         due += times[i] * scale;
 
@@ -145,6 +136,49 @@ struct service_time *service_time_shaped(const struct service_shape *shape)
         service->ticks[i] = (uint64_t)ticks;
         service->longest = ticks > (double)service->longest ? service->ticks[i] : service->longest;
     }
+}
+
+/* The times at a full batch are so many tokens as they are of their mean: its mean is one. */
+static void fill_short_form(struct service_time *service)
+{
+    double mean = service->mean_s * TICKS_PER_SECOND;
+
+    for (int i = 0; i < SERVICE_TIMES; i++)
+        service->engine->out[i] = (float)((double)service->ticks[i] / mean);
+}
+
+struct service_time *service_time_outline(const struct service_shape *shape)
+{
+    struct service_time *service = mem_new(sizeof *service);
+
+    service->mean_s = shape->mean_s;
+    service->cv = shape->cv;
+    if (!shape->engine || shape->engine->law.slots <= 1)
+        return service;
+    service->engine = mem_new(sizeof *service->engine);
+    *service->engine = *shape->engine;
+    if (shape->engine->is_short) {
+        service->engine->law.iteration_s = shape->mean_s;
+        service->engine->mean_out = 1;
+        service->engine->cv_out = shape->cv;
+    }
+    return service;
+}
+
+struct service_time *service_time_shaped(const struct service_shape *shape)
+{
+    struct service_time *service = service_time_outline(shape);
+    double *times = mem_new_array(SERVICE_TIMES, sizeof *times);
+
+    if (shape->law == SERVICE_MEASURED)
+        fill_parts(times, shape);
+    else if (shape->law != SERVICE_TOKENS)
+        service_law_quantiles(shape->law, shape->cv, times);
+    for (int i = 0; i < SERVICE_TIMES && shape->law == SERVICE_TOKENS; i++)
+        times[i] = engine_alone_s(shape->engine, i);
+    fill_ticks(service, times);
+    if (service->engine && service->engine->is_short)
+        fill_short_form(service);
     mem_free(times);
     return service;
 }

@@ -30,9 +30,19 @@ struct service_time {
 struct service_time *service_time_new(double mean_s, double cv)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* The same for any shape. */
+/* The same for any shape: THE way from what is known of a queue to what is replayed.  The engine is
+   a copy of the shape's, with its lengths; NULL where it has one slot. */
 struct service_time *service_time_shaped(const struct service_shape *shape)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* For closed forms: mean, cv and engine without the tables, which are empty. */
+struct service_time *service_time_outline(const struct service_shape *shape)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Equally likely values of a law with this cv (not SERVICE_MEASURED or SERVICE_TOKENS), ascending;
+   their mean is near 1. */
+void service_law_quantiles(enum service_law law, double cv, double quantiles[SERVICE_TIMES]);
+
 void service_time_free(struct service_time *service);
 
 static inline void owned_service_time(struct service_time **service)

@@ -9,6 +9,7 @@
 
 #include "windows/forecast_parts.h"
 #include "windows/occurrences.h"
+#include "windows/origins.h"
 #include "windows/peak.h"
 #include "windows/spread.h"
 #include "windows/stale.h"
@@ -79,29 +80,6 @@ const char *forecast_stale_name(enum forecast_stale stale)
     static const char *const names[] = { "", "no-data", "overrun", "old" };
 
     return names[stale];
-}
-
-static int horizon_of(const struct forecast_setup *setup)
-{
-    return setup->horizon_days > 0 ? setup->horizon_days : WEEK_DAYS;
-}
-
-/* The last whole number of horizons before `end` that is not after that day; where each window has
-   a plan of its own, so long before it begins. */
-static struct points_origin origin_of(const struct forecast_setup *setup,
-                                      const struct forecast_occurrence *item, int64_t end)
-{
-    int horizon = horizon_of(setup);
-    struct points_origin origin = { .day = item->day, .is_late = true };
-
-    if (setup->lead_ms > 0) {
-        origin.at.ms = item->begin.ms - setup->lead_ms;
-        return origin;
-    }
-    origin.is_late = false;
-    origin.day = end - (end - item->day + horizon - 1) / horizon * horizon;
-    origin.at = occurrences_midnight(setup->set, origin.day);
-    return origin;
 }
 
 static double predict(const struct rolling *rolling, const struct forecast_cell *cell,
@@ -273,12 +251,13 @@ static int compare_entries(const void *a, const void *b)
     return first->window < second->window ? -1 : first->window > second->window;
 }
 
-static void list_entries(struct rolling *rolling)
+/* Of the occurrences that had begun by then. */
+static void list_entries(struct rolling *rolling, struct wall_time now)
 {
     for (size_t window = 0; window < rolling->forecast->count; window++) {
         struct forecast_cell *cell = &rolling->forecast->cells[window];
 
-        for (size_t i = 0; i < cell->past.count; i++)
+        for (size_t i = 0; i < cell->past.count && cell->past.items[i].begin.ms < now.ms; i++)
             *array_add(&rolling->entries) =
                 (struct entry){ .cell = cell, .item = &cell->past.items[i], .window = window };
     }
@@ -287,29 +266,17 @@ static void list_entries(struct rolling *rolling)
               compare_entries);
 }
 
-/* The plan that is made now. */
-static struct points_origin origin_now(const struct forecast_setup *setup)
-{
-    int64_t last = occurrences_day(setup->set, (struct wall_time){ setup->end.ms - 1 });
-    struct points_origin origin = { .day = last + 1, .at = setup->end };
-
-    if (setup->lead_ms > 0)
-        return (struct points_origin){ occurrences_day(setup->set, setup->end), setup->end, true };
-    origin.at = occurrences_midnight(setup->set, origin.day);
-    return origin;
-}
-
 /* Plan after plan: learn from what is over, then predict all days until the next one. */
 static void roll(struct rolling *rolling)
 {
     const struct forecast_setup *setup = rolling->setup;
-    struct points_origin now = origin_now(setup);
+    struct points_origin now = origins_now(setup);
     int64_t end = occurrences_day(setup->set, (struct wall_time){ setup->end.ms - 1 }) + 1;
 
-    list_entries(rolling);
+    list_entries(rolling, now.at);
     for (size_t i = 0; i < rolling->entries.count; i++) {
         struct entry *entry = &rolling->entries.items[i];
-        struct points_origin origin = origin_of(setup, entry->item, end);
+        struct points_origin origin = origins_of(setup, entry->item, end);
 
         if (i == 0 || origin.at.ms != rolling->origin.at.ms)
             learn_until(rolling, i, &origin);
@@ -333,21 +300,6 @@ static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell
     memcpy(cell->bases, bases, sizeof cell->bases);
 }
 
-/* From where on stretches of the window are looked for.  Who plans one window does not plan what is
-   left of the occurrence that is under way. */
-static struct wall_time first_ahead(const struct forecast_setup *setup, size_t window)
-{
-    const struct window_set *set = setup->set;
-    struct wall_time change = window_beneath_next_change(set, setup->end);
-
-    if (setup->lead_ms == 0 || window_beneath(set, setup->end) != &set->items[window] ||
-        window_began(set, setup->end).ms == setup->end.ms)
-        return setup->end;
-    if (change.ms == 0 || change.ms > setup->end.ms + DAY_MS)
-        return occurrences_midnight(set, occurrences_day(set, setup->end) + 1);
-    return change;
-}
-
 /* A plan of one window knows what was over, as of that window's day: as those that were scored. */
 static void aim_at(struct rolling *rolling, int64_t day)
 {
@@ -357,20 +309,21 @@ static void aim_at(struct rolling *rolling, int64_t day)
     rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
 }
 
-/* The neediest of the window's days within the horizon; the next one where none is. */
+/* The neediest of the window's days within the horizon; the next one where none is.  A plan of one
+   day has those that begin on it. */
 static void look_ahead(struct rolling *rolling, struct forecast_cell *cell, size_t window)
 {
     const struct forecast_setup *setup = rolling->setup;
-    int64_t sure = setup->end.ms + (setup->lead_ms > 0 ? 0 : horizon_of(setup) * DAY_MS);
-    struct wall_time at = first_ahead(setup, window);
+    struct wall_time at = origins_from(setup);
+    int64_t sure = origins_until(setup).ms;
+    int64_t furthest = setup->is_shared ? sure : setup->end.ms + WEEK_MS;
 
     cell->point = cell->hours = 0;
     cell->away_ms = 0;
     cell->ahead.count = 0;
-    while (at.ms < setup->end.ms + WEEK_MS && (at.ms < sure || cell->ahead.count == 0)) {
-        struct wall_time change = window_beneath_next_change(setup->set, at);
+    while (at.ms < furthest && (at.ms < sure || cell->ahead.count == 0)) {
+        struct wall_time next = origins_next_begin(setup->set, at);
         int weekday = window_week_minute(setup->set, at) / (24 * 60);
-        int64_t next_ms = change.ms == 0 || change.ms > at.ms + DAY_MS ? at.ms + DAY_MS : change.ms;
         int64_t day = occurrences_day(setup->set, at);
         double point = 0;
 
@@ -382,10 +335,10 @@ static void look_ahead(struct rolling *rolling, struct forecast_cell *cell, size
             if (cell->ahead.count == 0)
                 cell->away_ms = at.ms - setup->end.ms;
             *array_add(&cell->ahead) = point;
-            cell->hours += (double)(next_ms - at.ms) / HOUR_MS;
+            cell->hours += (double)(next.ms - at.ms) / HOUR_MS;
             cell->point = fmax(cell->point, point);
         }
-        at.ms = next_ms;
+        at = next;
     }
     set_bounds(rolling, cell);
 }

@@ -61,6 +61,10 @@ struct forecast_setup {
     struct wall_time now; /* 0: it is not asked how old the demand is */
     int horizon_days;     /* a plan is made anew after so many: 1 to 7 (also for 0) */
     int64_t lead_ms;      /* over 0: anew for each window, so long before it begins */
+    bool is_shared;       /* with a lead: for all windows of a day together, as their misses are
+                             shared out, when the first of them is planned; at its midnight at
+                             the latest */
+    int64_t day;          /* local, which is planned so */
     unsigned without;     /* parts that are left out (windows/forecast_parts.h) */
 };
 
@@ -140,7 +144,8 @@ struct forecast *forecast_past(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* What was foretold of them, and what is of the days ahead, anew for each setup.  With a lead, of
-   the next occurrence of each window, from all that is known at the end. */
+   the next occurrence of each window, from all that is known at the end; where it is shared, of
+   those that begin on `day`, from what was known when that day was planned. */
 void forecast_predict(struct forecast *forecast, const struct forecast_setup *setup);
 
 /* What follows from `upper`: the scale, and whether it is stale. */

@@ -19,9 +19,8 @@ static const double further = 0.2;
 struct plan {
     struct field *fields;
     size_t count;
-    enum outlook_kind kind;   /* of the bounds that are planned for, */
-    enum outlook_kind shared; /* and of those by which misses are shared out */
-    size_t first;             /* span */
+    enum outlook_kind kind;
+    size_t first; /* span */
     size_t end;
     struct shares_cell *cells; /* one a window of each queue; of no days where nothing is known */
     size_t *shares;
@@ -34,10 +33,9 @@ static struct shares_cell *cell_of(const struct plan *plan, size_t field, size_t
     return &plan->cells[field * course->set->weekly_count + course->spans.items[span].window];
 }
 
-static const double *bounds_of(const struct plan *plan, enum outlook_kind kind, size_t field,
-                               size_t span)
+static const struct outlook *outlook_of(const struct plan *plan, size_t field)
 {
-    return &plan->fields[field].outlooks[kind].bounds[span * SHARES];
+    return &plan->fields[field].outlooks[plan->kind];
 }
 
 /* Misses are allowed to occurrences that are judged; windows that are finer miss more often. */
@@ -54,7 +52,7 @@ static void set_bounds(const struct plan *plan, size_t field, size_t span)
 {
     const struct judge_span *time = &plan->fields[field].course->spans.items[span].time;
     struct shares_cell *cell = cell_of(plan, field, span);
-    const double *bounds = bounds_of(plan, plan->shared, field, span);
+    const double *bounds = &outlook_of(plan, field)->shared[span * SHARES];
 
     if (!(bounds[0] > 0))
         return;
@@ -68,7 +66,7 @@ static void set_bounds(const struct plan *plan, size_t field, size_t span)
 static void add_misses(const struct plan *plan, size_t field, size_t span)
 {
     struct shares_cell *cell = cell_of(plan, field, span);
-    const double *bounds = bounds_of(plan, plan->shared, field, span);
+    const double *bounds = &outlook_of(plan, field)->shared[span * SHARES];
 
     for (size_t share = 0; share < SHARES && bounds[0] > 0; share++)
         cell->misses[share] += shares_beyond(bounds, cell->bounds[share]);
@@ -78,10 +76,11 @@ static void add_misses(const struct plan *plan, size_t field, size_t span)
 static double wanted_of(const struct plan *plan, size_t field, size_t span)
 {
     const struct shares_cell *cell = cell_of(plan, field, span);
+    const struct outlook *outlook = outlook_of(plan, field);
     size_t share = plan->shares[cell - plan->cells];
 
-    return plan->kind == plan->shared ? cell->bounds[share]
-                                      : bounds_of(plan, plan->kind, field, span)[share];
+    return outlook->shared == outlook->bounds ? cell->bounds[share]
+                                              : outlook->bounds[span * SHARES + share];
 }
 
 static void share_out(const struct plan *plan)
@@ -116,7 +115,7 @@ void allotment_make(struct field *fields, size_t count, enum outlook_kind kind)
 {
     const struct course *course = fields[0].course;
     size_t cells = count * course->set->weekly_count;
-    struct plan plan = { fields, count, kind, outlook_shared(kind), 0, 0, NULL, NULL };
+    struct plan plan = { fields, count, kind, 0, 0, NULL, NULL };
 
     plan.cells = mem_new_array(cells, sizeof *plan.cells);
     plan.shares = mem_new_array(cells, sizeof *plan.shares);

@@ -37,14 +37,14 @@ static int foretell(struct work *work, size_t at, struct error *err)
     size_t kind = at / work->setup->queue_count;
 
     (void)err;
-    if (work->is_foretold[kind])
+    if (work->has_outlook[kind])
         outlook_foretell(&field->outlooks[kind], field);
     return 0;
 }
 
 static double foretell_expected(const struct work *work, size_t at)
 {
-    return work->is_foretold[at / work->setup->queue_count]
+    return work->has_outlook[at / work->setup->queue_count]
                ? expected_foretell(work, queue_of(work, at))
                : 0;
 }

@@ -34,10 +34,15 @@ void outlook_init(struct outlook *outlook, const struct field *field, enum outlo
         .wanted = mem_new_array(OUTLOOK_LEVEL_COUNT * spans, sizeof *outlook->wanted),
         .numbers = mem_new_array(spans, sizeof *outlook->numbers),
     };
+    outlook->shared = kind == OUTLOOK_FOLLOW
+                          ? mem_new_array(SHARES * spans, sizeof *outlook->shared)
+                          : outlook->bounds;
 }
 
 void outlook_clear(struct outlook *outlook)
 {
+    if (outlook->shared != outlook->bounds)
+        mem_free(outlook->shared);
     mem_free(outlook->bounds);
     mem_free(outlook->wanted);
     mem_free(outlook->numbers);
@@ -74,21 +79,31 @@ static const double *shares_of(const struct forecast *forecast, const struct cou
     return NULL;
 }
 
+static void foretell(const struct course *course, struct forecast *forecast,
+                     const struct forecast_setup *setup, double *bounds)
+{
+    forecast_predict(forecast, setup);
+    for (size_t i = 0; i < course->spans.count; i++) {
+        const double *shares = shares_of(forecast, &course->spans.items[i]);
+
+        if (shares)
+            memcpy(&bounds[i * SHARES], shares, SHARES * sizeof *shares);
+    }
+}
+
 void outlook_foretell(struct outlook *outlook, const struct field *field)
 {
-    const struct course *course = field->course;
     struct forecast_setup setup = field_forecast_setup(field);
     owned(forecast) struct forecast *forecast = forecast_past(&setup);
 
     setup.horizon_days = horizon_of(outlook->kind);
     setup.lead_ms = outlook->kind == OUTLOOK_FOLLOW ? field->follow_ms : 0;
-    forecast_predict(forecast, &setup);
-    for (size_t i = 0; i < course->spans.count; i++) {
-        const double *shares = shares_of(forecast, &course->spans.items[i]);
-
-        if (shares)
-            memcpy(&outlook->bounds[i * SHARES], shares, SHARES * sizeof *shares);
-    }
+    foretell(field->course, forecast, &setup, outlook->bounds);
+    if (outlook->shared == outlook->bounds)
+        return;
+    setup.is_shared = true;
+    setup.day = field->course->end_day;
+    foretell(field->course, forecast, &setup, outlook->shared);
 }
 
 static int search_for(const struct field *field, const struct segment_list *segments, double bound,

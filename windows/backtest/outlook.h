@@ -34,19 +34,14 @@ struct outlook {
     enum outlook_kind kind;
     size_t chosen;  /* the level that is asked for */
     double *bounds; /* [span * SHARES + share], in closed form (windows/shares.h); 0: unknown */
+    double *shared; /* the same, by which misses are shared out: `bounds` itself, but where a window
+                       is looked at again only its own bound is new */
     double *wanted; /* [level * spans + span]: those of them that are planned for */
     int *numbers;   /* [span]: exactly, at the chosen level */
 };
 
 void outlook_init(struct outlook *outlook, const struct field *field, enum outlook_kind kind);
 void outlook_clear(struct outlook *outlook);
-
-/* By whose bounds misses are shared out: before a window begins only its bound changes, what others
-   may miss is given out already. */
-static inline enum outlook_kind outlook_shared(enum outlook_kind kind)
-{
-    return kind == OUTLOOK_FOLLOW ? OUTLOOK_NIGHTLY : kind;
-}
 
 /* The greatest level that is no more than this; the last one where all are. */
 size_t outlook_level(double misses);

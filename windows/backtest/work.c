@@ -69,11 +69,8 @@ static void add_searches(struct work *work)
         const struct policy *policy = policy_of(work, row);
 
         has_last_week = has_last_week || policy->is_last_week;
-        if (!policy->is_share)
-            continue;
-        work->has_outlook[policy->outlook] = true;
-        work->is_foretold[policy->outlook] = true;
-        work->is_foretold[outlook_shared(policy->outlook)] = true;
+        if (policy->is_share)
+            work->has_outlook[policy->outlook] = true;
     }
     for (size_t week = 1; week < course->weeks && has_last_week; week++)
         add_search(work, SEARCH_LAST_WEEK, 0, week);

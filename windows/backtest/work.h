@@ -25,8 +25,7 @@ struct work {
     struct run_frame frame;
     struct judge_span *spans;   /* of the judged course */
     struct segment_list *whole; /* one a queue: what is known of the planned weeks */
-    bool has_outlook[OUTLOOKS]; /* a policy that is played goes by it, */
-    bool is_foretold[OUTLOOKS]; /* or by its bounds at least */
+    bool has_outlook[OUTLOOKS]; /* a policy that is played goes by it */
     ARRAY(struct search_item) searches;
     double *requests;    /* one a queue: of a week, on average */
     struct run *runs;    /* [row * POLICY_LEVELS + level] */

@@ -1,0 +1,217 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Plans that are made shortly before each window: what a backtest judges is what ships, and neither
+ * knows more than what was known when it was made.
+ */
+#include "base/text.h"
+#include "base/yaml.h"
+#include "tests/windows/backtest_world.h"
+#include "windows/backtest/allotment.h"
+#include "windows/forecast_share.h"
+
+#include <string.h>
+
+enum { QUEUES = 2, WEEKS = 5, FOLLOW_STEPS = WEEKS * WEEK_STEPS };
+
+static const char from_half_past[] = "early: { days: mon-sun, from: 0:30, to: 8:00 }\n"
+                                     "noon: { days: mon-sun, from: 8:00, to: 14:00 }\n"
+                                     "late: { days: mon-sun, from: 14:00, to: 0:30 }\n";
+static const char from_midnight[] = "early: { days: mon-sun, from: 0:00, to: 8:00 }\n"
+                                    "noon: { days: mon-sun, from: 8:00, to: 14:00 }\n"
+                                    "late: { days: mon-sun, from: 14:00, to: 0:00 }\n";
+
+/* Two queues on one fleet, of which the second is wild. */
+struct pair {
+    struct world worlds[QUEUES];
+    struct course course;
+    struct field fields[QUEUES];
+};
+
+static struct window_set *windows_of(const char *text)
+{
+    owned(yaml_document) struct yaml_document *document =
+        text ? yaml_parse(text, strlen(text), "windows", NULL) : NULL;
+    struct window_set *set = window_set_read(document ? yaml_root(document) : NULL,
+                                             time_zone_open("UTC", NULL), NULL);
+
+    assert_non_null(set);
+    return set;
+}
+
+static void make_wild(struct demand_series *series)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        struct random random;
+
+        random_seed(&random, random_mix(8, "wild", i / 12, 0));
+        series->counts[DEMAND_LOW][i] = (int32_t)(series->counts[DEMAND_LOW][i] *
+                                                  exp(0.4 * random_normal(&random)));
+    }
+}
+
+static void pair_init(struct pair *pair, const char *windows)
+{
+    struct error err = { 0 };
+
+    *pair = (struct pair){ 0 };
+    for (size_t i = 0; i < QUEUES; i++) {
+        world_init_from(&pair->worlds[i], monday_ms, FOLLOW_STEPS);
+        window_set_free(pair->worlds[i].set);
+        pair->worlds[i].set = windows_of(windows);
+    }
+    make_wild(&pair->worlds[1].series);
+    assert_int_equal(course_init(&pair->course, pair->worlds[0].set, pair->worlds[0].series.start,
+                                 pair->worlds[0].setup.end, &err),
+                     0);
+}
+
+static void pair_clear(struct pair *pair)
+{
+    for (size_t i = 0; i < QUEUES; i++)
+        world_clear(&pair->worlds[i]);
+    course_clear(&pair->course);
+}
+
+/* What a backtest wants of both, asked for 95 %. */
+static void foretell(struct pair *pair)
+{
+    for (size_t i = 0; i < QUEUES; i++) {
+        struct field *field = &pair->fields[i];
+
+        *field = (struct field){ .seed = 1, .seeds = 1, .misses = 0.05, .follow_ms = HOUR_MS };
+        field->judged_count = pair->course.spans.count;
+        field_init(field, &pair->worlds[i].queue, &pair->course);
+        for (int kind = OUTLOOK_NIGHTLY; kind < OUTLOOKS; kind++)
+            outlook_foretell(&field->outlooks[kind], field);
+    }
+    allotment_make(pair->fields, QUEUES, OUTLOOK_FOLLOW);
+}
+
+static void forget(struct pair *pair)
+{
+    for (size_t i = 0; i < QUEUES; i++)
+        field_clear(&pair->fields[i]);
+}
+
+/* Servers that the backtest's plan wants in a span, in closed form. */
+static double wanted(const struct pair *pair, size_t queue, size_t level, size_t span)
+{
+    return pair->fields[queue]
+        .outlooks[OUTLOOK_FOLLOW]
+        .wanted[level * pair->course.spans.count + span];
+}
+
+static size_t chosen(const struct pair *pair)
+{
+    return pair->fields[0].outlooks[OUTLOOK_FOLLOW].chosen;
+}
+
+/* What `allocate --forecast --follow 1h --attainment 95` scales to, with demand until an hour
+   before that span; false: its number is that of an occurrence which is under way. */
+static void ship(const struct pair *pair, size_t span, double servers[QUEUES])
+{
+    const struct course_span *at = &pair->course.spans.items[span];
+    struct forecast_share items[QUEUES];
+
+    for (size_t i = 0; i < QUEUES; i++) {
+        items[i].setup = field_forecast_setup(&pair->fields[i]);
+        items[i].setup.horizon_days = 1;
+        items[i].setup.lead_ms = HOUR_MS;
+        items[i].setup.end.ms = at->time.begin.ms - HOUR_MS;
+        items[i].forecast = forecast_new(&items[i].setup);
+        items[i].gpus = pair->worlds[i].queue.gpus;
+    }
+    forecast_share_out(items, QUEUES, 0.95);
+    for (size_t i = 0; i < QUEUES; i++) {
+        servers[i] = items[i].forecast->cells[at->window].upper;
+        forecast_free(items[i].forecast);
+    }
+}
+
+/* The first stretch of its window on its day: further ones have the number of that. */
+static bool is_first(const struct course *course, size_t span)
+{
+    for (size_t i = span; i-- > 0 && course->spans.items[i].day == course->spans.items[span].day;)
+        if (course->spans.items[i].window == course->spans.items[span].window)
+            return false;
+    return true;
+}
+
+static void what_ships_is_what_was_measured(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *windows;
+    } rows[] = { { "the usual windows", NULL },
+                 { "a window from midnight on", from_midnight },
+                 { "a window from half past midnight on", from_half_past } };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct pair pair;
+
+        pair_init(&pair, rows[row].windows);
+        foretell(&pair);
+        for (size_t span = 0; span < pair.course.spans.count; span++) {
+            double servers[QUEUES];
+
+            /* The last day's night is cut by the end. */
+            if (pair.course.spans.items[span].week + 1 < WEEKS ||
+                pair.course.spans.items[span].day + 1 == pair.course.end_day ||
+                !is_first(&pair.course, span))
+                continue;
+            ship(&pair, span, servers);
+            for (size_t i = 0; i < QUEUES; i++)
+                if (fabs(servers[i] / wanted(&pair, i, chosen(&pair), span) - 1) > 1e-9)
+                    fail_msg("%s, span %zu, queue %zu: %.4f servers ship, %.4f were measured",
+                             rows[row].name, span, i, servers[i],
+                             wanted(&pair, i, chosen(&pair), span));
+        }
+        forget(&pair);
+        pair_clear(&pair);
+    }
+}
+
+/* The hour before midnight is another one: the plan of a window that begins at midnight, made an
+   hour before, is the same at every level. */
+static void no_share_knows_the_hours_after_its_plan(void **state)
+{
+    struct pair pair;
+    struct pair other;
+
+    (void)state;
+    pair_init(&pair, from_midnight);
+    foretell(&pair);
+    for (size_t span = 0; span < pair.course.spans.count; span++) {
+        const struct course_span *at = &pair.course.spans.items[span];
+        size_t end = (size_t)((at->time.begin.ms - monday_ms) / (30 * MINUTE_MS));
+
+        if (at->week + 1 < WEEKS || at->time.begin.ms != at->midnight.ms)
+            continue;
+        pair_init(&other, from_midnight);
+        for (size_t i = 0; i < QUEUES; i++)
+            for (size_t step = end - 2; step < end; step++)
+                other.worlds[i].series.counts[DEMAND_LOW][step] *= 9;
+        foretell(&other);
+        for (size_t i = 0; i < QUEUES; i++)
+            for (size_t level = 0; level < OUTLOOK_LEVEL_COUNT; level++)
+                if (fabs(wanted(&pair, i, level, span) - wanted(&other, i, level, span)) > 0)
+                    fail_msg("span %zu, level %zu: the plan of an hour before knows that hour",
+                             span, level);
+        forget(&other);
+        pair_clear(&other);
+    }
+    forget(&pair);
+    pair_clear(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_ships_is_what_was_measured),
+        cmocka_unit_test(no_share_knows_the_hours_after_its_plan),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,55 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice forecast and allocate --forecast as people call them: what is shown, what the headers
- * record, and that a stale forecast never shrinks production.
+ * sluice forecast as people call it: what is shown of which demand, and what is said where nothing
+ * can be foretold.
  */
 #include "base/log.h"
-#include "tests/cli/said.h"
-#include "tests/cli/small_world.h"
-#include "windows/schedule.h"
+#include "tests/cli/weeks.h"
 
 #include <math.h>
 
-/* Five weeks of ten-minute steps, the last day with a factor; growing by a tenth a week. */
-static void write_demand(const char *folder, const char *name, double last_day)
-{
-    owned(text) struct text *csv = text_new(1 << 20);
-    int64_t first = civil_day(2026, 10, 12) * DAY_MS;
-
-    text_add(csv, "t,queue,count\n");
-    for (int step = 0; step < 35 * 144; step++) {
-        char time[WALL_TEXT_SIZE];
-        double level = 300 + 30.0 * (step / 1008);
-
-        text_add(csv, "%s,chat,%.0f\n",
-                 wall_format((struct wall_time){ first + step * (10 * (int64_t)MINUTE_MS) }, time),
-                 step / 144 == 34 ? level * last_day : level);
-    }
-    mem_free(test_folder_write(folder, name, csv->chars));
-}
-
-/* When the demand ends. */
-#define NOW " --now 2026-11-16T00:00:00Z"
-
-static int replicas_in(const char *folder, const char *file)
-{
-    owned(chars) char *path = text_format("%s/%s", folder, file);
-    struct error err = { 0 };
-    owned(schedule) struct schedule *schedule = schedule_read(path, &err);
-
-    if (!schedule)
-        fail_msg("%s", err.text);
-    return schedule_replicas_of(schedule, "chat-2x", "prod-a");
-}
-
 static void a_forecast_shows_its_interval_and_its_score(void **state)
 {
-    owned(test_folder) char *folder = test_folder_new();
+    owned(test_folder) char *folder = weeks_folder(1);
 
     (void)state;
-    write_demand(folder, "weeks.csv", 1);
-    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
 
     owned(said) struct said json = expect_code(
         folder, EXIT_DONE, "forecast chat --demand @/weeks.csv --config @/sluice.yaml -o json" NOW);
@@ -97,169 +61,6 @@ static void a_forecast_shows_its_interval_and_its_score(void **state)
     assert_non_null(strstr(usage.err->chars, "--demand"));
 }
 
-static void allocate_plans_for_the_bound_and_says_so(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-
-    (void)state;
-    write_demand(folder, "weeks.csv", 1);
-    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
-
-    owned(said) struct said plain = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/plain");
-    owned(said) struct said ahead = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/ahead --forecast");
-
-    assert_non_null(strstr(plain.out->chars, "wrote"));
-    assert_non_null(strstr(ahead.out->chars, "wrote"));
-
-    owned(chars) char *path = text_format("%s/ahead/day.yaml", folder);
-    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
-
-    assert_true(replicas_in(folder, "ahead/day.yaml") > replicas_in(folder, "plain/day.yaml"));
-    assert_non_null(strstr(file->chars, "# forecast: chat x 1."));
-    assert_non_null(strstr(file->chars, "scaled to the forecast's upper bound"));
-    owned(said) struct said both = expect_code(
-        folder, EXIT_USAGE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --forecast --rate chat=1/s");
-    assert_non_null(strstr(both.err->chars, "--rate"));
-}
-
-/* Bolder together than nine days in ten alone, safer together than that. */
-static void an_attainment_is_for_all_windows_together(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-
-    (void)state;
-    write_demand(folder, "weeks.csv", 1);
-    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
-
-    owned(said) struct said bold = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/bold --forecast "
-        "--attainment 60");
-    owned(said) struct said safe = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/safe --forecast "
-        "--attainment 99");
-    owned(chars) char *path = text_format("%s/safe/day.yaml", folder);
-    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
-
-    assert_non_null(strstr(bold.out->chars, "wrote"));
-    assert_non_null(strstr(safe.out->chars, "wrote"));
-    assert_non_null(strstr(file->chars, "(99 of 100 days of all windows together"));
-    assert_true(replicas_in(folder, "safe/day.yaml") > replicas_in(folder, "bold/day.yaml"));
-    owned(said) struct said alone = expect_code(
-        folder, EXIT_USAGE, "allocate --demand @/weeks.csv --config @/sluice.yaml --attainment 95");
-    assert_non_null(strstr(alone.err->chars, "--forecast"));
-}
-
-/* One window from fresh demand, with bounds of plans that were made as late. */
-static void one_window_is_planned_shortly_before_it(void **state)
-{
-    static const struct {
-        const char *options;
-        const char *error;
-    } wrong[] = {
-        { "--follow 1h --window day", "--forecast" },
-        { "--follow 1h --forecast", "--window" },
-        { "--follow 1h --forecast --window day --horizon 1", "--horizon" },
-        { "--follow 2d --forecast --window day", "a minute to a day" },
-    };
-    owned(test_folder) char *folder = test_folder_new();
-
-    (void)state;
-    write_demand(folder, "weeks.csv", 1);
-    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
-
-    owned(said) struct said said = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 8h "
-        "--window day");
-    owned(chars) char *path = text_format("%s/out/day.yaml", folder);
-    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
-
-    assert_non_null(strstr(said.out->chars, "wrote"));
-    assert_non_null(
-        strstr(file->chars, "for the next window alone, by plans that were made 8h before it"));
-    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        owned(chars) char *words = text_format(
-            "allocate --demand @/weeks.csv --config @/sluice.yaml %s", wrong[i].options);
-        owned(said) struct said refused = expect_code(folder, EXIT_USAGE, words);
-
-        assert_non_null(strstr(refused.err->chars, wrong[i].error));
-    }
-    /* The demand ends at midnight, and the window begins at eight. */
-    owned(said) struct said far = expect_code(
-        folder, EXIT_ERROR,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 1h "
-        "--window day");
-
-    assert_non_null(strstr(far.err->chars, "begins 8h after the end of the demand"));
-}
-
-/* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.
- */
-static void a_stale_forecast_never_shrinks_production(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-
-    (void)state;
-    write_demand(folder, "stale.csv", 1.8);
-    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
-
-    owned(said) struct said first = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast" NOW);
-
-    assert_non_null(strstr(first.out->chars, "wrote"));
-
-    int planned = replicas_in(folder, "schedules/day.yaml");
-    owned(chars) char *more = text_format("workloads: {chat-2x: {prod-a: %d}}\n", planned + 5);
-    owned(chars) char *fewer = text_format("workloads: {chat-2x: {prod-a: %d}}\n", planned - 1);
-
-    mem_free(test_folder_write(folder, "schedules/day.yaml", fewer));
-    owned(said) struct said grows = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/stale.csv --config @/sluice.yaml --forecast" NOW);
-    assert_non_null(strstr(grows.out->chars, "wrote"));
-    assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned);
-
-    mem_free(test_folder_write(folder, "schedules/day.yaml", more));
-    owned(said) struct said shrinks = expect_code(
-        folder, EXIT_REFUSED,
-        "allocate --demand @/stale.csv --config @/sluice.yaml --forecast" NOW);
-    assert_non_null(strstr(shrinks.err->chars, "the forecast of queue chat is stale (overrun)"));
-    assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned + 5);
-}
-
-/* What ended long before now says nothing of now.  The files hold the same bytes as if it did. */
-static void demand_that_ended_long_ago_never_shrinks_production(void **state)
-{
-    static const char *const allocate = "allocate --demand @/weeks.csv --config @/sluice.yaml "
-                                        "--forecast --now ";
-    owned(test_folder) char *folder = test_folder_new();
-    owned(chars) char *in_time = text_format("%s2026-11-18T00:00:00Z", allocate);
-    owned(chars) char *too_late = text_format("%s2026-11-18T00:00:01Z", allocate);
-    owned(chars) char *check = text_format("%s --check", too_late);
-
-    (void)state;
-    write_demand(folder, "weeks.csv", 1);
-    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
-    owned(said) struct said first = expect_code(folder, EXIT_DONE, in_time);
-    assert_null(strstr(first.err->chars, "stale"));
-    owned(said) struct said same = expect_code(folder, EXIT_DONE, check);
-    assert_non_null(strstr(same.err->chars, "note: the forecast of queue chat is stale (old)"));
-
-    owned(chars) char *more = text_format("workloads: {chat-2x: {prod-a: %d}}\n",
-                                          replicas_in(folder, "schedules/day.yaml") + 1);
-
-    mem_free(test_folder_write(folder, "schedules/day.yaml", more));
-    owned(said) struct said held = expect_code(folder, EXIT_REFUSED, too_late);
-    assert_non_null(strstr(held.err->chars, "the forecast of queue chat is stale (old)"));
-    owned(said) struct said shrinks = expect_code(folder, EXIT_DONE, in_time);
-    assert_non_null(strstr(shrinks.out->chars, "wrote"));
-}
-
 /* Nights of which two hours are a window of their own; in those some steps have no row. */
 enum gap { GAP_NIGHTLY, GAP_SPARSE };
 
@@ -279,13 +80,9 @@ static void write_gaps(const char *folder, enum gap gap)
         bool is_backup = of_day >= 12 && of_day < 24;
         bool is_gap = gap == GAP_NIGHTLY ? of_day >= 13 && of_day < 16
                                          : is_backup && step * 7919 % 13 < 5;
-        char time[WALL_TEXT_SIZE];
 
         if (!is_gap)
-            text_add(
-                csv, "%s,chat,%d\n",
-                wall_format((struct wall_time){ first + step * (10 * (int64_t)MINUTE_MS) }, time),
-                300 + step % 7);
+            add_count(csv, first + step * (10 * (int64_t)MINUTE_MS), 300 + step % 7);
     }
     mem_free(test_folder_write(folder, "gaps.csv", csv->chars));
     mem_free(test_folder_write(folder, "sluice.yaml", config));
@@ -328,8 +125,7 @@ static void a_gap_each_night_has_a_forecast(void **state)
     owned(said) struct said table = expect_code(
         folder, EXIT_DONE, "forecast --demand @/gaps.csv --config @/sluice.yaml");
     owned(said) struct said plan = expect_code(folder, EXIT_DONE, allocate_gaps);
-    owned(chars) char *path = text_format("%s/out/backup.yaml", folder);
-    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+    owned(text) struct text *file = file_in(folder, "out/backup.yaml");
 
     assert_non_null(strstr(table.out->chars, "queue chat in backup: 25 % of the window is unknown "
                                              "each time; the numbers speak of the rest."));
@@ -365,8 +161,7 @@ static void what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it(vo
     assert_null(strstr(table.out->chars, " 0.0 "));
 
     owned(said) struct said plan = expect_code(folder, EXIT_DIFFERENT, allocate_gaps);
-    owned(chars) char *path = text_format("%s/out/backup.yaml", folder);
-    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
+    owned(text) struct text *file = file_in(folder, "out/backup.yaml");
     owned(chars) char *as_json = text_format("%s -o json", allocate_gaps);
     owned(said) struct said again = expect_code(folder, EXIT_DIFFERENT, as_json);
     owned(json) json_t *plan_root = json_parse(again.out->chars, again.out->length, "said", NULL);
@@ -429,7 +224,6 @@ static void a_forecast_needs_no_configuration(void **state)
     }
 }
 
-/* Minutes that burst: the closed form is far above what a replay needs. */
 /* Sixteen days that lie far apart. */
 static void write_few_days(const char *folder)
 {
@@ -437,13 +231,8 @@ static void write_few_days(const char *folder)
     int64_t first = civil_day(2026, 10, 26) * DAY_MS;
 
     text_add(csv, "t,queue,count\n");
-    for (int hour = 0; hour < 16 * 24; hour++) {
-        char time[WALL_TEXT_SIZE];
-
-        text_add(csv, "%s,chat,%d\n",
-                 wall_format((struct wall_time){ first + hour * (int64_t)HOUR_MS }, time),
-                 2000 + hour / 24 * 7919 % 13 * 150);
-    }
+    for (int hour = 0; hour < 16 * 24; hour++)
+        add_count(csv, first + hour * (int64_t)HOUR_MS, 2000 + hour / 24 * 7919 % 13 * 150);
     mem_free(test_folder_write(folder, "few.csv", csv->chars));
 }
 
@@ -462,6 +251,7 @@ static void a_forecast_without_its_parts_is_another_one(void **state)
     assert_string_not_equal(all.out->chars, few.out->chars);
 }
 
+/* Minutes that burst: the closed form is far above what a replay needs. */
 static void write_bursts(const char *folder)
 {
     owned(text) struct text *csv = text_new(1 << 20);
@@ -469,12 +259,9 @@ static void write_bursts(const char *folder)
 
     text_add(csv, "t,queue,count\n");
     for (int minute = 0; minute < 14 * 1440; minute++) {
-        char time[WALL_TEXT_SIZE];
         int burst = minute * 7919 % 97 < 9 ? 5 : 1;
 
-        text_add(csv, "%s,chat,%d\n",
-                 wall_format((struct wall_time){ first + minute * (int64_t)MINUTE_MS }, time),
-                 20 * burst + minute % 5);
+        add_count(csv, first + minute * (int64_t)MINUTE_MS, 20 * burst + minute % 5);
     }
     mem_free(test_folder_write(folder, "bursts.csv", csv->chars));
     mem_free(test_folder_write(folder, "sluice.yaml", small_config));
@@ -505,40 +292,12 @@ static void the_servers_of_a_forecast_are_those_of_a_replay(void **state)
     assert_true(json_number_value(json_at(row, "replay_ratio")) < 0.8);
 }
 
-/* An event is planned from last week: no attainment is claimed for it either. */
-static void an_event_is_named_as_not_planned_for(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-    owned(chars) char *config = text_format(
-        "%sevents: {launch: {from: 2026-11-18 09:00, to: 2026-11-18 18:00, multiplier: 1.2}}\n",
-        small_config);
-
-    (void)state;
-    write_demand(folder, "weeks.csv", 1);
-    mem_free(test_folder_write(folder, "sluice.yaml", config));
-    owned(said) struct said plan = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast "
-        "--attainment 95");
-    owned(chars) char *path = text_format("%s/out/launch.yaml", folder);
-    owned(text) struct text *file = file_read(path, 1 << 20, NULL);
-
-    assert_non_null(strstr(plan.out->chars, "queue chat: NOT planned for any attainment (event)"));
-    assert_non_null(strstr(file->chars, "(1 of 3 queues in windows): chat in launch (event)"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forecast_shows_its_interval_and_its_score),
-        cmocka_unit_test(allocate_plans_for_the_bound_and_says_so),
-        cmocka_unit_test(an_attainment_is_for_all_windows_together),
-        cmocka_unit_test(one_window_is_planned_shortly_before_it),
-        cmocka_unit_test(a_stale_forecast_never_shrinks_production),
-        cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
         cmocka_unit_test(a_gap_each_night_has_a_forecast),
         cmocka_unit_test(what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it),
-        cmocka_unit_test(an_event_is_named_as_not_planned_for),
         cmocka_unit_test(a_forecast_needs_no_configuration),
         cmocka_unit_test(a_forecast_without_its_parts_is_another_one),
         cmocka_unit_test(the_servers_of_a_forecast_are_those_of_a_replay),

@@ -127,6 +127,30 @@ static inline size_t transfers_of(struct rehearsal *rehearsal, bool all)
     return json_array_size(json_object_get(answer, "transfers"));
 }
 
+/* How many events of that name the story has. */
+static inline size_t story_count(struct rehearsal *rehearsal, const char *name)
+{
+    struct error err = { 0 };
+    owned(json) json_t *story = service_events(rehearsal->service, 10000, &err);
+    const json_t *event;
+    size_t count = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(story, "events"), i, event)
+    {
+        count += text_equal(json_text_or(event, "event", ""), name);
+    }
+    return count;
+}
+
+static inline bool warns_of(struct rehearsal *rehearsal, const char *words)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    owned(chars) char *warnings = json_print(json_object_get(status, "warnings"));
+
+    return strstr(warnings, words) != NULL;
+}
+
 /* Ends with all 16 nodes somewhere, `prod` of them in production, and a content referee. */
 static inline void expect_rest(struct rehearsal *rehearsal, int prod)
 {

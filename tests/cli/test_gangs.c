@@ -118,21 +118,6 @@ static int64_t deletes_of(struct rehearsal *rehearsal)
     return json_int_or(report, "effects/pod_deletes", -1);
 }
 
-static int events_of(struct rehearsal *rehearsal, const char *name)
-{
-    struct error err = { 0 };
-    owned(json) json_t *story = service_events(rehearsal->service, 1000, &err);
-    const json_t *event;
-    int count = 0;
-    size_t i;
-
-    json_array_foreach(json_object_get(story, "events"), i, event)
-    {
-        count += text_equal(json_text_or(event, "event", ""), name);
-    }
-    return count;
-}
-
 static bool is_stopped_by_us(struct rehearsal *rehearsal, const char *path)
 {
     owned(json) json_t *object = object_at(rehearsal, path);
@@ -185,8 +170,8 @@ static void a_gang_is_stopped_as_a_whole_and_goes_on_afterwards(void **state)
     expect_rest(rehearsal, 9);
     expect_restored(rehearsal, JOB_SETS "train");
     assert_int_equal(evictions_of(rehearsal), 0);
-    assert_int_equal(events_of(rehearsal, "gang_suspended"), 1);
-    assert_int_equal(events_of(rehearsal, "gang_resumed"), 1);
+    assert_int_equal(story_count(rehearsal, "gang_suspended"), 1);
+    assert_int_equal(story_count(rehearsal, "gang_resumed"), 1);
 }
 
 static void who_wants_evictions_gets_them(void **state)
@@ -202,7 +187,7 @@ static void who_wants_evictions_gets_them(void **state)
     rehearsal_run(rehearsal, LONG_MS);
     expect_rest(rehearsal, 9);
     assert_true(evictions_of(rehearsal) >= 2);
-    assert_int_equal(events_of(rehearsal, "gang_suspended"), 0);
+    assert_int_equal(story_count(rehearsal, "gang_suspended"), 0);
 }
 
 /* Pods that protect themselves, and those that want longer than the drain has, are not evicted: but
@@ -230,7 +215,7 @@ static void a_gang_that_is_not_evicted_is_stopped_all_the_same(void **state)
         settle(rehearsal);
         apply(rehearsal, 8, 8);
         rehearsal_run(rehearsal, HOUR_MS);
-        assert_int_equal(events_of(rehearsal, "gang_suspended"), 1);
+        assert_int_equal(story_count(rehearsal, "gang_suspended"), 1);
         assert_int_equal(evictions_of(rehearsal), 0);
         assert_int_equal(deletes_of(rehearsal), 0);
         expect_rest(rehearsal, 8);
@@ -293,7 +278,7 @@ static void a_gang_goes_on_when_the_last_of_its_nodes_is_kept(void **state)
     rehearsal_run(rehearsal, 5 * SECOND_MS);
     expect_restored(rehearsal, JOB_SETS "train");
     assert_int_equal(evictions_of(rehearsal), 0);
-    assert_int_equal(events_of(rehearsal, "gang_resumed"), 1);
+    assert_int_equal(story_count(rehearsal, "gang_resumed"), 1);
 }
 
 static void two_moves_stop_a_gang_once(void **state)
@@ -313,8 +298,8 @@ static void two_moves_stop_a_gang_once(void **state)
     expect_rest(rehearsal, 8);
     expect_restored(rehearsal, JOB_SETS "train");
     assert_int_equal(evictions_of(rehearsal), 0);
-    assert_int_equal(events_of(rehearsal, "gang_suspended"), 1);
-    assert_int_equal(events_of(rehearsal, "gang_resumed"), 1);
+    assert_int_equal(story_count(rehearsal, "gang_suspended"), 1);
+    assert_int_equal(story_count(rehearsal, "gang_resumed"), 1);
 }
 
 /* Whoever dies after the patch has to find that it was sent. */
@@ -362,7 +347,7 @@ static void play_workflow(bool is_stopped_before)
     rehearsal_run(rehearsal, LONG_MS);
     expect_rest(rehearsal, 8);
     assert_int_equal(evictions_of(rehearsal), 2);
-    assert_int_equal(events_of(rehearsal, "gang_suspended"), is_stopped_before ? 0 : 1);
+    assert_int_equal(story_count(rehearsal, "gang_suspended"), is_stopped_before ? 0 : 1);
     assert_int_equal(is_suspended(rehearsal, WORKFLOWS "eval"), is_stopped_before);
     assert_false(is_stopped_by_us(rehearsal, WORKFLOWS "eval"));
 }
@@ -422,7 +407,7 @@ static void play_denials(const char *verb, int count, bool is_emergency)
     rehearsal_run(rehearsal, LONG_MS);
     expect_restored(rehearsal, JOB_SETS "train");
     assert_int_equal(evictions_of(rehearsal), 0);
-    assert_int_equal(events_of(rehearsal, "gang_suspended"), 1);
+    assert_int_equal(story_count(rehearsal, "gang_suspended"), 1);
 }
 
 static void a_moment_without_the_right_is_waited_out(void **state)
@@ -502,7 +487,7 @@ static void a_bag_is_stopped_when_its_evictions_would_end_it(void **state)
         expect_rest(rehearsal, 8);
         expect_restored(rehearsal, JOBS "sweep");
         assert_int_equal(evictions_of(rehearsal), is_stopped ? 0 : 2);
-        assert_int_equal(events_of(rehearsal, "gang_suspended"), is_stopped);
+        assert_int_equal(story_count(rehearsal, "gang_suspended"), is_stopped);
     }
 }
 
@@ -554,8 +539,8 @@ static void play_lone_jobs(int limit, bool is_in_sets, int suspensions)
     apply(rehearsal, 8, 8);
     rehearsal_run(rehearsal, LONG_MS);
     expect_rest(rehearsal, 8);
-    assert_int_equal(events_of(rehearsal, "gang_suspended"), suspensions);
-    assert_int_equal(events_of(rehearsal, "gang_resumed"), suspensions);
+    assert_int_equal(story_count(rehearsal, "gang_suspended"), suspensions);
+    assert_int_equal(story_count(rehearsal, "gang_resumed"), suspensions);
     /* the simulator has no controller that would stop the Job of a JobSet */
     assert_int_equal(evictions_of(rehearsal), is_in_sets ? 2 : 2 - suspensions);
     for (int i = 0; i < 10; i++) {

@@ -77,14 +77,6 @@ static bool story_has(struct rehearsal *rehearsal, const char *event, const char
     return false;
 }
 
-static bool warns_of(struct rehearsal *rehearsal, const char *what)
-{
-    owned(json) json_t *status = service_status(rehearsal->service);
-    owned(chars) char *warnings = json_print(json_object_get(status, "warnings"));
-
-    return strstr(warnings, what) != NULL;
-}
-
 /* T40, T41, T43: until all GPUs have stayed for a while the taint keeps pods away. */
 static void the_taint_goes_last(void **state)
 {

@@ -6,14 +6,6 @@
  */
 #include "tests/cli/lying.h"
 
-static bool warns_of(struct rehearsal *rehearsal, const char *what)
-{
-    owned(json) json_t *status = service_status(rehearsal->service);
-    owned(chars) char *chars = json_print(status);
-
-    return strstr(chars, what) != NULL;
-}
-
 /* The production pool's list is wrong while its six Nodes are Ready. */
 static void a_machine_that_serves_exists(void **state)
 {

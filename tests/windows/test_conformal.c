@@ -115,6 +115,26 @@ static void one_day_is_no_measure_of_the_next(void **state)
     conformal_clear(&conformal);
 }
 
+/* The same with twenty windows a day, of which fewer than fourteen days are kept. */
+static void one_window_is_no_measure_of_the_next_however_many_a_day(void **state)
+{
+    struct conformal conformal;
+    struct random random;
+    enum conformal_basis basis;
+
+    (void)state;
+    random_seed(&random, 3);
+    conformal_init(&conformal, 0.02);
+    for (int64_t at = 0; at < 60 * 20; at++)
+        conformal_add(&conformal, at / 20, at % 125 == 60 ? 3 : 0.1 * random_normal(&random),
+                      false);
+    conformal.alpha = 0.01;
+    assert_true(conformal.days < 14);
+    assert_true(conformal_upper(&conformal, &basis) < 1);
+    assert_int_equal(basis, CONFORMAL_RANK);
+    conformal_clear(&conformal);
+}
+
 /* Before a day was scored, those that were seen tell how far days lie apart. */
 static void what_was_seen_stands_in_for_scores(void **state)
 {
@@ -320,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rank_is_that_of_split_conformal),
         cmocka_unit_test(one_day_is_no_measure_of_the_next),
+        cmocka_unit_test(one_window_is_no_measure_of_the_next_however_many_a_day),
         cmocka_unit_test(what_was_seen_stands_in_for_scores),
         cmocka_unit_test(students_law_is_met),
         cmocka_unit_test(few_scores_get_a_margin_that_stays_sane),

@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "tests/windows/backtest_world.h"
 #include "windows/backtest/allotment.h"
+#include "windows/backtest/run.h"
 #include "windows/forecast_share.h"
 
 #include <string.h>
@@ -206,11 +207,105 @@ static void no_share_knows_the_hours_after_its_plan(void **state)
     pair_clear(&pair);
 }
 
+static const char with_a_lull[] = "before: { days: mon-sun, from: 0:00, to: 10:00 }\n"
+                                  "lull: { days: mon-sun, from: 10:00, to: 11:10 }\n"
+                                  "after: { days: mon-sun, from: 11:10, to: 0:00 }\n";
+
+/* Nodes of a fleet in the last slot of a day's lull, which lasts that many slots from ten on, under
+   a plan that needs none in it and eight servers at all other times. */
+static int held_in(const struct pair *pair, const char *policy, size_t lull)
+{
+    const struct fleet fleet = { 1, 8, 30 * MINUTE_MS, 30 * MINUTE_MS, 2 }; /* worth 75 minutes */
+    const struct run_frame frame = { &pair->course, &pair->course, pair->fields, 1 };
+    struct run run;
+    size_t at = 0;
+    int held;
+
+    while (!text_equal(policies[at].name, policy))
+        at++;
+    run_init(&run, &frame, &policies[at], 0);
+    for (size_t slot = 0; slot < pair->course.slots; slot++) {
+        size_t of_day = slot % (DAY_MS / JUDGE_SLOT_MS);
+
+        run.servers[0][slot] = of_day >= 120 && of_day < 120 + lull ? 0 : 8;
+    }
+    run_fit(&run, &frame, &fleet);
+    held = run.nodes[3 * (DAY_MS / JUDGE_SLOT_MS) + 120 + lull - 1];
+    run_clear(&run, &frame);
+    return held;
+}
+
+/* A node stays for what is needed soon if that is known when it would go. */
+static void a_node_stays_for_what_is_planned_already(void **state)
+{
+    static const struct {
+        const char *policy;
+        const char *windows;
+        size_t lull; /* slots */
+        int64_t follow_ms;
+        int held;
+    } rows[] = {
+        { "sluice", with_a_lull, 14, HOUR_MS, 1 },
+        { "sluice-daily", with_a_lull, 14, HOUR_MS, 1 },
+        { "windowed-oracle", with_a_lull, 14, HOUR_MS, 1 },
+        { "static-peak", with_a_lull, 14, HOUR_MS, 1 },
+        { "sluice-follow", with_a_lull, 14, HOUR_MS, 0 },
+        { "sluice-follow", with_a_lull, 14, 70 * (int64_t)MINUTE_MS, 1 },
+        { "reactive", with_a_lull, 14, HOUR_MS, 0 },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct pair pair;
+        int held;
+
+        pair_init(&pair, rows[row].windows);
+        pair.fields[0].follow_ms = rows[row].follow_ms;
+        pair.fields[0].queue = &pair.worlds[0].queue;
+        pair.fields[0].course = &pair.course;
+        held = held_in(&pair, rows[row].policy, rows[row].lull);
+        if (held != rows[row].held)
+            fail_msg("%s: %d nodes held", rows[row].policy, held);
+        pair_clear(&pair);
+    }
+}
+
+/* Midnight is when a nightly plan is made: what it wants from then on keeps no node before. */
+static void no_node_waits_for_a_plan_that_is_not_made(void **state)
+{
+    static const struct {
+        const char *policy;
+        size_t known; /* the first slot that knows of the next day's first */
+    } rows[] = {
+        { "sluice", 0 }, { "sluice-daily", 288 }, { "sluice-follow", 276 }, { "windowed-oracle", 0 }
+    };
+    struct pair pair;
+
+    (void)state;
+    pair_init(&pair, from_midnight);
+    pair.fields[0].follow_ms = HOUR_MS;
+    pair.fields[0].course = &pair.course;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        size_t *known = mem_new_array(pair.course.slots, sizeof *known);
+        size_t at = 0;
+
+        while (!text_equal(policies[at].name, rows[row].policy))
+            at++;
+        policies_known(&policies[at], &pair.fields[0], known);
+        if (known[288] != rows[row].known)
+            fail_msg("%s: known from slot %zu on", rows[row].policy, known[288]);
+        mem_free(known);
+    }
+    pair_clear(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ships_is_what_was_measured),
         cmocka_unit_test(no_share_knows_the_hours_after_its_plan),
+        cmocka_unit_test(a_node_stays_for_what_is_planned_already),
+        cmocka_unit_test(no_node_waits_for_a_plan_that_is_not_made),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,47 @@ static void the_cap_stands_and_gives_way(void **state)
     }
 }
 
+/* Records on days 33, 36 and 40 of forty: three of the last seven days, or two of them. */
+static void the_last_seven_days_are_seven(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t origin;
+        bool has_today; /* a window of day 40 is over */
+        bool is_capped;
+    } rows[] = {
+        { "on the morning after the third", 41, true, true },
+        { "later on the day of the third", 40, true, true },
+        { "on the morning of day 40, which is not seen", 40, false, true },
+        { "on the evening before", 39, false, true },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct peak peak = { 0 };
+
+        for (int64_t day = 0; day <= (rows[row].has_today ? 40 : 39); day++)
+            peak_add(&peak, day, 100 + 10 * (day >= 33) + 10 * (day >= 36) + 10 * (day >= 40));
+        if ((peak_look(&peak, rows[row].origin, true).servers > 0) != rows[row].is_capped)
+            fail_msg("%s: %s", rows[row].name, rows[row].is_capped ? "no cap" : "a cap");
+        peak_clear(&peak);
+    }
+}
+
+/* The same with the first of them a day later. */
+static void three_records_in_seven_days_end_the_cap(void **state)
+{
+    struct peak peak = { 0 };
+
+    (void)state;
+    for (int64_t day = 0; day <= 40; day++)
+        peak_add(&peak, day, 100 + 10 * (day >= 34) + 10 * (day >= 36) + 10 * (day >= 40));
+    assert_false(peak_look(&peak, 40, true).servers > 0);
+    assert_false(peak_look(&peak, 41, true).servers > 0);
+    assert_true(peak_look(&peak, 42, true).servers > 0);
+    peak_clear(&peak);
+}
+
 static void a_safer_bound_may_pass_the_cap(void **state)
 {
     struct peak_cap cap = { 100, 0.04 };
@@ -84,6 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cap_stands_and_gives_way),
+        cmocka_unit_test(the_last_seven_days_are_seven),
+        cmocka_unit_test(three_records_in_seven_days_end_the_cap),
         cmocka_unit_test(a_safer_bound_may_pass_the_cap),
         cmocka_unit_test(days_keep_their_order),
     };

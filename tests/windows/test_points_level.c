@@ -91,6 +91,59 @@ static void a_level_is_what_windows_agree_on(void **state)
     }
 }
 
+/* One window a day, the last two days busy: its noise is known once there were so many days. */
+static void one_window_a_day_may_shift_too(void **state)
+{
+    static const struct {
+        const char *name;
+        int first;
+        bool is_late;
+        bool is_shift;
+    } rows[] = { { "a month is known", 0, true, true },
+                 { "so are as many days as noise takes", DAYS - 25, true, true },
+                 { "a day too few", DAYS - 24, true, false },
+                 { "a plan for days", 0, false, false } };
+    static const double last[4] = { 0.6, 0.6, 0.6, 0.6 };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct forecast forecast;
+        struct forecast_cell cells[WINDOWS];
+        struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, rows[row].is_late };
+        struct points_level level;
+
+        make(&forecast, cells, rows[row].first, last);
+        forecast.count = 1;
+        level = points_level(&forecast, &origin, 0);
+        if (level.is_shift != rows[row].is_shift)
+            fail_msg("%s: %.3f, shift %d", rows[row].name, level.value, level.is_shift);
+        for (int window = 0; window < WINDOWS; window++)
+            array_clear(&cells[window].past);
+    }
+}
+
+/* What noise was before says nothing of the level: days that are longer ago than two weeks. */
+static void old_days_tell_of_noise_alone(void **state)
+{
+    struct forecast forecast;
+    struct forecast_cell cells[WINDOWS];
+    struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, true };
+    static const double none[4] = { 0 };
+    struct points_level all;
+    struct points_level few;
+
+    (void)state;
+    make(&forecast, cells, 0, none);
+    forecast.count = 1;
+    all = points_level(&forecast, &origin, 0);
+    for (size_t i = 0; i < cells[0].past.count; i++)
+        cells[0].past.items[i].is_known = cells[0].past.items[i].day >= DAYS - 14;
+    few = points_level(&forecast, &origin, 0);
+    assert_true(fabs(all.value - few.value) <= 0);
+    for (int window = 0; window < WINDOWS; window++)
+        array_clear(&cells[window].past);
+}
+
 /* A shift stays; what else lay over the profiles fades. */
 static void a_shift_does_not_fade(void **state)
 {
@@ -108,6 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_level_is_what_windows_agree_on),
+        cmocka_unit_test(one_window_a_day_may_shift_too),
+        cmocka_unit_test(old_days_tell_of_noise_alone),
         cmocka_unit_test(a_shift_does_not_fade),
     };
 

@@ -68,7 +68,7 @@ int course_init(struct course *course, const struct window_set *set, struct wall
     return 0;
 }
 
-static size_t slot_from(const struct course *course, struct wall_time wall)
+size_t course_slot_from(const struct course *course, struct wall_time wall)
 {
     int64_t since = wall.ms - course->begin.ms;
     int64_t slot = since <= 0 ? 0 : (since + JUDGE_SLOT_MS - 1) / JUDGE_SLOT_MS;
@@ -78,12 +78,12 @@ static size_t slot_from(const struct course *course, struct wall_time wall)
 
 size_t course_week_slot(const struct course *course, size_t week)
 {
-    return slot_from(course, course_week(course, week));
+    return course_slot_from(course, course_week(course, week));
 }
 
 void course_slots_of(const struct course *course, const struct course_span *span, size_t *ret_first,
                      size_t *ret_end)
 {
-    *ret_first = slot_from(course, span->time.begin);
-    *ret_end = slot_from(course, span->time.end);
+    *ret_first = course_slot_from(course, span->time.begin);
+    *ret_end = course_slot_from(course, span->time.end);
 }

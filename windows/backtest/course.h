@@ -41,6 +41,9 @@ struct wall_time course_week(const struct course *course, size_t week);
 /* The first slot of a week but 0; `slots` for `weeks`. */
 size_t course_week_slot(const struct course *course, size_t week);
 
+/* The first slot that does not begin before `wall`; `slots` where none is left. */
+size_t course_slot_from(const struct course *course, struct wall_time wall);
+
 static inline struct wall_time course_slot(const struct course *course, size_t slot)
 {
     return (struct wall_time){ course->begin.ms + (int64_t)slot * JUDGE_SLOT_MS };

@@ -10,20 +10,21 @@
 static const double slot_h = (double)JUDGE_SLOT_MS / HOUR_MS;
 
 /* Each node is needed or not, whatever the others do: gaps are filled node by node. */
-static void fill_gaps(int *nodes, size_t slots, int node, size_t gap_max)
+static void fill_gaps(int *nodes, size_t slots, int node, size_t gap_max, const size_t *known)
 {
     size_t last = SIZE_MAX;
 
     for (size_t i = 0; i < slots; i++) {
         if (nodes[i] < node)
             continue;
-        for (size_t at = last + 1; last != SIZE_MAX && i - last - 1 <= gap_max && at < i; at++)
-            nodes[at] = node;
+        if (last != SIZE_MAX && i - last - 1 <= gap_max && known[i] <= last + 1)
+            for (size_t at = last + 1; at < i; at++)
+                nodes[at] = node;
         last = i;
     }
 }
 
-void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, bool is_planned,
+void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, const size_t *known,
                    int *ret_nodes)
 {
     double cost_ms = (double)(fleet->up_ms + fleet->down_ms) +
@@ -34,8 +35,8 @@ void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, boo
         ret_nodes[i] = (gpus[i] + fleet->gpus_per_node - 1) / fleet->gpus_per_node;
         most = ret_nodes[i] > most ? ret_nodes[i] : most;
     }
-    for (int node = most; is_planned && node > 0; node--)
-        fill_gaps(ret_nodes, slots, node, (size_t)(cost_ms / JUDGE_SLOT_MS));
+    for (int node = most; known && node > 0; node--)
+        fill_gaps(ret_nodes, slots, node, (size_t)(cost_ms / JUDGE_SLOT_MS), known);
 }
 
 void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first, size_t slots,

@@ -30,9 +30,10 @@ struct measure {
     double recovered;  /* of what the oracle recovers over static-peak; set by the backtest */
 };
 
-/* Nodes for each slot.  A course that is known ahead keeps nodes over gaps in which moving them
-   would cost more than keeping them. */
-void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, bool is_planned,
+/* Nodes for each slot.  Nodes stay over gaps in which moving them would cost more than keeping
+   them, where it is known when they would go that they are needed again: `known` has for each slot
+   the first one in which that slot's number is known; NULL: nothing is known ahead. */
+void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, const size_t *known,
                    int *ret_nodes);
 
 /* Adds capacity to `measure`, from `first` on; what moves between first - 1 and first counts. */

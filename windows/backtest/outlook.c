@@ -133,13 +133,23 @@ static int search_week(struct outlook *outlook, const struct field *field, size_
                       &outlook->numbers[span], err);
 }
 
-/* What was over by then is known to the plan of that span. */
+struct wall_time outlook_made(enum outlook_kind kind, const struct field *field,
+                              const struct course_span *span)
+{
+    if (kind == OUTLOOK_WEEKLY)
+        return course_week(field->course, span->week);
+    if (kind == OUTLOOK_NIGHTLY)
+        return span->midnight;
+    return (struct wall_time){ span->time.begin.ms - field->follow_ms };
+}
+
+/* What was over by then, and on an earlier day, is known to the plan of that span. */
 static struct wall_time known_until(const struct outlook *outlook, const struct field *field,
                                     const struct course_span *span)
 {
-    struct wall_time late = { span->time.begin.ms - field->follow_ms };
+    struct wall_time made = outlook_made(outlook->kind, field, span);
 
-    return outlook->kind == OUTLOOK_FOLLOW && late.ms < span->midnight.ms ? late : span->midnight;
+    return made.ms < span->midnight.ms ? made : span->midnight;
 }
 
 /* From the same window of the same day a week earlier, or else of the days before. */

@@ -10,9 +10,11 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/timestamp.h"
 
 #include <stddef.h>
 
+struct course_span;
 struct field;
 
 /* Shares of misses that a whole plan may have, from the boldest to the safest. */
@@ -48,6 +50,11 @@ size_t outlook_level(double misses);
 
 /* The level of plans that may miss so many days. */
 size_t outlook_chosen(enum outlook_kind kind, double misses);
+
+/* The moment at which a span's number is set: its week's midnight, its day's, or `follow_ms` before
+   it begins. */
+struct wall_time outlook_made(enum outlook_kind kind, const struct field *field,
+                              const struct course_span *span);
 
 /* Sets all bounds. */
 void outlook_foretell(struct outlook *outlook, const struct field *field);

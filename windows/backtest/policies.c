@@ -82,6 +82,24 @@ size_t policies_oracle(void)
     return COUNT_OF(policies) - 2;
 }
 
+void policies_known(const struct policy *policy, const struct field *field, size_t *ret_known)
+{
+    const struct course *course = field->course;
+
+    for (size_t i = 0; i < course->spans.count; i++) {
+        const struct course_span *span = &course->spans.items[i];
+        size_t made = policy->is_oracle
+                          ? 0
+                          : course_slot_from(course, outlook_made(policy->outlook, field, span));
+        size_t first;
+        size_t end;
+
+        course_slots_of(course, span, &first, &end);
+        for (size_t slot = first; slot < end; slot++)
+            ret_known[slot] = made;
+    }
+}
+
 static void fill(const struct course *course, const struct course_span *span, int number,
                  int *servers)
 {

@@ -23,7 +23,7 @@ struct policy {
     enum outlook_kind outlook;
     bool is_last_week; /* goes by the field's `last_week`, which is only searched for it */
     bool is_oracle;    /* looks at the weeks that it plans */
-    bool is_planned;   /* its course is known ahead, so nodes stay over short gaps */
+    bool is_planned;   /* known ahead, as `outlook` says, so nodes stay over short gaps */
     int (*plan)(const struct field *field, double level, int *servers, struct error *err);
 };
 
@@ -35,6 +35,9 @@ size_t policies_count(void);
 
 /* The index of the level while there are no past weeks to choose it from. */
 size_t policies_level(const struct policy *policy, double attainment);
+
+/* For each slot of the course, the first slot in which the number of that one is planned. */
+void policies_known(const struct policy *policy, const struct field *field, size_t *ret_known);
 
 /* The one that recovery is measured against. */
 size_t policies_oracle(void);

@@ -43,7 +43,10 @@ void run_fit(struct run *run, const struct run_frame *frame, const struct fleet 
 {
     size_t slots = frame->planned->slots;
     int *gpus = mem_new_array(slots, sizeof *gpus);
+    size_t *known = run->policy->is_planned ? mem_new_array(slots, sizeof *known) : NULL;
 
+    if (known)
+        policies_known(run->policy, &frame->fields[0], known);
     for (size_t slot = 0; slot < slots; slot++) {
         double share = (double)fleet->nodes * fleet->gpus_per_node / run_gpus(run, frame, slot);
 
@@ -51,7 +54,8 @@ void run_fit(struct run *run, const struct run_frame *frame, const struct fleet 
             run->servers[i][slot] = (int)(run->servers[i][slot] * share);
         gpus[slot] = run_gpus(run, frame, slot);
     }
-    measure_nodes(fleet, gpus, slots, run->policy->is_planned, run->nodes);
+    measure_nodes(fleet, gpus, slots, known, run->nodes);
+    mem_free(known);
     mem_free(gpus);
 }
 

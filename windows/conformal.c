@@ -28,7 +28,7 @@ void conformal_clear(struct conformal *conformal)
 {
     array_clear(&conformal->scores);
     array_clear(&conformal->order);
-    conformal->days = 0;
+    conformal->days = conformal->days_seen = 0;
 }
 
 void conformal_expect(struct conformal *conformal, double days, double squares)
@@ -179,8 +179,9 @@ double conformal_upper(const struct conformal *conformal, enum conformal_basis *
         size_t rank = rank_of(conformal, conformal->alpha);
         double score = conformal->scores.items[rank > count ? count - 1 : rank - 1];
 
-        return rank + TOP_SCORES > count && conformal->days >= TOP_DAYS ? fmin(score, mean + margin)
-                                                                        : score;
+        return rank + TOP_SCORES > count && conformal->days_seen >= TOP_DAYS
+                   ? fmin(score, mean + margin)
+                   : score;
     }
     return mean + margin;
 }
@@ -214,7 +215,10 @@ void conformal_add(struct conformal *conformal, int64_t day, double score, bool 
 {
     size_t at = conformal->order.count;
 
-    conformal->days += at == 0 || conformal->order.items[at - 1].day != day;
+    bool is_new = at == 0 || conformal->order.items[at - 1].day != day;
+
+    conformal->days += is_new;
+    conformal->days_seen += is_new;
     if (at == CONFORMAL_KEPT)
         forget_oldest(conformal);
     at = conformal->scores.count;

@@ -43,6 +43,7 @@ struct conformal {
     ARRAY(double) scores;                /* the newest of them, sorted */
     ARRAY(struct conformal_score) order; /* the same, oldest first */
     size_t days;                         /* that they are of */
+    size_t days_seen;                    /* the same of those that are forgotten, too */
     double target;                       /* share of misses that is asked for, under a half */
     double alpha;                        /* in use */
     double expected;                     /* days whose distances stand beside the scores, */

@@ -35,8 +35,19 @@ void peak_add(struct peak *peak, int64_t day, double need)
     peak->days.items[at] = (struct peak_day){ day, need };
 }
 
+/* The first of the last seven days: the newest is that before the origin, or that of the origin
+   itself where a window of it is over. */
+static int64_t first_of_last(const struct peak *peak, int64_t origin)
+{
+    size_t count = peak->days.count;
+    bool has_today = count > 0 && peak->days.items[count - 1].day >= origin;
+
+    return (has_today ? peak->days.items[count - 1].day + 1 : origin) - LAST_DAYS;
+}
+
 struct peak_cap peak_look(const struct peak *peak, int64_t origin, bool gives_way)
 {
+    int64_t first = first_of_last(peak, origin);
     double most = 0;
     double missed = prior_missed;
     double days = prior_days;
@@ -48,7 +59,7 @@ struct peak_cap peak_look(const struct peak *peak, int64_t origin, bool gives_wa
         if (i >= FIRST_DAYS) {
             days++;
             missed += day->need > most * margin;
-            records += day->day >= origin - LAST_DAYS && day->need > most * record;
+            records += day->day >= first && day->need > most * record;
         }
         most = fmax(most, day->need);
     }

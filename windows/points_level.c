@@ -18,7 +18,8 @@
 enum {
     LEVEL_DAYS = 14, /* longer ago says nothing of the level */
     SHIFT_WINDOWS = 2,
-    NOISE_WINDOWS = 25, /* at least, to know what noise is */
+    NOISE_WINDOWS = 25, /* at least, to know what noise is: of more days where those have fewer */
+    NOISE_DAYS = 8 * LEVEL_DAYS,
 };
 
 static const double most = 0.6931471805599453; /* ln 2, of one window */
@@ -45,12 +46,14 @@ struct rests {
     ARRAY(struct rest) list; /* in the order of their ends */
 };
 
-/* Days since then, as they fade. */
+/* Days since then, as they fade; those of which only the noise counts weigh nothing. */
 static double faded(const struct forecast_occurrence *item, const struct points_origin *origin)
 {
     double age = origin->is_late ? (double)(origin->at.ms - item->end.ms) / DAY_MS
                                  : (double)points_age(item, origin);
 
+    if (item->day < origin->day - LEVEL_DAYS)
+        return 0;
     return exp2(-age / paces[origin->is_late].half_life);
 }
 
@@ -64,14 +67,16 @@ static int compare_ends(const void *a, const void *b)
     return first->value < second->value ? -1 : first->value > second->value;
 }
 
+/* Of the last days, so many. */
 static void find_rests(const struct forecast *forecast, const struct points_origin *origin,
-                       struct rests *out)
+                       int64_t days, struct rests *out)
 {
+    out->list.count = 0;
     for (size_t cell = 0; cell < forecast->count; cell++)
         for (size_t i = forecast->cells[cell].past.count; i-- > 0;) {
             const struct forecast_occurrence *item = &forecast->cells[cell].past.items[i];
 
-            if (item->day < origin->day - LEVEL_DAYS)
+            if (item->day < origin->day - days)
                 break;
             if (!points_is_known(item, origin) || !(item->profile > 0))
                 continue;
@@ -162,9 +167,12 @@ struct points_level points_level(const struct forecast *forecast,
 {
     struct points_level level = { 0 };
     struct rests rests = { 0 };
+    int64_t days = LEVEL_DAYS;
     bool is_today;
 
-    find_rests(forecast, origin, &rests);
+    find_rests(forecast, origin, days, &rests);
+    for (; origin->is_late && rests.list.count < NOISE_WINDOWS && days < NOISE_DAYS; days *= 2)
+        find_rests(forecast, origin, 2 * days, &rests);
     level.value = mean_level(&rests, origin);
     is_today = rests.list.count > 0 && rests.list.items[rests.list.count - 1].day >= origin->day;
     if (without & FORECAST_LEVEL_SHIFT) {

@@ -124,11 +124,11 @@ static void one_window_is_no_measure_of_the_next_however_many_a_day(void **state
 
     (void)state;
     random_seed(&random, 3);
-    conformal_init(&conformal, 0.02);
+    conformal_init(&conformal, 0.05);
     for (int64_t at = 0; at < 60 * 20; at++)
         conformal_add(&conformal, at / 20, at % 125 == 60 ? 3 : 0.1 * random_normal(&random),
                       false);
-    conformal.alpha = 0.01;
+    conformal.alpha = 0.025;
     assert_true(conformal.days < 14);
     assert_true(conformal_upper(&conformal, &basis) < 1);
     assert_int_equal(basis, CONFORMAL_RANK);

@@ -25,8 +25,7 @@ const struct command_option forecast_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
     { "score", 0, NULL, "how the bounds of past weeks did, each made from the data before it",
       false },
-    { "without", 0, "PART[,PART]", "leave parts out, to see what they are worth; ? lists them",
-      true },
+    { "without", 0, "PART[,PART]", "leave parts out, to see their worth; ? lists them", true },
     FORECASTS_OPTIONS,
     PLAIN_QUEUE_OPTIONS,
     { "scale", 0, "X", "with --service: arrivals are multiplied by this (default 1)", false },
@@ -72,6 +71,7 @@ const char forecast_text[] =
     "--score: each past day is predicted from the days before the plan that was in use then.\n"
     "COVERED_% of them stayed under their bound; 95 of 100 intervals FROM..TO hold the true "
     "share.\n"
+    "No replay is made then: REPLAY is not known, and servers are those of the closed form.\n"
     "LOSS is the pinball loss at 0.9 in servers of the closed form a day, beside that of planning\n"
     "with last week's need, and with a tenth more: what is less is better.\n"
     "\n"
@@ -80,9 +80,9 @@ const char forecast_text[] =
     "(`holidays: {country: US}` in the configuration has a country's public ones).\n"
     "\n"
     "JSON: demand (how it was understood, as of sluice replay),\n"
-    "horizon_days, forecasts: [{queue, window, servers_last_week, servers_point,\n"
-    "servers_lower, servers_upper, replay_ratio (that these are multiplied by; null: no known "
-    "day),\n"
+    "horizon_days, follow_s (null without --follow), forecasts: [{queue, window,\n"
+    "servers_last_week, servers_point, servers_lower, servers_upper, replay_ratio (that these are\n"
+    "multiplied by; null: no known day, or --score),\n"
     "scale (of last week's arrivals, so that they need the upper), growth (a week, a factor), "
     "method\n"
     "(last-week, profile), basis (rank, normal, prior), stale (null, no-data, overrun, old), "
@@ -165,7 +165,7 @@ static json_t *cell_json(const char *queue, const char *window, const struct for
 }
 
 static json_t *forecasts_json(const struct forecasts *forecasts, const struct window_set *set,
-                              int horizon_days)
+                              const struct forecasts_options *options)
 {
     json_t *list = json_array();
     json_t *queues = json_array();
@@ -177,17 +177,19 @@ static json_t *forecasts_json(const struct forecasts *forecasts, const struct wi
 
         for (size_t at = 0; at < forecasts->items[i]->count; at++) {
             const struct forecast_cell *cell = &forecasts->items[i]->cells[at];
+            double replayed = forecasts->ratios[i] ? forecasts->ratios[i][at] : 0;
 
-            json_array_append_new(
-                list, cell_json(name, set->items[at].name, cell, forecasts->ratios[i][at]));
+            json_array_append_new(list, cell_json(name, set->items[at].name, cell, replayed));
             forecast_score_add(&of_queue, &cell->score);
         }
         json_array_append_new(
             queues, json_make("{s:s, s:o}", "queue", name, "score", score_json(&of_queue)));
         forecast_score_add(&sum, &of_queue);
     }
-    return json_make("{s:i, s:o, s:o, s:o}", "horizon_days", horizon_days, "forecasts", list,
-                     "queues", queues, "score", score_json(&sum));
+    return json_make("{s:i, s:o, s:o, s:o, s:o}", "horizon_days", options->horizon_days, "follow_s",
+                     options->follow_ms > 0 ? json_integer(options->follow_ms / SECOND_MS)
+                                            : json_null(),
+                     "forecasts", list, "queues", queues, "score", score_json(&sum));
 }
 
 static double number_at(const json_t *row, const char *path)
@@ -298,6 +300,8 @@ static void print_scores(const json_t *root)
     };
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(OUTPUT_LIMIT);
+    int64_t follow_ms = json_int_or(root, "follow_s", 0) * SECOND_MS;
+    char lead[DURATION_TEXT_SIZE];
     const json_t *row;
     size_t i;
 
@@ -308,8 +312,13 @@ static void print_scores(const json_t *root)
         add_score(table, json_text_or(row, "queue", ""), "all", json_object_get(row, "score"));
     add_score(table, "all", "all", json_object_get(root, "score"));
     table_print(table, out);
-    printf("\n%sAs far ahead as a plan that is made anew every %" PRId64 " day(s).\n", out->chars,
-           json_int_or(root, "horizon_days", 0));
+    printf("\n%s", out->chars);
+    if (follow_ms > 0)
+        printf("As far ahead as a plan that is made %s before its window.\n",
+               duration_format(follow_ms, lead));
+    else
+        printf("As far ahead as a plan that is made anew every %" PRId64 " day(s).\n",
+               json_int_or(root, "horizon_days", 0));
 }
 
 struct forecast_command {
@@ -347,7 +356,7 @@ static int read_options(struct forecast_command *command, struct error *err)
                          "give one");
     command->demand_options = demand_input_options(call, NULL);
     command->wanted = (struct forecasts_options){ .only = call_argument(call, 0),
-                                                  .is_confirmed = true };
+                                                  .is_confirmed = !call_flag(call, "score") };
     if (plain_queue_read(&command->queue, call, more, err) < 0 ||
         call_int(call, "plan-windows", 2, SUGGEST_WINDOWS_MAX, &command->plan_windows, err) < 0)
         return -1;
@@ -429,7 +438,7 @@ static int run(struct forecast_command *command)
 
     owned(json) json_t *root = forecasts_json(
         command->forecasts, command->config ? command->config->windows : command->windows,
-        command->wanted.horizon_days);
+        &command->wanted);
 
     json_object_set_new(root, "demand",
                         demand_input_json(command->demand, &command->demand_options));

@@ -26,7 +26,7 @@ struct plain_queue {
         { "wait-target", 0, "DURATION", "with --service: (default 30s)", false },                  \
         { "percentile", 0, "P", "with --service: (default 98)", false },                           \
         { "time-zone", 0, "ZONE",                                                                  \
-          "with --service: of windows, and of times that lack an offset (default UTC)", false },   \
+          "with --service: of windows, and times without an offset (default UTC)", false },        \
     {                                                                                              \
         "queue", 'q', "NAME", "with --service: this queue only", false                             \
     }

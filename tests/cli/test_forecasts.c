@@ -61,6 +61,57 @@ static void a_forecast_shows_its_interval_and_its_score(void **state)
     assert_non_null(strstr(usage.err->chars, "--demand"));
 }
 
+/* What is said of plans that are made before each window, and of replays that a score lacks. */
+static void a_score_says_which_plans_it_is_of(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder, "weeks.csv", 1);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+
+    owned(said) struct said table = expect_code(
+        folder, EXIT_DONE,
+        "forecast --demand @/weeks.csv --config @/sluice.yaml --score --follow 90m" NOW);
+    owned(said) struct said json = expect_code(
+        folder, EXIT_DONE,
+        "forecast --demand @/weeks.csv --config @/sluice.yaml --follow 90m -o json" NOW);
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    owned(said) struct said weekly = expect_code(
+        folder, EXIT_DONE,
+        "forecast --demand @/weeks.csv --config @/sluice.yaml --score -o json" NOW);
+    owned(json) json_t *plain = json_parse(weekly.out->chars, weekly.out->length, "said", NULL);
+    const json_t *row = json_array_get(json_at(plain, "forecasts"), 0);
+
+    assert_null(strstr(table.out->chars, "made anew every"));
+    assert_non_null(strstr(table.out->chars, "plan that is made 1h30m before its window.\n"));
+    assert_int_equal(json_int_or(root, "follow_s", 0), 5400);
+    assert_true(json_number_value(
+                    json_at(json_array_get(json_at(root, "forecasts"), 0), "replay_ratio")) > 0.1);
+    assert_true(json_is_null(json_object_get(plain, "follow_s")));
+    assert_true(json_object_get(plain, "follow_s") != NULL);
+    /* days are scored by the closed form: no replay is made */
+    assert_true(json_is_null(json_object_get(row, "replay_ratio")));
+    assert_true(json_number_value(json_at(row, "servers_point")) > 1);
+}
+
+/* But for the line of --config, which all commands have. */
+static void its_help_fits_a_terminal(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    owned(said) struct said help = expect_code(folder, EXIT_DONE, "forecast --help");
+
+    for (const char *line = help.out->chars; *line; line += strspn(line, "\n")) {
+        int length = (int)strcspn(line, "\n");
+
+        if (length > 100 && !memmem(line, (size_t)length, "--config FILE", 13))
+            fail_msg("%d characters: %.*s", length, length, line);
+        line += length;
+    }
+}
+
 /* Nights of which two hours are a window of their own; in those some steps have no row. */
 enum gap { GAP_NIGHTLY, GAP_SPARSE };
 
@@ -296,6 +347,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forecast_shows_its_interval_and_its_score),
+        cmocka_unit_test(a_score_says_which_plans_it_is_of),
+        cmocka_unit_test(its_help_fits_a_terminal),
         cmocka_unit_test(a_gap_each_night_has_a_forecast),
         cmocka_unit_test(what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it),
         cmocka_unit_test(a_forecast_needs_no_configuration),

@@ -201,6 +201,7 @@ void service_advance(struct service *service)
     owned(plan) struct plan *plan = NULL;
     bool *is_done;
 
+    orders_trim(service);
     if (service->runner->is_broken)
         return;
     scaler_advance(service->scaler);

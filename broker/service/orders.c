@@ -260,3 +260,52 @@ json_t *service_end_reclaim(struct service *service, const json_t *request, cons
     array_clear(&portions);
     return answer;
 }
+
+/* ---- long over ---- */
+
+static void forget_order(struct service *service, const char *order)
+{
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    struct error err;
+
+    for (size_t i = service->reclaims.count; i-- > 0;) {
+        struct reclaim *portion = &service->reclaims.items[i];
+
+        if (!text_equal(portion->order, order))
+            continue;
+        journal_remove(batch, "reclaim", portion->id, portion->rev);
+        reclaim_clear(portion);
+        array_remove(&service->reclaims, i);
+    }
+    if (journal_commit(service->world->journal, &batch, &err) < 0)
+        runner_break(service->runner, &err);
+}
+
+/* The oldest of more orders than are kept; NULL: they are not more. */
+static const struct reclaim *one_too_many(const struct service *service)
+{
+    const struct reclaim *oldest = NULL;
+    size_t over = 0;
+
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        const struct reclaim *reclaim = &service->reclaims.items[i];
+
+        if (is_live(service, reclaim) || !is_first_portion(service, i))
+            continue;
+        over++;
+        if (!oldest || reclaim->until.ms < oldest->until.ms)
+            oldest = reclaim;
+    }
+    return over > ORDERS_KEPT ? oldest : NULL;
+}
+
+void orders_trim(struct service *service)
+{
+    const struct reclaim *oldest;
+
+    while (!service->runner->is_broken && (oldest = one_too_many(service))) {
+        owned(chars) char *order = mem_copy_chars(oldest->order);
+
+        forget_order(service, order);
+    }
+}

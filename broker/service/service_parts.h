@@ -147,8 +147,10 @@ int freezes_load(struct service *service, struct error *err) __attribute__((warn
 json_t *freezes_describe(const struct service *service);
 /* What stands in for freezes that cannot be read, in the batch that sets those aside. */
 void freezes_put_stand_ins(struct service *service, struct journal_batch *batch);
-/* orders.c.  A wish as an order: the same wish while it is under way, or the same key at any time,
-   is the same order; is_new: only the key counts. */
+enum { ORDERS_KEPT = 200 }; /* that are over; as many as transfers that ended */
+
+/* orders.c.  A wish as an order: the same wish while it is under way, or the same key as long as
+   the order is kept, is the same order; is_new: only the key counts. */
 struct order_wish {
     const struct config_cluster *cluster;
     int64_t nodes;
@@ -175,6 +177,9 @@ json_t *order_describe(const struct service *service, const struct survey *surve
 int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
                  const char *event, const char *by, struct error *err)
     __attribute__((warn_unused_result));
+/* Forgets the oldest of more than ORDERS_KEPT orders that are over, and their keys with them; the
+   events keep their story. */
+void orders_trim(struct service *service);
 /* Whether the emergency was begun for an order that a person has ended since. */
 bool orders_end_covers(const struct service *service, const struct transfer *transfer);
 json_t *reclaim_encode(const struct reclaim *reclaim)

@@ -164,6 +164,38 @@ static void the_end_of_one_order_leaves_the_other(void **state)
     expect_rest(rehearsal, 8);
 }
 
+/* Of those that are over as many stay as of transfers, whole orders, and a live one always. */
+static void the_oldest_orders_are_forgotten(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 55);
+    owned(json) json_t *live = must_order(rehearsal, 1, "launch", "k-live", true);
+    char ids[ORDERS_KEPT + 5][16];
+    struct error err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        owned(json) json_t *given = must_order(rehearsal, 1, "drill", "", true);
+        owned(json) json_t *ended = NULL;
+
+        text_copy(ids[i], sizeof ids[i], json_text_or(given, "id", ""));
+        ended = end_order(rehearsal, ids[i], &err);
+        assert_non_null(ended);
+        rehearsal_run(rehearsal, SECOND_MS);
+    }
+    for (int is_again = 0; is_again < 2; is_again++) {
+        assert_int_equal(orders_of(rehearsal, false), 1);
+        assert_int_equal(orders_of(rehearsal, true), ORDERS_KEPT + 1);
+        assert_null(end_order(rehearsal, ids[4], &err));
+        assert_int_equal(err.kind, ERROR_NOT_FOUND);
+        assert_null(end_order(rehearsal, ids[5], &err));
+        assert_int_equal(err.kind, ERROR_CONFLICT); /* it is ended already */
+        restart(rehearsal);                         /* and so the journal has it */
+    }
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    expect_rest(rehearsal, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_key_outlives_the_answer_and_the_service),
         cmocka_unit_test(an_order_can_be_ended_early),
         cmocka_unit_test(the_end_of_one_order_leaves_the_other),
+        cmocka_unit_test(the_oldest_orders_are_forgotten),
     };
 
     mem_setup();

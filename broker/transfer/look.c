@@ -229,7 +229,6 @@ static void note_running(struct reading *reading, const struct pod *pod, const j
     text_print(running->name, sizeof running->name, "%s/%s",
                json_text_or(item, "metadata/namespace", "?"),
                json_text_or(item, "metadata/name", "?"));
-    text_mend(running->name);
 }
 
 /* What cannot be read may be work: it counts. */

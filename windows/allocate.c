@@ -169,8 +169,7 @@ int allocate_estimate(const struct search_setup *setup, double t_s)
 
     search_days_init(&days, setup);
     for (size_t i = 0; i < days.count; i++) {
-        struct arrivals_setup arrivals = { setup->series, days.items[i].segments, setup->service,
-                                           setup->scale, 0 };
+        struct arrivals_setup arrivals = search_arrivals_setup(&days.items[i]);
         int servers = transient_servers(&arrivals, setup->target.percentile / 100, t_s);
 
         most = servers > most ? servers : most;
@@ -185,8 +184,7 @@ static double estimated_wait(const struct search_setup *setup, int servers)
 
     search_days_init(&days, setup);
     for (size_t i = 0; i < days.count; i++) {
-        struct arrivals_setup arrivals = { setup->series, days.items[i].segments, setup->service,
-                                           setup->scale, 0 };
+        struct arrivals_setup arrivals = search_arrivals_setup(&days.items[i]);
 
         longest = fmax(longest, transient_wait(&arrivals, servers, setup->target.percentile / 100));
     }

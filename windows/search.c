@@ -23,16 +23,19 @@ struct bracket {
     int passes;
 };
 
+struct arrivals_setup search_arrivals_setup(const struct search_setup *setup)
+{
+    return (struct arrivals_setup){ .series = setup->series,
+                                    .segments = setup->segments,
+                                    .service = setup->service,
+                                    .scale = setup->scale };
+}
+
 struct arrivals *search_arrivals(const struct search_setup *setup, int seed, struct error *err)
 {
-    struct arrivals_setup arrivals = {
-        .series = setup->series,
-        .segments = setup->segments,
-        .service = setup->service,
-        .scale = setup->scale,
-        .seed = random_mix(setup->seed, setup->series->queue, (uint64_t)seed, 0),
-    };
+    struct arrivals_setup arrivals = search_arrivals_setup(setup);
 
+    arrivals.seed = random_mix(setup->seed, setup->series->queue, (uint64_t)seed, 0);
     return arrivals_new(&arrivals, err);
 }
 

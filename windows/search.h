@@ -56,6 +56,9 @@ int search_wait_under(const struct search_setup *setup, int seed, int servers, d
                       struct search_day *ret_day, struct error *err)
     __attribute__((warn_unused_result));
 
+/* What arrives, for closed forms: they know no seed. */
+struct arrivals_setup search_arrivals_setup(const struct search_setup *setup);
+
 /* The arrivals of one repetition. */
 struct arrivals *search_arrivals(const struct search_setup *setup, int seed, struct error *err)
     __attribute__((warn_unused_result));

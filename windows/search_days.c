@@ -7,8 +7,7 @@
 
 static void estimate_of(const struct search_setup *setup, struct estimate *ret)
 {
-    struct arrivals_setup arrivals = { setup->series, setup->segments, setup->service, setup->scale,
-                                       0 };
+    struct arrivals_setup arrivals = search_arrivals_setup(setup);
 
     estimate_init(ret, &arrivals);
 }

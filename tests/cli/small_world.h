@@ -74,6 +74,33 @@ static inline json_t *small_schedules(int day_nodes, int night_nodes)
     return json_make("{ss ss}", "day", day->chars, "night", night->chars);
 }
 
+/* Opens a rehearsal on a Tuesday at this hour; it is to be started. */
+static inline struct rehearsal *world_open(const char *folder, const char *config,
+                                           const char *world, int hour, uint64_t seed)
+{
+    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
+    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
+    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + hour * HOUR_MS };
+    struct error err = { 0 };
+    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, seed, &err);
+
+    if (!rehearsal ||
+        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0)
+        fail_msg("%s", err.text);
+    return rehearsal;
+}
+
+static inline struct rehearsal *world_start(const char *folder, const char *config,
+                                            const char *world, int hour, uint64_t seed)
+{
+    struct rehearsal *rehearsal = world_open(folder, config, world, hour, seed);
+    struct error err = { 0 };
+
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+    return rehearsal;
+}
+
 /* Opens a rehearsal on the small world at 06:00 of a Tuesday; `faults` is YAML to add to the world,
    `settings` to the configuration, in which its workload has `more` members. */
 static inline struct rehearsal *small_rehearsal_with(const char *folder, uint64_t seed,
@@ -85,17 +112,8 @@ static inline struct rehearsal *small_rehearsal_with(const char *folder, uint64_
                                            small_machines, faults);
     owned(chars) char *config = text_format("%.*s%s}\n%s", (int)length, small_config, more,
                                             settings);
-    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
-    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
-    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
-    struct error err = { 0 };
-    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, seed, &err);
 
-    if (!rehearsal ||
-        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
-        rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
-    return rehearsal;
+    return world_start(folder, config, world, 6, seed);
 }
 
 static inline struct rehearsal *small_rehearsal(const char *folder, uint64_t seed,

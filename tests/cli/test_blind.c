@@ -68,16 +68,8 @@ enum {
 
 static struct rehearsal *wide_rehearsal(const char *folder)
 {
-    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", wide_config);
-    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", wide_machines);
-    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 9 * HOUR_MS };
-    struct error err = { 0 };
-    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, 5, &err);
+    struct rehearsal *rehearsal = world_start(folder, wide_config, wide_machines, 9, 5);
 
-    if (!rehearsal ||
-        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
-        rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
     rehearsal_run(rehearsal, MINUTE_MS);
     return rehearsal;
 }
@@ -102,6 +94,13 @@ static void apply_wide(struct rehearsal *rehearsal, int a_east, int b_east, int 
 
     if (!plan)
         fail_msg("%s", err.text);
+}
+
+/* The cluster is not heard any more, until what is known of it is old. */
+static void lose(struct rehearsal *rehearsal, const char *cluster)
+{
+    simulator_cut_off(rehearsal->simulator, cluster);
+    rehearsal_run(rehearsal, STALE_MS);
 }
 
 static json_t *ask_reclaim(struct rehearsal *rehearsal, int nodes, struct error *err)
@@ -189,8 +188,7 @@ static void a_reclaim_needs_to_know_its_own_two_pools_alone(void **state)
         int before;
 
         apply_wide(rehearsal, 6, 4, 3);
-        simulator_cut_off(rehearsal->simulator, dead[i].cluster);
-        rehearsal_run(rehearsal, STALE_MS);
+        lose(rehearsal, dead[i].cluster);
         before = nodes_of(rehearsal, dead[i].pool);
         answer = ask_reclaim(rehearsal, 3, &err);
         if (!answer)
@@ -220,8 +218,7 @@ static void a_reclaim_that_is_met_in_part_says_so(void **state)
     owned(json) json_t *answer = NULL;
 
     (void)state;
-    simulator_cut_off(rehearsal->simulator, "research-a");
-    rehearsal_run(rehearsal, STALE_MS);
+    lose(rehearsal, "research-a");
     answer = ask_reclaim(rehearsal, 9, &err);
     if (!answer)
         fail_msg("%s", err.text);
@@ -244,8 +241,7 @@ static void no_node_goes_to_a_cluster_that_is_not_known(void **state)
     owned(json) json_t *answer = NULL;
 
     (void)state;
-    simulator_cut_off(rehearsal->simulator, "prod-a");
-    rehearsal_run(rehearsal, STALE_MS);
+    lose(rehearsal, "prod-a");
     answer = ask_reclaim(rehearsal, 1, &err);
     assert_null(answer);
     assert_int_equal(err.kind, ERROR_DENIED);
@@ -264,8 +260,7 @@ static void a_plan_leaves_out_what_is_not_known_and_nothing_else(void **state)
 
     (void)state;
     apply_wide(rehearsal, 6, 4, 3);
-    simulator_cut_off(rehearsal->simulator, "research-a");
-    rehearsal_run(rehearsal, STALE_MS);
+    lose(rehearsal, "research-a");
     apply_wide(rehearsal, 8, 5, 5);
     plan = plan_in_force(rehearsal);
     assert_int_equal(json_array_size(json_object_get(plan, "unknown")), 1);
@@ -299,8 +294,7 @@ static void what_is_wanted_of_an_unknown_cluster_is_shown(void **state)
 
     (void)state;
     apply_wide(rehearsal, 6, 4, 3);
-    simulator_cut_off(rehearsal->simulator, "prod-b");
-    rehearsal_run(rehearsal, STALE_MS);
+    lose(rehearsal, "prod-b");
     apply_wide(rehearsal, 7, 6, 4);
     plan = plan_in_force(rehearsal);
     assert_int_equal(json_int_or(row_of(plan, "pools", "pool", "prod-b-east"), "wanted_nodes", 0),

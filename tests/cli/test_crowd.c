@@ -38,16 +38,8 @@ static struct rehearsal *open_crowd(const char *folder)
         "latency: { api: 5ms..40ms, delete: 60s, create: 60s, join: 60s, gpus: 20s, pod_start: 1s,"
         " pod_stop: 1s..10s }\njobs: { backlog: 0 }\n",
         NODES);
-    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
-    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
-    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
-    struct error err = { 0 };
-    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, 5, &err);
 
-    if (!rehearsal ||
-        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0)
-        fail_msg("%s", err.text);
-    return rehearsal;
+    return world_open(folder, config, world, 6, 5);
 }
 
 /* Pods of a Deployment that need no GPU, on each node of research. */

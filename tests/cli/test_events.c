@@ -33,17 +33,8 @@ static struct rehearsal *open_rehearsal(const char *folder)
 {
     owned(chars) char *config = text_format("%s%s", small_config, event_text);
     owned(chars) char *world = text_format("seed: 1\n%s", small_machines);
-    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
-    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
-    struct wall_time start = { civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
-    struct error err = { 0 };
-    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, 1, &err);
 
-    if (!rehearsal ||
-        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
-        rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
-    return rehearsal;
+    return world_start(folder, config, world, 6, 1);
 }
 
 static int planned_nodes(const json_t *schedules, const char *window)

@@ -84,17 +84,8 @@ static struct rehearsal *begin(const char *folder, const char *gangs)
     owned(chars) char *config = text_format("%.*ssettle: 5s, gangs: %s}%s",
                                             (int)(drain - small_config), small_config, gangs,
                                             drain + strlen("settle: 5s}"));
-    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
-    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", machines);
-    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
-    struct error err = { 0 };
-    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, 7, &err);
 
-    if (!rehearsal ||
-        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
-        rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
-    return rehearsal;
+    return world_start(folder, config, machines, 6, 7);
 }
 
 static void settle(struct rehearsal *rehearsal)

@@ -170,6 +170,36 @@ static void a_list_comes_in_pages(void **state)
     bench_close(&bench);
 }
 
+/* A machine that is read by its name, and what is made of the answer. */
+struct reading {
+    int status;
+    const char *answer;
+    enum error_kind error;
+    const char *want; /* of the callback, in bench->operation */
+};
+
+static void check_readings(const struct reading *cases, size_t count,
+                           void (*ask)(struct bench *bench))
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct script_step steps[] = {
+            TOKEN("one", "3600"),
+            ASK(HTTP_GET, HOST "/compute/v1/projects/p%2F1/zones/z/instances/g-1", cases[i].status,
+                .answer = cases[i].answer),
+        };
+        struct bench bench;
+
+        bench_open(&bench, steps, COUNT_OF(steps));
+        ask(&bench);
+        loop_run(bench.loop);
+        assert_int_equal(bench.calls, 1);
+        assert_int_equal(bench.err.kind, cases[i].error);
+        assert_string_equal(bench.operation, cases[i].want);
+        assert_false(bench.script->is_mutation);
+        bench_close(&bench);
+    }
+}
+
 static void on_host(void *context, const char *host, const struct error *err)
 {
     struct bench *bench = context;
@@ -179,14 +209,15 @@ static void on_host(void *context, const char *host, const struct error *err)
     text_copy(bench->operation, sizeof bench->operation, host ? host : "-");
 }
 
+static void ask_host(struct bench *bench)
+{
+    assert_true(provider_tells_host(bench->provider));
+    provider_host(bench->provider, &pool, "g-1", on_host, bench);
+}
+
 static void where_a_machine_is(void **state)
 {
-    static const struct {
-        int status;
-        const char *answer;
-        enum error_kind error;
-        const char *host;
-    } cases[] = {
+    static const struct reading cases[] = {
         { 200, "{\"resourceStatus\":{\"physicalHost\":\"b/s/h\"}}", ERROR_NONE, "b/s/h" },
         { 200, "{\"resourceStatus\":{}}", ERROR_NONE, "" },
         { 200, "{\"name\":\"g-1\"}", ERROR_NONE, "" },
@@ -195,23 +226,7 @@ static void where_a_machine_is(void **state)
         { 503, "{}", ERROR_TRANSIENT, "-" },
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const struct script_step steps[] = {
-            TOKEN("one", "3600"),
-            ASK(HTTP_GET, HOST "/compute/v1/projects/p%2F1/zones/z/instances/g-1", cases[i].status,
-                .answer = cases[i].answer),
-        };
-        struct bench bench;
-        bench_open(&bench, steps, COUNT_OF(steps));
-        assert_true(provider_tells_host(bench.provider));
-        provider_host(bench.provider, &pool, "g-1", on_host, &bench);
-        loop_run(bench.loop);
-        assert_int_equal(bench.calls, 1);
-        assert_int_equal(bench.err.kind, cases[i].error);
-        assert_string_equal(bench.operation, cases[i].host);
-        assert_false(bench.script->is_mutation);
-        bench_close(&bench);
-    }
+    check_readings(cases, COUNT_OF(cases), ask_host);
 }
 
 static void on_look(void *context, const struct instance *instance, const struct error *err)
@@ -224,15 +239,16 @@ static void on_look(void *context, const struct instance *instance, const struct
               instance ? instance_state_name(instance->state) : "-");
 }
 
+static void ask_look(struct bench *bench)
+{
+    assert_true(provider_can_look(bench->provider));
+    provider_look(bench->provider, &pool, "g-1", on_look, bench);
+}
+
 /* Only the API's own word says that there is no such machine: not a proxy's 404. */
 static void a_machine_read_by_its_name(void **state)
 {
-    static const struct {
-        int status;
-        const char *answer;
-        enum error_kind error;
-        const char *state;
-    } cases[] = {
+    static const struct reading cases[] = {
         { 200, "{\"name\":\"g-1\",\"status\":\"RUNNING\"}", ERROR_NONE, "running" },
         { 200, "{\"name\":\"g-1\",\"status\":\"PROVISIONING\"}", ERROR_NONE, "creating" },
         { 200, "{\"name\":\"g-1\",\"status\":\"STOPPING\"}", ERROR_NONE, "deleting" },
@@ -243,23 +259,7 @@ static void a_machine_read_by_its_name(void **state)
         { 403, "{\"error\":{\"code\":403,\"message\":\"no\"}}", ERROR_DENIED, "-" },
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const struct script_step steps[] = {
-            TOKEN("one", "3600"),
-            ASK(HTTP_GET, HOST "/compute/v1/projects/p%2F1/zones/z/instances/g-1", cases[i].status,
-                .answer = cases[i].answer),
-        };
-        struct bench bench;
-        bench_open(&bench, steps, COUNT_OF(steps));
-        assert_true(provider_can_look(bench.provider));
-        provider_look(bench.provider, &pool, "g-1", on_look, &bench);
-        loop_run(bench.loop);
-        assert_int_equal(bench.calls, 1);
-        assert_int_equal(bench.err.kind, cases[i].error);
-        assert_string_equal(bench.operation, cases[i].state);
-        assert_false(bench.script->is_mutation);
-        bench_close(&bench);
-    }
+    check_readings(cases, COUNT_OF(cases), ask_look);
 }
 
 static void whose_a_name_may_be(void **state)

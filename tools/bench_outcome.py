@@ -250,7 +250,7 @@ class Stage:
 def short_policy(row):
     """What the tables need of a policy's row; `used` does not depend on the fleet's size."""
     def of(measure):
-        return {"met": measure["attainment"], "count": measure["stretches"],
+        return {"met": measure["attainment"], "count": measure["occurrences"],
                 "used": measure["production_h"] + measure["transit_h"] + measure["evicted_h"],
                 "moves": measure["moves_per_week"]}
 

@@ -14,14 +14,14 @@ static json_t *number_or_null(bool is_told, double number)
 
 static json_t *measure_json(const struct backtest *backtest, const struct measure *measure)
 {
-    return json_make("{s:f, s:o, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "research_h",
-                     measure->research_h, "recovered",
-                     number_or_null(backtest->has_recovered, measure->recovered), "attainment",
-                     measure->attainment, "stretches", (json_int_t)measure->spans, "stretches_met",
-                     (json_int_t)measure->spans_met, "late_share", measure->violations, "worst",
-                     measure->worst, "moves_per_week", measure->moves_a_week, "production_h",
-                     measure->production_h, "transit_h", measure->transit_h, "evicted_h",
-                     measure->evicted_h, "shortage_h", measure->shortage_h);
+    return json_make(
+        "{s:f, s:o, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "research_h",
+        measure->research_h, "recovered",
+        number_or_null(backtest->has_recovered, measure->recovered), "attainment",
+        measure->attainment, "occurrences", (json_int_t)measure->spans, "occurrences_met",
+        (json_int_t)measure->spans_met, "late_share", measure->violations, "worst", measure->worst,
+        "moves_per_week", measure->moves_a_week, "production_h", measure->production_h, "transit_h",
+        measure->transit_h, "evicted_h", measure->evicted_h, "shortage_h", measure->shortage_h);
 }
 
 /* null: a single week is judged. */

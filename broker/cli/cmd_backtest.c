@@ -102,7 +102,7 @@ const char backtest_text[] =
     "parameter, is_oracle, rank (null: an "
     "oracle,\n"
     "or below the attainment), levels (one a week), measure: {research_h, recovered, attainment,\n"
-    "stretches, stretches_met, late_share, worst, moves_per_week, production_h, transit_h,\n"
+    "occurrences, occurrences_met, late_share, worst, moves_per_week, production_h, transit_h,\n"
     "evicted_h, shortage_h}, recovered_at_equal, held_out: {level, measure}, money_per_week, "
     "frontier: [{level,\n"
     "measure}], missed (null: not told): [{began, window, queue, planned, held, needed, wait_s,\n"

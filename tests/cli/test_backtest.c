@@ -181,8 +181,8 @@ static void what_was_missed_is_listed_with_reasons(void **state)
     assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "missed")));
     assert_true(json_array_size(missed) > 0);
     assert_int_equal(json_array_size(missed),
-                     json_int_or(json_array_get(rows, 1), "measure/stretches", 0) -
-                         json_int_or(json_array_get(rows, 1), "measure/stretches_met", 0));
+                     json_int_or(json_array_get(rows, 1), "measure/occurrences", 0) -
+                         json_int_or(json_array_get(rows, 1), "measure/occurrences_met", 0));
     assert_true(is_well_formed(page->chars));
     assert_non_null(strstr(page->chars, "<td class=\"name\">forecast</td>"));
     assert_non_null(strstr(page->chars, " --missed "));

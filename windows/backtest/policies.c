@@ -287,7 +287,7 @@ static int plan_follow(const struct field *field, double level, int *servers, st
     return 0;
 }
 
-/* More servers for each span that has a part in a stretch which missed its target. */
+/* More servers for each span that has a part in a window occurrence which missed its target. */
 static void raise_spans(const struct course *course, const struct judge_span *missed, int *servers)
 {
     for (size_t i = 0; i < course->spans.count; i++) {

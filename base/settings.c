@@ -13,6 +13,8 @@
 #include <float.h>
 #include <inttypes.h>
 
+enum { MICRO = 1000 * 1000 }; /* limits of seconds are in these */
+
 /* The field of the object, by its type. */
 union field {
     void *any;
@@ -58,6 +60,10 @@ static void set_default(const struct setting *setting, void *object)
     case SETTING_DURATION:
         *field.integer = 0;
         require(!otherwise || duration_parse(otherwise, field.integer, NULL) == 0);
+        return;
+    case SETTING_SECONDS:
+        *field.real = 0;
+        require(!otherwise || seconds_parse(otherwise, field.real, NULL) == 0);
         return;
     case SETTING_NODE:
         *field.node = NULL;
@@ -113,6 +119,9 @@ static int read_field(const struct setting *setting, const struct yaml_node *nod
         return yaml_bool(node, field.boolean, err);
     case SETTING_DURATION:
         return yaml_duration(node, min, max, field.integer, err);
+    case SETTING_SECONDS:
+        return yaml_seconds(node, has_limits(setting) ? (double)min / MICRO : 0,
+                            has_limits(setting) ? (double)max / MICRO : DBL_MAX, field.real, err);
     case SETTING_NODE:
         *field.node = node;
         return 0;
@@ -177,8 +186,10 @@ int settings_read(const struct yaml_node *mapping, const struct setting *table, 
 static void add_type(struct text *out, const struct setting *setting)
 {
     static const char *const names[] = {
-        [SETTING_TEXT] = "text",    [SETTING_INT] = "whole number",  [SETTING_DOUBLE] = "number",
-        [SETTING_BOOL] = "boolean", [SETTING_DURATION] = "duration", [SETTING_NODE] = "see below",
+        [SETTING_TEXT] = "text",         [SETTING_INT] = "whole number",
+        [SETTING_DOUBLE] = "number",     [SETTING_BOOL] = "boolean",
+        [SETTING_DURATION] = "duration", [SETTING_SECONDS] = "duration",
+        [SETTING_NODE] = "see below",
     };
     char min[DURATION_TEXT_SIZE], max[DURATION_TEXT_SIZE];
 
@@ -188,6 +199,9 @@ static void add_type(struct text *out, const struct setting *setting)
     if (setting->type == SETTING_DURATION)
         text_add(out, ", %s to %s", duration_format(setting->min, min),
                  duration_format(setting->max, max));
+    else if (setting->type == SETTING_SECONDS)
+        text_add(out, ", %s to %s", seconds_format((double)setting->min / MICRO, min),
+                 seconds_format((double)setting->max / MICRO, max));
     else
         text_add(out, ", %" PRId64 " to %" PRId64, setting->min, setting->max);
 }

@@ -25,6 +25,7 @@ enum setting_type {
     SETTING_DOUBLE,   /* double, within [min, max] */
     SETTING_BOOL,     /* bool */
     SETTING_DURATION, /* int64_t milliseconds, within [min, max] */
+    SETTING_SECONDS,  /* double seconds, written as 250us, 0.5ms or 20s; limits in microseconds */
     SETTING_NODE,     /* const struct yaml_node *, any kind; for what the caller reads itself */
 };
 

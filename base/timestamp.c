@@ -269,6 +269,45 @@ int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
     return 0;
 }
 
+int seconds_parse(const char *chars, double *ret_s, struct error *err)
+{
+    static const struct {
+        const char *name;
+        const char *exponent;
+    } parts[] = { { "us", "e-6" }, { "ms", "e-3" }, { "s", "" } };
+    size_t length = strspn(chars, "0123456789.");
+    bool is_number = isdigit((unsigned char)chars[0]) && chars[length - 1] != '.';
+    char number[32];
+    int64_t ms;
+
+    for (size_t i = 0; i < COUNT_OF(parts) && is_number; i++)
+        if (text_equal(chars + length, parts[i].name) &&
+            text_print(number, sizeof number, "%.*s%s", (int)length, chars, parts[i].exponent) &&
+            text_to_double(number, ret_s))
+            return 0;
+    if (duration_parse(chars, &ms, NULL) < 0)
+        return error_set(err, ERROR_INVALID,
+                         "\"%s\" is not a duration: write it like 250us, 0.5ms, 20ms or 1.5s",
+                         chars);
+    *ret_s = (double)ms / SECOND_MS;
+    return 0;
+}
+
+const char *seconds_format(double seconds, char out[DURATION_TEXT_SIZE])
+{
+    bool is_micro = seconds < 0.001 && seconds != 0;
+    bool is_milli = seconds < 1 && seconds != 0;
+
+    text_print(out, DURATION_TEXT_SIZE, "%.6g%s",
+               seconds * (is_micro   ? 1e6
+                          : is_milli ? 1e3
+                                     : 1),
+               is_micro   ? "us"
+               : is_milli ? "ms"
+                          : "s");
+    return out;
+}
+
 const char *duration_format(int64_t duration_ms, char out[DURATION_TEXT_SIZE])
 {
     uint64_t left = duration_ms < 0 ? -(uint64_t)duration_ms : (uint64_t)duration_ms;

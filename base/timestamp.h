@@ -57,5 +57,13 @@ bool wall_parse_http(const char *chars, struct wall_time *ret_wall);
 int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
     __attribute__((warn_unused_result));
 
+/* What is shorter than a millisecond may matter: "250us", "0.5ms", "20ms", "1.5s"; else a duration
+   as above.  To the nearest double of what is written. */
+int seconds_parse(const char *chars, double *ret_s, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* "250us", "20.5ms", "1.5s", "0s"; durations of a minute and more in seconds. */
+const char *seconds_format(double seconds, char out[DURATION_TEXT_SIZE]);
+
 /* The two largest units: "1h18m", "32m", "2m5s", "3d4h", "0s"; a minus sign for negative ones. */
 const char *duration_format(int64_t duration_ms, char out[DURATION_TEXT_SIZE]);

@@ -59,6 +59,8 @@ int yaml_bool(const struct yaml_node *node, bool *ret, struct error *err)
     __attribute__((warn_unused_result)); /* true or false, nothing else */
 int yaml_duration(const struct yaml_node *node, int64_t min_ms, int64_t max_ms, int64_t *ret_ms,
                   struct error *err) __attribute__((warn_unused_result));
+int yaml_seconds(const struct yaml_node *node, double min_s, double max_s, double *ret_s,
+                 struct error *err) __attribute__((warn_unused_result));
 
 /* Fails unless the node is of that kind; NULL nodes are a bug. */
 int yaml_expect(const struct yaml_node *node, enum yaml_kind kind, struct error *err)

@@ -148,3 +148,18 @@ int yaml_duration(const struct yaml_node *node, int64_t min_ms, int64_t max_ms, 
     *ret_ms = value;
     return 0;
 }
+
+int yaml_seconds(const struct yaml_node *node, double min_s, double max_s, double *ret_s,
+                 struct error *err)
+{
+    char min[DURATION_TEXT_SIZE], max[DURATION_TEXT_SIZE];
+    double value;
+
+    if (node->kind != YAML_SCALAR || seconds_parse(node->text, &value, NULL) < 0)
+        return fail_type(node, "a duration like 250us, 0.5ms, 20ms or 1.5s", err);
+    if (value < min_s || value > max_s)
+        return yaml_error(err, node, "must be from %s to %s, found %s", seconds_format(min_s, min),
+                          seconds_format(max_s, max), node->text);
+    *ret_s = value;
+    return 0;
+}

@@ -79,15 +79,11 @@ static struct service_time *new_service(const struct allocate_model *model, size
 {
     const struct allocate_queue *item = &model->queues[queue];
 
-    if (!model->is_estimate)
-        return item->shape ? service_time_shaped(item->shape)
-                           : service_time_new(item->service_s, item->service_cv);
+    const struct service_shape plain = { .mean_s = item->service_s, .cv = item->service_cv };
 
-    struct service_time *service = mem_new(sizeof *service);
-
-    service->mean_s = item->service_s;
-    service->cv = item->service_cv;
-    return service;
+    if (model->is_estimate)
+        return service_time_outline(item->shape ? item->shape : &plain);
+    return service_time_of(item->shape, item->service_s, item->service_cv);
 }
 
 static void work_init(struct work *work, const struct allocate_model *model,

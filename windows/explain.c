@@ -29,8 +29,7 @@ static void question_init(struct question *question, const struct allocate_model
     const struct allocate_queue *item = &model->queues[queue];
 
     *question = (struct question){ .setup = allocate_setup(model, window, queue) };
-    question->service = item->shape ? service_time_shaped(item->shape)
-                                    : service_time_new(item->service_s, item->service_cv);
+    question->service = service_time_of(item->shape, item->service_s, item->service_cv);
     segments_of_window(item->demand, model->windows, window, model->from, model->to,
                        &question->segments);
     question->setup.service = question->service;

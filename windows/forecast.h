@@ -54,8 +54,9 @@ struct forecast_setup {
     const struct window_set *set;
     double service_s;
     double service_cv;
-    double scale;  /* of the arrivals */
-    double misses; /* the share of days that the bound may miss; 0: FORECAST_MISSES */
+    const struct engine *engine; /* borrowed; NULL: one request at a time */
+    double scale;                /* of the arrivals */
+    double misses;               /* the share of days that the bound may miss; 0: FORECAST_MISSES */
     struct replay_target target;
     struct wall_time end; /* of the demand: what comes after it is forecast */
     struct wall_time now; /* 0: it is not asked how old the demand is */

@@ -30,7 +30,9 @@ double occurrences_between(int servers, double passes, double fails, double p)
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale)
 {
-    struct service_time service = { .mean_s = setup->service_s, .cv = setup->service_cv };
+    struct service_time service = { .mean_s = setup->service_s,
+                                    .cv = setup->service_cv,
+                                    .engine = (struct engine *)(uintptr_t)setup->engine };
     struct arrivals_setup arrivals = { setup->series, segments, &service, scale, 0 };
     struct estimate estimate;
     double p = setup->target.percentile / 100;

@@ -270,7 +270,10 @@ void service_shape_set_slots(struct service_shape *shape, int slots, enum engine
 {
     if (!shape->engine)
         shape->engine = mem_new(sizeof *shape->engine);
-    shape->engine->law = (struct engine_law){ .slots = slots, .router = router };
+    shape->engine->law =
+        (struct engine_law){ .slots = slots, .iteration_s = shape->mean_s, .router = router };
+    shape->engine->mean_out = 1;
+    shape->engine->cv_out = shape->cv;
     shape->engine->is_short = true;
 }
 

@@ -41,8 +41,8 @@ struct service_shape {
     size_t count;
     double requests;       /* that were measured */
     char *origin;          /* who says so, for people */
-    struct engine *engine; /* owned; NULL: one request at a time; its slots may be 1.  Of other laws
-                              than SERVICE_TOKENS the short form: only slots and router count */
+    struct engine *engine; /* owned; NULL: one request at a time; its slots may be 1.  In the short
+                              form (of other laws than SERVICE_TOKENS) without a table of lengths */
 };
 
 /* A bucket of a classic Prometheus histogram: how many took at most upper_s (INFINITY: all). */
@@ -79,6 +79,12 @@ struct service_shape *service_shape_of_engine(struct engine *engine, const char 
 
 /* The short form: these are the times of requests in a full batch of so many slots (at least 1). */
 void service_shape_set_slots(struct service_shape *shape, int slots, enum engine_router router);
+
+/* The engine that serves many at once; NULL for one slot, and where there is no shape. */
+static inline const struct engine *service_shape_engine(const struct service_shape *shape)
+{
+    return shape && shape->engine && shape->engine->law.slots > 1 ? shape->engine : NULL;
+}
 
 /* "constant", "exponential", "lognormal", "measured", "tokens"; of SERVICE_BY_CV by its cv. */
 const char *service_law_name(enum service_law law, double cv);

@@ -153,14 +153,9 @@ struct service_time *service_time_outline(const struct service_shape *shape)
 
     service->mean_s = shape->mean_s;
     service->cv = shape->cv;
-    if (!shape->engine || shape->engine->law.slots <= 1)
-        return service;
-    service->engine = mem_new(sizeof *service->engine);
-    *service->engine = *shape->engine;
-    if (shape->engine->is_short) {
-        service->engine->law.iteration_s = shape->mean_s;
-        service->engine->mean_out = 1;
-        service->engine->cv_out = shape->cv;
+    if (service_shape_engine(shape)) {
+        service->engine = mem_new(sizeof *service->engine);
+        *service->engine = *shape->engine;
     }
     return service;
 }
@@ -188,6 +183,11 @@ struct service_time *service_time_new(double mean_s, double cv)
     const struct service_shape shape = { .law = SERVICE_BY_CV, .mean_s = mean_s, .cv = cv };
 
     return service_time_shaped(&shape);
+}
+
+struct service_time *service_time_of(const struct service_shape *shape, double mean_s, double cv)
+{
+    return shape ? service_time_shaped(shape) : service_time_new(mean_s, cv);
 }
 
 void service_time_free(struct service_time *service)

@@ -35,6 +35,10 @@ struct service_time *service_time_new(double mean_s, double cv)
 struct service_time *service_time_shaped(const struct service_shape *shape)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* The shape's; where there is none (NULL), those of the law that cv stands for. */
+struct service_time *service_time_of(const struct service_shape *shape, double mean_s, double cv)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* For closed forms: mean, cv and engine without the tables, which are empty. */
 struct service_time *service_time_outline(const struct service_shape *shape)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -204,9 +204,12 @@ static int add_services(const struct allocate_inputs *inputs, struct text *out, 
         return -1;
     for (size_t i = 0; i < inputs->config->queue_count; i++) {
         const struct config_queue *queue = &inputs->config->queues[i];
-        owned(chars) char *what = text_format("service times of %s", queue->name);
+        owned(chars) char *times = text_format("service times of %s", queue->name);
+        owned(chars) char *lengths = text_format("lengths of %s", queue->name);
 
-        if (queue->service_file && add_input(out, what, queue->service_file, err) < 0)
+        if ((queue->service_file && add_input(out, times, queue->service_file, err) < 0) ||
+            (queue->engine.tokens_file &&
+             add_input(out, lengths, queue->engine.tokens_file, err) < 0))
             return -1;
     }
     return 0;

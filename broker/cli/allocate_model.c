@@ -146,8 +146,7 @@ static int add_queues(struct model *model, const struct config *config, const st
         *item = (struct allocate_queue){
             .name = queue->name,
             .demand = demand_find(demand, queue->name),
-            .target = { queue->wait_target_ms,
-                        options->percentile > 0 ? options->percentile : queue->percentile },
+            .target = config_target(queue, options->percentile),
             .service_s = (double)queue->service_ms / SECOND_MS,
             .service_cv = queue->service_cv,
             .shape = queue->service,

@@ -141,7 +141,7 @@ static int take_workload(struct backtest_inputs *inputs, const struct config_que
                          queue->name);
     inputs->queues[inputs->setup.queue_count++] = (struct backtest_queue){
         .series = series,
-        .target = { queue->wait_target_ms, queue->percentile },
+        .target = config_target(queue, 0),
         .service_s = (double)queue->service_ms / SECOND_MS,
         .service_cv = queue->service_cv,
         .shape = queue->service,

@@ -102,10 +102,9 @@ static struct forecast_setup setup_of(const struct demand *demand, const struct 
 static int confirm(struct forecasts *forecasts, size_t at, struct error *err)
 {
     const struct forecast_setup *setup = &forecasts->shares[at].setup;
-    const struct service_shape *shape = forecasts->shapes[at];
     size_t count = forecasts->items[at]->count;
-    owned(service_time) struct service_time *service =
-        shape ? service_time_shaped(shape) : service_time_new(setup->service_s, setup->service_cv);
+    owned(service_time) struct service_time *service = service_time_of(
+        forecasts->shapes[at], setup->service_s, setup->service_cv);
 
     forecasts->ratios[at] = mem_new_array(count, sizeof *forecasts->ratios[at]);
     for (size_t window = 0; window < count; window++)
@@ -166,9 +165,9 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
         setup.series = demand_find(demand, queue->name);
         setup.service_s = (double)queue->service_ms / SECOND_MS;
         setup.service_cv = queue->service_cv;
+        setup.engine = service_shape_engine(queue->service);
         setup.scale = queue->scale_up;
-        setup.target = (struct replay_target){ .wait_ms = queue->wait_target_ms,
-                                               .percentile = queue->percentile };
+        setup.target = config_target(queue, 0);
         if (only && !text_equal(queue->name, only))
             continue;
         if (!setup.series) {

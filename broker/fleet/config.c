@@ -13,7 +13,6 @@
 #include "broker/fleet/config_tables.h"
 #include "clusters/kube_config.h"
 #include "windows/calendar.h"
-#include "windows/service_file.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -49,8 +48,7 @@ static void section_free(enum config_table_id id, void *items, size_t count)
     mem_free(items);
 }
 
-/* A text that is there has something in it. */
-static int refuse_empty(const struct yaml_node *mapping, struct error *err)
+int config_refuse_empty(const struct yaml_node *mapping, struct error *err)
 {
     for (size_t i = 0; i < mapping->count; i++) {
         const struct yaml_node *node = &mapping->children[i];
@@ -71,7 +69,7 @@ static int entry_read(const struct config_table *table, const struct yaml_node *
                           NAME_LENGTH_MAX);
     if (settings_read(entry, table->settings, table->count, item, err) < 0)
         return -1;
-    if (refuse_empty(entry, err) < 0) {
+    if (config_refuse_empty(entry, err) < 0) {
         settings_clear(table->settings, table->count, item);
         return -1;
     }
@@ -134,6 +132,22 @@ static int read_headrooms(struct config *config, struct error *err)
     return 0;
 }
 
+static int read_engines(struct config *config, struct error *err)
+{
+    const struct config_table *table = &config_tables[CONFIG_ENGINES];
+
+    for (size_t i = 0; i < config->queue_count; i++) {
+        struct config_queue *queue = &config->queues[i];
+        const struct yaml_node *block = queue->engine_node;
+
+        if (block &&
+            (settings_read(block, table->settings, table->count, &queue->engine, err) < 0 ||
+             config_refuse_empty(block, err) < 0))
+            return -1;
+    }
+    return 0;
+}
+
 static int read_sections(struct config *config, const struct config_file *file, struct error *err)
 {
     if (optional_read(CONFIG_DRAIN, file->drain, &config->drain, err) < 0 ||
@@ -175,7 +189,7 @@ static int read_sections(struct config *config, const struct config_file *file, 
         if (!config->quotas)
             return -1;
     }
-    return read_headrooms(config, err);
+    return read_engines(config, err) < 0 ? -1 : read_headrooms(config, err);
 }
 
 static int read_windows(struct config *config, const struct config_file *file, struct error *err)
@@ -206,6 +220,12 @@ static void place(const char *file, char **path)
     *path = placed;
 }
 
+static void place_queue(const char *file, struct config_queue *queue)
+{
+    place(file, &queue->service_file);
+    place(file, &queue->engine.tokens_file);
+}
+
 static int place_all(struct config *config, struct error *err)
 {
     char folder[PATH_MAX];
@@ -229,7 +249,7 @@ static int place_all(struct config *config, struct error *err)
         place(file, &config->sources[i].credentials);
     }
     for (size_t i = 0; i < config->queue_count; i++)
-        place(file, &config->queues[i].service_file);
+        place_queue(file, &config->queues[i]);
 
     size_t socket_max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
     const struct yaml_node *root = yaml_root(config->document);
@@ -239,36 +259,6 @@ static int place_all(struct config *config, struct error *err)
         return yaml_error(err, socket ? socket : root,
                           "the path of the socket has %zu characters with its folder, over %zu",
                           strlen(config->socket), socket_max);
-    return 0;
-}
-
-void config_set_service(struct config_queue *queue, struct service_shape *shape)
-{
-    int64_t mean_ms = (int64_t)(shape->mean_s * SECOND_MS + 0.5);
-
-    service_shape_free(queue->service);
-    queue->service = shape;
-    queue->service_ms = mean_ms > 0 ? mean_ms : 1;
-    queue->service_cv = shape->cv;
-}
-
-/* What the laws and files of the queues say. */
-static int read_services(struct config *config, struct error *err)
-{
-    for (size_t i = 0; i < config->queue_count; i++) {
-        struct config_queue *queue = &config->queues[i];
-        struct service_shape *shape;
-
-        if (queue->service_file)
-            shape = service_file_read(queue->service_file, err);
-        else
-            shape = service_shape_new(
-                queue->service_law ? service_law_parse(queue->service_law) : SERVICE_BY_CV,
-                (double)queue->service_ms / SECOND_MS, queue->service_cv, "configuration");
-        if (!shape)
-            return error_context(err, "queue %s", queue->name);
-        config_set_service(queue, shape);
-    }
     return 0;
 }
 
@@ -286,13 +276,22 @@ struct config *config_read(const char *path, struct error *err)
     *config = file.config;
     config->path = mem_copy_chars(path);
     config->document = steal(&document);
-    if (refuse_empty(yaml_root(config->document), err) < 0 ||
+    if (config_refuse_empty(yaml_root(config->document), err) < 0 ||
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||
         config_check(config, err) < 0 || config_check_join(config, err) < 0 ||
         config_check_drain(config, err) < 0 || place_all(config, err) < 0 ||
-        read_services(config, err) < 0)
+        config_read_services(config, err) < 0)
         return NULL;
     return steal(&config);
+}
+
+/* What is not of the section's own table. */
+static void queue_clear(struct config_queue *queue)
+{
+    const struct config_table *engine = &config_tables[CONFIG_ENGINES];
+
+    service_shape_free(queue->service);
+    settings_clear(engine->settings, engine->count, &queue->engine);
 }
 
 void config_free(struct config *config)
@@ -306,7 +305,7 @@ void config_free(struct config *config)
         mem_free(config->workloads[i].shares);
     section_free(CONFIG_WORKLOADS, config->workloads, config->workload_count);
     for (size_t i = 0; i < config->queue_count; i++)
-        service_shape_free(config->queues[i].service);
+        queue_clear(&config->queues[i]);
     section_free(CONFIG_QUEUES, config->queues, config->queue_count);
     section_free(CONFIG_SOURCES, config->sources, config->source_count);
     section_free(CONFIG_POOLS, config->pools, config->pool_count);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "windows/replay.h"
 #include "windows/service_shape.h"
 #include "windows/window.h"
 
@@ -84,6 +85,21 @@ struct config_source {
     int64_t settle_ms;
 };
 
+/* The replica of a queue that serves many requests at once (windows/engine.h). */
+struct config_engine {
+    int64_t slots;
+    double iteration_s; /* with per_request_s 0: the short form, the times are the queue's */
+    double per_request_s;
+    double prefill_s;
+    double tokens_in; /* means of a request */
+    double tokens_out;
+    double tokens_cv;  /* of tokens_out */
+    char *tokens_law;  /* NULL: the one that tokens_cv stands for */
+    char *tokens_file; /* absolute path of measured lengths; NULL: none */
+    int64_t kv_tokens; /* 0: the slots alone limit */
+    char *router_name;
+};
+
 struct config_queue {
     char *name;
     char *source_name;   /* NULL: its arrivals come from files only */
@@ -92,16 +108,22 @@ struct config_queue {
     char *arrivals_low;
     const struct config_source *source;
     int64_t wait_target_ms;
-    double percentile;             /* 98 */
-    char *slo;                     /* "pooled" or "each-day" */
-    int64_t service_ms;            /* mean time that one worker takes for one request */
-    double service_cv;             /* standard deviation over mean; 1: exponential */
-    char *service_law;             /* NULL: the one that service_cv stands for */
-    char *service_file;            /* absolute path of measured times; NULL: none */
-    char *service_histogram;       /* what its source calls its times; NULL: nothing */
-    int64_t service_max_ms;        /* what no request takes longer than; 0: not known */
-    struct service_shape *service; /* owned; its mean and cv are those above */
-    double scale_up;               /* arrivals are multiplied by this before sizing */
+    double percentile;      /* 98 */
+    double ttft_target_s;   /* until the first token; 0: none */
+    double ttft_percentile; /* 0: as `percentile` */
+    double itl_target_s;    /* mean time of each later token; 0: none */
+    double itl_percentile;
+    char *slo;                           /* "pooled" or "each-day" */
+    int64_t service_ms;                  /* mean time that one worker takes for one request */
+    double service_cv;                   /* standard deviation over mean; 1: exponential */
+    char *service_law;                   /* NULL: the one that service_cv stands for */
+    char *service_file;                  /* absolute path of measured times; NULL: none */
+    char *service_histogram;             /* what its source calls its times; NULL: nothing */
+    int64_t service_max_ms;              /* what no request takes longer than; 0: not known */
+    struct service_shape *service;       /* owned; its mean and cv are those above */
+    const struct yaml_node *engine_node; /* NULL: one request at a time */
+    struct config_engine engine;
+    double scale_up; /* arrivals are multiplied by this before sizing */
 };
 
 struct config_headroom { /* what queues survive within twice their targets */
@@ -239,10 +261,14 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
    /etc/sluice/config.yaml.  The caller frees it; ERROR_NOT_FOUND lists where was looked. */
 char *config_find(const char *option, struct error *err) __attribute__((warn_unused_result));
 
-const struct config_cluster *config_cluster(const struct config *config, const char *name);
-/* From here on the queue's service times are these.  Takes the shape. */
+/* From here on the queue's service times are these; the slots of its engine stay.  Takes the shape,
+   which is not that of another engine. */
 void config_set_service(struct config_queue *queue, struct service_shape *shape);
 
+/* What the queue's replicas are held to.  A percentile over 0 stands for the queue's own. */
+struct replay_target config_target(const struct config_queue *queue, double percentile);
+
+const struct config_cluster *config_cluster(const struct config *config, const char *name);
 const struct config_pool *config_pool(const struct config *config, const char *name);
 
 /* Key, type, default and meaning of every setting, as Markdown. */

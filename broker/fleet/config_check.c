@@ -320,49 +320,13 @@ static int check_sources(const struct config *config, struct error *err)
     return 0;
 }
 
-/* Where a queue's service times come from: one place, and a law that its cv can be of. */
-static int check_service(const struct config *config, size_t at, struct config_queue *queue,
-                         struct error *err)
-{
-    static const char *const others[] = { "service", "service_cv", "service_law",
-                                          "service_histogram" };
-    const struct yaml_node *entry = config_place(config, "queues", at, "");
-    enum service_law law = queue->service_law ? service_law_parse(queue->service_law)
-                                              : SERVICE_BY_CV;
-    bool has_cv = yaml_get(entry, "service_cv");
-
-    if (queue->service_ms == 0 && !queue->service_file)
-        return yaml_error(err, yaml_get(entry, "service") ?: entry,
-                          "needs service, the mean time of a request, or service_file");
-    for (size_t i = 0; i < COUNT_OF(others) && queue->service_file; i++)
-        if (yaml_get(entry, others[i]))
-            return yaml_error(err, yaml_get(entry, others[i]), "and service_file say the same");
-    if (law == SERVICE_LAWS)
-        return yaml_error(err, config_place(config, "queues", at, "service_law"),
-                          "expected constant, exponential or lognormal, found \"%s\"",
-                          queue->service_law);
-    if ((law == SERVICE_CONSTANT && has_cv && queue->service_cv != 0) ||
-        (law == SERVICE_EXPONENTIAL && queue->service_cv != 1))
-        return yaml_error(err, config_place(config, "queues", at, "service_cv"),
-                          "%g is not that of %s times", queue->service_cv, queue->service_law);
-    if (law == SERVICE_CONSTANT)
-        queue->service_cv = 0;
-    if (queue->service_histogram &&
-        (!queue->source || !text_equal(queue->source->kind, "prometheus")))
-        return yaml_error(err, config_place(config, "queues", at, "service_histogram"),
-                          "needs a source of the kind prometheus");
-    if (queue->service_max_ms > 0 && !queue->service_histogram)
-        return yaml_error(err, config_place(config, "queues", at, "service_max"),
-                          "is the bound of a service_histogram, and there is none");
-    return 0;
-}
-
 static int check_queues(const struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->queue_count; i++) {
         struct config_queue *queue = &config->queues[i];
 
-        if (check_service(config, i, queue, err) < 0)
+        if (config_check_service(config, i, queue, err) < 0 ||
+            config_check_engine(config, i, queue, err) < 0)
             return -1;
         if (queue->percentile >= 100)
             return yaml_error(err, config_place(config, "queues", i, "percentile"),

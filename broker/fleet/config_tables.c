@@ -257,11 +257,20 @@ static const struct setting queue_settings[] = {
       DAY_MS, "how long a request may wait, at the percentile" },
     { "percentile", SETTING_DOUBLE, offsetof(struct config_queue, percentile), "98", 1, 100,
       "of 100 requests, how many wait no longer than that" },
+    { "ttft_target", SETTING_SECONDS, offsetof(struct config_queue, ttft_target_s), "0s", 0,
+      DAY_MS *(int64_t)1000, "engine: until the first token, wait and prompt included; 0s: none" },
+    { "ttft_percentile", SETTING_DOUBLE, offsetof(struct config_queue, ttft_percentile), "0", 0,
+      100, "of 100 requests, how many meet that; 0: as `percentile`" },
+    { "itl_target", SETTING_SECONDS, offsetof(struct config_queue, itl_target_s), "0s", 0,
+      MINUTE_MS *(int64_t)1000, "engine: mean time of a request's later tokens; 0s: none" },
+    { "itl_percentile", SETTING_DOUBLE, offsetof(struct config_queue, itl_percentile), "0", 0, 100,
+      "of 100 requests, how many meet that; 0: as `percentile`" },
     { "slo", SETTING_TEXT, offsetof(struct config_queue, slo), "pooled", 0, 0,
       "of which requests: `pooled` of all days of a window in one, `each-day` of every day by "
       "itself" },
     { "service", SETTING_DURATION, offsetof(struct config_queue, service_ms), "0s", 0, DAY_MS,
-      "mean time that one replica takes for one request; needed unless `service_file` says it" },
+      "mean time that one replica takes for one request; needed unless `service_file` or "
+      "`engine` says it; beside an `engine` of `slots` alone the time in a full batch" },
     { "service_cv", SETTING_DOUBLE, offsetof(struct config_queue, service_cv), "1", 0, 100,
       "standard deviation of that time over its mean; 0: constant; 1: exponential; else "
       "lognormal" },
@@ -274,8 +283,42 @@ static const struct setting queue_settings[] = {
       "snapshot` measures it, and plans made from that snapshot use it instead of `service`" },
     { "service_max", SETTING_DURATION, offsetof(struct config_queue, service_max_ms), "0s", 0,
       DAY_MS, "no request takes longer: the bound of the histogram's last bucket" },
+    { "engine", SETTING_NODE, offsetof(struct config_queue, engine_node), "", 0, 0,
+      "a replica serves many requests at once, as engines of language models do" },
     { "scale_up", SETTING_DOUBLE, offsetof(struct config_queue, scale_up), "1", 0, 1000,
       "arrivals are multiplied by this before replicas are counted" },
+};
+
+#define ENGINE(field) offsetof(struct config_engine, field)
+
+static const struct setting engine_settings[] = {
+    { "slots", SETTING_INT, ENGINE(slots), NULL, 1, ENGINE_SLOTS_MAX,
+      "requests that run at once in one replica: vLLM's `max_num_seqs`; without the keys below "
+      "`service` is the time of a request in a full batch" },
+    { "iteration", SETTING_SECONDS, ENGINE(iteration_s), "0s", 0, 10 * (int64_t)1000000,
+      "one iteration, which gives each running request a token, takes so long" },
+    { "iteration_per_request", SETTING_SECONDS, ENGINE(per_request_s), "0s", 0, 1000000,
+      "and so much longer for each request that runs" },
+    { "prefill_per_token", SETTING_SECONDS, ENGINE(prefill_s), "0s", 0, 1000000,
+      "and so much longer for each token of a prompt that is computed in it" },
+    { "tokens_in", SETTING_DOUBLE, ENGINE(tokens_in), "0", 0, 1000000,
+      "mean length of a prompt that is not in the engine's cache" },
+    { "tokens_out", SETTING_DOUBLE, ENGINE(tokens_out), "0", 0, 1000000,
+      "mean length of an answer" },
+    { "tokens_cv", SETTING_DOUBLE, ENGINE(tokens_cv), "1", 0, 10,
+      "standard deviation of that length over its mean; 0: constant; 1: exponential; else "
+      "lognormal" },
+    { "tokens_law", SETTING_TEXT, ENGINE(tokens_law), "", 0, 0,
+      "`constant`, `exponential` or `lognormal`, whatever `tokens_cv` is" },
+    { "tokens_file", SETTING_TEXT, ENGINE(tokens_file), "", 0, 0,
+      "instead of these: CSV of requests with columns `input_tokens` and `output_tokens` (or as "
+      "public traces name them); with a column `queue` or `model`, the rows of this queue" },
+    { "kv_tokens", SETTING_INT, ENGINE(kv_tokens), "0", 0, 1000000000,
+      "that the cache holds: blocks times block size; a request takes its prompt and half of its "
+      "answer; 0: the slots alone limit" },
+    { "router", SETTING_TEXT, ENGINE(router_name), "least-outstanding", 0, 0,
+      "who gives a request to a replica: `least-outstanding`, `random`, `round-robin`, or "
+      "`central` (one queue for all)" },
 };
 
 static const struct setting workload_settings[] = {
@@ -363,6 +406,11 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                          TABLE(source_settings), ENTRIES(config_source) },
     [CONFIG_QUEUES] = { "queues.NAME", "One stream of requests and how long they may wait.",
                         TABLE(queue_settings), ENTRIES(config_queue) },
+    [CONFIG_ENGINES] = { "queues.NAME.engine",
+                         "A replica that serves many requests at once: an engine with continuous "
+                         "batching. Its times follow from tokens, or, with `slots` alone, from "
+                         "`service`.",
+                         TABLE(engine_settings) },
     [CONFIG_WORKLOADS] = { "workloads.NAME", "One Deployment, in each of its clusters.",
                            TABLE(workload_settings), ENTRIES(config_workload) },
     [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER", "What of a workload runs in a cluster.",

@@ -26,6 +26,7 @@ enum config_table_id {
     CONFIG_POOLS,
     CONFIG_SOURCES,
     CONFIG_QUEUES,
+    CONFIG_ENGINES,
     CONFIG_WORKLOADS,
     CONFIG_SHARES,
     CONFIG_QUOTAS,
@@ -79,6 +80,32 @@ const struct yaml_node *config_place(const struct config *config, const char *se
                                      const char *key);
 const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
                            const void *items, size_t count, const char *name, struct error *err);
+
+/* A text that is there has something in it. */
+int config_refuse_empty(const struct yaml_node *mapping, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Where the times of one queue come from, and which laws they may have; config_service.c.  Its
+   engine and its targets; config_engine.c. */
+int config_check_service(const struct config *config, size_t at, struct config_queue *queue,
+                         struct error *err) __attribute__((warn_unused_result));
+int config_check_engine(const struct config *config, size_t at, struct config_queue *queue,
+                        struct error *err) __attribute__((warn_unused_result));
+
+/* What files and laws say of all queues, once paths are absolute. */
+int config_read_services(struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether iterations are known; false: none, or slots alone (the short form). */
+bool config_engine_is_whole(const struct config_queue *queue);
+
+/* Of an engine that is whole. */
+struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* No target is one that the engine cannot meet with any number of replicas. */
+int config_check_floor(const struct config *config, size_t at, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* Resolves what is done with gangs.  config_drain.c */
 int config_check_drain(struct config *config, struct error *err)

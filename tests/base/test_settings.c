@@ -18,6 +18,7 @@ struct sample {
     double ratio;
     bool is_on;
     int64_t deadline_ms;
+    double step_s;
     const struct yaml_node *extra;
 };
 
@@ -30,6 +31,8 @@ static const struct setting table[] = {
     { "on", SETTING_BOOL, offsetof(struct sample, is_on), "true", 0, 0, "whether" },
     { "deadline", SETTING_DURATION, offsetof(struct sample, deadline_ms), "10m", MINUTE_MS, DAY_MS,
       "how long" },
+    { "step", SETTING_SECONDS, offsetof(struct sample, step_s), "20ms", 10, 2 * 1000 * 1000,
+      "how often" },
     { "extra", SETTING_NODE, offsetof(struct sample, extra), "", 0, 0, "what the caller reads" },
 };
 
@@ -45,7 +48,7 @@ static void fills_every_type(void **state)
 {
     owned(yaml_document) struct yaml_document *document = parse(
         "name: a\nregion: south\nnote: ''\ncount: 10\nratio: 1\non: false\ndeadline: 90s\n"
-        "extra: [1, 2]\n");
+        "step: 250us\nextra: [1, 2]\n");
     struct sample sample;
 
     (void)state;
@@ -59,6 +62,7 @@ static void fills_every_type(void **state)
     assert_true(sample.ratio == 1.0);
     assert_false(sample.is_on);
     assert_int_equal(sample.deadline_ms, 90 * SECOND_MS);
+    assert_true(sample.step_s == 250e-6);
     assert_int_equal(sample.extra->count, 2);
     settings_clear(table, COUNT_OF(table), &sample);
     assert_null(sample.name);
@@ -82,6 +86,7 @@ static void absent_keys_take_their_defaults(void **state)
     assert_true(sample.ratio == 0.5);
     assert_true(sample.is_on);
     assert_int_equal(alone.deadline_ms, 10 * MINUTE_MS);
+    assert_true(alone.step_s == 0.02 && sample.step_s == 0.02);
     settings_clear(table, COUNT_OF(table), &sample);
     settings_clear(table, COUNT_OF(table), &alone);
 }
@@ -91,7 +96,7 @@ static const struct {
 } wrong[] = {
     { "name: a\ncuont: 3\n", "f.yaml:2: box.cuont: unknown key, did you mean \"count\"?" },
     { "name: a\nxyzzy: 3\n", "f.yaml:2: box.xyzzy: unknown key, expected one of: name, region, "
-                             "note, count, ratio, on, deadline, extra" },
+                             "note, count, ratio, on, deadline, step, extra" },
     { "count: 3\n", "f.yaml:1: box: the key \"name\" is missing" },
     { "name: [a]\n", "f.yaml:1: box.name: expected a text, found a list" },
     { "name: a\ncount: 11\n", "f.yaml:2: box.count: must be from 1 to 10, found 11" },
@@ -99,6 +104,9 @@ static const struct {
     { "name: a\nratio: 2\n", "f.yaml:2: box.ratio: must be from 0 to 1, found 2" },
     { "name: a\non: 1\n", "f.yaml:2: box.on: expected true or false, found \"1\"" },
     { "name: a\ndeadline: 2d\n", "f.yaml:2: box.deadline: must be from 1m to 1d, found 2d" },
+    { "name: a\nstep: 9us\n", "f.yaml:2: box.step: must be from 10us to 2s, found 9us" },
+    { "name: a\nstep: 20\n", "f.yaml:2: box.step: expected a duration like 250us, 0.5ms, 20ms or "
+                             "1.5s, found \"20\"" },
 };
 
 /* The lines below a key "box" that stands on no line of its own. */
@@ -144,6 +152,7 @@ static void documents_itself_as_markdown(void **state)
                                     "| `ratio` | number, 0 to 1 | `0.5` | how much |\n"
                                     "| `on` | boolean | `true` | whether |\n"
                                     "| `deadline` | duration, 1m to 1d | `10m` | how long |\n"
+                                    "| `step` | duration, 10us to 2s | `20ms` | how often |\n"
                                     "| `extra` | see below | none | what the caller reads |\n");
 }
 

@@ -135,6 +135,50 @@ static void reads_durations(void **state)
     }
 }
 
+static void reads_and_prints_parts_of_milliseconds(void **state)
+{
+    static const struct {
+        const char *chars;
+        double seconds; /* negative: refused */
+        const char *printed;
+    } rows[] = {
+        { "250us", 250e-6, "250us" },
+        { "20ms", 20e-3, "20ms" },
+        { "0.5ms", 0.5e-3, "500us" },
+        { "1.5s", 1.5, "1.5s" },
+        { "20.25ms", 20.25e-3, "20.25ms" },
+        { "0s", 0, "0s" },
+        { "0.1us", 1e-7, "0.1us" },
+        { "2m", 120, "120s" },
+        { "1m2.5s", 62.5, "62.5s" },
+        { "5", -1, NULL },
+        { "", -1, NULL },
+        { "us", -1, NULL },
+        { ".5ms", -1, NULL },
+        { "1.ms", -1, NULL },
+        { "-1ms", -1, NULL },
+        { "1.2.3ms", -1, NULL },
+        { "1 ms", -1, NULL },
+        { "1ns", -1, NULL },
+        { "1e3ms", -1, NULL },
+        { "0x1us", -1, NULL },
+        { "99999999999999999999999999999999999us", -1, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[DURATION_TEXT_SIZE];
+        double seconds = -1;
+
+        print_message("    %s\n", rows[i].chars);
+        assert_int_equal(seconds_parse(rows[i].chars, &seconds, NULL),
+                         rows[i].seconds < 0 ? -1 : 0);
+        assert_true(seconds == rows[i].seconds);
+        if (rows[i].printed)
+            assert_string_equal(seconds_format(seconds, text), rows[i].printed);
+    }
+}
+
 static const struct {
     int64_t ms;
     const char *want;
@@ -202,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_date_is_read_or_not_at_all),
         cmocka_unit_test(never_is_a_dash),
         cmocka_unit_test(reads_durations),
+        cmocka_unit_test(reads_and_prints_parts_of_milliseconds),
         cmocka_unit_test(prints_the_two_largest_units),
     };
 

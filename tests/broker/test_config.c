@@ -11,8 +11,10 @@
 #include "base/timestamp.h"
 #include "broker/fleet/config.h"
 #include "broker/fleet/config_tables.h"
+#include "tests/broker/config_edits.h"
 #include "tests/support/unit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,132 +23,9 @@
 
 #define GOLDEN SLUICE_SOURCE "/tests/golden/config/"
 
-enum { FILE_SIZE_LIMIT = 1 << 20, BROKEN_SIZE = 10 << 20 };
-
-/* One key set to a value (NULL: taken away); added below its parent when it is not there. */
-struct edit {
-    const char *path;
-    const char *value;
-};
+enum { BROKEN_SIZE = 10 << 20 };
 
 static char folder[64];
-
-static struct text *read_whole(const char *path)
-{
-    struct error err = { 0 };
-    struct text *text = file_read(path, FILE_SIZE_LIMIT, &err);
-
-    if (!text)
-        fail_msg("%s", err.text);
-    return text;
-}
-
-static void write_whole(const char *path, const void *bytes, size_t size)
-{
-    struct error err = { 0 };
-
-    if (file_write(path, bytes, size, 0644, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-/* Where the line after the one at `at` begins. */
-static size_t next_line(const struct text *text, size_t at)
-{
-    const char *end = strchr(text->chars + at, '\n');
-
-    return end ? (size_t)(end + 1 - text->chars) : text->length;
-}
-
-static size_t indentation(const struct text *text, size_t at)
-{
-    return strspn(text->chars + at, " ");
-}
-
-/* The line of one key among those from `at` on that are indented by `depth` * 2 or deeper. */
-static bool find_key(const struct text *text, size_t *at, size_t depth, const char *key,
-                     size_t length)
-{
-    for (size_t line = *at; line < text->length; line = next_line(text, line)) {
-        const char *found = text->chars + line + depth * 2;
-
-        if (text->chars[line] == '\n' || text->chars[line] == '#')
-            continue;
-        if (indentation(text, line) < depth * 2)
-            return false;
-        if (indentation(text, line) == depth * 2 && strncmp(found, key, length) == 0 &&
-            found[length] == ':') {
-            *at = line;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The good file is written in blocks of two spaces, which makes this possible without a parser. */
-static struct text *edited(const struct text *good, const struct edit *edit)
-{
-    struct text *out = text_new(FILE_SIZE_LIMIT);
-    const char *key = edit->path;
-    size_t at = 0;
-    size_t depth = 0;
-    bool is_found = true;
-
-    for (;; depth++) {
-        size_t length = strcspn(key, ".");
-
-        is_found = find_key(good, &at, depth, key, length);
-        if (key[length] == '\0')
-            break;
-        assert_true(is_found);
-        at = next_line(good, at);
-        key += length + 1;
-    }
-
-    size_t rest = at;
-
-    if (is_found)
-        do
-            rest = next_line(good, rest);
-        while (rest < good->length && indentation(good, rest) > depth * 2);
-    text_add_bytes(out, good->chars, at);
-    if (edit->value)
-        text_add(out, "%*s%s: %s\n", (int)depth * 2, "", key, edit->value);
-    text_add(out, "%s", good->chars + rest);
-    return out;
-}
-
-/* Reads the bytes as sluice.yaml in the current folder; what is said is added to `said`. */
-static void expect_refusal(struct text *said, const char *name, const void *bytes, size_t size)
-{
-    struct error err = { 0 };
-
-    write_whole("sluice.yaml", bytes, size);
-    owned(config) struct config *config = config_read("sluice.yaml", &err);
-
-    if (config)
-        fail_msg("%s: was accepted", name);
-    if (err.kind != ERROR_INVALID || !text_starts_with(err.text, "sluice.yaml"))
-        fail_msg("%s: %s, %s", name, error_kind_name(err.kind), err.text);
-    text_add(said, "%s\n    %s\n", name, err.text);
-}
-
-static void expect_edit_refused(struct text *said, const struct text *good,
-                                const struct edit *edits, size_t count)
-{
-    owned(text) struct text *name = text_new(1024);
-    owned(text) struct text *file = text_new(FILE_SIZE_LIMIT);
-
-    text_add(file, "%s", good->chars);
-    for (size_t i = 0; i < count && edits[i].path; i++) {
-        struct text *next = edited(file, &edits[i]);
-
-        text_free(file);
-        file = next;
-        text_add(name, "%s%s %s%.60s", i ? ", " : "", edits[i].path, edits[i].value ? "= " : "gone",
-                 edits[i].value ? edits[i].value : "");
-    }
-    expect_refusal(said, name->chars, file->chars, file->length);
-}
 
 /* Compares with the golden file, or writes it when that is asked for. */
 static void expect_golden(const char *name, const struct text *have)
@@ -195,6 +74,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_POOLS] = "pools.prod-a-main.",
     [CONFIG_SOURCES] = "sources.metrics.",
     [CONFIG_QUEUES] = "queues.chat-large.",
+    [CONFIG_ENGINES] = "queues.answers.engine.",
     [CONFIG_WORKLOADS] = "workloads.chat-large-8x.",
     [CONFIG_SHARES] = "workloads.chat-large-8x.clusters.prod-a.",
     [CONFIG_QUOTAS] = "quotas.shared.",
@@ -204,10 +84,13 @@ static void refuse_setting(struct text *said, const struct text *good, const cha
                            const struct setting *setting)
 {
     static const char *const wrong[] = {
-        [SETTING_TEXT] = "[1]", [SETTING_INT] = "many",    [SETTING_DOUBLE] = "many",
-        [SETTING_BOOL] = "yes", [SETTING_DURATION] = "10", [SETTING_NODE] = "7",
+        [SETTING_TEXT] = "[1]",   [SETTING_INT] = "many",    [SETTING_DOUBLE] = "many",
+        [SETTING_BOOL] = "yes",   [SETTING_DURATION] = "10", [SETTING_NODE] = "7",
+        [SETTING_SECONDS] = "10",
     };
     owned(chars) char *path = text_format("%s%s", place, setting->key);
+    owned(chars) char *above = text_format("%" PRId64, setting->max < 9999999 ? (int64_t)9999999
+                                                                              : setting->max + 1);
 
     expect_edit_refused(said, good, &(struct edit){ path, wrong[setting->type] }, 1);
     if (!setting->otherwise)
@@ -216,7 +99,11 @@ static void refuse_setting(struct text *said, const struct text *good, const cha
         expect_edit_refused(said, good, &(struct edit){ path, "\"\"" }, 1);
     if (setting->type == SETTING_INT || setting->type == SETTING_DOUBLE) {
         expect_edit_refused(said, good, &(struct edit){ path, "-1" }, 1);
-        expect_edit_refused(said, good, &(struct edit){ path, "9999999" }, 1);
+        expect_edit_refused(said, good, &(struct edit){ path, above }, 1);
+    }
+    if (setting->type == SETTING_SECONDS) {
+        expect_edit_refused(said, good, &(struct edit){ path, "-5us" }, 1);
+        expect_edit_refused(said, good, &(struct edit){ path, "1000d" }, 1);
     }
     if (setting->type == SETTING_DURATION) {
         expect_edit_refused(said, good, &(struct edit){ path, "-5m" }, 1);
@@ -273,6 +160,42 @@ static void keys_of_services(struct text *said, const struct text *good)
         { { "queues.speech.service_file", "times.csv" } },
         { { "queues.speech.service_histogram", "x" } },
         { { "queues.speech.service_max", "10s" } },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
+}
+
+static void keys_of_engines(struct text *said, const struct text *good)
+{
+    static const struct edit cases[][2] = {
+        { { "queues.answers.service", "6s" } },
+        { { "queues.answers.service_cv", "1" } },
+        { { "queues.answers.service_file", "times.csv" } },
+        { { "queues.answers.engine.slots", "4097" } },
+        { { "queues.answers.engine.iteration", "0s" },
+          { "queues.answers.engine.iteration_per_request", "0s" } },
+        { { "queues.answers.engine.tokens_out", "0.5" } },
+        { { "queues.answers.engine.tokens_out", NULL } },
+        { { "queues.answers.engine.tokens_law", "pareto" } },
+        { { "queues.answers.engine.tokens_law", "constant" },
+          { "queues.answers.engine.tokens_cv", "1" } },
+        { { "queues.answers.engine.tokens_law", "exponential" },
+          { "queues.answers.engine.tokens_cv", "0.5" } },
+        { { "queues.answers.engine.tokens_file", "tokens.csv" } },
+        { { "queues.answers.engine.tokens_in", NULL } },
+        { { "queues.answers.engine.tokens_in", NULL },
+          { "queues.answers.engine.prefill_per_token", NULL } },
+        { { "queues.answers.engine.router", "fastest" } },
+        { { "queues.answers.wait_target", "50ms" } },
+        { { "queues.answers.ttft_target", "50ms" } },
+        { { "queues.answers.itl_target", "20ms" } },
+        { { "queues.answers.itl_target", NULL } },
+        { { "queues.answers.itl_percentile", "100" } },
+        { { "queues.titles.service", NULL } },
+        { { "queues.titles.itl_target", "20ms" } },
+        { { "queues.titles.engine", "{slots: 64, tokens_out: 200}" } },
+        { { "queues.speech.ttft_target", "20s" } },
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -430,6 +353,7 @@ static void every_mistake_is_answered_with_file_line_and_key(void **state)
     keys_of_what_is_in_clusters(said, good);
     keys_of_sources(said, good);
     keys_of_services(said, good);
+    keys_of_engines(said, good);
     keys_of_the_calendar(said, good);
     whole_files(said, good);
     expect_golden("errors.txt", said);
@@ -444,8 +368,8 @@ static void the_good_file_is_read_as_it_says(void **state)
     assert_int_equal(config->cluster_count, 4);
     assert_int_equal(config->reservation_count, 2);
     assert_int_equal(config->pool_count, 7);
-    assert_int_equal(config->queue_count, 6);
-    assert_int_equal(config->workload_count, 6);
+    assert_int_equal(config->queue_count, 8);
+    assert_int_equal(config->workload_count, 8);
     assert_int_equal(config->windows->weekly_count, 5);
     assert_int_equal(config->windows->count, 6);
     assert_int_equal(config->windows->holiday_count, 2);

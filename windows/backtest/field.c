@@ -12,8 +12,7 @@ void field_init(struct field *field, const struct backtest_queue *queue,
 {
     field->queue = queue;
     field->course = course;
-    field->service = queue->shape ? service_time_shaped(queue->shape)
-                                  : service_time_new(queue->service_s, queue->service_cv);
+    field->service = service_time_of(queue->shape, queue->service_s, queue->service_cv);
     field->needs = mem_new_array(course->spans.count, sizeof *field->needs);
     field->last_week = mem_new_array(course->weeks * course->set->weekly_count,
                                      sizeof *field->last_week);
@@ -47,6 +46,7 @@ struct forecast_setup field_forecast_setup(const struct field *field)
                                     .set = field->course->set,
                                     .service_s = field->queue->service_s,
                                     .service_cv = field->queue->service_cv,
+                                    .engine = field->service->engine,
                                     .scale = field->queue->scale,
                                     .target = field->queue->target,
                                     .without = field->without,

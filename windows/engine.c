@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK_TOKENS = 2048 }; /* of prompts in one iteration: vLLM's max_num_batched_tokens */
-
 static const char *const router_names[ENGINE_ROUTERS] = {
     [ENGINE_LEAST_OUTSTANDING] = "least-outstanding",
     [ENGINE_RANDOM] = "random",
@@ -42,7 +40,7 @@ double engine_rate(const struct engine *engine, double n)
 
 double engine_floor_s(const struct engine *engine)
 {
-    double chunk = engine->mean_in < CHUNK_TOKENS ? engine->mean_in : CHUNK_TOKENS;
+    double chunk = engine->mean_in < ENGINE_CHUNK_TOKENS ? engine->mean_in : ENGINE_CHUNK_TOKENS;
 
     return engine->is_short ? 0
                             : engine_iteration_s(&engine->law, engine->law.slots) +

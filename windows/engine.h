@@ -21,7 +21,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ENGINE_SLOTS_MAX = 4096, ENGINE_LENGTHS = 1 << 16 };
+enum {
+    ENGINE_SLOTS_MAX = 4096,
+    ENGINE_LENGTHS = 1 << 16,
+    ENGINE_CHUNK_TOKENS = 2048, /* of prompts in one iteration: vLLM's max_num_batched_tokens */
+};
 
 enum engine_router {                           /* who gives a request to a replica */
                      ENGINE_LEAST_OUTSTANDING, /* fewest running and waiting; ties by chance */

@@ -97,14 +97,15 @@ double erlang_class_mean(struct station station, const double *lambdas, size_t c
     return erlang_c(station.servers, total / station.mu) * speed / ((speed - before) * left);
 }
 
+double erlang_busy_high_quantile(double speed, double waiting, double high, double p)
+{
+    return speed > high ? exponential_quantile(waiting, speed - high, p) : INFINITY;
+}
+
 double erlang_high_quantile(struct station station, double high, double low, double p)
 {
-    double speed = station.servers * station.mu;
-
-    if (!(speed > high))
-        return INFINITY;
-    return exponential_quantile(erlang_c(station.servers, (high + low) / station.mu), speed - high,
-                                p);
+    return erlang_busy_high_quantile(station.servers * station.mu,
+                                     erlang_c(station.servers, (high + low) / station.mu), high, p);
 }
 
 /*
@@ -175,19 +176,13 @@ static double cut_integral(const struct low_wait *wait, double t)
     return previous;
 }
 
-double erlang_low_tail(struct station station, double high, double low, double t)
+/* Of those who wait at all. */
+static double busy_low_tail(double speed, double high, double low, double t)
 {
-    double speed = station.servers * station.mu;
-
-    if (!(speed > high + low))
-        return 1;
-
-    double share = erlang_c(station.servers, (high + low) / station.mu);
-
     if (t <= 0)
-        return share;
+        return 1;
     if (high <= 0)
-        return share * exp(-(speed - low) * t);
+        return exp(-(speed - low) * t);
 
     struct low_wait wait = low_wait_of(speed, high, low);
     double integral = cut_integral(&wait, t);
@@ -199,30 +194,47 @@ double erlang_low_tail(struct station station, double high, double low, double t
         integral += exp(-wait.pole * t) / wait.pole * M_PI *
                     (gap - (inside > 0 ? sqrt(inside) : 0));
     }
-    return share * (wait.residue * exp(-wait.pole * t) + wait.weight * integral);
+    return wait.residue * exp(-wait.pole * t) + wait.weight * integral;
 }
 
-double erlang_low_quantile(struct station station, double high, double low, double p)
+double erlang_low_tail(struct station station, double high, double low, double t)
 {
     double speed = station.servers * station.mu;
+
+    if (!(speed > high + low))
+        return 1;
+    return erlang_c(station.servers, (high + low) / station.mu) *
+           busy_low_tail(speed, high, low, t);
+}
+
+double erlang_busy_low_quantile(double speed, double waiting, double high, double low, double p)
+{
     double below = 0;
-    double above = 1 / station.mu;
+    double above;
 
     if (!(speed > high + low))
         return INFINITY;
-    if (erlang_c(station.servers, (high + low) / station.mu) <= 1 - p)
+    if (waiting <= 1 - p)
         return 0;
-    while (erlang_low_tail(station, high, low, above) > 1 - p) {
+    above = 1 / (speed - high - low);
+    while (waiting * busy_low_tail(speed, high, low, above) > 1 - p) {
         below = above;
         above *= 2;
     }
     for (int i = 0; i < 200 && above - below > 1e-14 * above; i++) {
         double middle = below + (above - below) / 2;
 
-        if (erlang_low_tail(station, high, low, middle) > 1 - p)
+        if (waiting * busy_low_tail(speed, high, low, middle) > 1 - p)
             below = middle;
         else
             above = middle;
     }
     return below + (above - below) / 2;
+}
+
+double erlang_low_quantile(struct station station, double high, double low, double p)
+{
+    return erlang_busy_low_quantile(station.servers * station.mu,
+                                    erlang_c(station.servers, (high + low) / station.mu), high, low,
+                                    p);
 }

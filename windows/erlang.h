@@ -43,3 +43,8 @@ double erlang_class_mean(struct station station, const double *lambdas, size_t c
 double erlang_high_quantile(struct station station, double high, double low, double p);
 double erlang_low_tail(struct station station, double high, double low, double t);
 double erlang_low_quantile(struct station station, double high, double low, double p);
+
+/* The same of any station that ends `speed` requests per unit of time while anyone waits, given the
+   share of them that has to. */
+double erlang_busy_high_quantile(double speed, double waiting, double high, double p);
+double erlang_busy_low_quantile(double speed, double waiting, double high, double low, double p);

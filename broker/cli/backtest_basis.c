@@ -12,9 +12,8 @@ const char *const backtest_caveats[] = {
     "The oracle is found by descent: a better one may exist, and then all shares are a little "
     "lower. By how much at most, the bound says; it holds for whoever meets every target, and a "
     "policy that misses some may pass it.",
-    "Lead times and evicted work are constants here; in a real fleet they vary, and machines can "
-    "be "
-    "out of stock.",
+    "Lead times and evicted work are constants here; in a real fleet they vary, and "
+    "machines can be out of stock.",
     "A policy's replicas start and stop with its nodes' slots; images and models that load slowly "
     "count as lead time only as far as --up says so.",
     "One recorded past is one sample: with few weeks the shares of targets met are uncertain by "

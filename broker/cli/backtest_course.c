@@ -7,6 +7,7 @@
 #include "broker/cli/backtest_course.h"
 
 #include "broker/cli/backtest_plot.h"
+#include "broker/cli/html.h"
 #include "broker/cli/plot_axis.h"
 
 enum {
@@ -262,8 +263,7 @@ static void spread_needs(const struct backtest *backtest, size_t queue, int *ret
 }
 
 static void add_queue(const struct backtest_inputs *inputs, const struct backtest *backtest,
-                      size_t queue, void (*escape)(const char *chars, struct text *out),
-                      struct text *out)
+                      size_t queue, struct text *out)
 {
     struct picture picture = { .backtest = backtest, .queue = queue };
     int *needs = mem_new_array(backtest->planned.slots, sizeof *needs);
@@ -275,7 +275,7 @@ static void add_queue(const struct backtest_inputs *inputs, const struct backtes
             add_line(&picture, backtest->rows[row].policy, backtest->rows[row].servers[queue]);
     text_add(out, "<details%s><summary>servers of ",
              backtest->queue_count == 1 ? " open=\"open\"" : "");
-    escape(inputs->queues[queue].series->queue, out);
+    html_add_text(inputs->queues[queue].series->queue, out);
     text_add(out, " (%zu missed)</summary>\n", misses_of(backtest, queue));
     add_picture(&picture, out);
     text_add(out, "</details>\n");
@@ -295,12 +295,12 @@ static size_t next_queue(const struct backtest *backtest, const bool *is_done)
 }
 
 void backtest_course(const struct backtest_inputs *inputs, const struct backtest *backtest,
-                     void (*escape)(const char *chars, struct text *out), struct text *out)
+                     struct text *out)
 {
     bool *is_done = mem_new_array(backtest->queue_count, sizeof *is_done);
 
     text_add(out, "<h2>Servers against need</h2>\n<p>A strip a week, days by the clock of ");
-    escape(time_zone_name(backtest->planned.set->zone), out);
+    html_add_text(time_zone_name(backtest->planned.set->zone), out);
     text_add(out, ". Axes begin at 0. Needed: the fewest servers with which a window meets its "
                   "target, alone. A dot marks what a plan missed.</p>\n");
     add_fleet(backtest, out);
@@ -308,7 +308,7 @@ void backtest_course(const struct backtest_inputs *inputs, const struct backtest
         size_t queue = next_queue(backtest, is_done);
 
         is_done[queue] = true;
-        add_queue(inputs, backtest, queue, escape, out);
+        add_queue(inputs, backtest, queue, out);
     }
     if (backtest->queue_count > QUEUES_MAX)
         text_add(out, "<p>The other %zu queues, which missed least, are not drawn.</p>\n",

@@ -8,7 +8,6 @@
 
 #include "broker/cli/backtest_inputs.h"
 
-/* A part of the page.  Styled by it: c0 .. c9 for policies, axis, grid, need, missed.  `escape`
-   adds text as the page needs it. */
+/* A part of the page.  Styled by it: c0 .. c9 for policies, axis, grid, need, missed. */
 void backtest_course(const struct backtest_inputs *inputs, const struct backtest *backtest,
-                     void (*escape)(const char *chars, struct text *out), struct text *out);
+                     struct text *out);

@@ -7,6 +7,7 @@
 #include "broker/cli/backtest_missed.h"
 #include "broker/cli/backtest_plot.h"
 #include "broker/cli/backtest_print.h"
+#include "broker/cli/html.h"
 
 #include <string.h>
 
@@ -33,34 +34,12 @@ static const char style[] =
     "polyline.c0,polyline.c1,polyline.c2,polyline.c3,polyline.c4,polyline.c5,polyline.c6,"
     "polyline.c7,polyline.c8,polyline.c9{fill:none}\n";
 
-static void add_escaped(const char *chars, struct text *out)
-{
-    for (; *chars; chars++)
-        switch (*chars) {
-        case '&':
-            text_add(out, "&amp;");
-            break;
-        case '<':
-            text_add(out, "&lt;");
-            break;
-        case '>':
-            text_add(out, "&gt;");
-            break;
-        case '"':
-            text_add(out, "&quot;");
-            break;
-        default:
-            if ((unsigned char)*chars >= ' ')
-                text_add_bytes(out, chars, 1);
-        }
-}
-
 static void add_item(void *context, const char *chars)
 {
     struct text *out = context;
 
     text_add(out, "<li>");
-    add_escaped(chars, out);
+    html_add_text(chars, out);
     text_add(out, "</li>\n");
 }
 
@@ -125,7 +104,7 @@ static void add_policies(const struct backtest *backtest, struct text *out)
         const struct policy *policy = backtest->rows[i].policy;
 
         text_add(out, "<li><b>%s</b>: ", policy->name);
-        add_escaped(policy->meaning, out);
+        html_add_text(policy->meaning, out);
         if (policy->parameter)
             text_add(out, " (%s, %zu values%s)", policy->parameter, policy->level_count,
                      policy->is_tuned   ? ", chosen by the weeks before"
@@ -147,8 +126,8 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
              style);
     backtest_plot(backtest, inputs->setup.attainment, out);
     add_table(inputs, backtest, out);
-    backtest_course(inputs, backtest, add_escaped, out);
-    backtest_missed_html(inputs, backtest, add_escaped, out);
+    backtest_course(inputs, backtest, out);
+    backtest_missed_html(inputs, backtest, out);
     text_add(out, "<h2>How it was judged</h2>\n<ul>\n");
     backtest_basis(inputs, backtest, add_item, out);
     text_add(out, "</ul>\n");
@@ -157,6 +136,6 @@ void backtest_html(const struct backtest_inputs *inputs, const struct backtest *
     for (size_t i = 0; backtest_caveats[i]; i++)
         add_item(out, backtest_caveats[i]);
     text_add(out, "</ul>\n<p>Made by <code>");
-    add_escaped(command, out);
+    html_add_text(command, out);
     text_add(out, "</code></p>\n</body>\n</html>\n");
 }

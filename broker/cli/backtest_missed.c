@@ -5,6 +5,7 @@
  */
 #include "broker/cli/backtest_missed.h"
 
+#include "broker/cli/html.h"
 #include "broker/cli/table.h"
 
 enum { BEGAN_SIZE = 32, CELL_SIZE = 64, PAGE_ROWS = 100, EXACT_S = 120 };
@@ -168,14 +169,14 @@ json_t *backtest_missed_json(const struct backtest_inputs *inputs, const struct 
 }
 
 static void add_page_row(const struct words *words, const struct miss_facts *facts,
-                         void (*escape)(const char *chars, struct text *out), struct text *out)
+                         struct text *out)
 {
     const char *const cells[] = { words->began, words->window, words->queue };
 
     text_add(out, "<tr>");
     for (size_t i = 0; i < COUNT_OF(cells); i++) {
         text_add(out, "<td class=\"name\">");
-        escape(cells[i], out);
+        html_add_text(cells[i], out);
         text_add(out, "</td>");
     }
     text_add(out,
@@ -185,8 +186,7 @@ static void add_page_row(const struct words *words, const struct miss_facts *fac
 }
 
 static void add_page_table(const struct backtest_inputs *inputs, const struct backtest *backtest,
-                           const struct backtest_row *row,
-                           void (*escape)(const char *chars, struct text *out), struct text *out)
+                           const struct backtest_row *row, struct text *out)
 {
     text_add(out, "<p>");
     add_sum(row, out);
@@ -200,7 +200,7 @@ static void add_page_table(const struct backtest_inputs *inputs, const struct ba
         struct words words;
 
         say(inputs, backtest, &row->misses.items[i], &words);
-        add_page_row(&words, &row->misses.items[i].facts, escape, out);
+        add_page_row(&words, &row->misses.items[i].facts, out);
     }
     text_add(out, "</tbody></table>\n");
     if (row->misses.count > PAGE_ROWS)
@@ -209,14 +209,14 @@ static void add_page_table(const struct backtest_inputs *inputs, const struct ba
 }
 
 void backtest_missed_html(const struct backtest_inputs *inputs, const struct backtest *backtest,
-                          void (*escape)(const char *chars, struct text *out), struct text *out)
+                          struct text *out)
 {
     text_add(out, "<h2>What was missed, and why</h2>\n");
     for (size_t row = 0; row < backtest->count; row++)
         if (backtest->rows[row].policy->is_share)
-            add_page_table(inputs, backtest, &backtest->rows[row], escape, out);
+            add_page_table(inputs, backtest, &backtest->rows[row], out);
     text_add(out, "<p>Numbers are servers; times are by the clock of ");
-    escape(time_zone_name(backtest->judged.set->zone), out);
+    html_add_text(time_zone_name(backtest->judged.set->zone), out);
     text_add(out, ".</p>\n<ul>\n");
     for (enum miss_reason reason = 0; reason < MISS_REASONS; reason++)
         if (occurs(backtest, reason))

@@ -17,6 +17,6 @@ json_t *backtest_missed_json(const struct backtest_inputs *inputs, const struct 
                              const struct backtest_row *row)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* The first hundred of each policy.  `escape` adds text as the page needs it. */
+/* The first hundred of each policy. */
 void backtest_missed_html(const struct backtest_inputs *inputs, const struct backtest *backtest,
-                          void (*escape)(const char *chars, struct text *out), struct text *out);
+                          struct text *out);

@@ -11,6 +11,21 @@
 
 enum { SHOWN_MAX = 8 }; /* queues in windows, in a sentence */
 
+struct unplanned_cell {
+    const char *queue;
+    const char *window;
+    const char *why;    /* a name, for programs */
+    const char *remedy; /* what to do about it, or at least why */
+};
+
+/* The queues in planned windows that no forecast scales, where last week counts as it was: an
+   attainment is not claimed for them. */
+struct unplanned {
+    ARRAY(struct unplanned_cell) cells;
+    size_t asked;  /* all queues in all planned windows */
+    bool is_short; /* one of them is in a window of the week, not in an event */
+};
+
 double *allocate_forecast_scales(const struct forecasts *forecasts,
                                  const struct allocate_model *model)
 {
@@ -41,13 +56,14 @@ static bool is_planned(const struct allocate_model *model, size_t window)
 }
 
 static void add_unplanned(const struct forecast_cell *cell, const char *queue, const char *window,
-                          struct allocate_unplanned *out)
+                          struct unplanned *out)
 {
     enum forecast_lack lack = cell ? forecast_plan_lack(cell) : FORECAST_FORETOLD;
-    struct allocate_unplanned_cell *item;
+    struct unplanned_cell *item;
 
     if (cell && lack == FORECAST_FORETOLD)
         return;
+    out->is_short = out->is_short || cell;
     item = array_add(&out->cells);
     item->queue = queue;
     item->window = window;
@@ -56,21 +72,23 @@ static void add_unplanned(const struct forecast_cell *cell, const char *queue, c
                         : "an event is planned from its hours of last week and its multiplier";
 }
 
-void allocate_unplanned_find(const struct forecasts *forecasts, const struct allocate_model *model,
-                             struct allocate_unplanned *out)
+static struct unplanned find_unplanned(const struct forecasts *forecasts,
+                                       const struct allocate_model *model)
 {
-    *out = (struct allocate_unplanned){ 0 };
+    struct unplanned found = { 0 };
+
     for (size_t window = 0; window < model->windows->count; window++)
         for (size_t queue = 0; queue < model->queue_count && is_planned(model, window); queue++) {
             const char *name = model->queues[queue].name;
 
-            out->asked++;
+            found.asked++;
             add_unplanned(forecasts_find(forecasts, name, window), name,
-                          model->windows->items[window].name, out);
+                          model->windows->items[window].name, &found);
         }
+    return found;
 }
 
-void allocate_unplanned_clear(struct allocate_unplanned *unplanned)
+static void owned_unplanned(struct unplanned *unplanned)
 {
     array_clear(&unplanned->cells);
 }
@@ -78,15 +96,9 @@ void allocate_unplanned_clear(struct allocate_unplanned *unplanned)
 bool allocate_forecast_is_short(const struct forecasts *forecasts,
                                 const struct allocate_model *model)
 {
-    for (size_t window = 0; window < model->windows->count; window++)
-        for (size_t queue = 0; queue < model->queue_count && is_planned(model, window); queue++) {
-            const struct forecast_cell *cell = forecasts_find(forecasts, model->queues[queue].name,
-                                                              window);
+    owned(unplanned) struct unplanned unplanned = find_unplanned(forecasts, model);
 
-            if (cell && forecast_plan_lack(cell) != FORECAST_FORETOLD)
-                return true;
-        }
-    return false;
+    return unplanned.is_short;
 }
 
 int allocate_forecast_is_near(const struct forecasts *forecasts, const struct allocate_model *model,
@@ -110,7 +122,7 @@ int allocate_forecast_is_near(const struct forecasts *forecasts, const struct al
     return 0;
 }
 
-static void add_exceptions(const struct allocate_unplanned *unplanned, struct text *out)
+static void add_exceptions(const struct unplanned *unplanned, struct text *out)
 {
     size_t shown = unplanned->cells.count < SHOWN_MAX ? unplanned->cells.count : SHOWN_MAX;
 
@@ -139,9 +151,8 @@ static void add_lead(const struct forecasts_options *options, struct text *out)
 void allocate_forecast_claim(const struct forecasts *forecasts, const struct allocate_model *model,
                              const struct forecasts_options *options, struct text *out)
 {
-    struct allocate_unplanned unplanned;
+    owned(unplanned) struct unplanned unplanned = find_unplanned(forecasts, model);
 
-    allocate_unplanned_find(forecasts, model, &unplanned);
     if (unplanned.cells.count == unplanned.asked) {
         text_add(out, "no forecast could be made: last week's arrivals count as they were\n");
     } else {
@@ -154,16 +165,14 @@ void allocate_forecast_claim(const struct forecasts *forecasts, const struct all
         add_lead(options, out);
     }
     add_exceptions(&unplanned, out);
-    allocate_unplanned_clear(&unplanned);
 }
 
 void allocate_forecast_print(const struct forecasts *forecasts, const struct allocate_model *model)
 {
-    struct allocate_unplanned unplanned;
+    owned(unplanned) struct unplanned unplanned = find_unplanned(forecasts, model);
 
-    allocate_unplanned_find(forecasts, model, &unplanned);
     for (size_t i = 0; i < unplanned.cells.count && i < SHOWN_MAX; i++) {
-        const struct allocate_unplanned_cell *cell = &unplanned.cells.items[i];
+        const struct unplanned_cell *cell = &unplanned.cells.items[i];
 
         printf("%-16s queue %s: NOT planned for any attainment (%s): %s\n", cell->window,
                cell->queue, cell->why, cell->remedy);
@@ -172,24 +181,21 @@ void allocate_forecast_print(const struct forecasts *forecasts, const struct all
         printf("%zu more queues in windows are not planned for any attainment (-o json lists "
                "them)\n",
                unplanned.cells.count - SHOWN_MAX);
-    allocate_unplanned_clear(&unplanned);
 }
 
 json_t *allocate_forecast_json(const struct forecasts *forecasts,
                                const struct allocate_model *model,
                                const struct forecasts_options *options)
 {
-    struct allocate_unplanned unplanned;
+    owned(unplanned) struct unplanned unplanned = find_unplanned(forecasts, model);
     json_t *list = json_array();
 
-    allocate_unplanned_find(forecasts, model, &unplanned);
     for (size_t i = 0; i < unplanned.cells.count; i++) {
-        const struct allocate_unplanned_cell *cell = &unplanned.cells.items[i];
+        const struct unplanned_cell *cell = &unplanned.cells.items[i];
 
         json_array_append_new(list, json_make("{s:s, s:s, s:s}", "queue", cell->queue, "window",
                                               cell->window, "why", cell->why));
     }
-    allocate_unplanned_clear(&unplanned);
     return json_make(
         "{s:i, s:o, s:o, s:o}", "horizon_days", options->horizon_days, "follow_s",
         options->follow_ms > 0 ? json_integer(options->follow_ms / SECOND_MS) : json_null(),

@@ -18,22 +18,6 @@
 double *allocate_forecast_scales(const struct forecasts *forecasts,
                                  const struct allocate_model *model);
 
-/* The queues in planned windows that no forecast scales, where last week counts as it was: an
- * attainment is not claimed for them. */
-struct allocate_unplanned {
-    ARRAY(struct allocate_unplanned_cell {
-        const char *queue;
-        const char *window;
-        const char *why;    /* a name, for programs */
-        const char *remedy; /* what to do about it, or at least why */
-    }) cells;
-    size_t asked; /* all queues in all planned windows */
-};
-
-void allocate_unplanned_find(const struct forecasts *forecasts, const struct allocate_model *model,
-                             struct allocate_unplanned *out);
-void allocate_unplanned_clear(struct allocate_unplanned *unplanned);
-
 /* By --follow a plan's bounds are those of plans made so long before the window: ERROR_INVALID
    where the demand of a window that is planned ends over a step earlier. */
 int allocate_forecast_is_near(const struct forecasts *forecasts, const struct allocate_model *model,

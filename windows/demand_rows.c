@@ -331,7 +331,7 @@ static int end_part(struct whole *whole, struct part *part, bool is_wanted, stru
         struct demand_queue *queue = whole_queue(whole, &part->queues.items[i], err);
 
         for (int class = 0; queue && class < DEMAND_CLASSES; class ++)
-            packed_append(&queue->classes[class], &part->queues.items[i].classes[class], 0);
+            packed_append(&queue->classes[class], &part->queues.items[i].classes[class]);
         result = queue ? 0 : -1;
     }
     if (is_wanted && result == 0 && part->err.kind != ERROR_NONE) {

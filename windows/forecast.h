@@ -70,9 +70,8 @@ struct forecast_setup {
 };
 
 struct forecast_occurrence {
-    int64_t day;      /* on which it begins, local */
-    int64_t last_day; /* on which it ends */
-    int weekday;      /* as which that counts */
+    int64_t day; /* on which it begins, local */
+    int weekday; /* as which that counts */
     struct wall_time begin;
     struct wall_time end;
     size_t steps; /* known; of `steps_all` */
@@ -112,7 +111,7 @@ struct forecast_cell {
         usually_known;   /* share of the window, at its latest known occurrence; 0: there is none */
     double last;         /* need of the last seven days together, as allocate asks for it */
     int64_t away_ms;     /* from the end of the demand to the first of them */
-    ARRAY(double) ahead; /* points of its stretches within the horizon, or of its next one */
+    ARRAY(double) ahead; /* points of its occurrences within the horizon, or of its next one */
     double hours;        /* of these together */
     double point;        /* of the neediest of them */
     double lower;

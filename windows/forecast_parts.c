@@ -5,8 +5,6 @@
  */
 #include "windows/forecast_parts.h"
 
-#include "base/text.h"
-
 /* clang-format off */
 const struct forecast_part_row forecast_parts[] = {
     { FORECAST_WEEKDAYS, "weekdays",
@@ -20,11 +18,3 @@ const struct forecast_part_row forecast_parts[] = {
     { 0 },
 };
 /* clang-format on */
-
-unsigned forecast_part_find(const char *name)
-{
-    for (const struct forecast_part_row *row = forecast_parts; row->name; row++)
-        if (text_equal(row->name, name))
-            return row->part;
-    return 0;
-}

@@ -20,6 +20,3 @@ struct forecast_part_row {
 };
 
 extern const struct forecast_part_row forecast_parts[]; /* ends with an empty row */
-
-/* 0: there is no such part. */
-unsigned forecast_part_find(const char *name);

@@ -9,8 +9,7 @@ enum { OCCURRENCES_MIN = 3, OFTEN_NUMERATOR = 3, OFTEN_DENOMINATOR = 4 };
 
 void habit_init(struct habit *habit, size_t place_count)
 {
-    *habit = (struct habit){ .unknown = mem_new_array(place_count, sizeof *habit->unknown),
-                             .place_count = place_count };
+    *habit = (struct habit){ .unknown = mem_new_array(place_count, sizeof *habit->unknown) };
 }
 
 void habit_clear(struct habit *habit)

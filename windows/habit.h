@@ -25,7 +25,6 @@ struct habit {
     struct habit_places last[HABIT_OCCURRENCES]; /* a ring */
     size_t seen;                                 /* occurrences, of all time */
     size_t *unknown;                             /* by place: how many of `last` */
-    size_t place_count;
 };
 
 /* Places go from 0 to place_count - 1. */

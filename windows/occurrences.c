@@ -116,9 +116,9 @@ static struct forecast_occurrence *occurrence_on(struct forecast_cell *cell, int
     return NULL;
 }
 
-/* One stretch of a window, or the further part of one that others are carved out of. */
-static void add_stretch(const struct forecast_setup *setup, struct forecast_cell *cell,
-                        struct wall_time begin, struct wall_time end)
+/* An occurrence, or a further part of one that other windows are carved out of. */
+static void add_part(const struct forecast_setup *setup, struct forecast_cell *cell,
+                     struct wall_time begin, struct wall_time end)
 {
     int64_t day = occurrences_day(setup->set, begin);
     struct forecast_occurrence *item = occurrence_on(cell, day);
@@ -130,7 +130,6 @@ static void add_stretch(const struct forecast_setup *setup, struct forecast_cell
         item->begin = begin;
     }
     item->end = end;
-    item->last_day = occurrences_day(setup->set, (struct wall_time){ end.ms - 1 });
     item->steps_all += (size_t)((end.ms - begin.ms) / setup->series->step_ms);
 }
 
@@ -227,7 +226,7 @@ void occurrences_find(const struct forecast_setup *setup, struct forecast *forec
         if (change.ms == 0 || change.ms > day_end)
             change.ms = day_end;
         if (!window->event)
-            add_stretch(setup, &forecast->cells[window - setup->set->items], at, change);
+            add_part(setup, &forecast->cells[window - setup->set->items], at, change);
         at = change;
     }
     for (size_t i = 0; i < forecast->count; i++)

@@ -131,16 +131,14 @@ bool packed_next(struct packed_cursor *cursor, struct packed_row *ret_row)
     return true;
 }
 
-/* From its third row on, `more` is the same bytes whatever comes before it. */
-void packed_append(struct packed *packed, const struct packed *more_rows, int64_t line)
+/* From their third row on they are the same bytes whatever comes before them. */
+void packed_append(struct packed *packed, const struct packed *more_rows)
 {
     struct packed_cursor cursor = packed_begin(more_rows);
     struct packed_row row;
 
-    for (int i = 0; i < 2 && packed_next(&cursor, &row); i++) {
-        row.line += line;
+    for (int i = 0; i < 2 && packed_next(&cursor, &row); i++)
         packed_add(packed, &row);
-    }
     if (more_rows->count <= 2)
         return;
     make_room(packed, more_rows->size - cursor.at);
@@ -148,7 +146,6 @@ void packed_append(struct packed *packed, const struct packed *more_rows, int64_
     packed->size += more_rows->size - cursor.at;
     packed->count += more_rows->count - 2;
     packed->last = more_rows->last;
-    packed->last.line += line;
     packed->is_unsorted = packed->is_unsorted || more_rows->is_unsorted;
     packed->has_local = packed->has_local || more_rows->has_local;
 }

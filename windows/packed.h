@@ -49,8 +49,7 @@ struct packed_cursor {
 
 void packed_add(struct packed *packed, const struct packed_row *row);
 
-/* Appends `more`, whose lines count from `line` on. */
-void packed_append(struct packed *packed, const struct packed *more, int64_t line);
+void packed_append(struct packed *packed, const struct packed *more);
 
 static inline struct packed_cursor packed_begin(const struct packed *packed)
 {

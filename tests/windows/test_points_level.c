@@ -26,7 +26,6 @@ static void make(struct forecast *forecast, struct forecast_cell cells[WINDOWS],
 
             *array_add(&cells[window].past) = (struct forecast_occurrence){
                 .day = day,
-                .last_day = day,
                 .begin = { begin_ms },
                 .end = { begin_ms + 12 * (int64_t)HOUR_MS },
                 .is_known = true,

@@ -496,5 +496,4 @@ void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *
 /* carrier.c, socket.c */
 struct carrier *sim_carrier_new(struct simulator *sim) __attribute__((returns_nonnull));
 void sim_carrier_free(struct carrier *carrier);
-struct http *sim_carrier_http(struct carrier *carrier);
 void sim_socket_free(struct socket_server *socket);

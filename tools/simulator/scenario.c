@@ -16,11 +16,6 @@ static const char *const fault_names[FAULT_COUNT] = {
     "watch_gap",   "empty_list", "refused",      "http_403",       "denied",
 };
 
-const char *sim_fault_name(enum fault fault)
-{
-    return fault_names[fault];
-}
-
 enum fault sim_fault_of_name(const char *name)
 {
     enum fault fault = 0;

@@ -39,7 +39,6 @@ enum fault {
     FAULT_COUNT,
 };
 
-const char *sim_fault_name(enum fault fault);
 enum fault sim_fault_of_name(const char *name); /* FAULT_COUNT: no such fault */
 
 struct scenario_cluster {

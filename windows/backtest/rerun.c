@@ -466,11 +466,6 @@ int64_t rerun_violations(const struct rerun *rerun, enum demand_class class, siz
     return rerun->violations[class][span];
 }
 
-int64_t rerun_allowed(const struct rerun *rerun, enum demand_class class, size_t span)
-{
-    return rerun->allowed[class][span];
-}
-
 const struct stretch *rerun_stretch(const struct rerun *rerun, size_t at)
 {
     return at < rerun->course_count ? &rerun->courses[at].requests : NULL;

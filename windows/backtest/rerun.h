@@ -58,8 +58,6 @@ uint64_t rerun_changed(const struct rerun *rerun, struct rerun_reach reach);
 const int *rerun_servers(const struct rerun *rerun);
 int64_t rerun_violations(const struct rerun *rerun, enum demand_class class, size_t span);
 
-int64_t rerun_allowed(const struct rerun *rerun, enum demand_class class, size_t span);
-
 /* A segment's requests; NULL behind the last segment. */
 const struct stretch *rerun_stretch(const struct rerun *rerun, size_t at);
 

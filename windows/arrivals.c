@@ -346,6 +346,12 @@ static int compare_descending(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
+void arrivals_sort_descending(uint64_t *ticks, size_t count)
+{
+    if (count > 1)
+        qsort(ticks, count, sizeof *ticks, compare_descending);
+}
+
 struct left_over {
     ARRAY(uint64_t) ticks;
 };

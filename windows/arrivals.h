@@ -80,6 +80,9 @@ const struct arrivals_chunk *arrivals_outline(const struct arrivals *arrivals, s
    stands for them. */
 const uint64_t *arrivals_before(struct arrivals *arrivals, size_t segment, size_t *ret_count);
 
+/* The greatest first. */
+void arrivals_sort_descending(uint64_t *ticks, size_t count);
+
 static inline void owned_arrivals(struct arrivals **arrivals)
 {
     arrivals_free(*arrivals);

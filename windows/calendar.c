@@ -45,14 +45,6 @@ static int read_date(const struct yaml_node *node, int64_t *ret_day, struct erro
     return 0;
 }
 
-static int compare_holidays(const void *left, const void *right)
-{
-    const struct holiday *a = left;
-    const struct holiday *b = right;
-
-    return (a->day > b->day) - (a->day < b->day);
-}
-
 static int read_weekday(const struct yaml_node *node, int *ret_weekday, struct error *err)
 {
     const char *day;
@@ -85,11 +77,11 @@ static int add_country(struct window_set *set, const struct yaml_node *node, int
         const struct public_holiday *day = &days.list.items[i];
         struct holiday key = { day->day, 0, NULL };
 
-        if (had == 0 || !bsearch(&key, set->holidays, had, sizeof key, compare_holidays))
+        if (had == 0 || !bsearch(&key, set->holidays, had, sizeof key, window_compare_holidays))
             set->holidays[set->holiday_count++] = (struct holiday){ day->day, weekday,
                                                                     mem_copy_chars(day->name) };
     }
-    qsort(set->holidays, set->holiday_count, sizeof *set->holidays, compare_holidays);
+    qsort(set->holidays, set->holiday_count, sizeof *set->holidays, window_compare_holidays);
     return 0;
 }
 
@@ -138,7 +130,7 @@ static int read_holidays(struct window_set *set, const struct yaml_node *node, s
         set->holiday_count++;
     }
     if (set->holiday_count > 0)
-        qsort(set->holidays, set->holiday_count, sizeof *set->holidays, compare_holidays);
+        qsort(set->holidays, set->holiday_count, sizeof *set->holidays, window_compare_holidays);
     return add_countries(set, node, err);
 }
 

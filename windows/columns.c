@@ -17,12 +17,12 @@ enum { NAME_CHARS = 64, DATE_CHARS = 10 };
 
 enum role { ROLE_NONE, ROLE_TIME, ROLE_QUEUE, ROLE_COUNT, ROLE_PRIORITY, ROLE_STATISTIC };
 
-static const double needs_unit = -1;
+#define NEEDS_UNIT (-1.0)
 
 static const struct name {
     const char *name;
     enum role role;
-    double rate_s; /* of a count: requests in so many seconds; 0: in the step */
+    double rate_s; /* of a count: requests in so many seconds; 0: in the step; NEEDS_UNIT */
 } known_names[] = {
     { "time", ROLE_TIME, 0 },
     { "timestamp", ROLE_TIME, 0 },
@@ -64,7 +64,7 @@ static const struct name {
     { "hits", ROLE_COUNT, 0 },
     { "calls", ROLE_COUNT, 0 },
     { "invocations", ROLE_COUNT, 0 },
-    { "rate", ROLE_COUNT, -1 },
+    { "rate", ROLE_COUNT, NEEDS_UNIT },
     { "rps", ROLE_COUNT, 1 },
     { "qps", ROLE_COUNT, 1 },
     { "requests/s", ROLE_COUNT, 1 },
@@ -137,7 +137,7 @@ static int find_count(struct columns *columns, const struct csv *header, struct 
         columns->count = i;
     }
     name = columns->count >= 0 ? name_of(columns->names[columns->count]) : NULL;
-    columns->needs_unit = name && name->rate_s == needs_unit;
+    columns->needs_unit = name && name->rate_s == NEEDS_UNIT;
     columns->rate_s = name && name->rate_s > 0 ? name->rate_s : 0;
     return 0;
 }

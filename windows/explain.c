@@ -53,16 +53,16 @@ static int find_wait(const struct question *question, struct explain_wait *wait,
                                                    &wait->wait_s, ret_day, err);
 }
 
-/* The longest wait and the late requests of one stretch alone. */
-static int replay_stretch(const struct question *question, const struct explain_wait *with,
-                          struct segment stretch, double *ret_longest_s, int64_t *ret_late,
+/* The longest wait and the late requests of one segment alone. */
+static int replay_segment(const struct question *question, const struct explain_wait *with,
+                          struct segment segment, double *ret_longest_s, int64_t *ret_late,
                           struct error *err)
 {
     struct segment_list list = { 0 };
     struct search_setup setup = question->setup;
     struct replay_result result;
 
-    *array_add(&list.list) = stretch;
+    *array_add(&list.list) = segment;
     setup.segments = &list;
 
     int done = report(&setup, with->seed, with->replicas, &result, err);
@@ -75,9 +75,9 @@ static int replay_stretch(const struct question *question, const struct explain_
     return 0;
 }
 
-/* The stretch with the most late requests; among equals, with the longest wait.  Where each day
+/* The segment with the most late requests; among equals, with the longest wait.  Where each day
    counts, it is one of the day that binds. */
-static int worst_stretch(const struct question *question, const struct explain_wait *with,
+static int worst_segment(const struct question *question, const struct explain_wait *with,
                          const struct segment_list *segments, struct segment *ret_worst,
                          double *ret_longest_s, struct error *err)
 {
@@ -88,7 +88,7 @@ static int worst_stretch(const struct question *question, const struct explain_w
         double longest_s;
         int64_t late;
 
-        if (replay_stretch(question, with, segments->list.items[i], &longest_s, &late, err) < 0)
+        if (replay_segment(question, with, segments->list.items[i], &longest_s, &late, err) < 0)
             return -1;
         if (late > most || (late == most && longest_s > *ret_longest_s)) {
             most = late;
@@ -119,7 +119,7 @@ static int find_binding(const struct question *question, const struct explain_wa
     size_t below = 0; /* so many steps have not seen the longest wait yet */
 
     segments_that_bind(question, explain->day.begin, &segments);
-    if (worst_stretch(question, with, &segments, &worst, &explain->binding_wait_s, err) < 0)
+    if (worst_segment(question, with, &segments, &worst, &explain->binding_wait_s, err) < 0)
         return -1;
     if (!(explain->binding_wait_s > 0))
         return 0;
@@ -128,7 +128,7 @@ static int find_binding(const struct question *question, const struct explain_wa
         double longest_s;
         int64_t late;
 
-        if (replay_stretch(question, with, (struct segment){ worst.first, middle }, &longest_s,
+        if (replay_segment(question, with, (struct segment){ worst.first, middle }, &longest_s,
                            &late, err) < 0)
             return -1;
         if (longest_s < explain->binding_wait_s)

@@ -40,7 +40,7 @@ void window_set_free(struct window_set *set)
     mem_free(set);
 }
 
-static int compare_holidays(const void *left, const void *right)
+int window_compare_holidays(const void *left, const void *right)
 {
     const struct holiday *a = left;
     const struct holiday *b = right;
@@ -52,9 +52,9 @@ const struct holiday *window_holiday(const struct window_set *set, int64_t day)
 {
     struct holiday key = { day, 0, NULL };
 
-    return set->holiday_count > 0
-               ? bsearch(&key, set->holidays, set->holiday_count, sizeof key, compare_holidays)
-               : NULL;
+    return set->holiday_count > 0 ? bsearch(&key, set->holidays, set->holiday_count, sizeof key,
+                                            window_compare_holidays)
+                                  : NULL;
 }
 
 static int treated_minute(const struct window_set *set, const struct local_time *local)

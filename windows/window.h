@@ -94,6 +94,9 @@ int window_week_minute(const struct window_set *set, struct wall_time wall);
 /* What the calendar says of a day (as civil_day() counts), or NULL. */
 const struct holiday *window_holiday(const struct window_set *set, int64_t day);
 
+/* The order of holidays in a set: by day, for qsort() and bsearch(). */
+int window_compare_holidays(const void *left, const void *right);
+
 /* What the arrivals of a queue are multiplied by in this window; 1 but for events. */
 double window_multiplier(const struct window *window, const char *queue);
 

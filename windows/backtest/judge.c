@@ -14,8 +14,6 @@
 #include "windows/backtest/offered.h"
 #include "windows/backtest/staff.h"
 
-#include <stdlib.h>
-
 struct waited {
     uint64_t index; /* of the request, within its class */
     uint64_t ticks;
@@ -79,14 +77,6 @@ static uint64_t slot_end(const struct court *court, int64_t slot)
            TICKS_PER_MS;
 }
 
-static int compare_descending(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return a > b ? -1 : a < b;
-}
-
 /* Of all that are busy at `tick`, the last to be done stay, as many as there are servers. */
 static void set_servers(struct bench *bench, uint64_t *busy, size_t count, int servers,
                         uint64_t tick)
@@ -94,7 +84,7 @@ static void set_servers(struct bench *bench, uint64_t *busy, size_t count, int s
     size_t wanted = (size_t)servers;
 
     if (count > wanted)
-        qsort(busy, count, sizeof *busy, compare_descending);
+        arrivals_sort_descending(busy, count);
     bench->leaving.count = 0;
     for (size_t i = wanted; i < count; i++)
         *array_add(&bench->leaving) = busy[i];

@@ -6,8 +6,6 @@
  */
 #include "windows/backtest/stretch.h"
 
-#include <stdlib.h>
-
 enum { DRAWS = 4 };
 
 static uint64_t ticks_since(struct wall_time begin, struct wall_time wall)
@@ -15,18 +13,9 @@ static uint64_t ticks_since(struct wall_time begin, struct wall_time wall)
     return wall.ms < begin.ms ? 0 : (uint64_t)(wall.ms - begin.ms) * TICKS_PER_MS;
 }
 
-static int compare_descending(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return a > b ? -1 : a < b;
-}
-
 void done_sort(struct done_times *times)
 {
-    if (times->list.count > 1)
-        qsort(times->list.items, times->list.count, sizeof(uint64_t), compare_descending);
+    arrivals_sort_descending(times->list.items, times->list.count);
 }
 
 void done_copy(struct done_times *to, const struct done_times *from, size_t count)

@@ -101,3 +101,23 @@ static inline struct said expect_code(const char *folder, int code, const char *
                  said.err->chars);
     return said;
 }
+
+/* What is refused with this exit code, in words of which these are some. */
+struct mistake {
+    const char *line;
+    int code;
+    const char *says;
+};
+
+static inline void expect_mistakes(const char *folder, const struct mistake *mistakes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        owned(said) struct said said = expect_code(folder, mistakes[i].code, mistakes[i].line);
+
+        if (!strstr(said.err->chars, mistakes[i].says))
+            fail_msg("sluice %s: lacks \"%s\":\n%s", mistakes[i].line, mistakes[i].says,
+                     said.err->chars);
+        if (said.out->length > 0)
+            fail_msg("sluice %s: prints\n%s", mistakes[i].line, said.out->chars);
+    }
+}

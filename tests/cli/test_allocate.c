@@ -161,19 +161,15 @@ static void a_reservation_too_small_is_said_with_the_best_plan(void **state)
     assert_false(file_exists(schedules));
 }
 
-static const struct {
-    const char *options;
-    int code;
-    const char *says;
-} mistakes[] = {
-    { "--rate chat", 64, "write it like chat=1.2/s" },
-    { "--rate chat=3", 64, "write it like chat=1.2/s" },
-    { "--rate chat=3/minutes", 64, "write it like chat=1.2/s" },
-    { "--rate chat=3/s --rate chat=4/s", 64, "chat is given twice" },
-    { "--rate talk=3/s", 1, "no queue or workload \"talk\"" },
-    { "--window noon", 1, "no window \"noon\"" },
-    { "--lose rack", 64, "node" },
-    { "--slo daily", 64, "is none of pooled|each-day" },
+static const struct mistake mistakes[] = {
+    { ALLOCATE "--rate chat", 64, "write it like chat=1.2/s" },
+    { ALLOCATE "--rate chat=3", 64, "write it like chat=1.2/s" },
+    { ALLOCATE "--rate chat=3/minutes", 64, "write it like chat=1.2/s" },
+    { ALLOCATE "--rate chat=3/s --rate chat=4/s", 64, "chat is given twice" },
+    { ALLOCATE "--rate talk=3/s", 1, "no queue or workload \"talk\"" },
+    { ALLOCATE "--window noon", 1, "no window \"noon\"" },
+    { ALLOCATE "--lose rack", 64, "node" },
+    { ALLOCATE "--slo daily", 64, "is none of pooled|each-day" },
 };
 
 static void an_option_that_means_nothing_is_a_mistake(void **state)
@@ -181,13 +177,7 @@ static void an_option_that_means_nothing_is_a_mistake(void **state)
     owned(test_folder) char *folder = planned_folder();
 
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
-        owned(chars) char *line = text_format(ALLOCATE "%s", mistakes[i].options);
-        owned(said) struct said said = expect_code(folder, mistakes[i].code, line);
-
-        if (!strstr(said.err->chars, mistakes[i].says))
-            fail_msg("%s: lacks \"%s\":\n%s", line, mistakes[i].says, said.err->chars);
-    }
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 
 /* The burst of Tuesday is late by itself: all days in one hide it, the answer does not. */

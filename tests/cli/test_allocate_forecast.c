@@ -8,6 +8,8 @@
 #include "tests/cli/weeks.h"
 #include "windows/schedule.h"
 
+#define ALLOCATE "allocate --demand @/weeks.csv --config @/sluice.yaml "
+
 static int replicas_in(const char *folder, const char *file)
 {
     owned(chars) char *path = text_format("%s/%s", folder, file);
@@ -25,11 +27,9 @@ static void allocate_plans_for_the_bound_and_says_so(void **state)
 
     (void)state;
 
-    owned(said) struct said plain = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/plain");
-    owned(said) struct said ahead = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/ahead --forecast");
+    owned(said) struct said plain = expect_code(folder, EXIT_DONE, ALLOCATE "--out @/plain");
+    owned(said) struct said ahead = expect_code(folder, EXIT_DONE,
+                                                ALLOCATE "--out @/ahead --forecast");
 
     assert_non_null(strstr(plain.out->chars, "wrote"));
     assert_non_null(strstr(ahead.out->chars, "wrote"));
@@ -39,9 +39,8 @@ static void allocate_plans_for_the_bound_and_says_so(void **state)
     assert_true(replicas_in(folder, "ahead/day.yaml") > replicas_in(folder, "plain/day.yaml"));
     assert_non_null(strstr(file->chars, "# forecast: chat x 1."));
     assert_non_null(strstr(file->chars, "scaled to the forecast's upper bound"));
-    owned(said) struct said both = expect_code(
-        folder, EXIT_USAGE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --forecast --rate chat=1/s");
+    owned(said) struct said both = expect_code(folder, EXIT_USAGE,
+                                               ALLOCATE "--forecast --rate chat=1/s");
     assert_non_null(strstr(both.err->chars, "--rate"));
 }
 
@@ -52,64 +51,44 @@ static void an_attainment_is_for_all_windows_together(void **state)
 
     (void)state;
 
-    owned(said) struct said bold = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/bold --forecast "
-        "--attainment 60");
-    owned(said) struct said safe = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/safe --forecast "
-        "--attainment 99");
+    owned(said) struct said bold = expect_code(folder, EXIT_DONE,
+                                               ALLOCATE "--out @/bold --forecast --attainment 60");
+    owned(said) struct said safe = expect_code(folder, EXIT_DONE,
+                                               ALLOCATE "--out @/safe --forecast --attainment 99");
     owned(text) struct text *file = file_in(folder, "safe/day.yaml");
 
     assert_non_null(strstr(bold.out->chars, "wrote"));
     assert_non_null(strstr(safe.out->chars, "wrote"));
     assert_non_null(strstr(file->chars, "(99 of 100 days of all windows together"));
     assert_true(replicas_in(folder, "safe/day.yaml") > replicas_in(folder, "bold/day.yaml"));
-    owned(said) struct said alone = expect_code(
-        folder, EXIT_USAGE, "allocate --demand @/weeks.csv --config @/sluice.yaml --attainment 95");
+    owned(said) struct said alone = expect_code(folder, EXIT_USAGE, ALLOCATE "--attainment 95");
     assert_non_null(strstr(alone.err->chars, "--forecast"));
 }
 
 /* One window from fresh demand, with bounds of plans that were made as late. */
 static void one_window_is_planned_shortly_before_it(void **state)
 {
-    static const struct {
-        const char *options;
-        const char *error;
-    } wrong[] = {
-        { "--follow 1h --window day", "--forecast" },
-        { "--follow 1h --forecast", "--window" },
-        { "--follow 1h --forecast --window day --horizon 1", "--horizon" },
-        { "--follow 2d --forecast --window day", "a minute to a day" },
+    static const struct mistake mistakes[] = {
+        { ALLOCATE "--follow 1h --window day", EXIT_USAGE, "--forecast" },
+        { ALLOCATE "--follow 1h --forecast", EXIT_USAGE, "--window" },
+        { ALLOCATE "--follow 1h --forecast --window day --horizon 1", EXIT_USAGE, "--horizon" },
+        { ALLOCATE "--follow 2d --forecast --window day", EXIT_USAGE, "a minute to a day" },
+        /* the demand ends at midnight, and the window begins at eight */
+        { ALLOCATE "--out @/out --forecast --follow 1h --window day", EXIT_ERROR,
+          "begins 8h after the end of the demand" },
     };
     owned(test_folder) char *folder = weeks_folder(1);
 
     (void)state;
 
     owned(said) struct said said = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 8h "
-        "--window day");
+        folder, EXIT_DONE, ALLOCATE "--out @/out --forecast --follow 8h --window day");
     owned(text) struct text *file = file_in(folder, "out/day.yaml");
 
     assert_non_null(strstr(said.out->chars, "wrote"));
     assert_non_null(
         strstr(file->chars, "for the next window alone, by plans that were made 8h before it"));
-    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        owned(chars) char *words = text_format(
-            "allocate --demand @/weeks.csv --config @/sluice.yaml %s", wrong[i].options);
-        owned(said) struct said refused = expect_code(folder, EXIT_USAGE, words);
-
-        assert_non_null(strstr(refused.err->chars, wrong[i].error));
-    }
-    /* The demand ends at midnight, and the window begins at eight. */
-    owned(said) struct said far = expect_code(
-        folder, EXIT_ERROR,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast --follow 1h "
-        "--window day");
-
-    assert_non_null(strstr(far.err->chars, "begins 8h after the end of the demand"));
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 
 /* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.
@@ -120,8 +99,7 @@ static void a_stale_forecast_never_shrinks_production(void **state)
 
     (void)state;
 
-    owned(said) struct said first = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/weeks.csv --config @/sluice.yaml --forecast" NOW);
+    owned(said) struct said first = expect_code(folder, EXIT_DONE, ALLOCATE "--forecast" NOW);
 
     assert_non_null(strstr(first.out->chars, "wrote"));
 
@@ -130,15 +108,12 @@ static void a_stale_forecast_never_shrinks_production(void **state)
     owned(chars) char *fewer = text_format("workloads: {chat-2x: {prod-a: %d}}\n", planned - 1);
 
     mem_free(test_folder_write(folder, "schedules/day.yaml", fewer));
-    owned(said) struct said grows = expect_code(
-        folder, EXIT_DONE, "allocate --demand @/weeks.csv --config @/sluice.yaml --forecast" NOW);
+    owned(said) struct said grows = expect_code(folder, EXIT_DONE, ALLOCATE "--forecast" NOW);
     assert_non_null(strstr(grows.out->chars, "wrote"));
     assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned);
 
     mem_free(test_folder_write(folder, "schedules/day.yaml", more));
-    owned(said) struct said shrinks = expect_code(
-        folder, EXIT_REFUSED,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --forecast" NOW);
+    owned(said) struct said shrinks = expect_code(folder, EXIT_REFUSED, ALLOCATE "--forecast" NOW);
     assert_non_null(strstr(shrinks.err->chars, "the forecast of queue chat is stale (overrun)"));
     assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned + 5);
 }
@@ -146,8 +121,7 @@ static void a_stale_forecast_never_shrinks_production(void **state)
 /* What ended long before now says nothing of now.  The files hold the same bytes as if it did. */
 static void demand_that_ended_long_ago_never_shrinks_production(void **state)
 {
-    static const char *const allocate = "allocate --demand @/weeks.csv --config @/sluice.yaml "
-                                        "--forecast --now ";
+    static const char *const allocate = ALLOCATE "--forecast --now ";
     owned(test_folder) char *folder = weeks_folder(1);
     owned(chars) char *in_time = text_format("%s2026-11-18T00:00:00Z", allocate);
     owned(chars) char *too_late = text_format("%s2026-11-18T00:00:01Z", allocate);
@@ -180,10 +154,8 @@ static void an_event_is_named_as_not_planned_for(void **state)
     (void)state;
     write_demand(folder, "weeks.csv", 1);
     mem_free(test_folder_write(folder, "sluice.yaml", config));
-    owned(said) struct said plan = expect_code(
-        folder, EXIT_DONE,
-        "allocate --demand @/weeks.csv --config @/sluice.yaml --out @/out --forecast "
-        "--attainment 95");
+    owned(said) struct said plan = expect_code(folder, EXIT_DONE,
+                                               ALLOCATE "--out @/out --forecast --attainment 95");
     owned(text) struct text *file = file_in(folder, "out/launch.yaml");
 
     assert_non_null(strstr(plan.out->chars, "queue chat: NOT planned for any attainment (event)"));

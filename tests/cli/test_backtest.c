@@ -413,11 +413,7 @@ static void a_configuration_stands_for_the_flags(void **state)
     assert_non_null(strstr(said.out->chars, "mean load of 3 servers"));
 }
 
-static const struct {
-    const char *line;
-    int code;
-    const char *says;
-} refused[] = {
+static const struct mistake refused[] = {
     { "backtest", EXIT_USAGE, "--demand" },
     { "backtest --demand @/weeks.csv --gpus 2", EXIT_USAGE, "goes with --service" },
     { "backtest --demand @/weeks.csv --service 40s --learn 3", EXIT_ERROR, "or --learn 1" },
@@ -442,12 +438,7 @@ static void too_little_is_refused_with_advice(void **state)
     mem_free(test_folder_write(folder, "short.csv",
                                "t,queue,count\n2026-11-16T00:00:00Z,chat,5\n"
                                "2026-11-16T01:00:00Z,chat,5\n"));
-    for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        owned(said) struct said said = expect_code(folder, refused[i].code, refused[i].line);
-
-        if (!strstr(said.err->chars, refused[i].says))
-            fail_msg("%s: %s", refused[i].line, said.err->chars);
-    }
+    expect_mistakes(folder, refused, COUNT_OF(refused));
 }
 
 int main(void)

@@ -30,11 +30,7 @@ static void the_help_of_each_command_is_as_reviewed(void **state)
     }
 }
 
-static const struct {
-    const char *line;
-    int code;
-    const char *says;
-} mistakes[] = {
+static const struct mistake mistakes[] = {
     { "statsu", 64, "did you mean \"status\"?" },
     { "help statsu", 64, "did you mean \"status\"?" },
     { "status --wach", 64, "did you mean --watch?" },
@@ -76,14 +72,7 @@ static void a_mistake_is_answered_with_what_to_do(void **state)
 
     (void)state;
     assert_int_equal(file_make_folder(schedules, 0755, &err), 0);
-    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
-        owned(said) struct said said = expect_code(folder, mistakes[i].code, mistakes[i].line);
-
-        if (!strstr(said.err->chars, mistakes[i].says))
-            fail_msg("sluice %s: lacks \"%s\":\n%s", mistakes[i].line, mistakes[i].says,
-                     said.err->chars);
-        assert_int_equal(said.out->length, 0);
-    }
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 
 static int count_entries(const char *path)

@@ -131,11 +131,7 @@ static void nodes_add_up_to_what_the_schedule_has(void **state)
                 number(draw, "replicas_degraded") + number(draw, "replicas_lost"));
 }
 
-static const struct {
-    const char *line;
-    int code;
-    const char *says;
-} mistakes[] = {
+static const struct mistake mistakes[] = {
     { "explain" WITH, 64, "argument" },
     { "explain queue chat" WITH, 64, "expected workload or window, found \"queue\"" },
     { "explain workload chat" WITH, 1, "there is no workload \"chat\"" },
@@ -149,12 +145,7 @@ static void a_question_about_nothing_is_a_mistake(void **state)
     owned(test_folder) char *folder = planned_folder();
 
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
-        owned(said) struct said said = expect_code(folder, mistakes[i].code, mistakes[i].line);
-
-        if (!strstr(said.err->chars, mistakes[i].says))
-            fail_msg("%s: lacks \"%s\":\n%s", mistakes[i].line, mistakes[i].says, said.err->chars);
-    }
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 
 int main(void)

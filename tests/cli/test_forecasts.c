@@ -251,28 +251,19 @@ static void a_forecast_needs_no_configuration(void **state)
 
     assert_true(json_array_size(json_at(two, "forecasts")) <= 3);
 
-    static const struct {
-        int code;
-        const char *line;
-        const char *says;
-    } wrong[] = {
-        { EXIT_USAGE, "forecast --demand @/weeks.csv --wait-target 10s", "goes with --service" },
-        { EXIT_USAGE, "forecast --demand @/weeks.csv --plan-windows 3", "goes with --service" },
-        { EXIT_USAGE, "forecast --demand @/weeks.csv --service 0s", "more than nothing" },
-        { EXIT_USAGE, "forecast chat --queue chat --demand @/weeks.csv --service 2s", "give one" },
-        { EXIT_USAGE, "forecast --demand @/weeks.csv --service 2s --missing none", "unknown" },
-        { EXIT_USAGE, "forecast --demand @/weeks.csv --service 2s --without cap,x",
+    static const struct mistake mistakes[] = {
+        { "forecast --demand @/weeks.csv --wait-target 10s", EXIT_USAGE, "goes with --service" },
+        { "forecast --demand @/weeks.csv --plan-windows 3", EXIT_USAGE, "goes with --service" },
+        { "forecast --demand @/weeks.csv --service 0s", EXIT_USAGE, "more than nothing" },
+        { "forecast chat --queue chat --demand @/weeks.csv --service 2s", EXIT_USAGE, "give one" },
+        { "forecast --demand @/weeks.csv --service 2s --missing none", EXIT_USAGE, "unknown" },
+        { "forecast --demand @/weeks.csv --service 2s --without cap,x", EXIT_USAGE,
           "unknown name \"x\"; known are weekdays, " },
-        { EXIT_ERROR, "forecast --queue x --demand @/weeks.csv --service 2s", "no queue \"x\"" },
-        { EXIT_ERROR, "forecast --demand @/weeks.csv --service 2s --time-zone Mars", "Mars" },
+        { "forecast --queue x --demand @/weeks.csv --service 2s", EXIT_ERROR, "no queue \"x\"" },
+        { "forecast --demand @/weeks.csv --service 2s --time-zone Mars", EXIT_ERROR, "Mars" },
     };
 
-    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        owned(said) struct said said = expect_code(folder, wrong[i].code, wrong[i].line);
-
-        if (!strstr(said.err->chars, wrong[i].says))
-            fail_msg("%s: %s", wrong[i].line, said.err->chars);
-    }
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 
 /* Sixteen days that lie far apart. */

@@ -129,11 +129,7 @@ static void without_schedules_there_is_no_now(void **state)
         json_is_null(json_object_get(json_array_get(json_at(window, "replicas"), 0), "now")));
 }
 
-static const struct {
-    const char *line;
-    int code;
-    const char *says;
-} mistakes[] = {
+static const struct mistake mistakes[] = {
     { "whatif --lose-zone r1-c" WITH, 1, "no reservation is in a zone \"r1-c\"" },
     { "whatif --without talk-2x" WITH, 1, "there is no workload \"talk-2x\"" },
     { "whatif --reservation north=-1" WITH, 1, "there is no reservation \"north\"" },
@@ -148,12 +144,7 @@ static void a_supposition_about_nothing_is_a_mistake(void **state)
     owned(test_folder) char *folder = planned_folder();
 
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
-        owned(said) struct said said = expect_code(folder, mistakes[i].code, mistakes[i].line);
-
-        if (!strstr(said.err->chars, mistakes[i].says))
-            fail_msg("%s: lacks \"%s\":\n%s", mistakes[i].line, mistakes[i].says, said.err->chars);
-    }
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 
 int main(void)

@@ -164,7 +164,32 @@ static void the_end_of_one_order_leaves_the_other(void **state)
     expect_rest(rehearsal, 8);
 }
 
-/* Of those that are over as many stay as of transfers, whole orders, and a live one always. */
+/* As if the last order were shared out over two pools. */
+static void add_portion(struct rehearsal *rehearsal)
+{
+    struct service *service = rehearsal->service;
+    const struct reclaim *last = &service->reclaims.items[service->reclaims.count - 1];
+    struct reclaim portion = {
+        .id = text_format("%s.1", last->id),
+        .order = mem_copy_chars(last->order),
+        .pool = last->pool,
+        .until = last->until,
+        .ended = last->ended,
+        .key = mem_copy_chars(""),
+        .reason = mem_copy_chars(last->reason),
+        .by = mem_copy_chars(last->by),
+        .ended_by = mem_copy_chars(last->ended_by),
+        .end_reason = mem_copy_chars(last->end_reason),
+    };
+    struct reclaim *portions[] = { array_add(&service->reclaims) };
+    struct error err = { 0 };
+
+    *portions[0] = portion;
+    assert_int_equal(orders_store(service, portions, 1, "reclaim", "test", &err), 0);
+}
+
+/* Of those that are over as many stay as of transfers, each with all its portions; a live one
+   always. */
 static void the_oldest_orders_are_forgotten(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -181,6 +206,8 @@ static void the_oldest_orders_are_forgotten(void **state)
         text_copy(ids[i], sizeof ids[i], json_text_or(given, "id", ""));
         ended = end_order(rehearsal, ids[i], &err);
         assert_non_null(ended);
+        if (i % 2 == 0)
+            add_portion(rehearsal);
         rehearsal_run(rehearsal, SECOND_MS);
     }
     for (int is_again = 0; is_again < 2; is_again++) {

@@ -133,9 +133,7 @@ static double worth(const struct conformal *conformal)
     return count / (1 + (count / days - 1) * likeness(conformal));
 }
 
-/* Where a next score lies, and how far from there so many t are. */
-static void predict(const struct conformal *conformal, double p, double *ret_mean,
-                    double *ret_margin)
+struct conformal_sight conformal_look(const struct conformal *conformal)
 {
     double count = worth(conformal);
     double part = count > 0 ? count / (double)conformal->scores.count : 0;
@@ -146,56 +144,71 @@ static void predict(const struct conformal *conformal, double p, double *ret_mea
                      conformal->expected * conformal->expected_squares + still * mean * mean +
                      part * squares_about(conformal, mean);
 
-    *ret_mean = mean;
-    *ret_margin = conformal_student(p, freedom + count) *
-                  sqrt(squares / (freedom + count) * (1 + 1 / (still + count)));
+    return (struct conformal_sight){
+        .worth = count,
+        .mean = mean,
+        .deviation = sqrt(squares / (freedom + count) * (1 + 1 / (still + count))),
+        .freedom = freedom + count,
+    };
+}
+
+/* How far from where it lies the next score may be. */
+static double margin_of(const struct conformal_sight *sight, double p)
+{
+    return conformal_student(p, sight->freedom) * sight->deviation;
 }
 
 /* Of the smallest score that is not exceeded with probability 1 - alpha; over the count: none is.
  */
-static size_t rank_of(const struct conformal *conformal, double alpha)
+static size_t rank_of(const struct conformal *conformal, const struct conformal_sight *sight,
+                      double alpha)
 {
-    double count = worth(conformal);
+    double count = sight->worth;
 
     return (size_t)ceil((double)conformal->scores.count * (count + 1) / count * (1 - alpha) - 1e-9);
 }
 
-static bool has_rank(const struct conformal *conformal)
+static bool has_rank(const struct conformal *conformal, const struct conformal_sight *sight,
+                     double target)
 {
-    return conformal->days > 1 && rank_of(conformal, conformal->target) < conformal->scores.count;
+    return conformal->days > 1 && rank_of(conformal, sight, target) < conformal->scores.count;
+}
+
+double conformal_upper_at(const struct conformal *conformal, const struct conformal_sight *sight,
+                          const struct conformal_misses *misses, enum conformal_basis *ret_basis)
+{
+    size_t count = conformal->scores.count;
+    size_t rank;
+    double score;
+
+    *ret_basis = conformal->days < 2                          ? CONFORMAL_PRIOR
+                 : has_rank(conformal, sight, misses->target) ? CONFORMAL_RANK
+                                                              : CONFORMAL_NORMAL;
+    if (*ret_basis != CONFORMAL_RANK)
+        return sight->mean + margin_of(sight, 1 - misses->alpha);
+    rank = rank_of(conformal, sight, misses->alpha);
+    score = conformal->scores.items[rank > count ? count - 1 : rank - 1];
+    if (rank + TOP_SCORES > count && conformal->days_seen >= TOP_DAYS)
+        return fmin(score, sight->mean + margin_of(sight, 1 - misses->alpha));
+    return score;
 }
 
 double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis)
 {
-    size_t count = conformal->scores.count;
-    double mean;
-    double margin;
+    const struct conformal_sight sight = conformal_look(conformal);
+    const struct conformal_misses misses = { conformal->target, conformal->alpha };
 
-    *ret_basis = conformal->days < 2   ? CONFORMAL_PRIOR
-                 : has_rank(conformal) ? CONFORMAL_RANK
-                                       : CONFORMAL_NORMAL;
-    predict(conformal, 1 - conformal->alpha, &mean, &margin);
-    if (*ret_basis == CONFORMAL_RANK) {
-        size_t rank = rank_of(conformal, conformal->alpha);
-        double score = conformal->scores.items[rank > count ? count - 1 : rank - 1];
-
-        return rank + TOP_SCORES > count && conformal->days_seen >= TOP_DAYS
-                   ? fmin(score, mean + margin)
-                   : score;
-    }
-    return mean + margin;
+    return conformal_upper_at(conformal, &sight, &misses, ret_basis);
 }
 
 double conformal_lower(const struct conformal *conformal)
 {
+    const struct conformal_sight sight = conformal_look(conformal);
     size_t count = conformal->scores.count;
-    double mean;
-    double margin;
 
-    if (has_rank(conformal))
-        return conformal->scores.items[count - rank_of(conformal, conformal->target)];
-    predict(conformal, 1 - conformal->target, &mean, &margin);
-    return mean - margin;
+    if (has_rank(conformal, &sight, conformal->target))
+        return conformal->scores.items[count - rank_of(conformal, &sight, conformal->target)];
+    return sight.mean - margin_of(&sight, 1 - conformal->target);
 }
 
 /* One score, never the last of all. */
@@ -211,10 +224,9 @@ static void forget_oldest(struct conformal *conformal)
     conformal->days -= conformal->order.items[0].day != oldest.day;
 }
 
-void conformal_add(struct conformal *conformal, int64_t day, double score, bool is_miss)
+void conformal_keep(struct conformal *conformal, int64_t day, double score)
 {
     size_t at = conformal->order.count;
-
     bool is_new = at == 0 || conformal->order.items[at - 1].day != day;
 
     conformal->days += is_new;
@@ -227,9 +239,22 @@ void conformal_add(struct conformal *conformal, int64_t day, double score, bool 
     for (; at > 0 && conformal->scores.items[at - 1] > score; at--)
         conformal->scores.items[at] = conformal->scores.items[at - 1];
     conformal->scores.items[at] = score;
-    conformal->alpha += step * (conformal->target - (is_miss ? 1 : 0));
-    conformal->alpha = fmin(fmax(conformal->alpha, alpha_min * conformal->target),
-                            fmin(alpha_max * conformal->target, 0.5));
+}
+
+void conformal_adapt(struct conformal_misses *misses, bool is_miss)
+{
+    misses->alpha += step * (misses->target - (is_miss ? 1 : 0));
+    misses->alpha = fmin(fmax(misses->alpha, alpha_min * misses->target),
+                         fmin(alpha_max * misses->target, 0.5));
+}
+
+void conformal_add(struct conformal *conformal, int64_t day, double score, bool is_miss)
+{
+    struct conformal_misses misses = { conformal->target, conformal->alpha };
+
+    conformal_keep(conformal, day, score);
+    conformal_adapt(&misses, is_miss);
+    conformal->alpha = misses.alpha;
 }
 
 const char *conformal_basis_name(enum conformal_basis basis)

@@ -59,12 +59,38 @@ void conformal_expect(struct conformal *conformal, double days, double squares);
 /* What the next score does not exceed, with probability 1 - alpha. */
 double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis);
 
+/* What bounds on one row of scores have in common, for any share of misses: looked at once, and
+   until the next score comes. */
+struct conformal_sight {
+    double worth;     /* as how many scores, each of a day of its own, those count that there are */
+    double mean;      /* of the next one */
+    double deviation; /* of that, as Student's law has it, */
+    double freedom;   /* with so many degrees */
+};
+
+struct conformal_sight conformal_look(const struct conformal *conformal);
+
+/* A share of misses that is asked for, and the one in use. */
+struct conformal_misses {
+    double target; /* under a half */
+    double alpha;
+};
+
+/* As conformal_upper(), for another share than the row's own. */
+double conformal_upper_at(const struct conformal *conformal, const struct conformal_sight *sight,
+                          const struct conformal_misses *misses, enum conformal_basis *ret_basis);
+
 /* What it does not fall below, with probability 1 - target. */
 double conformal_lower(const struct conformal *conformal);
 
 /* A score of that day has come, not of an earlier one than those before it; was it over what
    conformal_upper() said before it, whatever cap stood over that? */
 void conformal_add(struct conformal *conformal, int64_t day, double score, bool is_miss);
+
+/* The two halves of that: the score is kept, and a share learns whether its own bound was missed.
+   A row with several shares calls these two. */
+void conformal_keep(struct conformal *conformal, int64_t day, double score);
+void conformal_adapt(struct conformal_misses *misses, bool is_miss);
 
 /* "prior", "normal", "rank" */
 const char *conformal_basis_name(enum conformal_basis basis);

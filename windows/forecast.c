@@ -41,10 +41,13 @@ struct entry {
 struct rolling {
     const struct forecast_setup *setup;
     struct forecast *forecast;
-    ARRAY(struct entry) entries; /* in the order of time */
-    size_t oldest;               /* that is not learned */
-    double misses[BOUNDS];       /* that the bounds may have */
-    struct conformal conformal[FORECAST_METHODS][BOUNDS];
+    ARRAY(struct entry) entries;                               /* in the order of time */
+    size_t oldest;                                             /* that is not learned */
+    double misses[BOUNDS];                                     /* that the bounds may have, */
+    struct conformal_misses adapted[FORECAST_METHODS][BOUNDS]; /* and those in use */
+    struct conformal conformal[FORECAST_METHODS];
+    double uppers[FORECAST_METHODS][BOUNDS];              /* of the next scores at the origin, */
+    enum conformal_basis bases[FORECAST_METHODS][BOUNDS]; /* and what they rest on */
     double loss[FORECAST_METHODS];
     size_t scored;
     struct peak peak;
@@ -82,13 +85,20 @@ const char *forecast_stale_name(enum forecast_stale stale)
     return names[stale];
 }
 
+/* What a profile asks for on a day, with what the last days lay over theirs. */
+static double levelled(const struct rolling *rolling, double profile, int64_t day)
+{
+    return profile * exp(points_level_left(&rolling->level, day, &rolling->origin));
+}
+
 static double predict(const struct rolling *rolling, const struct forecast_cell *cell,
                       enum forecast_method method, int weekday, int64_t day)
 {
     if (method == FORECAST_LAST_WEEK)
         return points_last_week(cell, weekday, &rolling->origin);
-    return points_profile(cell, weekday, day, &rolling->origin, rolling->setup->without) *
-           exp(points_level_left(&rolling->level, day, &rolling->origin));
+    return levelled(rolling,
+                    points_profile(cell, weekday, day, &rolling->origin, rolling->setup->without),
+                    day);
 }
 
 /* Last week only where it clearly did better so far, and while the level has not shifted since. */
@@ -107,14 +117,6 @@ static double pinball(const struct rolling *rolling, double truth, double bound)
     return truth > bound ? (1 - misses) * (truth - bound) : misses * (bound - truth);
 }
 
-/* What the next scores do not exceed, at each share of misses, and what that rests on. */
-static void uppers_of(const struct rolling *rolling, enum forecast_method method,
-                      double uppers[BOUNDS], enum conformal_basis bases[BOUNDS])
-{
-    for (size_t bound = 0; bound < BOUNDS; bound++)
-        uppers[bound] = conformal_upper(&rolling->conformal[method][bound], &bases[bound]);
-}
-
 /* Under the cap, which never keeps a bound from what is foretold itself. */
 static double bound_about(const struct rolling *rolling, size_t bound, double point, double score)
 {
@@ -126,11 +128,12 @@ static double bound_about(const struct rolling *rolling, size_t bound, double po
 }
 
 /* A safer bound is not the smaller one. */
-static void make_shares(const struct rolling *rolling, double point, const double uppers[BOUNDS],
-                        double bounds[SHARES], enum conformal_basis bases[BOUNDS])
+static void make_shares(const struct rolling *rolling, double point, enum forecast_method method,
+                        double bounds[SHARES], enum conformal_basis bases[SHARES])
 {
+    memcpy(bases, rolling->bases[method], SHARES * sizeof *bases);
     for (size_t share = 0; share < SHARES; share++) {
-        bounds[share] = bound_about(rolling, share, point, uppers[share]);
+        bounds[share] = bound_about(rolling, share, point, rolling->uppers[method][share]);
         if (share > 0 && bounds[share - 1] > bounds[share]) {
             bounds[share] = bounds[share - 1];
             bases[share] = bases[share - 1];
@@ -141,24 +144,20 @@ static void make_shares(const struct rolling *rolling, double point, const doubl
 static void foretell(const struct rolling *rolling, struct entry *entry)
 {
     struct forecast_occurrence *item = entry->item;
+    enum conformal_basis bases[SHARES];
 
     item->method = choose(rolling);
     item->profile = points_profile(entry->cell, item->weekday, item->day, &rolling->origin,
                                    rolling->setup->without);
-    for (int method = 0; method < FORECAST_METHODS; method++) {
-        double *uppers = entry->uppers[method];
-        enum conformal_basis bases[BOUNDS];
-        double point = predict(rolling, entry->cell, (enum forecast_method)method, item->weekday,
-                               item->day);
-
-        uppers_of(rolling, (enum forecast_method)method, uppers, bases);
-        item->points[method] = point;
-        item->bounds[method] = bound_about(rolling, ASKED, point, uppers[ASKED]);
-        if (method != (int)item->method)
-            continue;
-        item->basis = bases[ASKED];
-        make_shares(rolling, point, uppers, item->shares, bases);
-    }
+    item->points[FORECAST_LAST_WEEK] = points_last_week(entry->cell, item->weekday,
+                                                        &rolling->origin);
+    item->points[FORECAST_PROFILE] = levelled(rolling, item->profile, item->day);
+    for (int method = 0; method < FORECAST_METHODS; method++)
+        item->bounds[method] = bound_about(rolling, ASKED, item->points[method],
+                                           rolling->uppers[method][ASKED]);
+    item->basis = rolling->bases[item->method][ASKED];
+    make_shares(rolling, item->points[item->method], item->method, item->shares, bases);
+    memcpy(entry->uppers, rolling->uppers, sizeof entry->uppers);
     item->is_scored = item->is_known && item->points[item->method] > 0;
 }
 
@@ -187,11 +186,9 @@ static void learn_method(struct rolling *rolling, const struct entry *entry,
     double score = log(item->need / item->points[method]);
 
     rolling->loss[method] += pinball(rolling, item->need, item->bounds[method]);
-    for (size_t bound = 0; bound < BOUNDS; bound++) {
-        struct conformal *conformal = &rolling->conformal[method][bound];
-
-        conformal_add(conformal, item->day, score, score > entry->uppers[method][bound]);
-    }
+    conformal_keep(&rolling->conformal[method], item->day, score);
+    for (size_t bound = 0; bound < BOUNDS; bound++)
+        conformal_adapt(&rolling->adapted[method][bound], score > entry->uppers[method][bound]);
 }
 
 static void learn(struct rolling *rolling, struct entry *entry)
@@ -209,6 +206,17 @@ static void learn(struct rolling *rolling, struct entry *entry)
     keep_score(rolling, &entry->cell->score, item);
 }
 
+/* What the next scores do not exceed, at each share of misses, and what that rests on. */
+static void look_at_scores(struct rolling *rolling, enum forecast_method method)
+{
+    const struct conformal *conformal = &rolling->conformal[method];
+    const struct conformal_sight sight = conformal_look(conformal);
+
+    for (size_t bound = 0; bound < BOUNDS; bound++)
+        rolling->uppers[method][bound] = conformal_upper_at(
+            conformal, &sight, &rolling->adapted[method][bound], &rolling->bases[method][bound]);
+}
+
 /* What is said of the queue as a whole at an origin. */
 static void look_around(struct rolling *rolling)
 {
@@ -220,10 +228,11 @@ static void look_around(struct rolling *rolling)
     if (has(rolling, FORECAST_CAP))
         rolling->cap = peak_look(&rolling->peak, rolling->origin.day,
                                  has(rolling, FORECAST_LEVEL_SHIFT));
-    for (int method = 0; has(rolling, FORECAST_SHORT_HISTORY) && method < FORECAST_METHODS;
-         method++)
-        for (size_t bound = 0; bound < BOUNDS; bound++)
-            conformal_expect(&rolling->conformal[method][bound], days, squares);
+    for (int method = 0; method < FORECAST_METHODS; method++) {
+        if (has(rolling, FORECAST_SHORT_HISTORY))
+            conformal_expect(&rolling->conformal[method], days, squares);
+        look_at_scores(rolling, (enum forecast_method)method);
+    }
 }
 
 /* Takes in what was over by then. */
@@ -287,17 +296,13 @@ static void roll(struct rolling *rolling)
 
 static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell)
 {
-    const struct conformal *conformal = &rolling->conformal[cell->method][ASKED];
-    enum conformal_basis bases[BOUNDS];
-    double uppers[BOUNDS];
+    const struct conformal *conformal = &rolling->conformal[cell->method];
 
-    uppers_of(rolling, cell->method, uppers, bases);
     cell->misses = rolling->misses[ASKED];
-    cell->basis = bases[ASKED];
-    cell->upper = bound_about(rolling, ASKED, cell->point, uppers[ASKED]);
+    cell->basis = rolling->bases[cell->method][ASKED];
+    cell->upper = bound_about(rolling, ASKED, cell->point, rolling->uppers[cell->method][ASKED]);
     cell->lower = fmin(cell->point, cell->point * exp(conformal_lower(conformal)));
-    make_shares(rolling, cell->point, uppers, cell->uppers, bases);
-    memcpy(cell->bases, bases, sizeof cell->bases);
+    make_shares(rolling, cell->point, cell->method, cell->uppers, cell->bases);
 }
 
 /* A plan of one window knows what was over, as of that window's day: as those that were scored. */
@@ -365,9 +370,12 @@ static void rolling_init(struct rolling *rolling, const struct forecast_setup *s
     for (size_t share = 0; share < SHARES; share++)
         rolling->misses[share] = shares_grid[share];
     rolling->misses[ASKED] = setup->misses > 0 ? setup->misses : FORECAST_MISSES;
-    for (int method = 0; method < FORECAST_METHODS; method++)
+    for (int method = 0; method < FORECAST_METHODS; method++) {
+        conformal_init(&rolling->conformal[method], rolling->misses[ASKED]);
         for (size_t bound = 0; bound < BOUNDS; bound++)
-            conformal_init(&rolling->conformal[method][bound], rolling->misses[bound]);
+            rolling->adapted[method][bound] = (struct conformal_misses){ rolling->misses[bound],
+                                                                         rolling->misses[bound] };
+    }
     for (size_t i = 0; i < forecast->count; i++)
         forecast->cells[i].score = (struct forecast_score){ 0 };
 }
@@ -375,8 +383,7 @@ static void rolling_init(struct rolling *rolling, const struct forecast_setup *s
 static void rolling_clear(struct rolling *rolling)
 {
     for (int method = 0; method < FORECAST_METHODS; method++)
-        for (size_t bound = 0; bound < BOUNDS; bound++)
-            conformal_clear(&rolling->conformal[method][bound]);
+        conformal_clear(&rolling->conformal[method]);
     peak_clear(&rolling->peak);
     array_clear(&rolling->entries);
 }

@@ -61,6 +61,16 @@ size_t demand_unknown(const struct demand_series *series)
     return unknown;
 }
 
+void demand_spread_unknown(struct demand_series *series)
+{
+    int32_t *high = series->counts[DEMAND_HIGH];
+    int32_t *low = series->counts[DEMAND_LOW];
+
+    for (size_t i = 0; high && low && i < series->count; i++)
+        if (high[i] < 0 || low[i] < 0)
+            high[i] = low[i] = DEMAND_UNKNOWN;
+}
+
 static int compare_queues(const void *left, const void *right)
 {
     return strcmp(((const struct demand_queue *)left)->name,

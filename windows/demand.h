@@ -87,6 +87,9 @@ static inline bool demand_is_known(const struct demand_series *series, size_t st
 /* How many steps are unknown. */
 size_t demand_unknown(const struct demand_series *series);
 
+/* Makes a step that one class lacks unknown in both, as demand_is_known() asks of a series. */
+void demand_spread_unknown(struct demand_series *series);
+
 /* Arrivals of a known step; 0 for a class that the queue does not have. */
 static inline int32_t demand_at(const struct demand_series *series, enum demand_class class,
                                 size_t step)

@@ -89,17 +89,6 @@ static bool pour(const struct packed_row *row, const struct demand_series *serie
     return true;
 }
 
-/* A step that one class of the queue lacks is unknown in all. */
-static void spread_unknown(struct demand_series *series)
-{
-    int32_t *high = series->counts[DEMAND_HIGH];
-    int32_t *low = series->counts[DEMAND_LOW];
-
-    for (size_t i = 0; high && low && i < series->count; i++)
-        if (high[i] < 0 || low[i] < 0)
-            high[i] = low[i] = DEMAND_UNKNOWN;
-}
-
 /* When the first row after this one's time comes, in whatever class; 0: there is none. */
 static int64_t until_next(const struct queue_cursor *cursor, const struct packed_row *row)
 {
@@ -150,6 +139,6 @@ int queue_fill(const struct demand_queue *queue, const struct steps *steps, int6
         if (fill_row(queue, &item, cover_ms, source, series, &fillings[item.class], err) < 0)
             return -1;
     }
-    spread_unknown(series);
+    demand_spread_unknown(series);
     return 0;
 }

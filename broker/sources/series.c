@@ -49,16 +49,6 @@ static void round_points(const struct source_line *line, const struct source_spa
     }
 }
 
-static void spread_unknown(struct demand_series *series)
-{
-    int32_t *high = series->counts[DEMAND_HIGH];
-    int32_t *low = series->counts[DEMAND_LOW];
-
-    for (size_t i = 0; high && low && i < series->count; i++)
-        if (high[i] < 0 || low[i] < 0)
-            high[i] = low[i] = DEMAND_UNKNOWN;
-}
-
 static int compare_series(const void *left, const void *right)
 {
     return strcmp(((const struct demand_series *)left)->queue,
@@ -89,7 +79,7 @@ struct demand *source_make_demand(const struct source_line *lines, size_t line_c
             series->counts[lines[at].class] = mem_new_array(series->count, sizeof(int32_t));
             round_points(&lines[at], span, heard, series->counts[lines[at].class]);
         }
-        spread_unknown(series);
+        demand_spread_unknown(series);
         mem_free(heard);
     }
     qsort(demand->series, demand->count, sizeof *demand->series, compare_series);

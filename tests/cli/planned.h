@@ -88,17 +88,6 @@ static inline char *planned_folder(void)
     return folder;
 }
 
-static inline struct text *planned_file(const char *folder, const char *name)
-{
-    owned(chars) char *path = text_format("%s/%s", folder, name);
-    struct error err = { 0 };
-    struct text *text = file_read(path, 1 << 20, &err);
-
-    if (!text)
-        fail_msg("%s", err.text);
-    return text;
-}
-
 static inline json_t *planned_json(const struct said *said)
 {
     struct error err = { 0 };

@@ -102,6 +102,18 @@ static inline struct said expect_code(const char *folder, int code, const char *
     return said;
 }
 
+/* A file of the folder, which has to be there. */
+static inline struct text *said_file(const char *folder, const char *name)
+{
+    owned(chars) char *path = text_format("%s/%s", folder, name);
+    struct error err = { 0 };
+    struct text *text = file_read(path, 1 << 20, &err);
+
+    if (!text)
+        fail_msg("%s", err.text);
+    return text;
+}
+
 /* What is refused with this exit code, in words of which these are some. */
 struct mistake {
     const char *line;

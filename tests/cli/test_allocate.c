@@ -36,8 +36,8 @@ static json_t *answer_of(const char *folder, int code, const char *line)
 
 static void expect_same(const char *folder, const char *left, const char *right)
 {
-    owned(text) struct text *one = planned_file(folder, left);
-    owned(text) struct text *other = planned_file(folder, right);
+    owned(text) struct text *one = said_file(folder, left);
+    owned(text) struct text *other = said_file(folder, right);
 
     assert_string_equal(one->chars, other->chars);
 }
@@ -63,7 +63,7 @@ static void a_rate_changes_its_queue_alone_and_stands_in_the_header(void **state
                                           ALLOCATE "-o json --out @/after --rate speech-1x=40/m");
     owned(json)
         json_t *same = answer_of(folder, 0, ALLOCATE "-o json --out @/same --rate speech=40/m");
-    owned(text) struct text *file = planned_file(folder, "after/day.yaml");
+    owned(text) struct text *file = said_file(folder, "after/day.yaml");
     static const char *const windows[] = { "day", "night" };
     static const char *const others[] = { "chat", "draw" };
     double requests = 0;
@@ -110,7 +110,7 @@ static void an_estimate_says_so(void **state)
     owned(json) json_t *exact = answer_of(folder, 0, ALLOCATE "-o json --out @/exact");
     owned(json) json_t *quick = answer_of(folder, 0, ALLOCATE "-o json --out @/quick --estimate");
     owned(said) struct said table = expect_code(folder, 0, ALLOCATE "--out @/quick --estimate");
-    owned(text) struct text *file = planned_file(folder, "quick/day.yaml");
+    owned(text) struct text *file = said_file(folder, "quick/day.yaml");
 
     (void)state;
     assert_true(json_bool_or(quick, "is_estimate", false));
@@ -129,7 +129,7 @@ static void losses_are_planned_for_by_option_and_by_configuration(void **state)
     owned(chars) char *config = text_format("%sheadroom: {node: true}\n", planned_config);
     planned_put(folder, "sluice.yaml", config);
     owned(json) json_t *configured = answer_of(folder, 0, ALLOCATE "-o json");
-    owned(text) struct text *file = planned_file(folder, "schedules/day.yaml");
+    owned(text) struct text *file = said_file(folder, "schedules/day.yaml");
 
     (void)state;
     assert_true(json_equal(json_at(node, "windows"), json_at(configured, "windows")));
@@ -190,7 +190,7 @@ static void a_bad_day_is_shown_and_each_day_needs_more_for_it(void **state)
     owned(said) struct said said = expect_code(folder, 2, ALLOCATE "--check --percentile 90");
     owned(said) struct said quiet = expect_code(folder, 2,
                                                 ALLOCATE "--check --percentile 90 --slo each-day");
-    owned(text) struct text *file = planned_file(folder, "e/day.yaml");
+    owned(text) struct text *file = said_file(folder, "e/day.yaml");
 
     (void)state;
     assert_true(figure(pooled, "day", "chat", "wait_s") <= 20);

@@ -34,7 +34,7 @@ static void allocate_plans_for_the_bound_and_says_so(void **state)
     assert_non_null(strstr(plain.out->chars, "wrote"));
     assert_non_null(strstr(ahead.out->chars, "wrote"));
 
-    owned(text) struct text *file = file_in(folder, "ahead/day.yaml");
+    owned(text) struct text *file = said_file(folder, "ahead/day.yaml");
 
     assert_true(replicas_in(folder, "ahead/day.yaml") > replicas_in(folder, "plain/day.yaml"));
     assert_non_null(strstr(file->chars, "# forecast: chat x 1."));
@@ -55,7 +55,7 @@ static void an_attainment_is_for_all_windows_together(void **state)
                                                ALLOCATE "--out @/bold --forecast --attainment 60");
     owned(said) struct said safe = expect_code(folder, EXIT_DONE,
                                                ALLOCATE "--out @/safe --forecast --attainment 99");
-    owned(text) struct text *file = file_in(folder, "safe/day.yaml");
+    owned(text) struct text *file = said_file(folder, "safe/day.yaml");
 
     assert_non_null(strstr(bold.out->chars, "wrote"));
     assert_non_null(strstr(safe.out->chars, "wrote"));
@@ -83,7 +83,7 @@ static void one_window_is_planned_shortly_before_it(void **state)
 
     owned(said) struct said said = expect_code(
         folder, EXIT_DONE, ALLOCATE "--out @/out --forecast --follow 8h --window day");
-    owned(text) struct text *file = file_in(folder, "out/day.yaml");
+    owned(text) struct text *file = said_file(folder, "out/day.yaml");
 
     assert_non_null(strstr(said.out->chars, "wrote"));
     assert_non_null(
@@ -156,7 +156,7 @@ static void an_event_is_named_as_not_planned_for(void **state)
     mem_free(test_folder_write(folder, "sluice.yaml", config));
     owned(said) struct said plan = expect_code(folder, EXIT_DONE,
                                                ALLOCATE "--out @/out --forecast --attainment 95");
-    owned(text) struct text *file = file_in(folder, "out/launch.yaml");
+    owned(text) struct text *file = said_file(folder, "out/launch.yaml");
 
     assert_non_null(strstr(plan.out->chars, "queue chat: NOT planned for any attainment (event)"));
     assert_non_null(strstr(file->chars, "(1 of 3 queues in windows): chat in launch (event)"));

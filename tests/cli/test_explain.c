@@ -76,7 +76,7 @@ static void a_replica_taken_from_the_file_makes_the_queue_miss(void **state)
     static const char line[] = "    prod-a: ";
     owned(test_folder) char *folder = planned_folder();
     planned_run(folder, "allocate" WITH);
-    owned(text) struct text *file = planned_file(folder, "schedules/day.yaml");
+    owned(text) struct text *file = said_file(folder, "schedules/day.yaml");
     char *chat = strstr(file->chars, "  chat-2x:\n");
     char *count = chat ? strstr(chat, line) : NULL;
     char *end = NULL;

@@ -176,7 +176,7 @@ static void a_gap_each_night_has_a_forecast(void **state)
     owned(said) struct said table = expect_code(
         folder, EXIT_DONE, "forecast --demand @/gaps.csv --config @/sluice.yaml");
     owned(said) struct said plan = expect_code(folder, EXIT_DONE, allocate_gaps);
-    owned(text) struct text *file = file_in(folder, "out/backup.yaml");
+    owned(text) struct text *file = said_file(folder, "out/backup.yaml");
 
     assert_non_null(strstr(table.out->chars, "queue chat in backup: 25 % of the window is unknown "
                                              "each time; the numbers speak of the rest."));
@@ -212,7 +212,7 @@ static void what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it(vo
     assert_null(strstr(table.out->chars, " 0.0 "));
 
     owned(said) struct said plan = expect_code(folder, EXIT_DIFFERENT, allocate_gaps);
-    owned(text) struct text *file = file_in(folder, "out/backup.yaml");
+    owned(text) struct text *file = said_file(folder, "out/backup.yaml");
     owned(chars) char *as_json = text_format("%s -o json", allocate_gaps);
     owned(said) struct said again = expect_code(folder, EXIT_DIFFERENT, as_json);
     owned(json) json_t *plan_root = json_parse(again.out->chars, again.out->length, "said", NULL);

@@ -45,7 +45,7 @@ static void put_measured_config(const char *folder)
     owned(text) struct text *file = NULL;
 
     put_config(folder, metrics);
-    file = planned_file(folder, "sluice.yaml");
+    file = said_file(folder, "sluice.yaml");
     text_add(file, "sources: {m: {kind: prometheus, endpoint: 'http://127.0.0.1:9'}}\n");
     planned_put(folder, "sluice.yaml", file->chars);
 }
@@ -68,7 +68,7 @@ static void a_plan_follows_the_times_of_a_file(void **state)
     assert_non_null(strstr(said.out->chars, "/times.csv, of 100 requests\n"));
     planned_run(folder, "allocate" WITH);
 
-    owned(text) struct text *schedule = planned_file(folder, "schedules/day.yaml");
+    owned(text) struct text *schedule = said_file(folder, "schedules/day.yaml");
 
     assert_non_null(strstr(schedule->chars, "# service times of chat times.csv sha256 "));
 }
@@ -127,7 +127,7 @@ static void what_a_snapshot_measured_counts_instead_of_the_configuration(void **
 
     owned(said) struct said with = expect_code(folder, 0, "allocate" WITH);
     owned(said) struct said told = expect_code(folder, 0, "explain workload chat-2x" WITH);
-    owned(text) struct text *schedule = planned_file(folder, "schedules/day.yaml");
+    owned(text) struct text *schedule = said_file(folder, "schedules/day.yaml");
 
     assert_null(strstr(with.err->chars, "not measured"));
 

@@ -26,7 +26,7 @@ static void expect_refusal(const char *folder, const char *line, const char *fir
 
 static void copy(const char *folder, const char *from, const char *to)
 {
-    owned(text) struct text *bytes = planned_file(folder, from);
+    owned(text) struct text *bytes = said_file(folder, from);
     planned_put(folder, to, bytes->chars);
 }
 
@@ -34,7 +34,7 @@ static void copy(const char *folder, const char *from, const char *to)
 static void copy_changed(const char *folder, const char *path, const char *from, const char *to,
                          const char *target)
 {
-    owned(text) struct text *bytes = planned_file(folder, path);
+    owned(text) struct text *bytes = said_file(folder, path);
     char *at = strstr(bytes->chars, from);
 
     assert_non_null(at);
@@ -51,8 +51,8 @@ static void expect_same_files(const char *folder)
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         owned(chars) char *left = text_format("one/%s", names[i]);
         owned(chars) char *right = text_format("joined/%s", names[i]);
-        owned(text) struct text *one = planned_file(folder, left);
-        owned(text) struct text *joined = planned_file(folder, right);
+        owned(text) struct text *one = said_file(folder, left);
+        owned(text) struct text *joined = said_file(folder, right);
 
         assert_string_equal(one->chars, joined->chars);
     }

@@ -46,14 +46,3 @@ static inline char *weeks_folder(double last_day)
     mem_free(test_folder_write(folder, "sluice.yaml", small_config));
     return folder;
 }
-
-static inline struct text *file_in(const char *folder, const char *name)
-{
-    owned(chars) char *path = text_format("%s/%s", folder, name);
-    struct error err = { 0 };
-    struct text *text = file_read(path, 1 << 20, &err);
-
-    if (!text)
-        fail_msg("%s", err.text);
-    return text;
-}

@@ -262,6 +262,14 @@ static int check_figures(const struct trial *trial, struct error *err)
     return 0;
 }
 
+/* Idle moments add to seconds, not to the gaps between tokens. */
+static bool fit_table(enum profile_method method, struct profile_table *table,
+                      struct profile_fit *ret)
+{
+    return method == PROFILE_BY_COUNTERS ? profile_fit_trimmed(table, ret)
+                                         : profile_fit_solve(table, ret);
+}
+
 /* What one instance tells by itself. */
 static bool fit_instance(const struct trial *trial, size_t instance, struct profile_fit *ret)
 {
@@ -272,7 +280,7 @@ static bool fit_instance(const struct trial *trial, size_t instance, struct prof
     for (size_t i = 0; i < trial->table.count; i++)
         if (trial->table.rows[i].instance == instance)
             own.rows[own.count++] = trial->table.rows[i];
-    is_good = own.count >= INTERVALS_MIN && profile_fit_trimmed(&own, ret);
+    is_good = own.count >= INTERVALS_MIN && fit_table(trial->method, &own, ret);
     mem_free(own.rows);
     return is_good;
 }
@@ -363,7 +371,7 @@ static int fit_rows(struct trial *trial, struct error *err)
     if (check_count(trial, err) < 0 || check_tokens(trial, err) < 0 ||
         check_spread(&trial->table, err) < 0 || compare_instances(trial, between, err) < 0)
         return -1;
-    if (!profile_fit_trimmed(&trial->table, &trial->fit))
+    if (!fit_table(trial->method, &trial->table, &trial->fit))
         return error_set(err, ERROR_INVALID,
                          "iterations, generated tokens and prompts grow together (collinear): no "
                          "interval tells them apart; look at a span with quiet and busy hours");

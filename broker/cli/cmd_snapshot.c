@@ -11,7 +11,7 @@
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/snapshot_service.h"
-#include "broker/sources/source.h"
+#include "broker/cli/source_world.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,8 +71,7 @@ struct gauge {
 struct snapshot {
     struct command_call *call;
     const struct config *config;
-    struct world world;
-    struct random random;
+    struct source_world world;
     struct source_span span;
     struct errand *errands;
     size_t errand_count;
@@ -97,37 +96,12 @@ static void snapshot_clear(struct snapshot *snapshot)
     mem_free(snapshot->gauges);
     mem_free(snapshot->services);
     mem_free(snapshot->service_path);
-    http_free(snapshot->world.http);
-    loop_free(snapshot->world.loop);
+    source_world_close(&snapshot->world);
 }
 
 static inline void owned_snapshot(struct snapshot *snapshot)
 {
     snapshot_clear(snapshot);
-}
-
-static struct source_settings settings_of(const struct config_source *source)
-{
-    return (struct source_settings){
-        .name = source->name,
-        .kind = source->kind,
-        .endpoint = source->endpoint,
-        .token = source->token,
-        .ca = source->ca,
-        .credentials = source->credentials,
-        .tenant = source->tenant,
-        .query = source->query,
-        .region = source->region,
-        .profile = source->profile,
-        .role = source->role,
-        .external_id = source->external_id,
-        .metadata = source->metadata,
-        .project = source->project,
-        .namespace = source->namespace,
-        .metric = source->metric,
-        .dimension = source->dimension,
-        .missing_zero = text_equal(source->missing, "zero"),
-    };
 }
 
 /* The sources in the order of the configuration, without those that no queue names. */
@@ -157,7 +131,7 @@ static int make_errands(struct snapshot *snapshot, struct error *err)
         }
         errand->snapshot = snapshot;
         errand->config = &config->sources[i];
-        errand->settings = settings_of(errand->config);
+        errand->settings = source_settings_of(errand->config);
         snapshot->errand_count++;
     }
     if (snapshot->errand_count == 0)
@@ -179,7 +153,7 @@ static int make_span(struct snapshot *snapshot, struct error *err)
     for (size_t i = 0; i < snapshot->errand_count; i++)
         if (snapshot->errands[i].config->settle_ms > settle_ms)
             settle_ms = snapshot->errands[i].config->settle_ms;
-    newest_ms = (loop_wall(snapshot->world.loop).ms - settle_ms) / STEP_MS * STEP_MS;
+    newest_ms = (loop_wall(snapshot->world.world.loop).ms - settle_ms) / STEP_MS * STEP_MS;
     to.ms = newest_ms;
     if (call_int(call, "days", 1, 455, &days, err) < 0)
         return -1;
@@ -206,7 +180,7 @@ static void count_answer(struct snapshot *snapshot, const struct error *err)
     if (err && snapshot->err.kind == ERROR_NONE)
         snapshot->err = *err;
     if (err || snapshot->pending == 0)
-        loop_stop(snapshot->world.loop);
+        loop_stop(snapshot->world.world.loop);
 }
 
 static void on_demand(void *context, struct demand *demand, const struct error *err)
@@ -261,7 +235,7 @@ static int fetch_all(struct snapshot *snapshot, struct error *err)
     for (size_t i = 0; i < snapshot->errand_count; i++) {
         struct errand *errand = &snapshot->errands[i];
 
-        errand->source = source_open(&snapshot->world, &errand->settings, err);
+        errand->source = source_open(&snapshot->world.world, &errand->settings, err);
         if (!errand->source || source_fetch(errand->source, errand->queues, errand->count,
                                             &snapshot->span, on_demand, errand, err) < 0)
             return -1;
@@ -269,7 +243,7 @@ static int fetch_all(struct snapshot *snapshot, struct error *err)
         if (measure(snapshot, errand->source, errand->config, err) < 0)
             return -1;
     }
-    loop_run(snapshot->world.loop);
+    loop_run(snapshot->world.world.loop);
     if (snapshot->err.kind == ERROR_NONE)
         return 0;
     *err = snapshot->err;
@@ -456,17 +430,6 @@ static int finish(const struct snapshot *snapshot, const char *path)
     return missing > 0 ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
-static int open_world(struct snapshot *snapshot, struct error *err)
-{
-    struct world *world = &snapshot->world;
-
-    random_seed_system(&snapshot->random);
-    world->random = &snapshot->random;
-    world->loop = loop_libevent_new(err);
-    world->http = world->loop ? http_curl_new(world->loop, NULL, err) : NULL;
-    return world->http ? 0 : -1;
-}
-
 static int take(struct command_call *call)
 {
     int code = EXIT_DONE;
@@ -479,8 +442,8 @@ static int take(struct command_call *call)
         return code;
     if (!path)
         return call_usage_error(call, "--out is required");
-    if (config_check_files(config, NULL, NULL, &err) < 0 || open_world(&snapshot, &err) < 0 ||
-        make_errands(&snapshot, &err) < 0)
+    if (config_check_files(config, NULL, NULL, &err) < 0 ||
+        source_world_open(&snapshot.world, &err) < 0 || make_errands(&snapshot, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
     if (make_span(&snapshot, &err) < 0)
         return call_usage_error(call, "%s", err.text);

@@ -46,6 +46,8 @@ static const struct command commands[] = {
       COMMAND_WRITES, journal_options,   journal_examples,   journal_text,   cmd_journal,   NULL },
     { "snapshot",  "keep recorded arrivals from the sources in a file",   "",           0,  0,
       COMMAND_WRITES, snapshot_options,  snapshot_examples,  snapshot_text,  cmd_snapshot,  NULL },
+    { "profile",   "measure the law of a queue's inference engine",       "[QUEUE]",    0,  1,
+      COMMAND_READS,  profile_options,   profile_examples,   profile_text,   cmd_profile,   NULL },
     { "allocate",  "size production from demand and write the schedules", "",           0,  0,
       COMMAND_WRITES, allocate_options,  allocate_examples,  allocate_text,  cmd_allocate,  NULL },
     { "explain",   "tell why a number of the plan is what it is",         "{workload,window} NAME", 2, 2,

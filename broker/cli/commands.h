@@ -80,6 +80,11 @@ extern const struct command_option snapshot_options[];
 extern const char snapshot_examples[], snapshot_text[];
 int cmd_snapshot(struct command_call *call);
 
+/* cmd_profile.c */
+extern const struct command_option profile_options[];
+extern const char profile_examples[], profile_text[];
+int cmd_profile(struct command_call *call);
+
 /* cmd_forecast.c */
 extern const struct command_option forecast_options[];
 extern const char forecast_examples[], forecast_text[];

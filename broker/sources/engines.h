@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What inference engines call what they count: THE table of names, and the questions that are made
+ * of it.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum engine_name {
+    /* Counters and gauges of each instance, at each scrape. */
+    NAME_ITERATIONS,
+    NAME_GENERATED,   /* tokens */
+    NAME_COMPUTED,    /* tokens of prompts, without those from a cache */
+    NAME_PROMPTS,     /* tokens of prompts, with them */
+    NAME_GAP_SECONDS, /* between tokens */
+    NAME_GAPS,
+    NAME_RUNNING,
+    NAME_WAITING,
+    /* Growth or greatest value in all, over the whole span. */
+    NAME_FINISHED,  /* requests */
+    NAME_CACHED,    /* tokens of prompts from a cache */
+    NAME_DRAFTED,   /* tokens of speculative decoding */
+    NAME_PREEMPTED, /* requests that lost their place in the cache */
+    NAME_KV_USAGE,  /* share of the cache */
+    /* Histograms, without _bucket. */
+    NAME_TOKENS_OUT,
+    NAME_TOKENS_IN,
+    NAME_WAITS,
+    /* A gauge whose labels, or whose value, tell the size of the cache. */
+    NAME_CACHE,
+    ENGINE_NAMES,
+};
+
+enum { ENGINE_OTHER_NAMES = 3 };
+
+struct engine_kind {
+    const char *name;
+    const char *prefix; /* of all its names */
+    const char *by;     /* labels that tell its instances apart */
+    /* The first that an instance has counts.  "a - b" is the difference; labels stand in braces. */
+    const char *names[ENGINE_NAMES][ENGINE_OTHER_NAMES];
+    bool gaps_are_iterations; /* NAME_GAPS are the engine's, not those of its requests */
+    const char *advice;       /* where it does not tell its law; NULL: it does */
+};
+
+/* vllm, sglang, tgi, dynamo; NULL for another name. */
+const struct engine_kind *engine_kind_find(const char *name);
+
+/* By the beginning of a metric's name; NULL: of none. */
+const struct engine_kind *engine_kind_of(const char *metric);
+
+/* "dynamo, sglang, ..." for people. */
+const char *engine_kind_names(void);
+
+/* What a name is asked for. */
+enum engine_question {
+    ASK_VALUE,  /* of each instance: a counter */
+    ASK_GAUGE,  /* likewise; ranks of one instance show the same */
+    ASK_SERIES, /* how many series an instance has, at most: one, or its labels are too few */
+    ASK_TIME,   /* of the scrape: seconds since 1970 */
+    ASK_LEAST,  /* of each instance since the step before */
+    ASK_MEAN,
+    ASK_GROWTH, /* of all, over the step */
+    ASK_MOST,
+    ASK_BUCKETS, /* the same, by le */
+};
+
+/* The question in Prometheus' language; NULL where the engine has no such name.  `selector` are
+   matchers without braces ("" for all).  The caller frees it. */
+char *engine_query(const struct engine_kind *kind, enum engine_name name,
+                   enum engine_question question, const char *selector, int64_t step_ms)
+    __attribute__((warn_unused_result));
+
+/* The first name of a histogram with its selector, as source_measure() wants it; NULL: none. */
+char *engine_histogram(const struct engine_kind *kind, enum engine_name name, const char *selector)
+    __attribute__((warn_unused_result));
+
+/* Gauges about the cache carry no model: those of instances that the selector names. */
+char *engine_cache_query(const struct engine_kind *kind, const char *selector)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,402 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is asked about engines, how answers become scrapes, and that nothing absent becomes zero.
+ */
+#include "base/json.h"
+#include "broker/sources/engine_scrapes.h"
+#include "tests/sources/source_bench.h"
+
+#include <math.h>
+
+#define URL "http://127.0.0.1:9090/api/v1/query_range"
+#define EMPTY "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[]}}"
+
+enum { STEP_S = 15, STEPS = 5, QUESTIONS = 21 };
+
+/* In the order in which they are asked. */
+enum asked {
+    SERIES,
+    TIMES,
+    ITERATIONS,
+    GENERATED,
+    COMPUTED,
+    PROMPTS,
+    GAP_SECONDS,
+    GAPS,
+    RUNNING,
+    LEAST,
+    MEAN,
+    WAITING,
+    FINISHED,
+    CACHED,
+    DRAFTED,
+    PREEMPTED,
+    KV,
+    WAITS,
+    CACHE,
+    OUT,
+    IN,
+};
+
+static const struct source_settings settings = {
+    .name = "metrics",
+    .kind = "prometheus",
+    .endpoint = "http://127.0.0.1:9090",
+};
+
+static void the_questions_are_made_of_the_table(void **state)
+{
+    static const struct {
+        const char *engine;
+        enum engine_name name;
+        enum engine_question question;
+        const char *selector;
+        const char *want;
+    } rows[] = {
+        { "vllm", NAME_ITERATIONS, ASK_VALUE, "model_name=\"a\"",
+          "sum by (instance, engine) (vllm:iteration_tokens_total_count{model_name=\"a\"})" },
+        { "vllm", NAME_ITERATIONS, ASK_TIME, "",
+          "max by (instance, engine) (timestamp(vllm:iteration_tokens_total_count{}))" },
+        { "vllm", NAME_COMPUTED, ASK_VALUE, "a=\"b\"",
+          "sum by (instance, engine) (vllm:prompt_tokens_by_source_total{source=\"local_compute\","
+          "a=\"b\"}) or (sum by (instance, engine) (vllm:prompt_tokens_total{a=\"b\"}) - sum by "
+          "(instance, engine) (vllm:prompt_tokens_cached_total{a=\"b\"}))" },
+        { "vllm", NAME_GAPS, ASK_VALUE, "",
+          "sum by (instance, engine) (vllm:inter_token_latency_seconds_count{}) or sum by "
+          "(instance, "
+          "engine) (vllm:time_per_output_token_seconds_count{})" },
+        { "sglang", NAME_RUNNING, ASK_LEAST, "",
+          "max by (instance) (min_over_time(sglang:num_running_reqs{}[15s]))" },
+        { "tgi", NAME_GAPS, ASK_VALUE, "job=\"x\"",
+          "sum by (instance) (tgi_batch_inference_duration_count{method=\"decode\",job=\"x\"})" },
+        { "tgi", NAME_ITERATIONS, ASK_VALUE, "", NULL },
+        { "vllm", NAME_WAITS, ASK_BUCKETS, "",
+          "sum by (le) (increase(vllm:request_queue_time_seconds_bucket{}[15s]))" },
+        { "vllm", NAME_PREEMPTED, ASK_GROWTH, "",
+          "sum(increase(vllm:num_preemptions_total{}[15s]))" },
+        { "dynamo", NAME_GENERATED, ASK_VALUE, "", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct engine_kind *kind = engine_kind_find(rows[i].engine);
+        owned(chars) char *have = engine_query(kind, rows[i].name, rows[i].question,
+                                               rows[i].selector, STEP_S * SECOND_MS);
+
+        if (!text_equal(have, rows[i].want) && (have || rows[i].want))
+            fail_msg("%zu: %s", i, have ?: "nothing");
+    }
+    assert_null(engine_kind_find("triton"));
+    assert_string_equal(engine_kind_of("sglang:num_requests_total")->name, "sglang");
+    assert_null(engine_kind_of("http_requests_total"));
+}
+
+/* Every name of an engine begins as its own do: the table has no row of another engine. */
+static void names_are_those_of_their_engine(void **state)
+{
+    static const char *const names[] = { "vllm", "sglang", "tgi", "dynamo" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct engine_kind *kind = engine_kind_find(names[i]);
+
+        assert_non_null(strstr(engine_kind_names(), names[i]));
+        for (int name = 0; name < ENGINE_NAMES; name++)
+            for (int at = 0; at < ENGINE_OTHER_NAMES && kind->names[name][at]; at++)
+                assert_true(engine_kind_of(kind->names[name][at]) == kind);
+    }
+}
+
+/* A series from midnight on: values with blanks between them, "-" for no point. */
+static char *series_of(const char *labels, const char *values)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+    const char *separator = "";
+    long long time = MIDNIGHT;
+
+    text_add(out, "{\"metric\":{%s},\"values\":[", labels);
+    for (; *values; time += STEP_S) {
+        size_t length = strcspn(values, " ");
+
+        if (values[0] != '-') {
+            text_add(out, "%s[%lld,\"%.*s\"]", separator, time, (int)length, values);
+            separator = ",";
+        }
+        values += length + (values[length] == ' ');
+    }
+    text_add(out, "]}");
+    return text_take(out);
+}
+
+static char *answer_of(const char *labels, const char *values)
+{
+    owned(chars) char *series = series_of(labels, values);
+
+    return text_format(
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[%s]}}", series);
+}
+
+struct heard {
+    struct engine_scrapes *scrapes;
+    struct error err;
+    int calls;
+};
+
+static void hear(void *context, struct engine_scrapes *scrapes, const struct error *err)
+{
+    struct heard *heard = context;
+
+    heard->scrapes = scrapes;
+    heard->calls++;
+    if (err)
+        heard->err = *err;
+}
+
+/* An answer that differs from those of a good engine. */
+struct other {
+    enum asked at;
+    int status;
+    const char *body;
+};
+
+#define A "\"instance\":\"a:8000\",\"engine\":\"0\""
+
+static const char *const good[QUESTIONS][2] = {
+    [SERIES] = { "", "1 1 1 1 1" },
+    [TIMES] = { A, "1794787190.5 1794787205.5 1794787220.5 1794787220.5 1794787250.5" },
+    [ITERATIONS] = { A, "100 200 300 300 500" },
+    [GENERATED] = { A, "1000 2000 3000 3000 NaN" },
+    [COMPUTED] = { A, "50 60 70 70 90" },
+    [PROMPTS] = { A, "100 120 140 140 180" },
+    [GAP_SECONDS] = { A, "10 20 30 30 50" },
+    [GAPS] = { A, "900 1900 2900 2900 4900" },
+    [RUNNING] = { A, "9 12 8 8 14" },
+    [LEAST] = { A, "9 8 - - 14" },
+    [MEAN] = { A, "9 10 - - 14" },
+    [WAITING] = { A, "0 2 0 0 0" },
+    [FINISHED] = { "", "- - - - 400" },
+    [PREEMPTED] = { "", "- - - - 3" },
+    [KV] = { "", "- - - - 0.95" },
+    [WAITS] = { "\"le\":\"+Inf\"", "- - - - 400" },
+    [CACHE] = { A ",\"num_gpu_blocks\":\"100\",\"block_size\":\"16\",\"enable_prefix_caching\":"
+                  "\"True\"",
+                "1" },
+};
+
+static void play(const struct other *others, size_t count, struct source_bench *bench,
+                 struct heard *heard)
+{
+    struct script_step steps[QUESTIONS];
+    char *bodies[QUESTIONS];
+    const struct engine_question_set set = {
+        .kind = engine_kind_find("vllm"),
+        .selector = "model_name=\"a\"",
+        .from = { MIDNIGHT * SECOND_MS },
+        .to = { (MIDNIGHT + (STEPS - 1) * STEP_S) * SECOND_MS },
+        .step_ms = STEP_S * SECOND_MS,
+    };
+
+    *heard = (struct heard){ 0 };
+    for (int i = 0; i < QUESTIONS; i++) {
+        bodies[i] = good[i][0] ? answer_of(good[i][0], good[i][1]) : mem_copy_chars(EMPTY);
+        steps[i] = (struct script_step){
+            .method = HTTP_POST, .url = URL, .status = 200, .answer = bodies[i]
+        };
+    }
+    for (size_t i = 0; i < count; i++) {
+        steps[others[i].at].status = others[i].status;
+        steps[others[i].at].answer = others[i].body;
+    }
+    bench_open(bench, &settings, steps, QUESTIONS);
+    assert_int_equal(engine_scrapes_ask(bench->source, &set, hear, heard, &heard->err), 0);
+    assert_int_equal(heard->calls, 0);
+    loop_run(bench->loop);
+    assert_int_equal(heard->calls, 1);
+    for (int i = 0; i < QUESTIONS; i++)
+        mem_free(bodies[i]);
+}
+
+static void points_become_scrapes(void **state)
+{
+    struct source_bench bench;
+    struct heard heard;
+
+    (void)state;
+    play(NULL, 0, &bench, &heard);
+    if (!heard.scrapes)
+        fail_msg("%s", heard.err.text);
+
+    const struct engine_scrapes *scrapes = heard.scrapes;
+
+    assert_int_equal(scrapes->count, 4); /* of five steps one repeats the scrape before */
+    assert_int_equal(scrapes->instance_count, 1);
+    assert_string_equal(scrapes->instances[0], "a:8000 0");
+    assert_true(scrapes->scrapes[1].at_s == 1794787205.5);
+    assert_true(scrapes->scrapes[1].counters[PROFILE_ITERATIONS] == 200);
+    assert_true(scrapes->scrapes[1].counters[PROFILE_PREFILL] == 60);
+    assert_true(scrapes->scrapes[1].running_least == 8 && scrapes->scrapes[1].running_mean == 10);
+    assert_true(isnan(scrapes->scrapes[2].running_least));
+    assert_true(isnan(scrapes->scrapes[3].counters[PROFILE_GENERATED]));
+    assert_true(scrapes->slots_seen == 12 && scrapes->running_most == 14);
+    assert_true(scrapes->computed == 40 && scrapes->prompts == 80);
+    assert_true(scrapes->cache_tokens == 1600 && !scrapes->has_cache_off);
+    assert_true(scrapes->totals[NAME_PREEMPTED] == 3 && scrapes->totals[NAME_KV_USAGE] == 0.95);
+    assert_true(isnan(scrapes->totals[NAME_CACHED]) && isnan(scrapes->totals[NAME_DRAFTED]));
+    assert_null(scrapes->out.shape);
+    assert_non_null(strstr(scrapes->out.why.text, "no series called so"));
+    assert_int_equal(scrapes->wait_count, 1);
+    engine_scrapes_free(heard.scrapes);
+    bench_close(&bench);
+}
+
+#define MATRIX(series)                                                                             \
+    "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[" series "]}}"
+
+static const struct {
+    const char *name;
+    struct other other;
+    enum error_kind kind;
+    const char *want;
+} refusals[] = {
+    { "two series of one instance",
+      { SERIES, 200, MATRIX("{\"metric\":{},\"values\":[[1794787200,\"2\"]]}") },
+      ERROR_INVALID,
+      "2 series have the same instance, engine" },
+    { "no right to ask", { TIMES, 403, "" }, ERROR_DENIED, "403" },
+    { "a bad selector",
+      { SERIES, 400, "{\"error\":\"parse error\"}" },
+      ERROR_INVALID,
+      "vllm:iteration_tokens_total_count: refused: 400 parse error" },
+    { "half of an answer",
+      { GAPS, 200, "{\"status\":\"success\",\"warnings\":[\"cut\"],\"data\":{}}" },
+      ERROR_CORRUPT,
+      "partial: cut" },
+    { "a point between steps",
+      { ITERATIONS, 200, MATRIX("{\"metric\":{},\"values\":[[1794787203,\"2\"]]}") },
+      ERROR_CORRUPT,
+      "not on one of the steps" },
+    { "a point after the end",
+      { ITERATIONS, 200, MATRIX("{\"metric\":{},\"values\":[[1794787275,\"2\"]]}") },
+      ERROR_CORRUPT,
+      "not on one of the steps" },
+    { "a value that is none",
+      { ITERATIONS, 200, MATRIX("{\"metric\":{},\"values\":[[1794787200,\"many\"]]}") },
+      ERROR_CORRUPT,
+      "\"many\"" },
+    { "no values", { ITERATIONS, 200, MATRIX("{\"metric\":{}}") }, ERROR_CORRUPT, "values" },
+    { "no times of scrapes", { TIMES, 200, EMPTY }, ERROR_NOT_FOUND, "no series of vllm with" },
+};
+
+static void what_cannot_be_read_ends_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        struct source_bench bench;
+        struct heard heard;
+
+        play(&refusals[i].other, 1, &bench, &heard);
+        if (heard.scrapes || heard.err.kind != refusals[i].kind ||
+            !strstr(heard.err.text, refusals[i].want) || !strstr(heard.err.text, "source metrics"))
+            fail_msg("%s: %s, %s", refusals[i].name, error_kind_name(heard.err.kind),
+                     heard.err.text);
+        bench_close(&bench);
+    }
+}
+
+/* A series that is absent is unknown in all scrapes, and so is what is no number. */
+static void what_is_absent_is_not_zero(void **state)
+{
+    static const struct {
+        struct other other;
+        enum profile_counter counter;
+    } rows[] = {
+        { { ITERATIONS, 200, EMPTY }, PROFILE_ITERATIONS },
+        { { GENERATED, 200, EMPTY }, PROFILE_GENERATED },
+        { { COMPUTED, 200, EMPTY }, PROFILE_PREFILL },
+        { { GAPS, 200, MATRIX("{\"metric\":{" A "},\"values\":[[1794787200,\"NaN\"]]}") },
+          PROFILE_GAPS },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct source_bench bench;
+        struct heard heard;
+
+        play(&rows[i].other, 1, &bench, &heard);
+        if (!heard.scrapes)
+            fail_msg("%zu: %s", i, heard.err.text);
+        for (size_t at = 0; at < heard.scrapes->count; at++)
+            assert_true(isnan(heard.scrapes->scrapes[at].counters[rows[i].counter]));
+        engine_scrapes_free(heard.scrapes);
+        bench_close(&bench);
+    }
+}
+
+/* Prompts are all computed where no cache is, and only there. */
+static void prompts_stand_in_where_nothing_is_cached(void **state)
+{
+    static const struct {
+        struct other second; /* beside the computed ones, which are absent */
+        bool is_counted;
+    } rows[] = {
+        { { CACHED, 200, MATRIX("{\"metric\":{},\"values\":[[1794787260,\"0\"]]}") }, true },
+        { { CACHED, 200, MATRIX("{\"metric\":{},\"values\":[[1794787260,\"7\"]]}") }, false },
+        { { CACHED, 200, EMPTY }, false },
+        { { CACHE, 200,
+            MATRIX("{\"metric\":{\"enable_prefix_caching\":\"False\"},\"values\":[]}") },
+          true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct other others[] = { { COMPUTED, 200, EMPTY }, rows[i].second };
+        struct source_bench bench;
+        struct heard heard;
+
+        play(others, COUNT_OF(others), &bench, &heard);
+        assert_non_null(heard.scrapes);
+        if (isnan(heard.scrapes->computed) == rows[i].is_counted)
+            fail_msg("%zu: %g", i, heard.scrapes->computed);
+        assert_true(isnan(heard.scrapes->scrapes[0].counters[PROFILE_PREFILL]) !=
+                    rows[i].is_counted);
+        engine_scrapes_free(heard.scrapes);
+        bench_close(&bench);
+    }
+}
+
+static void a_source_may_be_closed_meanwhile(void **state)
+{
+    const struct script_step step = { .method = HTTP_POST, .url = URL, .hangs = true };
+    const struct engine_question_set set = {
+        .kind = engine_kind_find("vllm"),
+        .selector = "",
+        .from = { MIDNIGHT * SECOND_MS },
+        .to = { (MIDNIGHT + 60) * SECOND_MS },
+        .step_ms = STEP_S * SECOND_MS,
+    };
+    struct source_bench bench;
+    struct heard heard = { 0 };
+
+    (void)state;
+    bench_open(&bench, &settings, &step, 1);
+    assert_int_equal(engine_scrapes_ask(bench.source, &set, hear, &heard, &heard.err), 0);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 1000);
+    assert_int_equal(bench.script->in_flight, 1);
+    bench_close(&bench);
+    assert_int_equal(heard.calls, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_questions_are_made_of_the_table),
+        cmocka_unit_test(names_are_those_of_their_engine),
+        cmocka_unit_test(points_become_scrapes),
+        cmocka_unit_test(what_cannot_be_read_ends_it),
+        cmocka_unit_test(what_is_absent_is_not_zero),
+        cmocka_unit_test(prompts_stand_in_where_nothing_is_cached),
+        cmocka_unit_test(a_source_may_be_closed_meanwhile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -250,6 +250,37 @@ static void who_is_not_played_changes_nothing_for_the_others(void **state)
     world_clear(&world);
 }
 
+/* What --follow asks for cannot be nearer than a node's way. */
+static void who_follows_asks_before_a_node_is_on_its_way(void **state)
+{
+    static const int64_t leads[] = { HOUR_MS, 5 * (int64_t)HOUR_MS };
+    struct backtest *runs[2];
+    struct world world;
+
+    (void)state;
+    world_init(&world);
+    world.setup.fleet.nodes = 20;
+    world.setup.fleet.up_ms = 5 * (int64_t)HOUR_MS;
+    world.setup.played = 1u << policy_named("sluice-follow");
+    /* from a Wednesday noon on there is twice as much: who looks later sees it sooner */
+    for (size_t i = STEPS - 4 * 48 - 24; i < STEPS; i++)
+        world.series.counts[DEMAND_LOW][i] *= 2;
+    for (size_t i = 0; i < 2; i++) {
+        world.setup.follow_ms = leads[i];
+        runs[i] = run_of(&world);
+    }
+    expect_same(runs[1], runs[0]);
+    /* and it makes a difference when a plan is made */
+    world.setup.fleet.up_ms = HOUR_MS;
+    world.setup.follow_ms = HOUR_MS;
+    owned(backtest) struct backtest *later = run_of(&world);
+    assert_true(memcmp(later->rows[0].nodes, runs[0]->rows[0].nodes,
+                       later->planned.slots * sizeof *later->rows[0].nodes) != 0);
+    for (size_t i = 0; i < 2; i++)
+        backtest_free(runs[i]);
+    world_clear(&world);
+}
+
 /* A fifth over what the windows need, and so over what their oracle takes. */
 static void the_fleet_has_a_size_whoever_is_played(void **state)
 {
@@ -417,6 +448,7 @@ int main(void)
         cmocka_unit_test(who_is_not_played_changes_nothing_for_the_others),
         cmocka_unit_test(static_peak_holds_its_number_from_the_first_slot_on),
         cmocka_unit_test(progress_is_told_of_each_step_in_order),
+        cmocka_unit_test(who_follows_asks_before_a_node_is_on_its_way),
         cmocka_unit_test(the_fleet_has_a_size_whoever_is_played),
         cmocka_unit_test(the_misses_of_our_plans_are_told_with_reasons),
     };

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
+#include "windows/forecast_parts.h"
 #include "windows/forecast_share.h"
 #include "windows/trend.h"
 
@@ -220,6 +221,32 @@ static void who_looks_before_each_window_sees_a_shift_sooner(void **state)
     (void)state;
     if (!(followed > nightly + 0.2))
         fail_msg("under their bound: %.2f planned at night, %.2f before each", nightly, followed);
+}
+
+/* Twice as much for two days, among days that differ by a tenth: what is foretold is near the most
+   that was ever needed, and its bound ends a tenth over it; without that rule at the cap. */
+static void no_cap_keeps_a_bound_from_what_is_foretold(void **state)
+{
+    struct plant plant = { 57, 1, 0.1, -1, 1 };
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+    struct forecast_setup setup = setup_of(demand, set, 0.1);
+    double most = 0;
+
+    (void)state;
+    for (size_t step = (size_t)55 * 144; step < demand->series[0].count; step++)
+        demand->series[0].counts[DEMAND_LOW][step] *= 2;
+    setup.lead_ms = 8 * (int64_t)HOUR_MS;
+    owned(forecast) struct forecast *forecast = forecast_new(&setup);
+    const struct forecast_cell *cell = cell_of(forecast, set, "weekday-day");
+
+    for (size_t i = 0; i < cell->past.count; i++)
+        most = fmax(most, cell->past.items[i].need);
+    if (!(cell->upper > 1.05 * most) || fabs(cell->upper / (1.1 * cell->point) - 1) > 1e-9)
+        fail_msg("%.3f foretold, at most %.3f; %.3f were needed", cell->point, cell->upper, most);
+    setup.without = FORECAST_LEVEL_SHIFT;
+    forecast_predict(forecast, &setup);
+    assert_true(cell->upper <= 1.04 * most);
 }
 
 /* A demand that ends an hour before a window is planned for as that window was scored. */
@@ -473,6 +500,7 @@ int main(void)
         cmocka_unit_test(slow_growth_is_covered_from_the_second_month_on),
         cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
         cmocka_unit_test(who_looks_before_each_window_sees_a_shift_sooner),
+        cmocka_unit_test(no_cap_keeps_a_bound_from_what_is_foretold),
         cmocka_unit_test(a_plan_of_one_window_is_that_which_is_scored),
         cmocka_unit_test(nine_bounds_in_ten_hold),
         cmocka_unit_test(the_share_of_misses_can_be_chosen),

@@ -8,6 +8,7 @@
 #include "windows/forecast.h"
 
 #include "windows/forecast_parts.h"
+#include "windows/hours.h"
 #include "windows/occurrences.h"
 #include "windows/origins.h"
 #include "windows/peak.h"
@@ -69,6 +70,7 @@ void forecast_free(struct forecast *forecast)
         array_clear(&forecast->cells[i].past);
         array_clear(&forecast->cells[i].ahead);
     }
+    forecast_free(forecast->hours);
     mem_free(forecast->cells);
     mem_free(forecast);
 }
@@ -403,6 +405,8 @@ void forecast_predict(struct forecast *forecast, const struct forecast_setup *se
     struct rolling rolling;
 
     rolling_init(&rolling, setup, forecast);
+    if (setup->lead_ms > 0 && !forecast->hours)
+        forecast->hours = hours_new(setup);
     roll(&rolling);
     for (size_t window = 0; window < forecast->count; window++) {
         struct forecast_cell *cell = &forecast->cells[window];

@@ -7,8 +7,9 @@
  *
  * Two methods predict it: `last-week`, the need of the same weekday a week before, and `profile`,
  * the mean of the weekday in the weeks before on a damped trend (windows/points.h), moved by what
- * the queue's last days, in all of its windows, lay over theirs.  All past days are predicted as if
- * they had not been, each from the data before it and as far ahead as a plan is used: for days
+ * the queue's last days, in all of its windows, lay over theirs, or with a `lead` its last hours.
+ * All past days are predicted as if they had not been, each from the data before it and as far
+ * ahead as a plan is used: for days
  * (`horizon`), or for one window, from what is known a `lead` before it begins.
  * The errors of all windows of the queue together make the bound (windows/conformal.h), under a cap
  * (windows/peak.h); of a short history its spread stands in for them (windows/spread.h).
@@ -132,6 +133,7 @@ struct forecast_cell {
 struct forecast {
     struct forecast_cell *cells; /* one a window of the week */
     size_t count;
+    struct forecast *hours; /* windows/hours.h; NULL until a plan follows the day */
 };
 
 struct forecast *forecast_new(const struct forecast_setup *setup)

@@ -9,13 +9,13 @@
 
 #include <math.h>
 
-enum { DAYS = 30, WINDOWS = 2, NEED = 100 };
+enum { DAYS = 30, WINDOWS = 2, DAY_HOURS = 24, NEED = 100 };
 
 /* Two windows a day, from midnight and from noon, UTC. */
 static void make(struct forecast *forecast, struct forecast_cell cells[WINDOWS], int first,
                  const double last[4])
 {
-    *forecast = (struct forecast){ cells, WINDOWS };
+    *forecast = (struct forecast){ .cells = cells, .count = WINDOWS };
     for (int window = 0; window < WINDOWS; window++)
         cells[window] = (struct forecast_cell){ 0 };
     for (int day = first; day < DAYS; day++)
@@ -41,106 +41,106 @@ static void a_level_is_what_windows_agree_on(void **state)
         const char *name;
         int first; /* day that is known */
         double last[4];
-        bool is_late;
         unsigned without;
         double low; /* of the level */
         double high;
-        bool is_shift;
     } rows[] = {
-        { "nothing happens", 0, { 0 }, false, 0, -0.01, 0.01, false },
-        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, false, 0, -0.01, 0, false },
-        { "a quiet day, and no rule",
-          0,
-          { 0, 0, -0.7, -0.7 },
-          false,
-          FORECAST_LEVEL_SHIFT,
-          -0.6,
-          -0.2,
-          false },
-        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, false, 0, -0.01, 0, false },
-        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, false, 0, -0.7, -0.3, false },
-        { "the only day, quiet", DAYS - 1, { 0, 0, -0.7, -0.7 }, false, 0, -1e-9, 1e-9, false },
-        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, false, 0, 0.2, 0.5, false },
-        { "a busy day, seen at once", 0, { 0, 0, 0.6, 0.6 }, true, 0, 0.599, 0.601, true },
-        { "one busy window, seen at once", 0, { 0, 0, 0, 0.6 }, true, 0, 0.2, 0.5, false },
-        { "a busy day of few that are known",
-          DAYS - 2,
-          { 0, 0, 0.6, 0.6 },
-          true,
-          0,
-          0.2,
-          0.55,
-          false },
+        { "nothing happens", 0, { 0 }, 0, -0.01, 0.01 },
+        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, 0, -0.01, 0 },
+        { "a quiet day, and no rule", 0, { 0, 0, -0.7, -0.7 }, FORECAST_LEVEL_SHIFT, -0.6, -0.2 },
+        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, 0, -0.01, 0 },
+        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, 0, -0.7, -0.3 },
+        { "the only day, quiet", DAYS - 1, { 0, 0, -0.7, -0.7 }, 0, -1e-9, 1e-9 },
+        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, 0, 0.2, 0.5 },
     };
 
     (void)state;
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
         struct forecast forecast;
         struct forecast_cell cells[WINDOWS];
-        struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, rows[row].is_late };
+        struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, false };
         struct points_level level;
 
         make(&forecast, cells, rows[row].first, rows[row].last);
         level = points_level(&forecast, &origin, rows[row].without);
-        if (level.is_shift != rows[row].is_shift || level.value < rows[row].low ||
-            level.value > rows[row].high)
+        if (level.is_shift || level.value < rows[row].low || level.value > rows[row].high)
             fail_msg("%s: %.3f, shift %d", rows[row].name, level.value, level.is_shift);
         for (int window = 0; window < WINDOWS; window++)
             array_clear(&cells[window].past);
     }
 }
 
-/* One window a day, the last two days busy: its noise is known once there were so many days. */
-static void one_window_a_day_may_shift_too(void **state)
+/* All hours lie a little over or under what is expected, the last six as they are told. */
+static void make_hours(struct forecast_cell cells[DAY_HOURS], const double last[6], double expected,
+                       int known)
+{
+    for (int hour = 0; hour < DAYS * DAY_HOURS; hour++) {
+        int from_end = DAYS * DAY_HOURS - hour;
+        double profile = from_end <= 6 ? expected : NEED;
+        double rest = from_end <= 6 ? last[6 - from_end] : 0.01 * (hour % 2 ? 1 : -1);
+
+        *array_add(&cells[hour % DAY_HOURS].past) = (struct forecast_occurrence){
+            .day = hour / DAY_HOURS,
+            .begin = { hour * (int64_t)HOUR_MS },
+            .end = { (hour + 1) * (int64_t)HOUR_MS },
+            .is_known = from_end <= known,
+            .need = profile * exp(rest),
+            .profile = profile,
+        };
+    }
+}
+
+/* A plan that is made at the end of the last of them. */
+static void hours_tell_a_shift_from_an_outage(void **state)
 {
     static const struct {
         const char *name;
-        int first;
-        bool is_late;
+        double last[6];
+        double expected;
+        int known;
+        double low; /* of the level */
+        double high;
         bool is_shift;
-    } rows[] = { { "a month is known", 0, true, true },
-                 { "so are as many days as noise takes", DAYS - 25, true, true },
-                 { "a day too few", DAYS - 24, true, false },
-                 { "a plan for days", 0, false, false } };
-    static const double last[4] = { 0.6, 0.6, 0.6, 0.6 };
+    } rows[] = {
+        { "nothing happens", { 0 }, NEED, 720, -0.01, 0.01, false },
+        { "two busy hours", { 0, 0, 0, 0, 0.6, 0.6 }, NEED, 720, 0.599, 0.601, true },
+        { "one busy hour", { 0, 0, 0, 0, 0, 0.6 }, NEED, 720, 0.05, 0.3, false },
+        { "two of three days that are known",
+          { 0, 0, 0, 0, 0.6, 0.6 },
+          NEED,
+          72,
+          0.599,
+          0.601,
+          true },
+        { "an hour too few", { 0, 0, 0, 0, 0.6, 0.6 }, NEED, 71, 0.1, 0.4, false },
+        { "a quiet morning", { -0.4, -0.4, -0.4, -0.4, -0.4, -0.4 }, NEED, 720, -0.4, -0.2, false },
+        { "an outage", { -2, -2, -2, -2, -2, -2 }, NEED, 720, -0.01, 0.01, false },
+        { "one that is over", { -2, -2, -2, -2, 0, 0 }, NEED, 720, -0.01, 0.01, false },
+        { "hours in which little is expected",
+          { 0, 0, 0, 0, 0, 0.6 },
+          NEED / 20.,
+          720,
+          0,
+          0.03,
+          false },
+    };
 
     (void)state;
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
-        struct forecast forecast;
-        struct forecast_cell cells[WINDOWS];
-        struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, rows[row].is_late };
+        struct forecast_cell cells[DAY_HOURS] = { 0 };
+        struct forecast hours = { .cells = cells, .count = DAY_HOURS };
+        struct forecast forecast = { .hours = &hours };
+        struct points_origin origin = { DAYS - 1, { DAYS * (int64_t)DAY_MS }, true };
         struct points_level level;
 
-        make(&forecast, cells, rows[row].first, last);
-        forecast.count = 1;
+        make_hours(cells, rows[row].last, rows[row].expected, rows[row].known);
         level = points_level(&forecast, &origin, 0);
-        if (level.is_shift != rows[row].is_shift)
+        if (level.is_shift != rows[row].is_shift || level.value < rows[row].low ||
+            level.value > rows[row].high)
             fail_msg("%s: %.3f, shift %d", rows[row].name, level.value, level.is_shift);
-        for (int window = 0; window < WINDOWS; window++)
-            array_clear(&cells[window].past);
+        for (int hour = 0; hour < DAY_HOURS; hour++)
+            array_clear(&cells[hour].past);
     }
-}
-
-/* What noise was before says nothing of the level: days that are longer ago than two weeks. */
-static void old_days_tell_of_noise_alone(void **state)
-{
-    struct forecast forecast;
-    struct forecast_cell cells[WINDOWS];
-    struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, true };
-    static const double none[4] = { 0 };
-    struct points_level all;
-    struct points_level few;
-
-    (void)state;
-    make(&forecast, cells, 0, none);
-    forecast.count = 1;
-    all = points_level(&forecast, &origin, 0);
-    for (size_t i = 0; i < cells[0].past.count; i++)
-        cells[0].past.items[i].is_known = cells[0].past.items[i].day >= DAYS - 14;
-    few = points_level(&forecast, &origin, 0);
-    assert_true(fabs(all.value - few.value) <= 0);
-    for (int window = 0; window < WINDOWS; window++)
-        array_clear(&cells[window].past);
 }
 
 /* A shift stays; what else lay over the profiles fades. */
@@ -160,8 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_level_is_what_windows_agree_on),
-        cmocka_unit_test(one_window_a_day_may_shift_too),
-        cmocka_unit_test(old_days_tell_of_noise_alone),
+        cmocka_unit_test(hours_tell_a_shift_from_an_outage),
         cmocka_unit_test(a_shift_does_not_fade),
     };
 

@@ -10,6 +10,7 @@
 #include "windows/erlang.h"
 
 #include <math.h>
+#include <stddef.h>
 
 struct engine_station engine_station_of(const struct engine *engine, int replicas)
 {
@@ -51,57 +52,95 @@ static struct pool pool_of(const struct engine_station *station, double rate)
                           engine_capacity(station) / parts };
 }
 
+/* Running in each replica at which it ends just what it gets; stable rates only. */
+static double balance(const struct engine_station *station, double rate_each)
+{
+    return rate_each * station->fixed_s / (1 - rate_each * station->slope_s);
+}
+
 /* The state from which the sum may begin: nine deviations below the busiest one what lies lower
    weighs less than 1e-17, because rates grow the slower the fuller the replicas are. */
-static double first_state(const struct pool *pool)
+static double first_state(const struct engine_station *station, double replicas, double rate)
 {
-    const struct engine_station *station = pool->station;
-    double each = pool->rate / pool->replicas;
-    double busiest = each * station->fixed_s / (1 - each * station->slope_s);
+    double each = rate / replicas;
+    double busiest = balance(station, each);
     double variance = busiest / (1 - each * station->slope_s);
-    double begin = pool->replicas * busiest - 9 * sqrt(pool->replicas * variance) - 10;
+    double begin = replicas * busiest - 9 * sqrt(replicas * variance) - 10;
 
     return station->fixed_s > 0 && begin > 0 ? floor(begin) : 0;
 }
 
-/* Walks the states up to all slots.  The inverse of blocked(n) there, or any number over `enough`
-   once it is that; ret_running (may be NULL): the mean of the states below all slots. */
-static double walk(const struct pool *pool, double enough, double *ret_running)
-{
-    const struct engine_station *station = pool->station;
-    double slots = station->slots * pool->replicas;
-    double state = first_state(pool);
-    double full = floor(state / pool->replicas); /* running in each replica, */
-    double more = state - full * pool->replicas; /* and in so many one more */
-    double less = rate_of(station, full) / pool->rate;
-    double next = rate_of(station, full + 1) / pool->rate;
-    double share = (pool->replicas - more) * less + more * next;
-    double inverse = share < 1 ? 1 / (1 - share) : 1;
-    double mean = state;
+/* The states of replicas that are equally full, one after the other. */
+struct ladder {
+    const struct engine_station *station;
+    double replicas;
+    double full; /* running in each replica, */
+    double more; /* and in so many one more */
+    double less; /* a replica's rates with `full` and with one more */
+    double next;
+};
 
-    while (state < slots && inverse <= enough) {
-        state++;
-        more++;
-        inverse = 1 + inverse * ((pool->replicas - more) * less + more * next);
-        if (ret_running) {
-            *ret_running = mean;
-            mean += (state - mean) / inverse;
-        }
-        if (more == pool->replicas) {
-            more = 0;
-            less = next;
-            next = rate_of(station, ++full + 1) / pool->rate;
-        }
+static struct ladder ladder_at(const struct engine_station *station, double replicas, double state)
+{
+    double full = floor(state / replicas);
+
+    return (struct ladder){ station,
+                            replicas,
+                            full,
+                            state - full * replicas,
+                            rate_of(station, full),
+                            rate_of(station, full + 1) };
+}
+
+/* The rate of all replicas. */
+static double ladder_rate(const struct ladder *ladder)
+{
+    return (ladder->replicas - ladder->more) * ladder->less + ladder->more * ladder->next;
+}
+
+static void ladder_rise(struct ladder *ladder)
+{
+    if (ladder->more >= ladder->replicas) {
+        ladder->more = 0;
+        ladder->less = ladder->next;
+        ladder->next = rate_of(ladder->station, ++ladder->full + 1);
     }
-    if (ret_running && inverse > enough)
-        *ret_running = mean;
+    ladder->more++;
+}
+
+/* What 1/blocked settles at where rates stay as they are. */
+static double settled(double share)
+{
+    return share < 1 ? 1 / (1 - share) : 1;
+}
+
+/* Walks the states up to all slots, or until hardly anyone waits.  The inverse of blocked(n) there;
+   ret_running (may be NULL): the mean of the states below all slots. */
+static double walk(const struct pool *pool, double *ret_running)
+{
+    double slots = pool->station->slots * pool->replicas;
+    double state = first_state(pool->station, pool->replicas, pool->rate);
+    struct ladder ladder = ladder_at(pool->station, pool->replicas, state);
+    double inverse = settled(ladder_rate(&ladder) / pool->rate);
+    double mean = state;
+    double below = state;
+
+    while (state < slots && inverse < 1e300) {
+        below = mean;
+        state++;
+        ladder_rise(&ladder);
+        inverse = 1 + inverse * (ladder_rate(&ladder) / pool->rate);
+        mean += (state - mean) / inverse;
+    }
+    if (ret_running)
+        *ret_running = below;
     return inverse;
 }
 
 /* From blocked(all slots) the share that waits, as for Erlang's C. */
 static double waiting_of(const struct pool *pool, double *ret_running)
 {
-    double blocked = 1 / walk(pool, 1e300, ret_running);
+    double blocked = 1 / walk(pool, ret_running);
     double rho = pool->rate / pool->capacity;
 
     return blocked / ((1 - rho) + rho * blocked);
@@ -136,6 +175,70 @@ struct engine_state engine_state(const struct engine_station *station, double ra
 
     return (struct engine_state){ waiting, waiting / (pool.capacity - pool.rate), running,
                                   running / rate };
+}
+
+/* c times the integral of log(f(b) / rate) from the balance to all slots: so many times less likely
+   than the busiest state is the one in which all slots run. */
+bool engine_hardly_waits(const struct engine_station *station, double rate)
+{
+    enum { ENOUGH = 40 }; /* e to the power of it */
+    double fixed = station->fixed_s;
+    double slope = station->slope_s;
+    double each = rate / station->replicas;
+    double parts = station->is_split ? 1 : station->replicas;
+    double ends[2] = { balance(station, each), station->slots };
+    double sums[2];
+
+    for (int i = 0; i < 2; i++) {
+        double b = ends[i];
+        double held = fixed + slope * b; /* the integral of log b, and of the log of this */
+
+        sums[i] = b > 0 ? b * log(b) - b : 0;
+        if (slope > 0 && held > 0)
+            sums[i] -= (held * log(held) - held) / slope;
+        else if (!(slope > 0))
+            sums[i] -= b * log(held);
+        sums[i] -= b * log(each);
+    }
+    return parts * (sums[1] - sums[0]) > ENOUGH;
+}
+
+/* Side by side, and without a division in the recursion: their rates of service are the same. */
+void engine_waiting_each(const struct engine_station *station, const double *rates, size_t count,
+                         double *waiting)
+{
+    enum { LANES = 8, BLOCK = 16 };
+    double replicas = station->is_split ? 1 : station->replicas;
+    double scale = replicas / station->replicas; /* of a rate, to that of one queue */
+    double slots = station->slots * replicas;
+
+    for (size_t first = 0; first < count; first += LANES) {
+        size_t lanes = count - first < LANES ? count - first : LANES;
+        double state = first_state(station, replicas, rates[first] * scale);
+        struct ladder ladder = ladder_at(station, replicas, state);
+        double inverse[LANES];
+        double step[LANES];
+        double least = 0;
+
+        for (size_t i = 0; i < LANES; i++) {
+            step[i] = 1 / (rates[first + (i < lanes ? i : 0)] * scale);
+            inverse[i] = settled(ladder_rate(&ladder) * step[i]);
+        }
+        while (state < slots && least < 1e18) {
+            for (int turn = 0; turn < BLOCK && state < slots; turn++, state++) {
+                ladder_rise(&ladder);
+                for (int i = 0; i < LANES; i++)
+                    inverse[i] = 1 + inverse[i] * (ladder_rate(&ladder) * step[i]);
+            }
+            least = inverse[lanes - 1];
+        }
+        for (size_t i = 0; i < lanes; i++) {
+            double rho = rates[first + i] / engine_capacity(station);
+            double blocked = 1 / inverse[i];
+
+            waiting[first + i] = blocked / ((1 - rho) + rho * blocked);
+        }
+    }
 }
 
 double engine_tail(const struct engine_station *station, double rate, double t_s)

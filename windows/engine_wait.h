@@ -19,6 +19,8 @@
 
 #include "windows/engine.h"
 
+#include <stddef.h>
+
 enum { ENGINE_REPLICAS_MAX = 1 << 20 };
 
 struct engine_station {
@@ -37,6 +39,14 @@ double engine_capacity(const struct engine_station *station);
 
 /* P(wait > 0). */
 double engine_waiting(const struct engine_station *station, double rate);
+
+/* The same for many rates at once, all above 0, below the capacity and ascending; anything below
+   1e-16 may come out as another such number. */
+void engine_waiting_each(const struct engine_station *station, const double *rates, size_t count,
+                         double *waiting);
+
+/* Whether fewer than one in 1e15 wait at this rate, which is above 0 and below the capacity. */
+bool engine_hardly_waits(const struct engine_station *station, double rate);
 
 struct engine_state {
     double waiting;     /* P(wait > 0) */

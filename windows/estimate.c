@@ -45,11 +45,24 @@ static void walk(struct estimate *estimate, const struct arrivals_setup *setup, 
     }
 }
 
+/* The load of an engine follows the rate as slowly as services last where most of its slots run. */
+static struct estimate of_engine(const struct engine *engine)
+{
+    static const double part = 0.75;
+    struct engine_station station = engine_station_of(engine, 1);
+
+    return (struct estimate){ .mean_s = station.fixed_s + station.slope_s * part * station.slots,
+                              .cv = engine->cv_out,
+                              .engine = station };
+}
+
 void estimate_init(struct estimate *estimate, const struct arrivals_setup *setup)
 {
     double sum = 0;
 
-    *estimate = (struct estimate){ .mean_s = setup->service->mean_s, .cv = setup->service->cv };
+    *estimate = setup->service->engine ? of_engine(setup->service->engine)
+                                       : (struct estimate){ .mean_s = setup->service->mean_s,
+                                                            .cv = setup->service->cv };
     walk(estimate, setup, false);
     if (!(estimate->load_max > 0))
         return;
@@ -113,8 +126,45 @@ static bool nobody_waits(double load, int servers)
     return spare * spare > 80 * (load + spare / 3);
 }
 
+/* The same of engines.  A rate that hardly makes anyone wait takes no part. */
+static void curve_engines(struct curve *curve, const struct estimate *estimate, int servers)
+{
+    struct engine_station station = estimate->engine;
+    double slower = 2 / (1 + estimate->cv * estimate->cv);
+    double shares[ESTIMATE_BINS];
+
+    station.replicas = servers;
+
+    double capacity = engine_capacity(&station);
+    double parts = station.is_split ? servers : 1;
+
+    curve->unstable = 0;
+    curve->count = 0;
+    for (int i = 0; i < ESTIMATE_BINS; i++) {
+        double rate = bin_load(estimate, i) / estimate->mean_s;
+
+        if (estimate->share[i] <= 0 || (rate < capacity && engine_hardly_waits(&station, rate)))
+            continue;
+        if (rate >= capacity) {
+            curve->unstable += estimate->share[i];
+            continue;
+        }
+        curve->load[curve->count] = rate;
+        shares[curve->count] = estimate->share[i];
+        curve->decay[curve->count++] = slower * (capacity - rate) / parts;
+    }
+    engine_waiting_each(&station, curve->load, (size_t)curve->count, curve->waiting);
+    for (int i = 0; i < curve->count; i++)
+        curve->waiting[i] *= shares[i];
+}
+
 static void curve_init(struct curve *curve, const struct estimate *estimate, int servers)
 {
+    if (estimate->engine.slots > 0) {
+        curve_engines(curve, estimate, servers);
+        return;
+    }
+
     double slower = 2 / (1 + estimate->cv * estimate->cv);
 
     curve->unstable = 0;
@@ -152,6 +202,12 @@ double estimate_tail(const struct estimate *estimate, int servers, double t_s)
     return curve_tail(&curve, t_s);
 }
 
+/* Erlangs that a server can carry. */
+static double most_load(const struct estimate *estimate)
+{
+    return estimate->engine.slots > 0 ? engine_capacity(&estimate->engine) * estimate->mean_s : 1;
+}
+
 int estimate_servers(const struct estimate *estimate, double p, double t_s)
 {
     int fails = 0;
@@ -160,8 +216,8 @@ int estimate_servers(const struct estimate *estimate, double p, double t_s)
     p = fmin(p, p_max);
     if (!(estimate->load_max > 0))
         return 1;
-    if (estimate->load_max < ERLANG_SERVERS_MAX)
-        passes = (int)ceil(estimate->load_max);
+    if (estimate->load_max / most_load(estimate) < ERLANG_SERVERS_MAX)
+        passes = (int)ceil(estimate->load_max / most_load(estimate));
     while (passes < ERLANG_SERVERS_MAX && estimate_tail(estimate, passes, t_s) > 1 - p) {
         fails = passes;
         passes *= 2;

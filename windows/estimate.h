@@ -6,18 +6,23 @@
  * a burst of a minute for one without end, and is 5 % (calm) to 130 % (wild minutes) above the
  * search by replay: where that begins, and by which scarce machines are shared.  Never what
  * decides; windows/transient.h is nearer.
+ *
+ * Engines (engine.h) are stationary by windows/engine_wait.h; what they are held to beside the wait
+ * is not looked at.
  */
 #pragma once
 
 #include "windows/arrivals.h"
+#include "windows/engine_wait.h"
 
 enum { ESTIMATE_BINS = 256 };
 
 struct estimate {
-    double mean_s; /* of service */
-    double cv;
-    double load_max;             /* erlangs */
-    double share[ESTIMATE_BINS]; /* of the arrivals that come at a load in this bin */
+    double mean_s;   /* of service; of engines, where three quarters of the slots run */
+    double cv;       /* of service, or of the lengths of answers */
+    double load_max; /* erlangs */
+    struct engine_station engine; /* replicas aside; slots 0: one request at a time */
+    double share[ESTIMATE_BINS];  /* of the arrivals that come at a load in this bin */
 };
 
 void estimate_init(struct estimate *estimate, const struct arrivals_setup *setup);

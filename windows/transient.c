@@ -14,9 +14,10 @@
 
 enum { PARTS_MAX = 12, HALVINGS = 30, GALLOP = 8 };
 
-static const double far = 6;           /* deviations, beyond which a tail is 0 */
-static const double least_free = 0.02; /* below it nothing draws the mean back */
-static const double wait_max = 604800; /* seconds */
+static const double far = 6;            /* deviations, beyond which a tail is 0 */
+static const double least_free = 0.02;  /* below it nothing draws the mean back */
+static const double wait_max = 604800;  /* seconds */
+static const double least_fixed = 1e-3; /* of the slope: else nothing would draw an engine back */
 
 /* What is in the system, as a normal variable. */
 struct state {
@@ -24,16 +25,49 @@ struct state {
     double variance;
 };
 
+/* One queue: of all servers, or of one where each has its own.  A server is an engine, or one with
+   a single slot and no slope. */
 struct fluid_queue {
-    double servers;
-    double service_s;
+    double places; /* requests in service at once */
+    double replicas;
+    double fixed_s; /* with b running a server ends b / (fixed + slope b) requests a second */
+    double slope_s;
+    double parts;     /* queues like this one that share the arrivals */
+    double service_s; /* of a request that is alone */
     double cv2;
     double t_s;
     double slower; /* how much longer than a mean service free servers take to follow the rate */
     double step_s;
-    double kept; /* of a distance from where the rate leads to, after a step of free servers */
+    double kept; /* of a distance from where the rate leads to, after a step of free servers; 0: it
+                    depends on how many run */
     double all;  /* arrivals */
 };
+
+/* So many that all run, and how long a request then stays. */
+static double held_s(const struct fluid_queue *queue, double running)
+{
+    return queue->fixed_s + queue->slope_s * (running / queue->replicas);
+}
+
+/* Requests a second that are ended with so many running. */
+static double rate_at(const struct fluid_queue *queue, double running)
+{
+    return running / held_s(queue, running);
+}
+
+/* How much of the time that a request stays is its own: the rest goes as others leave. */
+static double own_share(const struct fluid_queue *queue, double running)
+{
+    return queue->fixed_s / held_s(queue, running);
+}
+
+/* Requests in service that end as fast as they come; all that there may be where none do. */
+static double balance(const struct fluid_queue *queue, double rate)
+{
+    double own = 1 - rate * queue->slope_s / queue->replicas;
+
+    return own > 0 ? rate * queue->fixed_s / own : HUGE_VAL;
+}
 
 /* By which factor the load of a service time's law smooths the rate longer than an exponential law
    does: so that both leave the same variance of a rate that is new each moment.  Exact for cv 0 and
@@ -53,19 +87,22 @@ static double upper_tail(double z)
 /* Whether hardly anyone waits during a whole step. */
 static bool is_far(const struct fluid_queue *queue, double rate, const struct state *state)
 {
-    double most = fmax(state->mean, rate * queue->service_s);
-    double room = queue->servers - most - 1;
+    double most = fmax(state->mean, balance(queue, rate));
+    double room = queue->places - most - 1;
 
-    return room > 0 && room * room > far * far * fmax(state->variance, most);
+    return room > 0 &&
+           room * room > far * far * fmax(state->variance, most / own_share(queue, most));
 }
 
 static void advance_far(const struct fluid_queue *queue, double rate, struct state *state)
 {
-    double load = rate * queue->service_s;
-    double wide = (rate + state->mean / queue->service_s) * queue->service_s / 2;
+    double load = balance(queue, rate);
+    double follows_s = held_s(queue, load) / own_share(queue, load);
+    double kept = queue->kept > 0 ? queue->kept : exp(-queue->step_s / follows_s / queue->slower);
+    double wide = (rate + rate_at(queue, state->mean)) * follows_s / 2;
 
-    state->mean = load + (state->mean - load) * queue->kept;
-    state->variance = wide + (state->variance - wide) * queue->kept * queue->kept;
+    state->mean = load + (state->mean - load) * kept;
+    state->variance = wide + (state->variance - wide) * kept * kept;
 }
 
 /* How mean and variance move at a state: what is held during a part of a step. */
@@ -79,13 +116,18 @@ static struct motion motion_at(const struct fluid_queue *queue, double rate,
                                const struct state *state)
 {
     double deviation = sqrt(fmax(state->variance, 1e-6));
-    double spare = queue->servers - state->mean;
+    double spare = queue->places - state->mean;
     double z = spare / deviation;
     double busy = upper_tail(z);
     double queued = z > far ? 0 : deviation * exp(-z * z / 2) / sqrt(2 * M_PI) - spare * busy;
-    double served = (state->mean - fmax(queued, 0)) / queue->service_s;
+    double running = state->mean - fmax(queued, 0);
+    double own = own_share(queue, running);
+    double held = held_s(queue, running);
+    double bent = (1 - busy) * own * queue->slope_s / queue->replicas / (held * held);
+    double served = rate_at(queue, running) -
+                    fmin(bent * state->variance, rate_at(queue, running) / 2);
 
-    return (struct motion){ served, (1 - busy) / queue->service_s,
+    return (struct motion){ served, (1 - busy) * own / held,
                             rate + served * (1 - busy + queue->cv2 * busy) };
 }
 
@@ -121,10 +163,10 @@ static void advance(const struct fluid_queue *queue, double rate, double part_s,
 /* The share that waits too long of those who come at a time of this mean and variance. */
 static double late_share(const struct fluid_queue *queue, double mean, double variance)
 {
-    double done = queue->servers * queue->t_s / queue->service_s;
+    double done = queue->places * queue->t_s / held_s(queue, queue->places);
     double deviation = sqrt(variance + queue->cv2 * done + 1e-9);
 
-    return upper_tail((queue->servers + done - mean - 0.5) / deviation);
+    return upper_tail((queue->places + done - mean - 0.5) / deviation);
 }
 
 /* The share of a step's arrivals that wait too long. */
@@ -155,14 +197,34 @@ static double step_arrivals(const struct arrivals_setup *setup, size_t step)
                            (double)demand_at(setup->series, DEMAND_LOW, step));
 }
 
+static void set_servers(struct fluid_queue *queue, const struct service_time *service, int servers)
+{
+    queue->replicas = queue->places = servers;
+    queue->parts = 1;
+    if (!service->engine)
+        return;
+
+    struct engine_station station = engine_station_of(service->engine, servers);
+
+    queue->parts = station.is_split ? servers : 1;
+    queue->replicas = servers / queue->parts;
+    queue->places = station.slots * queue->replicas;
+    queue->fixed_s = fmax(station.fixed_s, least_fixed * station.slope_s);
+    queue->slope_s = station.slope_s;
+}
+
 static struct fluid_queue queue_of(const struct arrivals_setup *setup)
 {
+    const struct engine *engine = setup->service->engine;
+    double cv = engine ? engine->cv_out : setup->service->cv;
     struct fluid_queue queue = { .service_s = setup->service->mean_s,
-                                 .cv2 = setup->service->cv * setup->service->cv,
+                                 .fixed_s = setup->service->mean_s,
+                                 .cv2 = cv * cv,
                                  .step_s = (double)setup->series->step_ms / SECOND_MS };
 
     queue.slower = slower_by(queue.cv2);
-    queue.kept = exp(-queue.step_s / queue.service_s / queue.slower);
+    if (!engine)
+        queue.kept = exp(-queue.step_s / queue.service_s / queue.slower);
     for (size_t i = 0; i < setup->segments->list.count; i++) {
         const struct segment *segment = &setup->segments->list.items[i];
 
@@ -180,13 +242,15 @@ static double count_late(const struct arrivals_setup *setup, const struct fluid_
 
     for (size_t i = 0; i < setup->segments->list.count; i++) {
         const struct segment *segment = &setup->segments->list.items[i];
-        double load = step_arrivals(setup, segment->first) / queue->step_s * queue->service_s;
-        struct state state = { fmin(load, queue->servers), fmin(load, queue->servers) };
+        double rate = step_arrivals(setup, segment->first) / queue->step_s / queue->parts;
+        double load = fmin(balance(queue, rate), queue->places);
+        struct state state = { load,
+                               fmin(load / own_share(queue, load), queue->places * queue->places) };
 
         for (size_t step = segment->first; step < segment->first + segment->count; step++) {
             double arrivals = step_arrivals(setup, step);
 
-            late += arrivals * late_in_step(queue, arrivals / queue->step_s, &state);
+            late += arrivals * late_in_step(queue, arrivals / queue->step_s / queue->parts, &state);
             if (late > enough)
                 return late;
         }
@@ -199,7 +263,7 @@ static bool passes_with(const struct arrivals_setup *setup, struct fluid_queue q
 {
     double allowed = (1 - p) * queue.all;
 
-    queue.servers = servers;
+    set_servers(&queue, setup->service, servers);
     return count_late(setup, &queue, allowed) <= allowed;
 }
 
@@ -207,7 +271,7 @@ double transient_tail(const struct arrivals_setup *setup, int servers, double t_
 {
     struct fluid_queue queue = queue_of(setup);
 
-    queue.servers = servers;
+    set_servers(&queue, setup->service, servers);
     queue.t_s = t_s;
     return queue.all > 0 ? count_late(setup, &queue, HUGE_VAL) / queue.all : 0;
 }

@@ -90,6 +90,48 @@ static void every_reference_value_holds(void **state)
     }
 }
 
+/* Many loads at once as each by itself; and where hardly anyone waits, hardly anyone does. */
+static void many_loads_are_as_each_alone(void **state)
+{
+    enum { LOADS = 29 };
+    static const int shapes[][2] = { { 1, 1 }, { 16, 1 }, { 16, 7 }, { 256, 3 }, { 2, 300 } };
+    double rates[LOADS];
+    double waiting[LOADS];
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(shapes) * 3; row++) {
+        const int *shape = shapes[row % COUNT_OF(shapes)];
+        size_t law = row / COUNT_OF(shapes);
+        struct engine *engine = engine_of(shape[0], law == 1 ? 0 : 0.010, law == 0 ? 0 : 0.0005,
+                                          200);
+        size_t hardly = 0;
+
+        engine->law.router = row % 2 ? ENGINE_RANDOM : ENGINE_CENTRAL;
+
+        struct engine_station station = engine_station_of(engine, shape[1]);
+
+        for (int i = 0; i < LOADS; i++)
+            rates[i] = engine_capacity(&station) * (i + 1) / (LOADS + 1);
+        engine_waiting_each(&station, rates, LOADS, waiting);
+        for (int i = 0; i < LOADS; i++) {
+            double alone = engine_waiting(&station, rates[i]);
+
+            if (alone > 1e-14)
+                expect_near(waiting[i], alone, 1e-9);
+            else
+                assert_true(waiting[i] >= 0 && waiting[i] < 1e-13);
+            if (engine_hardly_waits(&station, rates[i])) {
+                assert_true(alone < 1e-15);
+                hardly++;
+            } else {
+                assert_true(alone > 1e-25);
+            }
+        }
+        assert_true(shape[0] * shape[1] < 100 || hardly > 0 || law == 1 || row % 2);
+        mem_free(engine);
+    }
+}
+
 /* R1 at 70 % is 59 % full: occupancy is not utilisation. */
 static void occupancy_is_not_utilisation(void **state)
 {
@@ -297,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_reference_value_holds),
+        cmocka_unit_test(many_loads_are_as_each_alone),
         cmocka_unit_test(occupancy_is_not_utilisation),
         cmocka_unit_test(services_take_longer_at_a_higher_load),
         cmocka_unit_test(without_a_slope_it_is_erlangs_station),

@@ -28,7 +28,7 @@ static struct forecast_cell cell_of(const double *levels, const bool *known, int
 
 static double spread_at(struct forecast_cell *cells, size_t count, int64_t origin, double *ret_days)
 {
-    struct forecast forecast = { cells, count };
+    struct forecast forecast = { .cells = cells, .count = count };
     struct points_origin at = { origin, { origin * (int64_t)DAY_MS }, false };
 
     return spread_of_days(&forecast, &at, ret_days);

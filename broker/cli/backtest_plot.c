@@ -155,12 +155,17 @@ static void add_legend(const struct backtest *backtest, struct text *out)
              y + LINE);
 }
 
+/* On the axis of the height. */
+static double limit_value(const struct backtest *backtest)
+{
+    return backtest->has_recovered ? 100 * backtest->limit.recovered : backtest->limit.research_h;
+}
+
 /* A bound beyond the picture is said below it. */
 static void add_limit(const struct picture *picture, struct text *out)
 {
     const struct backtest *backtest = picture->backtest;
-    double most = backtest->has_recovered ? 100 * backtest->limit.recovered
-                                          : backtest->limit.research_h;
+    double most = limit_value(backtest);
 
     if (backtest->has_limit && most <= picture->height.to)
         text_add(out,
@@ -173,8 +178,7 @@ static void add_notes(const struct picture *picture, struct text *out)
 {
     const struct backtest *backtest = picture->backtest;
     owned(text) struct text *notes = text_new(TEXT_UNBOUNDED);
-    double most = backtest->has_recovered ? 100 * backtest->limit.recovered
-                                          : backtest->limit.research_h;
+    double most = limit_value(backtest);
 
     if (picture->met.above + picture->met.below > 0) {
         text_add(notes, "Met: ");

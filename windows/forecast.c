@@ -262,13 +262,12 @@ static int compare_entries(const void *a, const void *b)
     return first->window < second->window ? -1 : first->window > second->window;
 }
 
-/* Of the occurrences that had begun by then. */
-static void list_entries(struct rolling *rolling, struct wall_time now)
+static void list_entries(struct rolling *rolling)
 {
     for (size_t window = 0; window < rolling->forecast->count; window++) {
         struct forecast_cell *cell = &rolling->forecast->cells[window];
 
-        for (size_t i = 0; i < cell->past.count && cell->past.items[i].begin.ms < now.ms; i++)
+        for (size_t i = 0; i < cell->past.count; i++)
             *array_add(&rolling->entries) =
                 (struct entry){ .cell = cell, .item = &cell->past.items[i], .window = window };
     }
@@ -284,7 +283,7 @@ static void roll(struct rolling *rolling)
     struct points_origin now = origins_now(setup);
     int64_t end = occurrences_day(setup->set, (struct wall_time){ setup->end.ms - 1 }) + 1;
 
-    list_entries(rolling, now.at);
+    list_entries(rolling);
     for (size_t i = 0; i < rolling->entries.count; i++) {
         struct entry *entry = &rolling->entries.items[i];
         struct points_origin origin = origins_of(setup, entry->item, end);

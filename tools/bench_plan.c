@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "windows/allocate.h"
+#include "windows/engine_lengths.h"
 #include "windows/estimate.h"
 
 #include <inttypes.h>
@@ -18,7 +19,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { WEEK_MINUTES = 7 * 24 * 60, ENGINE_ARRIVALS = 2 * 1000 * 1000, SEEDS = 8 };
+enum {
+    DAY_MINUTES = 24 * 60,
+    WEEK_MINUTES = 7 * DAY_MINUTES,
+    ENGINE_WEEKS = 4,
+    ENGINE_ARRIVALS = 2 * 1000 * 1000,
+    SEEDS = 8
+};
 
 static const int64_t monday_ms = 1794805200000; /* 2026-11-16 00:00 in New York */
 static const struct replay_target everything = { .wait_ms = DAY_MS, .percentile = 50 };
@@ -193,6 +200,8 @@ static int engine(int servers, int turns)
 
 /* ---- the weekly plan ---- */
 
+enum { ENGINE_KINDS = 3 };
+
 struct week {
     struct window_set *windows;
     struct demand_series *series;
@@ -203,31 +212,33 @@ struct week {
     struct allocate_pool pool;
     struct place_pool place_pool;
     int reservation_nodes;
+    struct service_shape *engines[ENGINE_KINDS];
     struct allocate_model model;
 };
 
-/* Ten requests a second on average: a day's wave, quiet weekends, and levels that drift. */
-static void fill_week(struct demand_series *series, size_t number)
+/* So many requests a second on average: a day's wave, quiet weekends, and levels that drift. */
+static void fill_weeks(struct demand_series *series, size_t number, int weeks, double rate)
 {
     struct random random;
     double drift = 0;
     double sum = 0;
-    double *rates = mem_new_array(WEEK_MINUTES, sizeof *rates);
+    int minutes = weeks * WEEK_MINUTES;
+    double *rates = mem_new_array((size_t)minutes, sizeof *rates);
     char name[32];
 
     snprintf(name, sizeof name, "queue-%03zu", number);
     *series = (struct demand_series){ .queue = mem_copy_chars(name), .step_ms = MINUTE_MS };
     series->start.ms = monday_ms;
-    series->count = WEEK_MINUTES;
+    series->count = (size_t)minutes;
     random_seed(&random, random_mix(36, name, 0, 0));
 
     double phase = random_between(&random, -3, 3);
 
-    for (int i = 0; i < WEEK_MINUTES; i++) {
+    for (int i = 0; i < minutes; i++) {
         double hour = i / 60.0 - 14 - phase;
-        double day = i / 1440 < 5 ? 1 : 0.6;
+        double day = i / DAY_MINUTES % 7 < 5 ? 1 : 0.6;
 
-        if (i % 1440 == 0)
+        if (i % DAY_MINUTES == 0)
             drift = 0.05 * random_normal(&random);
         rates[i] = day * (0.6 + 0.4 * cos(hour / 24 * 2 * M_PI)) *
                    exp(drift + 0.03 * random_normal(&random));
@@ -236,9 +247,9 @@ static void fill_week(struct demand_series *series, size_t number)
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         double share = class == DEMAND_HIGH ? 0.25 : 0.75;
 
-        series->counts[class] = mem_new_array(WEEK_MINUTES, sizeof(int32_t));
-        for (int i = 0; i < WEEK_MINUTES; i++) {
-            double mean = 600 * share * rates[i] / sum * WEEK_MINUTES;
+        series->counts[class] = mem_new_array((size_t)minutes, sizeof(int32_t));
+        for (int i = 0; i < minutes; i++) {
+            double mean = 60 * rate * share * rates[i] / sum * minutes;
 
             series->counts[class][i] = (int32_t)fmax(0, mean + sqrt(mean) * random_normal(&random));
         }
@@ -263,7 +274,7 @@ static void week_init(struct week *week, size_t queues, int threads)
         .reservation_nodes = 1 << 20,
     };
     for (size_t i = 0; i < queues; i++) {
-        fill_week(&week->series[i], i);
+        fill_weeks(&week->series[i], i, 1, 10);
         week->queues[i] = (struct allocate_queue){
             .name = week->series[i].queue,
             .demand = &week->series[i],
@@ -298,8 +309,37 @@ static void week_init(struct week *week, size_t queues, int threads)
     };
 }
 
+/* Four weeks of minutes, planned from the last of them: a small model on one GPU, a larger one, and
+   one over several GPUs with long answers. */
+static void week_set_engines(struct week *week)
+{
+    static const struct {
+        struct engine_law law;
+        struct engine_tokens tokens;
+    } kinds[ENGINE_KINDS] = {
+        { { 16, 0.010, 0.0005, 20e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 500, 600, 1, 0 } },
+        { { 64, 0.020, 0.00025, 20e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 1000, 800, 1, 0 } },
+        { { 64, 0.030, 0.0006, 50e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 1500, 1000, 1, 0 } },
+    };
+
+    for (size_t i = 0; i < ENGINE_KINDS; i++)
+        week->engines[i] = service_shape_of_engine(
+            engine_new_by_law(&kinds[i].law, &kinds[i].tokens), "bench", NULL);
+    for (size_t i = 0; i < week->model.queue_count; i++) {
+        series_clear(&week->series[i]);
+        fill_weeks(&week->series[i], i, ENGINE_WEEKS, 10);
+        week->queues[i].name = week->workloads[i].name = week->series[i].queue;
+        week->queues[i].shape = week->engines[i % ENGINE_KINDS];
+        week->queues[i].target.wait_ms = SECOND_MS;
+    }
+    week->model.to.ms = monday_ms + (int64_t)ENGINE_WEEKS * 7 * DAY_MS;
+    week->model.from.ms = week->model.to.ms - (int64_t)7 * DAY_MS;
+}
+
 static void week_clear(struct week *week)
 {
+    for (size_t i = 0; i < ENGINE_KINDS; i++)
+        service_shape_free(week->engines[i]);
     for (size_t i = 0; i < week->model.queue_count; i++)
         series_clear(&week->series[i]);
     mem_free(week->series);
@@ -308,7 +348,9 @@ static void week_clear(struct week *week)
     window_set_free(week->windows);
 }
 
-static int plan(size_t queues, int threads, bool is_estimate, bool prints_cells)
+enum plan_kind { PLAN_EXACT, PLAN_ESTIMATE, PLAN_ENGINES };
+
+static int plan(size_t queues, int threads, enum plan_kind kind, bool prints_cells)
 {
     struct week week;
     struct error err = { 0 };
@@ -316,7 +358,9 @@ static int plan(size_t queues, int threads, bool is_estimate, bool prints_cells)
     int64_t requests = 0;
 
     week_init(&week, queues, threads);
-    week.model.is_estimate = is_estimate;
+    week.model.is_estimate = kind == PLAN_ESTIMATE;
+    if (kind == PLAN_ENGINES)
+        week_set_engines(&week);
 
     int64_t began = now_ms();
     double began_cpu = cpu_s();
@@ -356,11 +400,16 @@ int main(int argc, char **argv)
     if (strcmp(mode, "engine") == 0 && number > 0)
         return engine(number, 5);
     if (strcmp(mode, "plan") == 0 && number > 0)
-        return plan((size_t)number, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 2, false, argc > 4);
+        return plan((size_t)number, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 2, PLAN_EXACT,
+                    argc > 4);
+    if (strcmp(mode, "engines") == 0 && number > 0)
+        return plan((size_t)number, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 2, PLAN_ENGINES,
+                    argc > 4);
     if (strcmp(mode, "estimate") == 0 && number > 0)
-        return plan((size_t)number, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 2, true, argc > 4);
+        return plan((size_t)number, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 2, PLAN_ESTIMATE,
+                    argc > 4);
     fputs("usage: bench-plan engine SERVERS | plan QUEUES [THREADS [cells]] |\n"
-          "       estimate QUEUES [THREADS [cells]]\n",
+          "       estimate QUEUES [THREADS [cells]] | engines QUEUES [THREADS [cells]]\n",
           stderr);
     return 64;
 }

@@ -7,6 +7,9 @@
  */
 #include "windows/calm.h"
 
+#include "windows/batch_calm.h"
+#include "windows/batch_lead.h"
+
 #include <math.h>
 
 /* Of those that may be late. */
@@ -15,17 +18,47 @@ static const double late_share = 1e-4;
 /* So many roots of the load over it, one request of a thousand finds all servers busy.  A target
    that is much longer than a service would else let a crowd gather that is late only afterwards. */
 static const double rare = 3;
+static const double rare_share = 1e-3;
 
 void calm_init(struct calm *calm, const struct service_time *service,
                const struct replay_target *target)
 {
     double allowed = 1 - target->percentile / 100;
 
+    *calm = (struct calm){ .service = service,
+                           .wait_s = (double)target->wait_ms / SECOND_MS,
+                           .allowed = allowed };
+    if (service->engine) {
+        bool is_waits_only = target->ttft.limit_s <= 0 && target->itl.limit_s <= 0;
+
+        calm->spare = is_waits_only && target->wait_ms > 0 ? 0 : HUGE_VAL;
+        calm->lead = batch_lead_ticks(service) + (uint64_t)target->wait_ms * TICKS_PER_MS;
+        return;
+    }
     calm->spare = target->wait_ms > 0
                       ? -log(allowed * late_share) * service->mean_s * SECOND_MS /
                             (double)target->wait_ms * (1 + service->cv * service->cv) / 2
                       : HUGE_VAL;
     calm->lead = service->longest + (uint64_t)target->wait_ms * TICKS_PER_MS;
+}
+
+struct calm calm_with(const struct calm *calm, int servers)
+{
+    const struct service_time *service = calm->service;
+    struct calm with = *calm;
+
+    with.load_max = -1;
+    if (service->engine && calm->spare < HUGE_VAL)
+        with.load_max = batch_calm_rate(service->engine, servers, calm->wait_s, rare_share,
+                                        calm->allowed * late_share) *
+                        service->mean_s;
+    return with;
+}
+
+static bool is_quiet(const struct calm *calm, double load, int servers)
+{
+    return calm->service->engine ? load <= calm->load_max
+                                 : load + fmax(calm->spare, rare * sqrt(load)) <= servers;
 }
 
 bool calm_at(const struct calm *calm, const struct arrivals *arrivals, size_t chunk, int servers)
@@ -36,7 +69,7 @@ bool calm_at(const struct calm *calm, const struct arrivals *arrivals, size_t ch
     for (const struct arrivals_chunk *next = here;; next = arrivals_outline(arrivals, ++chunk)) {
         if (next != here && begin - here->end >= calm->lead)
             return true;
-        if (next->is_first || next->load + fmax(calm->spare, rare * sqrt(next->load)) > servers)
+        if (next->is_first || !is_quiet(calm, next->load, servers))
             return false;
         if (next->is_last)
             return true;

@@ -5,7 +5,9 @@
  * by the closed form, not one of ten thousand of those that may wait longer than the target comes
  * then: a search leaves such stretches out, and what follows one begins so early that what was
  * served then has ended.  Never where a segment begins: what was before it may keep all servers
- * busy.  For looking: replay_passes() and its like leave nothing out.
+ * busy.  Of engines nothing is left out where there is a target on the first token or on the time
+ * per token, which may be missed by requests that do not wait.  For looking: replay_passes() and
+ * its like leave nothing out.
  */
 #pragma once
 
@@ -14,10 +16,17 @@
 struct calm {
     double spare;  /* servers over the load */
     uint64_t lead; /* ticks from which a replay has to begin before what it is for */
+    const struct service_time *service;
+    double wait_s;   /* the target */
+    double allowed;  /* share of the requests */
+    double load_max; /* of engines: calm_with() */
 };
 
 void calm_init(struct calm *calm, const struct service_time *service,
                const struct replay_target *target);
+
+/* For engines, before asking about so many replicas; for others the same as `calm`. */
+struct calm calm_with(const struct calm *calm, int servers);
 
 /* Whether a replay with nobody waiting may leave this chunk out. */
 bool calm_at(const struct calm *calm, const struct arrivals *arrivals, size_t chunk, int servers);

@@ -7,6 +7,7 @@
  */
 #include "windows/replay.h"
 
+#include "windows/batch_replay.h"
 #include "windows/calm.h"
 #include "windows/replay_run.h"
 
@@ -355,6 +356,9 @@ bool replay_trial_passes(const struct trial *trial)
 bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
                    double *ret_used)
 {
+    if (arrivals_setup_of(arrivals)->service->engine)
+        return batch_replay_passes(arrivals, servers, target, NULL, ret_used);
+
     struct trial trial = { 0 };
     bool passes = replay_trial_init(&trial, arrivals, servers, target) &&
                   run_all(&trial.run, arrivals, trial.allowed) && replay_trial_passes(&trial);
@@ -372,6 +376,9 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
 bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
                   const struct calm *calm, size_t segment, int64_t violations[DEMAND_CLASSES])
 {
+    if (arrivals_setup_of(arrivals)->service->engine)
+        return batch_replay_count(arrivals, servers, target, calm, segment, violations);
+
     struct trial trial = { 0 };
     bool is_within = replay_trial_init(&trial, arrivals, servers, target);
 
@@ -394,6 +401,10 @@ int replay_report(struct arrivals *arrivals, int servers, const struct replay_ta
     if (arrivals_total(arrivals, DEMAND_HIGH) + arrivals_total(arrivals, DEMAND_LOW) > REPORT_MAX)
         return error_set(err, ERROR_INVALID, "queue %s: more than %d requests; replay fewer days",
                          queue, REPORT_MAX);
+    if (arrivals_setup_of(arrivals)->service->engine) {
+        batch_replay_report(arrivals, servers, target, ret_result);
+        return 0;
+    }
     if (!time_fits(arrivals, servers))
         return error_set(err, ERROR_INVALID,
                          "queue %s: %d servers would need centuries for these requests", queue,

@@ -9,12 +9,27 @@
  * Each segment begins with servers busy as arrivals_before() says and nobody waiting (the window
  * before met its target), and ends when all that arrived in it have started: nothing is cut off.
  *
+ * Where service_time.h has an engine, a server is a replica of it that serves many at once; batch.h
+ * has its rules, batch_lead.h how it begins.
+ *
  * At a percentile of p, n requests may have floor((1 - p) n) that wait longer than the target; this
  * is the same as comparing the ceil(p n)-th shortest wait with it.
  */
 #pragma once
 
 #include "windows/arrivals.h"
+
+/* Of an engine's requests, the time until the first token or that of each later one. */
+struct replay_spread {
+    int64_t violations; /* longer than the limit */
+    double mean_s;
+    double p50_s;
+    double p90_s;
+    double p98_s;
+    double p99_s;
+    double max_s;
+    double quantile_s; /* at the limit's percentile; at 98 where there is no limit */
+};
 
 struct replay_class {
     int64_t count;
@@ -25,7 +40,9 @@ struct replay_class {
     double p98_s;
     double p99_s;
     double max_s;
-    double quantile_s; /* at the percentile asked for */
+    double quantile_s;         /* at the percentile asked for */
+    struct replay_spread ttft; /* of engines; otherwise zeroes */
+    struct replay_spread itl;
 };
 
 /* The waits at the percentile: those of all days in one, and of the worst day by itself. */

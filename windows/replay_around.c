@@ -3,6 +3,7 @@
  *
  * A number of servers and its neighbours, in one pass over the arrivals.
  */
+#include "windows/batch_replay.h"
 #include "windows/calm.h"
 #include "windows/replay.h"
 #include "windows/replay_run.h"
@@ -93,6 +94,17 @@ static bool fewer_fails(const struct around *around, const struct arrivals *arri
     return fewer->run.violations[class] > fewer->allowed[class];
 }
 
+static void batch_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                         const struct calm *calm, struct replay_around *ret)
+{
+    if (servers <= 0)
+        return;
+    ret->passes = batch_replay_passes(arrivals, servers, target, NULL, NULL);
+    ret->fewer_fails = !batch_replay_passes(arrivals, servers - 1, target, calm, NULL);
+    ret->more_passes = batch_replay_passes(arrivals, servers + 1, target, calm, NULL);
+    ret->waits = batch_replay_waits(arrivals, servers, target);
+}
+
 void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
                    const struct calm *calm, struct replay_around *ret)
 {
@@ -100,6 +112,10 @@ void replay_around(struct arrivals *arrivals, int servers, const struct replay_t
     struct run *middle = &around.middle.run;
 
     *ret = (struct replay_around){ 0 };
+    if (arrivals_setup_of(arrivals)->service->engine) {
+        batch_around(arrivals, servers, target, calm, ret);
+        return;
+    }
     if (!replay_trial_init(&around.middle, arrivals, servers, target))
         return;
     (void)replay_trial_init(&around.sides[0], arrivals, servers - 1, target);

@@ -8,6 +8,8 @@
 #include "windows/search.h"
 
 #include "base/random.h"
+#include "windows/batch_replay.h"
+#include "windows/calm.h"
 #include "windows/erlang.h"
 #include "windows/estimate.h"
 #include "windows/search_days.h"
@@ -15,12 +17,17 @@
 
 #include <math.h>
 
+enum { ALONE = 64 };
+
 /* Under one seed. */
 struct bracket {
     struct arrivals *arrivals;
     const struct replay_target *target;
     int fails; /* known to fail */
     int passes;
+    struct calm calm; /* of engines */
+    int used_at;      /* the number that passed last */
+    double used;      /* of what is allowed */
 };
 
 struct arrivals_setup search_arrivals_setup(const struct search_setup *setup)
@@ -39,9 +46,38 @@ struct arrivals *search_arrivals(const struct search_setup *setup, int seed, str
     return arrivals_new(&arrivals, err);
 }
 
-static bool passes(const struct bracket *bracket, int servers)
+static struct bracket bracket_of(const struct search_setup *setup, struct arrivals *arrivals,
+                                 int servers, bool is_full)
 {
-    return replay_passes(bracket->arrivals, servers, bracket->target, NULL);
+    struct bracket bracket = {
+        .arrivals = arrivals, .target = &setup->target, .fails = servers, .passes = servers
+    };
+
+    calm_init(&bracket.calm, setup->service, &setup->target);
+    if (is_full)
+        bracket.calm.spare = HUGE_VAL;
+    return bracket;
+}
+
+static bool has_engine(const struct bracket *bracket)
+{
+    return bracket->calm.service->engine != NULL;
+}
+
+/* With engines, which no wheel looks for, what is calm is left out of every trial. */
+static bool passes(struct bracket *bracket, int servers)
+{
+    double used;
+    bool passes = has_engine(bracket)
+                      ? batch_replay_passes(bracket->arrivals, servers, bracket->target,
+                                            &bracket->calm, &used)
+                      : replay_passes(bracket->arrivals, servers, bracket->target, &used);
+
+    if (passes) {
+        bracket->used_at = servers;
+        bracket->used = used;
+    }
+    return passes;
 }
 
 static void bisect(struct bracket *bracket)
@@ -56,13 +92,25 @@ static void bisect(struct bracket *bracket)
     }
 }
 
+/* With so many replicas as the last, requests are alone in theirs: more are of no use. */
+static int most_servers(const struct bracket *bracket)
+{
+    double most = ERLANG_SERVERS_MAX;
+
+    if (has_engine(bracket))
+        most = fmin(most, ALONE * (1 + batch_replay_peak(bracket->arrivals)));
+    return (int)most;
+}
+
 static int gallop_up(struct bracket *bracket, int from, struct error *err)
 {
+    int most = most_servers(bracket);
+
     for (int step = 1 + from / 64;; step *= 2) {
-        if (from > ERLANG_SERVERS_MAX)
-            return error_set(
-                err, ERROR_INVALID, "queue %s: more than %d servers would not be enough",
-                arrivals_setup_of(bracket->arrivals)->series->queue, ERLANG_SERVERS_MAX);
+        if (from > most)
+            return error_set(err, ERROR_INVALID,
+                             "queue %s: more than %d servers would not be enough",
+                             arrivals_setup_of(bracket->arrivals)->series->queue, most);
         if (passes(bracket, from))
             break;
         bracket->fails = from;
@@ -87,10 +135,11 @@ static void gallop_down(struct bracket *bracket, int from)
     bisect(bracket);
 }
 
-/* Until the number and the next one pass. */
+/* Until the number and the next one pass; of engines the next one is tried once all seeds have
+   passed. */
 static int settle(struct bracket *bracket, struct error *err)
 {
-    while (!passes(bracket, bracket->passes + 1)) {
+    while (!has_engine(bracket) && !passes(bracket, bracket->passes + 1)) {
         bracket->fails = bracket->passes + 1;
         if (gallop_up(bracket, bracket->passes + 2, err) < 0)
             return -1;
@@ -98,68 +147,99 @@ static int settle(struct bracket *bracket, struct error *err)
     return 0;
 }
 
-static int first_answer(const struct search_setup *setup, struct arrivals *arrivals,
-                        struct search_result *result, struct error *err)
+/* Of engines too few, since a number that fails is found out early. */
+static int guess_of(const struct search_setup *setup, struct arrivals *arrivals)
 {
-    struct bracket bracket = { arrivals, &setup->target, 0, 0 };
     struct estimate estimate;
 
+    if (setup->service->engine)
+        return batch_replay_guess(arrivals, setup->target.percentile);
     estimate_init(&estimate, arrivals_setup_of(arrivals));
+    return estimate_servers(&estimate, setup->target.percentile / 100,
+                            (double)setup->target.wait_ms / SECOND_MS);
+}
 
-    int guess = estimate_servers(&estimate, setup->target.percentile / 100,
-                                 (double)setup->target.wait_ms / SECOND_MS);
+static int first_answer(const struct search_setup *setup, struct bracket *bracket,
+                        struct search_result *result, struct error *err)
+{
+    int guess = guess_of(setup, bracket->arrivals);
 
-    if (passes(&bracket, guess)) {
-        gallop_down(&bracket, guess);
+    if (passes(bracket, guess)) {
+        gallop_down(bracket, guess);
     } else {
-        bracket.fails = guess;
-        if (gallop_up(&bracket, guess + 1, err) < 0)
+        bracket->fails = guess;
+        if (gallop_up(bracket, guess + 1, err) < 0)
             return -1;
     }
-    if (settle(&bracket, err) < 0)
+    if (settle(bracket, err) < 0)
         return -1;
-    result->servers = bracket.passes;
-    result->failing_seed = bracket.passes > 1 ? 0 : -1;
+    result->servers = bracket->passes;
+    result->failing_seed = bracket->passes > 1 ? 0 : -1;
     return 0;
 }
 
-/* 1: the answer stands in this trial, and `used` says by how much; 0: it was raised. */
-static int try_one(const struct search_setup *setup, int seed, struct search_result *result,
-                   double *used, struct error *err)
+/* Beyond a number that fails. */
+static int climb_over(struct bracket *bracket, int fails, int seed, struct search_result *result,
+                      struct error *err)
 {
-    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, seed, err);
-
-    if (!arrivals || (result->servers == 0 && first_answer(setup, arrivals, result, err) < 0))
+    bracket->fails = fails;
+    if (gallop_up(bracket, fails + 1, err) < 0 || settle(bracket, err) < 0)
         return -1;
-
-    struct bracket bracket = { arrivals, &setup->target, result->servers, result->servers };
-
-    if (replay_passes(arrivals, result->servers, &setup->target, used)) {
-        if (passes(&bracket, result->servers + 1))
-            return 1;
-        bracket.fails = result->servers + 1;
-    }
-    if (gallop_up(&bracket, bracket.fails + 1, err) < 0 || settle(&bracket, err) < 0)
-        return -1;
-    result->servers = bracket.passes;
+    result->servers = bracket->passes;
     result->failing_seed = seed;
     return 0;
 }
 
-/* Every number that is tried is tried exactly. */
-static int search_exactly(const struct search_days *days, struct search_result *result,
-                          struct error *err)
+/* 1: the answer stands in this trial, and `used` says by how much; 0: it was raised. */
+static int try_one(const struct search_setup *setup, int seed, bool is_full,
+                   struct search_result *result, double *used, struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, seed, err);
+
+    if (!arrivals)
+        return -1;
+
+    struct bracket bracket = bracket_of(setup, arrivals, result->servers, is_full);
+
+    if (result->servers == 0 && first_answer(setup, &bracket, result, err) < 0)
+        return -1;
+    if (bracket.used_at != result->servers && !passes(&bracket, result->servers))
+        return climb_over(&bracket, result->servers, seed, result, err);
+    *used = bracket.used;
+    if (!has_engine(&bracket) && !passes(&bracket, result->servers + 1))
+        return climb_over(&bracket, result->servers + 1, seed, result, err);
+    return 1;
+}
+
+/* The same for the number after it, of engines. */
+static int try_next(const struct search_setup *setup, bool is_full, struct search_result *result,
+                    struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, result->worst_seed, err);
+
+    if (!arrivals)
+        return -1;
+
+    struct bracket bracket = bracket_of(setup, arrivals, result->servers, is_full);
+
+    return passes(&bracket, result->servers + 1)
+               ? 1
+               : climb_over(&bracket, result->servers + 1, result->worst_seed, result, err);
+}
+
+/* Until one number has passed in all trials; the one in which it was nearest to failing. */
+static int try_all(const struct search_days *days, bool is_full, struct search_result *result,
+                   int *ret_worst, struct error *err)
 {
     int seeds = days->whole.seeds;
     int trials = (int)days->count * seeds;
     double worst = -1;
     int stood = 0;
 
-    result->servers = 0;
     for (int trial = 0; stood < trials; trial = (trial + 1) % trials) {
         double used = 0;
         int seed = trial % seeds;
-        int stands = try_one(&days->items[trial / seeds], seed, result, &used, err);
+        int stands = try_one(&days->items[trial / seeds], seed, is_full, result, &used, err);
 
         if (stands < 0)
             return -1;
@@ -172,9 +252,28 @@ static int search_exactly(const struct search_days *days, struct search_result *
         if (used > worst || (used == worst && seed < result->worst_seed)) {
             worst = used;
             result->worst_seed = seed;
+            *ret_worst = trial / seeds;
         }
     }
     return 0;
+}
+
+/* Every number that is tried is tried exactly; of engines, but for what is calm unless it is_full.
+ */
+static int search_exactly(const struct search_days *days, bool is_full,
+                          struct search_result *result, struct error *err)
+{
+    int stands = days->whole.service->engine ? 0 : 1;
+    int worst = 0;
+
+    result->servers = 0;
+    do {
+        if (try_all(days, is_full, result, &worst, err) < 0)
+            return -1;
+        if (stands == 0)
+            stands = try_next(&days->items[worst], is_full, result, err);
+    } while (stands == 0);
+    return stands < 0 ? -1 : 0;
 }
 
 static struct search_day day_of(const struct search_setup *setup, const struct replay_waits *waits)
@@ -189,6 +288,10 @@ static int waits_under(const struct search_days *days, int seed, int servers,
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&days->whole, seed, err);
     struct replay_result report;
 
+    if (arrivals && days->whole.service->engine) {
+        *ret_waits = batch_replay_waits(arrivals, servers, &days->whole.target);
+        return 0;
+    }
     if (!arrivals || replay_report(arrivals, servers, &days->whole.target, &report, err) < 0)
         return -1;
     *ret_waits = report.waits;
@@ -208,9 +311,14 @@ static int search_all(const struct search_setup *setup, const struct search_days
     struct replay_waits waits = { .day_s = -1 };
     int found = search_by_wheel(days, result, &waits, err);
 
-    if (found < 0 || (found == 0 && search_exactly(days, result, err) < 0))
+    if (found < 0 || (found == 0 && search_exactly(days, false, result, err) < 0))
         return -1;
     if (waits.day_s < 0 && waits_under(days, result->worst_seed, result->servers, &waits, err) < 0)
+        return -1;
+    if (setup->service->engine &&
+        wait_of(setup, &waits) * SECOND_MS > (double)setup->target.wait_ms + 1e-4 &&
+        (search_exactly(days, true, result, err) < 0 ||
+         waits_under(days, result->worst_seed, result->servers, &waits, err) < 0))
         return -1;
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         result->wait_s[class] = setup->is_each_day ? waits.day_wait_s[class] : waits.wait_s[class];

@@ -11,7 +11,10 @@
  *
  * Where requests are many, numbers are looked at in ticks (wheel.h) and exactly only where that
  * leaves a doubt; the answer, the next number and the one below are tried exactly under the worst
- * seed, and the whole search is exact when the two disagree.
+ * seed, and the whole search is exact when the two disagree.  Of engines every number is tried
+ * request by request, but for hours in which hardly any request waits (calm.h), and the next number
+ * under the worst seed alone; the answer is replayed in full under that seed, and all is searched
+ * in full when that misses the target.
  */
 #pragma once
 

@@ -359,6 +359,9 @@ static int lanes_init(struct lanes *lanes, const struct search_days *days, struc
 int search_by_wheel(const struct search_days *days, struct search_result *ret_result,
                     struct replay_waits *ret_waits, struct error *err)
 {
+    if (days->whole.service->engine) /* of which a tick knows nothing */
+        return 0;
+
     struct lanes lanes;
     int found = lanes_init(&lanes, days, err);
 

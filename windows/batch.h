@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Replicas of an engine behind a router, exactly, request by request: the same arrivals and the
+ * same lengths in the order of starts as the replay of one request at a time (replay.h).  An event
+ * costs a search among those that run in one replica and a match among the replicas.
+ *
+ * Of two classes the high one starts first and interrupts nobody.  A prompt holds its replica up
+ * for its prefill when it starts: nobody gets a token meanwhile, and the time that several owe adds
+ * up. That is what chunks of prompts cost those that run, all in all.
+ *
+ * Only + - * / and comparisons take part, so the same seed gives the same bytes everywhere.  Times
+ * are ticks (1 us) with a fraction; what is told of them is rounded up to the tick.
+ */
+#pragma once
+
+#include "base/random.h"
+#include "windows/demand.h"
+#include "windows/engine.h"
+
+enum batch_figure {
+    BATCH_WAIT, /* ticks until a request starts */
+    BATCH_TTFT, /* ticks until its first token, the end of the iteration that runs included */
+    BATCH_ITL,  /* nanoseconds: mean time of each later token; 0 of requests under two tokens */
+    BATCH_FIGURES,
+};
+
+/* What is counted; zeroed, and owned by the caller. */
+struct batch_tally {
+    uint64_t limits[BATCH_FIGURES]; /* UINT64_MAX: none */
+    int64_t late[BATCH_FIGURES][DEMAND_CLASSES];
+    uint64_t *kept[BATCH_FIGURES][DEMAND_CLASSES]; /* by number; NULL: not wanted */
+};
+
+/* Requests in the order of time. */
+struct batch_feed {
+    const uint64_t *at[DEMAND_CLASSES]; /* ticks, sorted */
+    size_t count[DEMAND_CLASSES];
+    size_t number[DEMAND_CLASSES]; /* of the first */
+    double horizon;                /* events before it; HUGE_VAL: until all have started, and have
+                                      ended where the time per token counts */
+};
+
+struct batch;
+
+/* Borrows both.  All replicas are empty. */
+struct batch *batch_new(const struct engine *engine, int replicas, struct batch_tally *tally)
+    __attribute__((returns_nonnull, warn_unused_result));
+void batch_free(struct batch *batch);
+
+void batch_reset(struct batch *batch);
+
+/* From here on lengths are drawn from these numbers, of whose first `drawn` of four are taken. */
+void batch_draw_from(struct batch *batch, const struct random *random, unsigned drawn);
+
+/* From here on ties, and the random router, are decided by this seed; `turn` requests went round
+   before. */
+void batch_route_from(struct batch *batch, uint64_t seed, size_t turn);
+
+void batch_run(struct batch *batch, const struct batch_feed *feed);
+
+/* The same without counting anybody: what is before a segment. */
+void batch_run_before(struct batch *batch, const struct batch_feed *feed);
+
+/* Times count from `now` on; who runs stays, who waits is forgotten.  None of them is counted. */
+void batch_begin(struct batch *batch, double now);
+
+bool batch_anyone_waits(const struct batch *batch);
+
+/* How many of a class wait that came so early that they wait too long whenever they start. */
+int64_t batch_overdue(const struct batch *batch, enum demand_class class, uint64_t now);
+
+static inline void owned_batch(struct batch **batch)
+{
+    batch_free(*batch);
+}

@@ -7,7 +7,9 @@
 #include "windows/allocate.h"
 
 #include "windows/allocate_window.h"
+#include "windows/estimate.h"
 #include "windows/search_days.h"
+#include "windows/target_limits.h"
 #include "windows/transient.h"
 
 #include <math.h>
@@ -158,7 +160,37 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
     return 0;
 }
 
-int allocate_estimate(const struct search_setup *setup, double t_s)
+/* What is kept when a node or a zone is lost. */
+static struct replay_target twice(struct replay_target target)
+{
+    target.wait_ms *= 2;
+    target.ttft.limit_s *= 2;
+    return target;
+}
+
+/* For every limit of the target, on one day or all in one. */
+static int estimated_servers(const struct arrivals_setup *arrivals,
+                             const struct replay_target *target)
+{
+    struct target_limits limits = target_limits_of(arrivals->service->engine, target);
+    struct estimate estimate;
+    int most = 0;
+
+    for (size_t i = 0; i < limits.count; i++) {
+        int servers = transient_servers(arrivals, limits.waits[i].percentile / 100,
+                                        limits.waits[i].limit_s);
+
+        most = servers > most ? servers : most;
+    }
+    if (limits.token_rate > 0) {
+        estimate_init(&estimate, arrivals);
+        most = (int)fmax(most, ceil(estimate_rate(&estimate, limits.token_percentile / 100) /
+                                    limits.token_rate));
+    }
+    return most;
+}
+
+int allocate_estimate(const struct search_setup *setup)
 {
     owned(search_days) struct search_days days;
     int most = 0;
@@ -166,7 +198,7 @@ int allocate_estimate(const struct search_setup *setup, double t_s)
     search_days_init(&days, setup);
     for (size_t i = 0; i < days.count; i++) {
         struct arrivals_setup arrivals = search_arrivals_setup(&days.items[i]);
-        int servers = transient_servers(&arrivals, setup->target.percentile / 100, t_s);
+        int servers = estimated_servers(&arrivals, &setup->target);
 
         most = servers > most ? servers : most;
     }
@@ -192,7 +224,6 @@ static void estimate_cell(struct work *work, size_t at)
     struct allocate_cell *cell = &work->plan->cells[at];
     const struct allocate_queue *queue = &work->model->queues[at % work->model->queue_count];
     struct search_setup setup = cell_setup(work, at);
-    double target_s = (double)queue->target.wait_ms / SECOND_MS;
     double counts[DEMAND_CLASSES] = { 0 };
 
     for (size_t i = 0; i < work->segments[at].list.count; i++) {
@@ -205,9 +236,10 @@ static void estimate_cell(struct work *work, size_t at)
     cell->search = (struct search_result){ .failing_seed = -1, .worst_seed = -1 };
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         cell->search.requests[class] = (int64_t)(counts[class] * setup.scale);
-    cell->search.servers = allocate_estimate(&setup, target_s);
+    cell->search.servers = allocate_estimate(&setup);
+    setup.target = twice(setup.target);
     if (cell->search.servers > 0 && (queue->survives_node || queue->survives_zone))
-        cell->degraded = allocate_estimate(&setup, 2 * target_s);
+        cell->degraded = allocate_estimate(&setup);
 }
 
 static int search_cell(struct work *work, size_t at, struct error *err)
@@ -223,7 +255,7 @@ static int search_cell(struct work *work, size_t at, struct error *err)
     if (cell->search.servers > 0 && (queue->survives_node || queue->survives_zone)) {
         struct search_result degraded;
 
-        setup.target.wait_ms *= 2;
+        setup.target = twice(setup.target);
         if (search_servers(&setup, &degraded, err) < 0)
             return error_context(err, "window %s", name);
         cell->degraded = degraded.servers;

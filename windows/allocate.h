@@ -148,7 +148,7 @@ struct search_setup allocate_setup(const struct allocate_model *model, size_t wi
 
 /* What an estimate says instead of a search (windows/transient.h): enough for all days in one, or
    for each of them. */
-int allocate_estimate(const struct search_setup *setup, double t_s);
+int allocate_estimate(const struct search_setup *setup);
 
 /* Both steps. */
 struct allocate_plan *allocate_plan(const struct allocate_model *model, struct error *err)

@@ -38,6 +38,11 @@ double engine_rate(const struct engine *engine, double n)
            (engine->mean_out * (engine->law.iteration_s + engine_slope_s(engine) * running));
 }
 
+double engine_whole_s(const struct engine *engine, double mean_s)
+{
+    return engine ? 1 / engine_rate(engine, engine->law.slots) : mean_s;
+}
+
 double engine_floor_s(const struct engine *engine)
 {
     double chunk = engine->mean_in < ENGINE_CHUNK_TOKENS ? engine->mean_in : ENGINE_CHUNK_TOKENS;

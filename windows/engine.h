@@ -80,6 +80,10 @@ double engine_slope_s(const struct engine *engine);
 /* Requests a second that one replica ends with n running. */
 double engine_rate(const struct engine *engine, double n);
 
+/* Seconds of a whole server that a request takes where all slots run; mean_s where a server takes
+   one request at a time (engine NULL). */
+double engine_whole_s(const struct engine *engine, double mean_s);
+
 /* One loaded iteration, a chunk of prompts in it: who comes waits for the one that runs.  Waits
    below it are not what an engine can be held to.  0 in the short form, which knows no iteration.
  */

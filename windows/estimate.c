@@ -258,3 +258,13 @@ double estimate_pressure(const struct estimate *estimate, int servers, double p,
     }
     return above;
 }
+
+double estimate_rate(const struct estimate *estimate, double p)
+{
+    double above = 0;
+    int bin = ESTIMATE_BINS - 1;
+
+    while (bin > 0 && above + estimate->share[bin] <= 1 - p)
+        above += estimate->share[bin--];
+    return estimate->load_max > 0 ? bin_load(estimate, bin) / estimate->mean_s : 0;
+}

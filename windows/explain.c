@@ -182,8 +182,7 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
                    { search->servers + 1, search->worst_seed, 0 } },
     };
     find_rates(&question, ret);
-    ret->estimate = allocate_estimate(&question.setup,
-                                      (double)question.setup.target.wait_ms / SECOND_MS);
+    ret->estimate = allocate_estimate(&question.setup);
     for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++) {
         struct search_day day;
 

@@ -8,6 +8,7 @@
 
 #include "windows/estimate.h"
 #include "windows/habit.h"
+#include "windows/target_limits.h"
 
 #include <math.h>
 
@@ -27,6 +28,17 @@ double occurrences_between(int servers, double passes, double fails, double p)
     return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
 }
 
+/* Servers for one limit of the wait, with a fraction. */
+static double need_of(const struct estimate *estimate, const struct replay_limit *limit)
+{
+    double p = limit->percentile / 100;
+    int servers = estimate_servers(estimate, p, limit->limit_s);
+    double passes = estimate_tail(estimate, servers, limit->limit_s);
+    double fails = servers > 1 ? estimate_tail(estimate, servers - 1, limit->limit_s) : 1;
+
+    return occurrences_between(servers, passes, fails, p);
+}
+
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale)
 {
@@ -34,19 +46,19 @@ double occurrences_need(const struct forecast_setup *setup, const struct segment
                                     .cv = setup->service_cv,
                                     .engine = (struct engine *)(uintptr_t)setup->engine };
     struct arrivals_setup arrivals = { setup->series, segments, &service, scale, 0 };
+    struct target_limits limits = target_limits_of(setup->engine, &setup->target);
     struct estimate estimate;
-    double p = setup->target.percentile / 100;
-    double t_s = (double)setup->target.wait_ms / SECOND_MS;
+    double need = 0;
 
     estimate_init(&estimate, &arrivals);
     if (!(estimate.load_max > 0))
         return 0;
-
-    int servers = estimate_servers(&estimate, p, t_s);
-    double passes = estimate_tail(&estimate, servers, t_s);
-    double fails = servers > 1 ? estimate_tail(&estimate, servers - 1, t_s) : 1;
-
-    return occurrences_between(servers, passes, fails, p);
+    for (size_t i = 0; i < limits.count; i++)
+        need = fmax(need, need_of(&estimate, &limits.waits[i]));
+    if (limits.token_rate > 0)
+        need = fmax(need,
+                    estimate_rate(&estimate, limits.token_percentile / 100) / limits.token_rate);
+    return need;
 }
 
 /* Regula falsi, in which an end that stays counts for half each time (Illinois): needs are nearly

@@ -201,7 +201,8 @@ static void scale_to_load(struct backtest_inputs *inputs)
             }
         if (count > 0)
             queue->scale = inputs->load * known * (double)series->step_ms /
-                           (count * queue->service_s * SECOND_MS);
+                           (count * SECOND_MS *
+                            engine_whole_s(service_shape_engine(queue->shape), queue->service_s));
     }
 }
 

@@ -7,8 +7,8 @@
 #include "broker/cli/backtest_windows.h"
 
 #include "base/text.h"
-#include "windows/erlang.h"
 #include "windows/suggest.h"
+#include "windows/target_limits.h"
 
 enum { YAML_LIMIT = 1 << 14 };
 
@@ -22,9 +22,8 @@ static void add_need(const struct backtest_queue *queue, const struct window_set
     past.count = steps < (int64_t)past.count ? (size_t)(steps > 0 ? steps : 0) : past.count;
     suggest_rates(&past, set, rates);
     for (size_t i = 0; i < SUGGEST_WEEK; i++) {
-        int servers = rates[i] > 0 ? erlang_servers(rates[i] * queue->scale, 1 / queue->service_s,
-                                                    queue->target.percentile / 100,
-                                                    (double)queue->target.wait_ms / SECOND_MS)
+        int servers = rates[i] > 0 ? target_servers(queue->shape, queue->service_s,
+                                                    rates[i] * queue->scale, &queue->target)
                                    : 0;
 
         if (rates[i] >= 0)

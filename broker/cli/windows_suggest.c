@@ -11,6 +11,7 @@
 #include "windows/calendar.h"
 #include "windows/erlang.h"
 #include "windows/suggest.h"
+#include "windows/target_limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,9 +43,9 @@ static double need_at(const struct config *config, const struct config_queue *qu
     if (!queue || rate <= 0)
         return 0;
 
-    int servers = erlang_servers(
-        rate * queue->scale_up, (double)SECOND_MS / (double)queue->service_ms,
-        queue->percentile / 100, (double)queue->wait_target_ms / SECOND_MS);
+    const struct replay_target target = config_target(queue, 0);
+    int servers = target_servers(queue->service, (double)queue->service_ms / SECOND_MS,
+                                 rate * queue->scale_up, &target);
 
     return (servers < 0 ? ERLANG_SERVERS_MAX : servers) * gpus_of(config, queue);
 }

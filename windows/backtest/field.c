@@ -94,7 +94,9 @@ void field_past(const struct field *field, size_t window, struct wall_time wall,
 
 static double load_of(const struct field *field, double count, double duration_ms)
 {
-    return count * field->queue->scale * field->queue->service_s * SECOND_MS / duration_ms;
+    double whole_s = engine_whole_s(field->service->engine, field->queue->service_s);
+
+    return count * field->queue->scale * whole_s * SECOND_MS / duration_ms;
 }
 
 double field_load(const struct field *field, const struct segment_list *segments)

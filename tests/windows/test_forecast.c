@@ -6,6 +6,7 @@
  */
 #include "base/random.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "tests/support/unit.h"
 #include "windows/forecast_parts.h"
 #include "windows/forecast_share.h"
@@ -13,6 +14,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static void a_trend_is_not_moved_by_wild_points(void **state)
 {
@@ -221,6 +223,32 @@ static void who_looks_before_each_window_sees_a_shift_sooner(void **state)
     (void)state;
     if (!(followed > nightly + 0.2))
         fail_msg("under their bound: %.2f planned at night, %.2f before each", nightly, followed);
+}
+
+/* Windows of a whole day each: there are fourteen in two weeks, and a shift is seen all the same.
+ */
+static void one_window_a_day_may_shift_too(void **state)
+{
+    static const char text[] = "week: { days: mon-fri, from: 0:00, to: 0:00 }\n"
+                               "rest: { days: sat-sun, from: 0:00, to: 0:00 }\n";
+    owned(yaml_document) struct yaml_document *document = yaml_parse(text, strlen(text), "windows",
+                                                                     NULL);
+    owned(window_set) struct window_set *set = window_set_read(yaml_root(document),
+                                                               time_zone_open("UTC", NULL), NULL);
+    struct plant plant = { 58, 1, 0.03, -1, 1 };
+    owned(demand) struct demand *demand = demand_of(&plant);
+    struct forecast_setup setup = setup_of(demand, set, 0.1);
+    owned(forecast) struct forecast *calm = forecast_new(&setup);
+    double before = cell_of(calm, set, "week")->point;
+
+    (void)state;
+    for (size_t step = (size_t)56 * 144; step < demand->series[0].count; step++)
+        demand->series[0].counts[DEMAND_LOW][step] *= 2;
+    setup.lead_ms = HOUR_MS;
+    owned(forecast) struct forecast *shifted = forecast_new(&setup);
+
+    if (!(cell_of(shifted, set, "week")->point > 1.8 * before))
+        fail_msg("%.1f, and %.1f before the shift", cell_of(shifted, set, "week")->point, before);
 }
 
 /* Twice as much for two days, among days that differ by a tenth: what is foretold is near the most
@@ -500,6 +528,7 @@ int main(void)
         cmocka_unit_test(slow_growth_is_covered_from_the_second_month_on),
         cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
         cmocka_unit_test(who_looks_before_each_window_sees_a_shift_sooner),
+        cmocka_unit_test(one_window_a_day_may_shift_too),
         cmocka_unit_test(no_cap_keeps_a_bound_from_what_is_foretold),
         cmocka_unit_test(a_plan_of_one_window_is_that_which_is_scored),
         cmocka_unit_test(nine_bounds_in_ten_hold),

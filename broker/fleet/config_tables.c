@@ -409,7 +409,7 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_ENGINES] = { "queues.NAME.engine",
                          "A replica that serves many requests at once: an engine with continuous "
                          "batching. Its times follow from tokens, or, with `slots` alone, from "
-                         "`service`.",
+                         "`service`. How to measure them: windows/ENGINES.md.",
                          TABLE(engine_settings) },
     [CONFIG_WORKLOADS] = { "workloads.NAME", "One Deployment, in each of its clusters.",
                            TABLE(workload_settings), ENTRIES(config_workload) },

@@ -4,15 +4,12 @@
  * The documents hold tables that are made from the code's own tables.  A difference fails;
  * SLUICE_ACCEPT_GOLDENS=1 writes the present ones between the marks.
  */
-#include "base/file.h"
-#include "base/text.h"
-#include "broker/cli/commands.h"
 #include "broker/fleet/config.h"
 #include "broker/transfer/steps.h"
-#include "tests/support/unit.h"
+#include "tests/cli/said.h"
+#include "tests/support/folder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { DOCUMENT_LIMIT = 1 << 20 };
 
@@ -47,15 +44,26 @@ static void add_steps(struct text *out)
     }
 }
 
+/* The example's figures, with the command that people are told to give. */
+static void add_wait(struct text *out)
+{
+    static const char line[] =
+        "wait --slots 16 --iteration 10ms --iteration-per-request 0.5ms --tokens-out 200 "
+        "--rate 40/s --replicas 10";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(said) struct said said = expect_code(folder, 0, line);
+
+    text_add(out, "```\n$ sluice %s\n%s```\n", line, said.out->chars);
+}
+
 static const struct {
     const char *path;
     const char *name;
     void (*add)(struct text *out);
 } tables[] = {
-    { "README.md", "commands", add_commands },
-    { "ARCHITECTURE.md", "diagram", add_diagram },
-    { "ARCHITECTURE.md", "steps", add_steps },
-    { "broker/README.md", "settings", config_document },
+    { "README.md", "commands", add_commands },  { "ARCHITECTURE.md", "diagram", add_diagram },
+    { "ARCHITECTURE.md", "steps", add_steps },  { "broker/README.md", "settings", config_document },
+    { "windows/ENGINES.md", "wait", add_wait },
 };
 
 static void check_table(const char *path, const char *name, const char *want)

@@ -22,6 +22,17 @@ static const double SHARE_MOST = 0.05;   /* of the seconds, that prefill may be 
 static const double APART_MOST = 0.15;   /* between instances of one kind */
 static const double CHANCE = 4;          /* standard errors: not by chance */
 
+static const char *const method_names[PROFILE_METHODS] = {
+    [PROFILE_BY_COUNTERS] = "counters",
+    [PROFILE_BY_GAPS] = "gaps",
+    [PROFILE_SAFE] = "safe",
+};
+
+const char *profile_method_name(enum profile_method method)
+{
+    return method_names[method];
+}
+
 /* What one try works on. */
 struct trial {
     struct profile_intervals *intervals;

@@ -114,6 +114,9 @@ struct profile_law {
 int profile_measure(struct profile_intervals *intervals, const struct profile_hints *hints,
                     struct profile_law *ret, struct error *err) __attribute__((warn_unused_result));
 
+/* "counters", "gaps", "safe" */
+const char *profile_method_name(enum profile_method method);
+
 /* "idle", "restart", ... */
 const char *profile_drop_name(enum profile_drop drop);
 

@@ -227,7 +227,7 @@ void service_table_add(struct text *out, const char *queue, const struct service
                  shape->parts[i].to_s, shape->parts[i].count);
 }
 
-char *service_table_path(const char *demand)
+char *demand_table_path(const char *demand, const char *what)
 {
     static const char *const endings[] = { ".gz", ".csv" };
     size_t length = strlen(demand);
@@ -238,5 +238,10 @@ char *service_table_path(const char *demand)
         if (length > size && strncmp(demand + length - size, endings[i], size) == 0)
             length -= size;
     }
-    return text_format("%.*s.service.csv", (int)length, demand);
+    return text_format("%.*s.%s.csv", (int)length, demand, what);
+}
+
+char *service_table_path(const char *demand)
+{
+    return demand_table_path(demand, "service");
 }

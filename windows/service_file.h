@@ -39,7 +39,11 @@ struct service_shape *service_table_take(struct service_table *table, const char
 void service_table_begin(struct text *out);
 void service_table_add(struct text *out, const char *queue, const struct service_shape *shape);
 
-/* "last-week.csv.gz" has its table in "last-week.service.csv"; the caller frees it. */
+/* "last-week.csv.gz" has its table of `what` in "last-week.WHAT.csv"; the caller frees it. */
+char *demand_table_path(const char *demand, const char *what)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* The same of "service". */
 char *service_table_path(const char *demand) __attribute__((returns_nonnull, warn_unused_result));
 
 static inline void owned_service_table(struct service_table **table)

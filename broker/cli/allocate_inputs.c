@@ -144,6 +144,39 @@ int allocate_inputs_measured(struct config *config, const char *demand, char **r
     return 0;
 }
 
+int allocate_inputs_engines(struct config *config, const char *demand, char **ret_path,
+                            struct error *err)
+{
+    owned(chars) char *path = engine_table_path(demand);
+    owned(engine_table) struct engine_table *table = NULL;
+    bool is_used = false;
+
+    if (file_exists(path)) {
+        table = engine_table_read(path, err);
+        if (!table)
+            return -1;
+    }
+    for (size_t i = 0; i < config->queue_count; i++) {
+        const struct config_queue *queue = &config->queues[i];
+        const struct engine_measure *measure = engine_table_find(table, queue->name);
+
+        if (!queue->engine.metrics)
+            continue;
+        if (measure && config_set_engine(config, i, measure, path, err) < 0)
+            return -1;
+        if (!measure)
+            fprintf(
+                stderr,
+                "note: queue %s: its engine was not measured (%s does not tell); the configured "
+                "one counts\n",
+                queue->name, path);
+        is_used = is_used || measure;
+    }
+    if (is_used)
+        *ret_path = steal(&path);
+    return 0;
+}
+
 int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
 {
     owned(chars) char *path = config_find(call_text(inputs->call, "config"), err);
@@ -153,8 +186,11 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
         return -1;
     inputs->demand_options.zone = inputs->config->windows->zone;
     inputs->demand = demand_input_read(demand_path(inputs->call), &inputs->demand_options, err);
-    if (!inputs->demand || allocate_inputs_measured(inputs->config, demand_path(inputs->call),
-                                                    &inputs->service_table, err) < 0)
+    if (!inputs->demand ||
+        allocate_inputs_measured(inputs->config, demand_path(inputs->call), &inputs->service_table,
+                                 err) < 0 ||
+        allocate_inputs_engines(inputs->config, demand_path(inputs->call), &inputs->engine_table,
+                                err) < 0)
         return -1;
     inputs->model = allocate_model_new(inputs->config, inputs->demand, &inputs->options, err);
     if (!inputs->model)
@@ -180,6 +216,7 @@ void allocate_inputs_clear(struct allocate_inputs *inputs)
     demand_free(inputs->demand);
     config_free(inputs->config);
     mem_free(inputs->service_table);
+    mem_free(inputs->engine_table);
     for (size_t i = 0; i < inputs->names.count; i++)
         mem_free(inputs->names.items[i]);
     array_clear(&inputs->names);
@@ -201,6 +238,8 @@ static int add_input(struct text *out, const char *what, const char *path, struc
 static int add_services(const struct allocate_inputs *inputs, struct text *out, struct error *err)
 {
     if (inputs->service_table && add_input(out, "service times", inputs->service_table, err) < 0)
+        return -1;
+    if (inputs->engine_table && add_input(out, "engines", inputs->engine_table, err) < 0)
         return -1;
     for (size_t i = 0; i < inputs->config->queue_count; i++) {
         const struct config_queue *queue = &inputs->config->queues[i];

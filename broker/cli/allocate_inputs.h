@@ -42,6 +42,7 @@ struct allocate_inputs {
     struct demand_options demand_options;
     struct config *config;
     char *service_table; /* path of the measured service times that are used; NULL: none */
+    char *engine_table;  /* likewise of measured engines */
     struct demand *demand;
     struct allocate_model *model;
     bool is_forecast; /* set before reading: plan for the forecast's upper bound */
@@ -64,6 +65,10 @@ void allocate_inputs_clear(struct allocate_inputs *inputs);
    left as it is where none is used. */
 int allocate_inputs_measured(struct config *config, const char *demand, char **ret_path,
                              struct error *err) __attribute__((warn_unused_result));
+
+/* The same of queues whose engine says its metrics. */
+int allocate_inputs_engines(struct config *config, const char *demand, char **ret_path,
+                            struct error *err) __attribute__((warn_unused_result));
 
 /* What the numbers come from, without times: the same input gives the same lines. */
 int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,

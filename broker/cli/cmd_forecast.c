@@ -414,9 +414,11 @@ static int make_forecasts(struct forecast_command *command, struct error *err)
     if (!command->demand)
         return -1;
     if (command->config) {
-        owned(chars) char *measured = NULL;
+        owned(chars) char *services = NULL;
+        owned(chars) char *engines = NULL;
 
-        if (allocate_inputs_measured(command->config, path, &measured, err) < 0)
+        if (allocate_inputs_measured(command->config, path, &services, err) < 0 ||
+            allocate_inputs_engines(command->config, path, &engines, err) < 0)
             return -1;
         command->forecasts = forecasts_new(command->config, command->demand, &command->wanted, err);
     } else if (choose_windows(command, err) == 0) {

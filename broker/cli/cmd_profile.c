@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEP_MS = 15 * SECOND_MS, POINTS_MAX = 11000, SLOTS_MOST = 4096 };
+enum { STEP_MS = 15 * SECOND_MS, SLOTS_MOST = 4096 };
 
 const struct command_option profile_options[] = {
     { "engine", 0, "vllm|sglang|tgi|dynamo", "whose names it counts by (default: the queue's)",
@@ -45,8 +45,9 @@ const char profile_text[] =
     "that\n"
     "the selector names has to be one model on one type of GPU.\n"
     "\n"
-    "QUEUE: its source, and engine and labels out of its `service_histogram` or `arrivals` where\n"
-    "these are the engine's own.  Without it --engine and --prometheus are needed.\n"
+    "QUEUE: its source, and engine and labels out of its engine's `metrics`, or of its\n"
+    "`service_histogram` or `arrivals` where these are the engine's own.  Without it --engine and "
+    "--prometheus are needed.\n"
     "\n"
     "Where the counters do not hold a law, the safe form is printed instead (`service` and "
     "`slots`:\n"
@@ -88,17 +89,6 @@ static inline void owned_profile(struct profile *profile)
     profile_clear(profile);
 }
 
-/* With or without its braces. */
-static void take_selector(struct profile *profile, const char *matchers)
-{
-    size_t length = strlen(matchers);
-    bool has_braces = length >= 2 && matchers[0] == '{' && matchers[length - 1] == '}';
-
-    mem_free(profile->selector);
-    profile->selector = has_braces ? text_format("%.*s", (int)length - 2, matchers + 1)
-                                   : mem_copy_chars(matchers);
-}
-
 /* Engine and labels, out of a metric that is the engine's own. */
 static bool take_metric(struct profile *profile, const char *metric)
 {
@@ -109,7 +99,7 @@ static bool take_metric(struct profile *profile, const char *metric)
     if (!kind || (length > 0 && labels[length - 1] != '}'))
         return false;
     profile->ask.kind = kind;
-    take_selector(profile, labels ?: "");
+    profile->selector = engine_matchers(labels ?: "");
     return true;
 }
 
@@ -123,6 +113,9 @@ static int take_queue(struct profile *profile, const char *name, struct error *e
     if (!queue)
         return error_set(err, ERROR_NOT_FOUND, "%s: no queue %s", profile->config->path, name);
     profile->from = queue->source;
+    if (queue->engine.metrics)
+        return engine_metrics_parse(queue->engine.metrics, &profile->ask.kind, &profile->selector,
+                                    err);
     if (!take_metric(profile, queue->service_histogram))
         take_metric(profile, queue->arrivals);
     return 0;
@@ -161,8 +154,10 @@ static int read_options(struct profile *profile, struct error *err)
             err, ERROR_INVALID,
             "--engine is required (%s): what the queue names is no engine's own metric",
             engine_kind_names());
-    if (call_text(call, "selector"))
-        take_selector(profile, call_text(call, "selector"));
+    if (call_text(call, "selector")) {
+        mem_free(profile->selector);
+        profile->selector = engine_matchers(call_text(call, "selector"));
+    }
     profile->ask.selector = profile->selector ?: "";
     if (url) {
         profile->plain = (struct config_source){ .name = (char *)(uintptr_t)url,
@@ -187,27 +182,16 @@ static void on_scrapes(void *context, struct engine_scrapes *scrapes, const stru
     loop_stop(profile->world.world.loop);
 }
 
-/* As often as engines are scraped, unless the server would refuse so many points. */
-static int64_t step_ms(const struct profile_ask *ask)
-{
-    int64_t steps = (ask->to.ms - ask->from.ms) / STEP_MS;
-
-    return STEP_MS * (steps / POINTS_MAX + 1);
-}
-
 static int ask_source(struct profile *profile, struct error *err)
 {
     const struct source_settings settings = source_settings_of(profile->from);
-    int64_t step = step_ms(&profile->ask);
-    const struct engine_question_set set = {
+    struct engine_question_set set = {
         .kind = profile->ask.kind,
         .selector = profile->ask.selector,
-        .from = { profile->ask.to.ms - (profile->ask.to.ms - profile->ask.from.ms) / step * step },
-        .to = profile->ask.to,
-        .step_ms = step,
     };
     owned(source) struct source *source = source_open(&profile->world.world, &settings, err);
 
+    engine_question_set_span(&set, profile->ask.from, profile->ask.to);
     if (!source || engine_scrapes_ask(source, &set, on_scrapes, profile, err) < 0)
         return -1;
     loop_run(profile->world.world.loop);

@@ -6,10 +6,11 @@
  * network.  A file is written whole or not at all; what no source knew is no row of it, and is
  * listed.
  */
-#include "base/file.h"
 #include "base/json.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/snapshot_engine.h"
+#include "broker/cli/snapshot_rows.h"
 #include "broker/cli/snapshot_service.h"
 #include "broker/cli/source_world.h"
 
@@ -42,9 +43,15 @@ const char snapshot_text[] =
     "\n"
     "The service times of queues that name their histogram (queues.NAME.service_histogram) go "
     "into\n"
-    "a table beside it (week.csv.gz: week.service.csv), which plans from FILE use.\n"
+    "a table beside it (week.csv.gz: week.service.csv), which plans from FILE use.  So do the laws "
+    "of\n"
+    "queues whose engine says its `metrics` (week.engine.csv; see `sluice profile`); where no law "
+    "can\n"
+    "be measured the configured one counts.\n"
     "\n"
-    "JSON: services_file (null without one), services: [{queue, mean_s, cv, requests, error}], "
+    "JSON: engines_file (null without one), engines: [{queue, method, iteration_s,\n"
+    "iteration_per_request_s, prefill_per_token_s, tokens_in, tokens_out, tokens_cv, error}],\n"
+    "services_file (null without one), services: [{queue, mean_s, cv, requests, error}], "
     "file,\n"
     "from, to, step_s, requests, repeats, steps_missing, queues: [{queue, source, steps,\n"
     "steps_missing, requests_high, requests_low, missing: [{from, to, steps}]}].\n";
@@ -78,7 +85,10 @@ struct snapshot {
     struct gauge *gauges;
     struct snapshot_service *services;
     size_t service_count; /* of both */
-    char *service_path;   /* of what was written */
+    struct snapshot_engine *engines;
+    size_t engine_count;
+    char *service_path; /* of what was written */
+    char *engine_path;
     size_t pending;
     struct error err; /* the first */
 };
@@ -95,7 +105,11 @@ static void snapshot_clear(struct snapshot *snapshot)
     mem_free(snapshot->errands);
     mem_free(snapshot->gauges);
     mem_free(snapshot->services);
+    for (size_t i = 0; i < snapshot->engine_count; i++)
+        snapshot_engine_clear(&snapshot->engines[i]);
+    mem_free(snapshot->engines);
     mem_free(snapshot->service_path);
+    mem_free(snapshot->engine_path);
     source_world_close(&snapshot->world);
 }
 
@@ -226,12 +240,37 @@ static int measure(struct snapshot *snapshot, struct source *source,
     return 0;
 }
 
+static void on_engine(void *context, const struct error *err)
+{
+    count_answer(context, err);
+}
+
+/* The engines of a source's queues. */
+static int measure_engines(struct snapshot *snapshot, struct source *source,
+                           const struct config_source *config, struct error *err)
+{
+    for (size_t i = 0; i < snapshot->config->queue_count; i++) {
+        const struct config_queue *queue = &snapshot->config->queues[i];
+        struct snapshot_engine *engine = &snapshot->engines[snapshot->engine_count];
+
+        if (queue->source != config || !queue->engine.metrics)
+            continue;
+        engine->queue = queue;
+        snapshot->engine_count++;
+        if (snapshot_engine_ask(engine, source, &snapshot->span, on_engine, snapshot, err) < 0)
+            return -1;
+        snapshot->pending++;
+    }
+    return 0;
+}
+
 static int fetch_all(struct snapshot *snapshot, struct error *err)
 {
     size_t queues = snapshot->config->queue_count;
 
     snapshot->services = mem_new_array(queues, sizeof *snapshot->services);
     snapshot->gauges = mem_new_array(queues, sizeof *snapshot->gauges);
+    snapshot->engines = mem_new_array(queues, sizeof *snapshot->engines);
     for (size_t i = 0; i < snapshot->errand_count; i++) {
         struct errand *errand = &snapshot->errands[i];
 
@@ -240,7 +279,8 @@ static int fetch_all(struct snapshot *snapshot, struct error *err)
                                             &snapshot->span, on_demand, errand, err) < 0)
             return -1;
         snapshot->pending++;
-        if (measure(snapshot, errand->source, errand->config, err) < 0)
+        if (measure(snapshot, errand->source, errand->config, err) < 0 ||
+            measure_engines(snapshot, errand->source, errand->config, err) < 0)
             return -1;
     }
     loop_run(snapshot->world.world.loop);
@@ -250,57 +290,16 @@ static int fetch_all(struct snapshot *snapshot, struct error *err)
     return -1;
 }
 
-static bool has_priorities(const struct snapshot *snapshot)
-{
-    for (size_t i = 0; i < snapshot->errand_count; i++)
-        for (size_t at = 0; at < snapshot->errands[i].demand->count; at++)
-            if (!snapshot->errands[i].demand->series[at].is_single)
-                return true;
-    return false;
-}
-
-static void add_rows(const struct demand_series *series, bool has_priority, struct text *out)
-{
-    static const char *const names[DEMAND_CLASSES] = { "high", "low" };
-
-    for (size_t step = 0; step < series->count; step++) {
-        char time[WALL_TEXT_SIZE];
-
-        if (!demand_is_known(series, step))
-            continue;
-        wall_format(demand_time(series, step), time);
-        for (int class = 0; class < DEMAND_CLASSES; class ++) {
-            if (!series->counts[class])
-                continue;
-            text_add(out, "%s,%s,%" PRId32, time, series->queue, series->counts[class][step]);
-            if (has_priority)
-                text_add(out, ",%s", names[class]);
-            text_add(out, "\n");
-        }
-    }
-}
-
 static int write_file(const struct snapshot *snapshot, const char *path, struct error *err)
 {
-    bool has_priority = has_priorities(snapshot);
-    owned(text) struct text *rows = text_new(TEXT_UNBOUNDED);
-    const char *ending = strrchr(path, '.');
-    size_t header;
+    const struct demand **demands = mem_new_array(snapshot->errand_count, sizeof *demands);
+    int result;
 
-    text_add(rows, "time,queue,count%s\n", has_priority ? ",priority" : "");
-    header = rows->length;
     for (size_t i = 0; i < snapshot->errand_count; i++)
-        for (size_t at = 0; at < snapshot->errands[i].demand->count; at++)
-            add_rows(&snapshot->errands[i].demand->series[at], has_priority, rows);
-    if (rows->length == header)
-        return error_set(err, ERROR_INVALID,
-                         "the sources know of no minute of that time; nothing was written");
-    if (!ending || !text_equal(ending, ".gz"))
-        return file_write(path, rows->chars, rows->length, 0666, err);
-
-    owned(text) struct text *packed = file_pack(rows->chars, rows->length);
-
-    return file_write(path, packed->chars, packed->length, 0666, err);
+        demands[i] = snapshot->errands[i].demand;
+    result = snapshot_rows_write(demands, snapshot->errand_count, path, err);
+    mem_free(demands);
+    return result;
 }
 
 static json_t *wall_json(struct wall_time wall)
@@ -368,8 +367,10 @@ static json_t *report(const struct snapshot *snapshot, const char *path)
             json_array_append_new(queues, queue);
         }
     }
-    return json_make("{s:s?, s:o, s:s, s:o, s:o, s:i, s:I, s:I, s:I, s:o}", "services_file",
-                     snapshot->service_path, "services",
+    return json_make("{s:s?, s:o, s:s?, s:o, s:s, s:o, s:o, s:i, s:I, s:I, s:I, s:o}",
+                     "engines_file", snapshot->engine_path, "engines",
+                     snapshot_engine_json(snapshot->engines, snapshot->engine_count),
+                     "services_file", snapshot->service_path, "services",
                      snapshot_service_json(snapshot->services, snapshot->service_count), "file",
                      path, "from", wall_json(snapshot->span.from), "to",
                      wall_json(snapshot->span.to), "step_s", STEP_MS / SECOND_MS, "requests",
@@ -424,9 +425,12 @@ static int finish(const struct snapshot *snapshot, const char *path)
                json_text_or(root, "to", ""), json_int_or(root, "requests", 0));
         if (snapshot->service_path)
             printf("wrote %s: service times\n", snapshot->service_path);
+        if (snapshot->engine_path)
+            printf("wrote %s: engines\n", snapshot->engine_path);
     }
     list_missing(snapshot, root);
     missing += (int64_t)snapshot_service_missing(snapshot->services, snapshot->service_count);
+    missing += (int64_t)snapshot_engine_missing(snapshot->engines, snapshot->engine_count);
     return missing > 0 ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
@@ -449,7 +453,9 @@ static int take(struct command_call *call)
         return call_usage_error(call, "%s", err.text);
     if (fetch_all(&snapshot, &err) < 0 || write_file(&snapshot, path, &err) < 0 ||
         snapshot_service_write(snapshot.services, snapshot.service_count, path,
-                               &snapshot.service_path, &err) < 0)
+                               &snapshot.service_path, &err) < 0 ||
+        snapshot_engine_write(snapshot.engines, snapshot.engine_count, path, &snapshot.engine_path,
+                              &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
     return finish(&snapshot, path);
 }

@@ -14,12 +14,6 @@ enum { COMMENT_COLUMN = 34 };
 
 static const double QUANTILE = 0.98;
 
-static const char *const method_names[PROFILE_METHODS] = {
-    [PROFILE_BY_COUNTERS] = "counters",
-    [PROFILE_BY_GAPS] = "gaps",
-    [PROFILE_SAFE] = "safe",
-};
-
 static const char *const slots_texts[] = {
     [SLOTS_TOLD] = "as --slots says",
     [SLOTS_SEEN_FULL] = "the most that ran while others waited",
@@ -241,7 +235,8 @@ static void add_refusals(const struct profile_report *report, struct text *out)
     bool is_safe = law->method == PROFILE_SAFE;
 
     for (int method = 0; method < (int)law->method && method < PROFILE_SAFE; method++) {
-        owned(chars) char *sentence = text_format("not by %s: %s", method_names[method],
+        owned(chars) char *sentence = text_format("not by %s: %s",
+                                                  profile_method_name((enum profile_method)method),
                                                   law->why[method].text);
 
         if (method == 0 || strcmp(law->why[method].text, law->why[0].text) != 0)
@@ -348,7 +343,7 @@ json_t *profile_report_json(const struct profile_report *report)
         "s:o, s:o, s:s}",
         "engine", ask->kind->name, "source", ask->source, "selector", ask->selector, "from",
         wall_format(ask->from, from), "to", wall_format(ask->to, to), "method",
-        report->has_law ? method_names[law->method] : NULL, "why",
+        report->has_law ? profile_method_name(law->method) : NULL, "why",
         *why ? json_text(why) : json_null(), "law", has_law ? law_json(law) : json_null(), "slots",
         has_slots ? json_integer(report->slots) : json_null(), "service_s",
         number(report->service_s), "tokens_in", number(report->tokens_in), "tokens_out",

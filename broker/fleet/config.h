@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "windows/engine_table.h"
 #include "windows/replay.h"
 #include "windows/service_shape.h"
 #include "windows/window.h"
@@ -98,6 +99,7 @@ struct config_engine {
     char *tokens_file; /* absolute path of measured lengths; NULL: none */
     int64_t kv_tokens; /* 0: the slots alone limit */
     char *router_name;
+    char *metrics; /* what its source calls it; NULL: nothing */
 };
 
 struct config_queue {
@@ -264,6 +266,12 @@ char *config_find(const char *option, struct error *err) __attribute__((warn_unu
 /* From here on the queue's service times are these; the slots of its engine stay.  Takes the shape,
    which is not that of another engine. */
 void config_set_service(struct config_queue *queue, struct service_shape *shape);
+
+/* From here on the law and the mean lengths of the queue's engine are these; slots, cache, router
+   and a file of lengths stay.  ERROR_INVALID when a target is below what that engine can be held
+   to. */
+int config_set_engine(struct config *config, size_t queue, const struct engine_measure *measure,
+                      const char *origin, struct error *err) __attribute__((warn_unused_result));
 
 /* What the queue's replicas are held to.  A percentile over 0 stands for the queue's own. */
 struct replay_target config_target(const struct config_queue *queue, double percentile);

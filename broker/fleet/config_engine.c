@@ -5,6 +5,7 @@
  * whole: times follow from tokens.  With slots alone the queue's service time is that of a request
  * in a full batch, which is on the safe side.
  */
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "broker/fleet/config_tables.h"
@@ -23,14 +24,15 @@ static const struct yaml_node *engine_place(const struct config_queue *queue, co
     return node ? node : queue->engine_node;
 }
 
-/* Without iterations no key but slots and router says anything. */
+/* Without iterations no key but these says anything; metrics may bring them. */
 static int check_short(const struct config_queue *queue, struct error *err)
 {
     const struct yaml_node *block = queue->engine_node;
 
     for (size_t i = 0; i < block->count; i++)
         if (!text_equal(block->children[i].key, "slots") &&
-            !text_equal(block->children[i].key, "router"))
+            !text_equal(block->children[i].key, "router") &&
+            !text_equal(block->children[i].key, "metrics"))
             return yaml_error(err, &block->children[i],
                               "needs iteration or iteration_per_request, over 0s, beside it");
     return 0;
@@ -108,6 +110,9 @@ int config_check_engine(const struct config *config, size_t at, struct config_qu
                           "expected least-outstanding, random, round-robin or central, found "
                           "\"%s\"",
                           queue->engine.router_name);
+    if (queue->engine.metrics && (!queue->source || !text_equal(queue->source->kind, "prometheus")))
+        return yaml_error(err, engine_place(queue, "metrics"),
+                          "needs a source of the kind prometheus");
     return config_engine_is_whole(queue) ? check_tokens(queue, err) : check_short(queue, err);
 }
 
@@ -135,6 +140,30 @@ struct service_shape *config_engine_shape(const struct config_queue *queue, stru
     if (token_pairs_read(&pairs, block->tokens_file, queue->name, err) < 0)
         return NULL;
     return service_shape_of_engine(engine_new_by_pairs(&law, &pairs), block->tokens_file, err);
+}
+
+int config_set_engine(struct config *config, size_t at, const struct engine_measure *measure,
+                      const char *origin, struct error *err)
+{
+    struct config_queue *queue = &config->queues[at];
+    struct config_engine *engine = &queue->engine;
+    struct service_shape *shape;
+
+    engine->iteration_s = measure->iteration_s;
+    engine->per_request_s = measure->per_request_s;
+    engine->prefill_s = measure->prefill_s;
+    if (measure->tokens_in > 0)
+        engine->tokens_in = measure->tokens_in;
+    engine->tokens_out = measure->tokens_out;
+    if (!engine->tokens_law || text_equal(engine->tokens_law, "lognormal"))
+        engine->tokens_cv = measure->tokens_cv;
+    shape = config_engine_shape(queue, err);
+    if (!shape)
+        return error_context(err, "queue %s", queue->name);
+    mem_free(shape->origin);
+    shape->origin = mem_copy_chars(origin);
+    config_set_service(queue, shape);
+    return config_check_floor(config, at, err);
 }
 
 /* By more than the sums that made the least are rounded. */

@@ -319,6 +319,9 @@ static const struct setting engine_settings[] = {
     { "router", SETTING_TEXT, ENGINE(router_name), "least-outstanding", 0, 0,
       "who gives a request to a replica: `least-outstanding`, `random`, `round-robin`, or "
       "`central` (one queue for all)" },
+    { "metrics", SETTING_TEXT, ENGINE(metrics), "", 0, 0,
+      "prometheus: the engine and its labels, as `vllm{model_name=\"chat\"}`; `sluice snapshot` "
+      "measures it as `sluice profile` does, and plans made from that snapshot use what it found" },
 };
 
 static const struct setting workload_settings[] = {

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SCRAPE_MS = 15 * SECOND_MS, POINTS_MAX = 10500 }; /* servers give 11,000 of a series */
+
 struct walk;
 
 /* One question, and who reads its answer. */
@@ -333,6 +335,17 @@ static void walk_done(struct source_ask *ask, const struct error *err)
     }
     walk->at++;
     go_on(walk);
+}
+
+void engine_question_set_span(struct engine_question_set *questions, struct wall_time from,
+                              struct wall_time to)
+{
+    int64_t to_ms = to.ms / SCRAPE_MS * SCRAPE_MS;
+    int64_t step_ms = SCRAPE_MS * ((to_ms - from.ms) / SCRAPE_MS / POINTS_MAX + 1);
+
+    questions->to.ms = to_ms;
+    questions->from.ms = to_ms - (to_ms - from.ms) / step_ms * step_ms;
+    questions->step_ms = step_ms;
 }
 
 int engine_scrapes_ask(struct source *source, const struct engine_question_set *questions,

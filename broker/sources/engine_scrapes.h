@@ -45,6 +45,11 @@ struct engine_question_set {
     int64_t step_ms; /* of scrapes: more often is not asked */
 };
 
+/* Scrapes of 15 s, or as far apart as a server gives points of the whole span; `from` moves forward
+   to a step, `to` back to 15 s. */
+void engine_question_set_span(struct engine_question_set *questions, struct wall_time from,
+                              struct wall_time to);
+
 /* Exactly one of scrapes and err is not NULL; the scrapes are the callee's to free. */
 typedef void (*engine_scrapes_fn)(void *context, struct engine_scrapes *scrapes,
                                   const struct error *err);

@@ -110,6 +110,35 @@ const struct engine_kind *engine_kind_of(const char *metric)
     return NULL;
 }
 
+char *engine_matchers(const char *matchers)
+{
+    size_t length = strlen(matchers);
+    bool has_braces = length >= 2 && matchers[0] == '{' && matchers[length - 1] == '}';
+
+    return has_braces ? text_format("%.*s", (int)length - 2, matchers + 1)
+                      : mem_copy_chars(matchers);
+}
+
+int engine_metrics_parse(const char *metrics, const struct engine_kind **ret_kind,
+                         char **ret_selector, struct error *err)
+{
+    size_t length = strcspn(metrics, "{");
+    size_t rest = strlen(metrics + length);
+    owned(chars) char *name = text_format("%.*s", (int)length, metrics);
+    const struct engine_kind *kind = engine_kind_find(name);
+
+    if (!kind)
+        return error_set(err, ERROR_INVALID, "unknown engine \"%.40s\"; known: %s", name,
+                         engine_kind_names());
+    if (rest == 1 || (rest > 0 && metrics[length + rest - 1] != '}'))
+        return error_set(err, ERROR_INVALID,
+                         "expected matchers in braces after %s, found \"%.80s\"", name,
+                         metrics + length);
+    *ret_kind = kind;
+    *ret_selector = engine_matchers(metrics + length);
+    return 0;
+}
+
 const char *engine_kind_names(void)
 {
     return "vllm, sglang, tgi, dynamo";

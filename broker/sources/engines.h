@@ -56,7 +56,16 @@ const struct engine_kind *engine_kind_find(const char *name);
 /* By the beginning of a metric's name; NULL: of none. */
 const struct engine_kind *engine_kind_of(const char *metric);
 
-/* "dynamo, sglang, ..." for people. */
+/* "vllm{model_name=\"chat\"}": the kind, and the matchers without their braces, the caller's to
+   free. ERROR_INVALID for an unknown kind, or braces that do not close. */
+int engine_metrics_parse(const char *metrics, const struct engine_kind **ret_kind,
+                         char **ret_selector, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Matchers without the braces that may stand around them; the caller frees them. */
+char *engine_matchers(const char *matchers) __attribute__((returns_nonnull, warn_unused_result));
+
+/* "vllm, sglang, ..." for people. */
 const char *engine_kind_names(void);
 
 /* What a name is asked for. */

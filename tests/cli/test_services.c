@@ -146,6 +146,75 @@ static void what_a_snapshot_measured_counts_instead_of_the_configuration(void **
     assert_non_null(strstr(bad.err->chars, "week.service.csv:2: count: expected a number"));
 }
 
+#define ENGINE_HEADER                                                                              \
+    "queue,iteration_s,iteration_per_request_s,prefill_per_token_s,tokens_in,tokens_out,"          \
+    "tokens_cv\n"
+
+static void put_engine_config(const char *folder, const char *engine)
+{
+    owned(chars) char *service = text_format("source: m, arrivals: a, engine: {%s}", engine);
+    owned(text) struct text *file = NULL;
+
+    put_config(folder, service);
+    file = said_file(folder, "sluice.yaml");
+    text_add(file, "sources: {m: {kind: prometheus, endpoint: 'http://127.0.0.1:9'}}\n");
+    planned_put(folder, "sluice.yaml", file->chars);
+}
+
+/* A measured engine takes the place of the configured law and lengths, and of nothing else. */
+static void a_measured_engine_counts_instead_of_the_configured_one(void **state)
+{
+    static const char engine[] = "slots: 8, iteration: 200ms, iteration_per_request: 1ms, "
+                                 "tokens_out: 200, metrics: 'vllm{model_name=\"chat\"}'";
+    owned(test_folder) char *folder = planned_folder();
+
+    (void)state;
+    put_engine_config(folder, engine);
+
+    owned(said) struct said without = expect_code(folder, 0, "allocate" WITH);
+    int64_t as_given = replicas_of(folder);
+
+    assert_non_null(strstr(without.err->chars, "queue chat: its engine was not measured"));
+    planned_put(folder, "week.engine.csv", ENGINE_HEADER "chat,0.05,0.001,0,0,200,1\n");
+
+    owned(said) struct said with = expect_code(folder, 0, "allocate" WITH);
+    owned(said) struct said told = expect_code(folder, 0, "explain workload chat-2x" WITH);
+    owned(text) struct text *schedule = said_file(folder, "schedules/day.yaml");
+
+    assert_in_range(replicas_of(folder), 1, as_given * 2 / 3);
+    assert_null(strstr(with.err->chars, "not measured"));
+    assert_non_null(strstr(told.out->chars, "/week.engine.csv"));
+    assert_non_null(strstr(schedule->chars, "# engines week.engine.csv sha256 "));
+
+    owned(said) struct said forecast = expect_code(folder, 0,
+                                                   "forecast chat -c @/sluice.yaml -d "
+                                                   "@/week.csv");
+
+    assert_null(strstr(forecast.err->chars, "not measured"));
+    planned_put(folder, "week.engine.csv", ENGINE_HEADER "chat,9,1,0.01,1000,200,1\n");
+
+    owned(said) struct said slow = expect_code(folder, 1, "allocate" WITH);
+
+    assert_non_null(strstr(slow.err->chars, "which one iteration of a full batch takes"));
+    planned_put(folder, "week.engine.csv", ENGINE_HEADER "chat,fast,1,0,0,200,1\n");
+
+    owned(said) struct said bad = expect_code(folder, 1, "allocate" WITH);
+
+    assert_non_null(strstr(bad.err->chars, "week.engine.csv:2: iteration_s: expected a number"));
+}
+
+static void metrics_of_an_engine_need_a_prometheus(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+
+    (void)state;
+    put_config(folder, "engine: {slots: 8, iteration: 20ms, tokens_out: 200, metrics: vllm}");
+
+    owned(said) struct said said = expect_code(folder, 1, "allocate" WITH);
+
+    assert_non_null(strstr(said.err->chars, "metrics: needs a source of the kind prometheus"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +222,8 @@ int main(void)
         cmocka_unit_test(a_bad_file_is_refused_with_its_line),
         cmocka_unit_test(a_law_is_told),
         cmocka_unit_test(what_a_snapshot_measured_counts_instead_of_the_configuration),
+        cmocka_unit_test(a_measured_engine_counts_instead_of_the_configured_one),
+        cmocka_unit_test(metrics_of_an_engine_need_a_prometheus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,65 @@ static void the_questions_are_made_of_the_table(void **state)
     assert_null(engine_kind_of("http_requests_total"));
 }
 
+static void metrics_name_an_engine_and_its_labels(void **state)
+{
+    static const struct {
+        const char *metrics;
+        const char *kind; /* NULL: refused */
+        const char *selector;
+    } rows[] = {
+        { "vllm{model_name=\"chat\"}", "vllm", "model_name=\"chat\"" },
+        { "sglang", "sglang", "" },
+        { "tgi{}", "tgi", "" },
+        { "vllm{a=\"}\"}", "vllm", "a=\"}\"" },
+        { "vllm{", NULL, "expected matchers in braces" },
+        { "vllm{a=\"b\"", NULL, "expected matchers in braces" },
+        { "vllm:num_requests_running", NULL, "unknown engine \"vllm:num" },
+        { "", NULL, "unknown engine \"\"; known: vllm, sglang, tgi, dynamo" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct engine_kind *kind = NULL;
+        owned(chars) char *selector = NULL;
+        struct error err = { 0 };
+        int result = engine_metrics_parse(rows[i].metrics, &kind, &selector, &err);
+
+        if ((result == 0) != (rows[i].kind != NULL) ||
+            (result == 0 &&
+             (!text_equal(kind->name, rows[i].kind) || !text_equal(selector, rows[i].selector))) ||
+            (result < 0 && !strstr(err.text, rows[i].selector)))
+            fail_msg("%s: %s, %s", rows[i].metrics, selector ?: "", err.text);
+    }
+}
+
+/* No more points of a series than a server gives, and whole steps. */
+static void long_spans_are_asked_in_longer_steps(void **state)
+{
+    static const struct {
+        int64_t span_ms;
+        int64_t step_ms;
+    } rows[] = { { HOUR_MS, 15000 },
+                 { DAY_MS, 15000 },
+                 { 2 * DAY_MS, 30000 },
+                 { 7 * DAY_MS, 60000 },
+                 { 31LL * DAY_MS, 15000 * 18 } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct engine_question_set set = { 0 };
+        struct wall_time to = { MIDNIGHT * SECOND_MS + 7001 };
+
+        engine_question_set_span(&set, (struct wall_time){ to.ms - rows[i].span_ms }, to);
+        assert_int_equal(set.step_ms, rows[i].step_ms);
+        assert_int_equal(set.to.ms, MIDNIGHT * SECOND_MS);
+        assert_int_equal((set.to.ms - set.from.ms) % set.step_ms, 0);
+        assert_in_range(set.to.ms - set.from.ms, rows[i].span_ms - set.step_ms - 15000,
+                        rows[i].span_ms);
+        assert_true((set.to.ms - set.from.ms) / set.step_ms < 11000);
+    }
+}
+
 /* Every name of an engine begins as its own do: the table has no row of another engine. */
 static void names_are_those_of_their_engine(void **state)
 {
@@ -391,6 +450,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_questions_are_made_of_the_table),
+        cmocka_unit_test(metrics_name_an_engine_and_its_labels),
+        cmocka_unit_test(long_spans_are_asked_in_longer_steps),
         cmocka_unit_test(names_are_those_of_their_engine),
         cmocka_unit_test(points_become_scrapes),
         cmocka_unit_test(what_cannot_be_read_ends_it),

@@ -9,18 +9,17 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "windows/profile_fit.h"
+#include "windows/profile_kin.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { INTERVALS_MIN = 12, GAPS_MIN = 20 };
+enum { GAPS_MIN = 20 };
 
 static const double SPREAD_LEAST = 0.05; /* standard deviation of the batch over its mean */
 static const double ERROR_MOST = 0.05;   /* standard error of a slope, and of an iteration's time */
 static const double TOKENS_MOST = 1.2;   /* of a running request in one iteration */
 static const double SHARE_MOST = 0.05;   /* of the seconds, that prefill may be left out of */
-static const double APART_MOST = 0.15;   /* between instances of one kind */
-static const double CHANCE = 4;          /* standard errors: not by chance */
 
 static const char *const method_names[PROFILE_METHODS] = {
     [PROFILE_BY_COUNTERS] = "counters",
@@ -97,6 +96,7 @@ static void make_table(struct trial *trial)
 
     table->rows = mem_new_array(intervals->count, sizeof *table->rows);
     table->terms = trial->method == PROFILE_BY_COUNTERS ? 3 : 2;
+    table->is_disturbed = trial->method == PROFILE_BY_COUNTERS;
     for (size_t i = 0; i < intervals->count; i++) {
         struct profile_row *row = &table->rows[table->count];
 
@@ -112,15 +112,6 @@ static void make_table(struct trial *trial)
             table->terms = 2;
 }
 
-static size_t kept(const struct profile_table *table)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < table->count; i++)
-        count += table->rows[i].is_kept;
-    return count;
-}
-
 static int check_count(const struct trial *trial, struct error *err)
 {
     owned(text) struct text *drops = text_new(400);
@@ -128,7 +119,7 @@ static int check_count(const struct trial *trial, struct error *err)
 
     for (size_t i = 0; i < trial->intervals->count; i++)
         restarts += trial->intervals->items[i].drop == PROFILE_RESTART;
-    if (kept(&trial->table) >= INTERVALS_MIN)
+    if (profile_kept(&trial->table) >= PROFILE_INTERVALS_MIN)
         return 0;
     list_drops(trial->intervals, drops);
     if (restarts > 0 && restarts == trial->intervals->count)
@@ -139,7 +130,8 @@ static int check_count(const struct trial *trial, struct error *err)
     return error_set(err, ERROR_INVALID,
                      "%zu of %zu intervals can be used, and %d are needed (%s): look at a longer "
                      "or a busier span",
-                     kept(&trial->table), trial->intervals->count, INTERVALS_MIN, drops->chars);
+                     profile_kept(&trial->table), trial->intervals->count, PROFILE_INTERVALS_MIN,
+                     drops->chars);
 }
 
 /* Without speculation a running request gets one token in an iteration. */
@@ -177,30 +169,9 @@ static int check_tokens(const struct trial *trial, struct error *err)
     return 0;
 }
 
-static struct profile_spread batch_spread(const struct profile_table *table)
-{
-    struct profile_spread spread = { INFINITY, 0, -INFINITY, 0 };
-    double count = (double)kept(table);
-
-    for (size_t i = 0; i < table->count; i++) {
-        double batch = table->rows[i].batch;
-
-        if (!table->rows[i].is_kept)
-            continue;
-        spread.least = fmin(spread.least, batch);
-        spread.most = fmax(spread.most, batch);
-        spread.mean += batch / count;
-    }
-    for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].is_kept)
-            spread.deviation += pow(table->rows[i].batch - spread.mean, 2) / count;
-    spread.deviation = sqrt(spread.deviation);
-    return spread;
-}
-
 static int check_spread(const struct profile_table *table, struct error *err)
 {
-    struct profile_spread spread = batch_spread(table);
+    struct profile_spread spread = profile_batch_spread(table);
 
     if (spread.deviation >= SPREAD_LEAST * spread.mean)
         return 0;
@@ -244,7 +215,7 @@ static int leave_prefill_out(struct trial *trial, struct error *err)
 static int check_figures(const struct trial *trial, struct error *err)
 {
     const struct profile_fit *fit = &trial->fit;
-    double batch = batch_spread(&trial->table).mean;
+    double batch = profile_batch_spread(&trial->table).mean;
     const double at[PROFILE_TERMS] = { 1, batch };
     double slope = fit->value[PROFILE_REQUEST_S];
     double slope_error = sqrt(fit->covariance[PROFILE_REQUEST_S][PROFILE_REQUEST_S]);
@@ -262,8 +233,8 @@ static int check_figures(const struct trial *trial, struct error *err)
                          "%.2g (%.0f %%, at most %.0f %%), from %.3g requests to %.3g; look at a "
                          "longer span, or one with quiet and busy hours",
                          slope * 1e3, slope_error * 1e3, 100 * slope_error / slope,
-                         100 * ERROR_MOST, batch_spread(&trial->table).least,
-                         batch_spread(&trial->table).most);
+                         100 * ERROR_MOST, profile_batch_spread(&trial->table).least,
+                         profile_batch_spread(&trial->table).most);
     if (fit->value[PROFILE_BASE_S] < 0)
         return error_set(err, ERROR_INVALID,
                          "an iteration of no request takes %.3g ms +- %.2g: the time of an "
@@ -273,95 +244,23 @@ static int check_figures(const struct trial *trial, struct error *err)
     return 0;
 }
 
-/* Idle moments add to seconds, not to the gaps between tokens. */
-static bool fit_table(enum profile_method method, struct profile_table *table,
-                      struct profile_fit *ret)
-{
-    return method == PROFILE_BY_COUNTERS ? profile_fit_trimmed(table, ret)
-                                         : profile_fit_solve(table, ret);
-}
-
-/* What one instance tells by itself. */
-static bool fit_instance(const struct trial *trial, size_t instance, struct profile_fit *ret)
-{
-    struct profile_table own = { .terms = trial->table.terms };
-    bool is_good;
-
-    own.rows = mem_new_array(trial->table.count, sizeof *own.rows);
-    for (size_t i = 0; i < trial->table.count; i++)
-        if (trial->table.rows[i].instance == instance)
-            own.rows[own.count++] = trial->table.rows[i];
-    is_good = own.count >= INTERVALS_MIN && fit_table(trial->method, &own, ret);
-    mem_free(own.rows);
-    return is_good;
-}
-
-/* Instances of different GPUs behind one selector: each has a law, and together they have none. */
-static int compare_instances(struct trial *trial, double deviation[PROFILE_TERMS],
-                             struct error *err)
-{
-    const double at[PROFILE_TERMS] = { 1, batch_spread(&trial->table).mean };
-    struct profile_law *law = &trial->law;
-    double sums[PROFILE_TERMS] = { 0 };
-    double squares[PROFILE_TERMS] = { 0 };
-    double least = INFINITY, most = -INFINITY, least_variance = 0, most_variance = 0;
-
-    for (size_t i = 0; i < trial->intervals->instances; i++) {
-        struct profile_fit fit = { 0 };
-        double iteration;
-        double variance;
-
-        if (!fit_instance(trial, i, &fit))
-            continue;
-        iteration = fit.value[PROFILE_BASE_S] + fit.value[PROFILE_REQUEST_S] * at[1];
-        variance = profile_fit_variance(&fit, at);
-        if (!(sqrt(variance) <= ERROR_MOST * iteration))
-            continue;
-        law->compared++;
-        for (int term = 0; term < PROFILE_TERMS; term++) {
-            sums[term] += fit.value[term];
-            squares[term] += fit.value[term] * fit.value[term];
-        }
-        if (iteration < least) {
-            least = iteration;
-            least_variance = variance;
-        }
-        if (iteration > most) {
-            most = iteration;
-            most_variance = variance;
-        }
-    }
-    for (int term = 0; term < PROFILE_TERMS && law->compared > 1; term++) {
-        double count = (double)law->compared;
-        double variance = (squares[term] - sums[term] * sums[term] / count) / (count - 1);
-
-        deviation[term] = sqrt(fmax(variance, 0) / count);
-    }
-    law->apart = law->compared > 1 ? most / least - 1 : 0;
-    if (law->apart <= APART_MOST || most - least <= CHANCE * sqrt(least_variance + most_variance))
-        return 0;
-    return error_set(err, ERROR_INVALID,
-                     "the instances are not of one kind: an iteration of %.3g requests takes %.3g "
-                     "ms in one and %.3g ms in another; name one GPU type and one model in the "
-                     "selector",
-                     at[1], least * 1e3, most * 1e3);
-}
-
-static void keep_law(struct trial *trial, const double between[PROFILE_TERMS])
+static void keep_law(struct trial *trial, const struct profile_kin *kin)
 {
     struct profile_law *law = &trial->law;
     const struct profile_table *table = &trial->table;
 
     law->method = trial->method;
+    law->compared = kin->count;
+    law->apart = kin->apart;
     law->has_prefill = table->terms == 3;
     law->used = trial->fit.used;
-    law->batch = batch_spread(table);
+    law->batch = profile_batch_spread(table);
     law->residual = trial->fit.residual;
     law->explained = trial->fit.explained;
     memcpy(law->covariance, trial->fit.covariance, sizeof law->covariance);
     for (int term = 0; term < table->terms; term++) {
         law->value[term] = trial->fit.value[term];
-        law->error[term] = fmax(sqrt(trial->fit.covariance[term][term]), between[term]);
+        law->error[term] = fmax(sqrt(trial->fit.covariance[term][term]), kin->error[term]);
     }
     for (size_t i = 0; i < table->count; i++)
         if (!table->rows[i].is_kept)
@@ -377,12 +276,12 @@ static void keep_law(struct trial *trial, const double between[PROFILE_TERMS])
 
 static int fit_rows(struct trial *trial, struct error *err)
 {
-    double between[PROFILE_TERMS] = { 0 };
+    struct profile_kin kin;
 
     if (check_count(trial, err) < 0 || check_tokens(trial, err) < 0 ||
-        check_spread(&trial->table, err) < 0 || compare_instances(trial, between, err) < 0)
+        check_spread(&trial->table, err) < 0 || profile_kin_compare(&trial->table, &kin, err) < 0)
         return -1;
-    if (!fit_table(trial->method, &trial->table, &trial->fit))
+    if (!profile_fit_table(&trial->table, &trial->fit))
         return error_set(err, ERROR_INVALID,
                          "iterations, generated tokens and prompts grow together (collinear): no "
                          "interval tells them apart; look at a span with quiet and busy hours");
@@ -390,7 +289,7 @@ static int fit_rows(struct trial *trial, struct error *err)
         (trial->table.terms == 3 && leave_prefill_out(trial, err) < 0) ||
         check_figures(trial, err) < 0)
         return -1;
-    keep_law(trial, between);
+    keep_law(trial, &kin);
     return 0;
 }
 

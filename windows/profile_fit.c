@@ -200,7 +200,8 @@ static bool pass(struct profile_table *table, double *shares, double reach, bool
     return true;
 }
 
-bool profile_fit_trimmed(struct profile_table *table, struct profile_fit *ret)
+/* What lies above the fit for good is let go; all that chance explains stays. */
+static bool fit_trimmed(struct profile_table *table, struct profile_fit *ret)
 {
     double *shares = mem_new_array(2 * table->count + 1, sizeof *shares); /* and to be sorted */
     struct profile_fit fit;
@@ -219,6 +220,11 @@ bool profile_fit_trimmed(struct profile_table *table, struct profile_fit *ret)
     return is_good;
 }
 
+bool profile_fit_table(struct profile_table *table, struct profile_fit *ret)
+{
+    return table->is_disturbed ? fit_trimmed(table, ret) : profile_fit_solve(table, ret);
+}
+
 double profile_fit_variance(const struct profile_fit *fit, const double at[PROFILE_TERMS])
 {
     double sum = 0;
@@ -227,4 +233,34 @@ double profile_fit_variance(const struct profile_fit *fit, const double at[PROFI
         for (int b = 0; b < PROFILE_TERMS; b++)
             sum += at[a] * fit->covariance[a][b] * at[b];
     return sum;
+}
+
+size_t profile_kept(const struct profile_table *table)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < table->count; i++)
+        count += table->rows[i].is_kept;
+    return count;
+}
+
+struct profile_spread profile_batch_spread(const struct profile_table *table)
+{
+    struct profile_spread spread = { INFINITY, 0, -INFINITY, 0 };
+    double count = (double)profile_kept(table);
+
+    for (size_t i = 0; i < table->count; i++) {
+        double batch = table->rows[i].batch;
+
+        if (!table->rows[i].is_kept)
+            continue;
+        spread.least = fmin(spread.least, batch);
+        spread.most = fmax(spread.most, batch);
+        spread.mean += batch / count;
+    }
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].is_kept)
+            spread.deviation += pow(table->rows[i].batch - spread.mean, 2) / count;
+    spread.deviation = sqrt(spread.deviation);
+    return spread;
 }

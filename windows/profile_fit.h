@@ -21,7 +21,8 @@ struct profile_row {
 struct profile_table {
     struct profile_row *rows;
     size_t count;
-    int terms; /* 2: without prefill */
+    int terms;         /* 2: without prefill */
+    bool is_disturbed; /* idle moments add to y */
 };
 
 struct profile_fit {
@@ -36,10 +37,14 @@ struct profile_fit {
 bool profile_fit_solve(const struct profile_table *table, struct profile_fit *ret)
     __attribute__((warn_unused_result));
 
-/* The same after rows whose y is too great for the others were let go: idle moments add to it, and
-   nothing takes away.  Keeps what lies within chance of the fit in the end. */
-bool profile_fit_trimmed(struct profile_table *table, struct profile_fit *ret)
+/* The same; of a disturbed table after rows whose y is too great for the others were let go:
+   nothing takes away from y.  What lies within chance of the fit is kept in the end. */
+bool profile_fit_table(struct profile_table *table, struct profile_fit *ret)
     __attribute__((warn_unused_result));
 
 /* Variance of the sum of terms times `at`. */
 double profile_fit_variance(const struct profile_fit *fit, const double at[PROFILE_TERMS]);
+
+/* Rows that are kept, and how far their batches lie apart. */
+size_t profile_kept(const struct profile_table *table);
+struct profile_spread profile_batch_spread(const struct profile_table *table);

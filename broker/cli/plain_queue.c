@@ -19,7 +19,9 @@ int plain_queue_read(struct plain_queue *queue, const struct command_call *call,
     static const char *const names[] = { "service-cv", "wait-target", "percentile", "time-zone",
                                          "queue" };
 
-    *queue = (struct plain_queue){ .service_cv = 1, .target = { 30 * SECOND_MS, 98 }, .scale = 1 };
+    *queue = (struct plain_queue){ .service_cv = 1,
+                                   .target = { .wait_ms = 30 * SECOND_MS, .percentile = 98 },
+                                   .scale = 1 };
     if (call_duration(call, "service", &queue->service_ms, err) < 0 ||
         call_double(call, "service-cv", 0, 10, &queue->service_cv, err) < 0 ||
         call_duration(call, "wait-target", &queue->target.wait_ms, err) < 0 ||

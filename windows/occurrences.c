@@ -42,14 +42,15 @@ static double need_of(const struct estimate *estimate, const struct replay_limit
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale)
 {
-    struct service_time service = { .mean_s = setup->service_s,
-                                    .cv = setup->service_cv,
-                                    .engine = (struct engine *)(uintptr_t)setup->engine };
+    struct service_time service; /* its table of half a megabyte is not read here, nor cleared */
     struct arrivals_setup arrivals = { setup->series, segments, &service, scale, 0 };
     struct target_limits limits = target_limits_of(setup->engine, &setup->target);
     struct estimate estimate;
     double need = 0;
 
+    service.mean_s = setup->service_s;
+    service.cv = setup->service_cv;
+    service.engine = (struct engine *)(uintptr_t)setup->engine;
     estimate_init(&estimate, &arrivals);
     if (!(estimate.load_max > 0))
         return 0;

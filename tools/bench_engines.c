@@ -4,7 +4,7 @@
  * The figures that tools/bench engines prints.  Each run prints NAME=VALUE pairs, one line a row.
  */
 #include "tools/engine_rows.h"
-#include "tools/iterations.h"
+#include "tools/engine_stream.h"
 #include "windows/engine_lengths.h"
 
 #include <stdio.h>
@@ -110,45 +110,41 @@ static struct service_time *service_of(struct engine *engine)
     return service;
 }
 
-static void replay_of(const struct service_time *service, int replicas, double rate,
-                      double requests, uint64_t seed, struct replay_result *ret)
+/* Means over the floor, and at 98 per cent; of the simulation, and of the replay. */
+static void compare(const struct engine_law *law, double in, int replicas, double share,
+                    size_t requests)
 {
-    const struct replay_target target = { .wait_ms = 0, .percentile = 98 };
-    struct demand_series series;
-    struct segment_list segments = { 0 };
-    struct error err = { 0 };
+    struct service_time *service = service_of(
+        engine_new_by_law(law, &(struct engine_tokens){ in, 200, 1, SERVICE_BY_CV }));
+    double rate = share * replicas * engine_rate(service->engine, law->slots);
+    double floor_s = engine_floor_s(service->engine);
+    struct stream stream;
 
-    engine_stream(&series, rate, 0, requests, seed);
-    *array_add(&segments.list) = (struct segment){ 1, series.count - 1 };
+    stream_init(&stream, service, rate, (double)requests, 1);
 
-    struct arrivals_setup setup = { &series, &segments, service, 1, seed };
-    struct arrivals *arrivals = arrivals_new(&setup, &err);
+    struct iteration_case what = stream_case(&stream, 0);
+    struct arrivals *arrivals = search_arrivals(&stream.setup, 0, NULL);
+    struct iteration_result real;
+    struct replay_result found;
 
-    if (!arrivals || replay_report(arrivals, replicas, &target, ret, &err) < 0) {
-        fprintf(stderr, "bench-engines: %s\n", err.text);
+    what.replicas = replicas;
+    iterations_run(&what, &real);
+    if (replay_report(arrivals, replicas, &stream.setup.target, &found, NULL) < 0)
         exit(1);
-    }
+
+    const struct replay_class *all = &found.classes[DEMAND_LOW];
+
+    printf("replicas=%d in=%.0f rho=%.2f wait_s=%.4f/%.4f wait_p98_s=%.3f/%.3f "
+           "first_s=%.4f/%.4f first_p98_s=%.3f/%.3f floor_s=%.3f\n",
+           replicas, in, share, real.mean_wait_s, all->mean_s,
+           fmax(floor_s, iterations_at(real.waits, real.count, 98)), fmax(floor_s, all->p98_s),
+           real.mean_first_s, all->ttft.mean_s, iterations_at(real.firsts, real.count, 98),
+           all->ttft.p98_s, floor_s);
+    fflush(stdout);
+    iterations_clear(&real);
+    stream_case_clear(&what);
     arrivals_free(arrivals);
-    segments_clear(&segments);
-    engine_stream_clear(&series);
-}
-
-static struct iteration_case case_of(const struct service_time *service,
-                                     struct iteration_pair pairs[ENGINE_LENGTHS])
-{
-    const struct engine *engine = service->engine;
-
-    for (size_t i = 0; i < ENGINE_LENGTHS; i++)
-        pairs[i] = (struct iteration_pair){ (int)engine->in[i], (int)engine->out[i] };
-    return (struct iteration_case){
-        .slots = engine->law.slots,
-        .iteration_s = engine->law.iteration_s,
-        .decode_s = engine->law.per_request_s,
-        .prefill_s = engine->law.prefill_s,
-        .budget = ITERATION_BUDGET,
-        .pairs = pairs,
-        .pair_count = ENGINE_LENGTHS,
-    };
+    stream_clear(&stream);
 }
 
 static int iterations(size_t requests)
@@ -156,50 +152,54 @@ static int iterations(size_t requests)
     static const double prompts[] = { 500, 1000, 2000, 4000 };
     static const double shares[] = { 0.5, 0.7, 0.8, 0.9 };
     static const int replicas[] = { 1, 4 };
-    struct iteration_pair *pairs = mem_new_array(ENGINE_LENGTHS, sizeof *pairs);
+    const struct engine_law law = { 16, 0.010, 0.0005, 20e-6, 0, ENGINE_LEAST_OUTSTANDING };
 
-    for (size_t i = 0; i < COUNT_OF(prompts) * COUNT_OF(shares) * COUNT_OF(replicas); i++) {
-        double in = prompts[i / COUNT_OF(shares) % COUNT_OF(prompts)];
-        double share = shares[i % COUNT_OF(shares)];
-        int count = replicas[i / COUNT_OF(shares) / COUNT_OF(prompts)];
-        const struct engine_law law = { 16, 0.010, 0.0005, 20e-6, 0, ENGINE_LEAST_OUTSTANDING };
-        struct service_time *service = service_of(
-            engine_new_by_law(&law, &(struct engine_tokens){ in, 200, 1, SERVICE_BY_CV }));
-        struct iteration_case what = case_of(service, pairs);
-        struct engine_mean means[4] = { 0 };
-        struct engine_mean p98[4] = { 0 };
-        double rate = share * count * engine_rate(service->engine, law.slots);
+    for (size_t i = 0; i < COUNT_OF(replicas); i++)
+        for (size_t at = 0; at < COUNT_OF(prompts) * COUNT_OF(shares); at++)
+            compare(&law, prompts[at / COUNT_OF(shares)], replicas[i],
+                    shares[at % COUNT_OF(shares)], requests);
+    return 0;
+}
 
-        for (uint64_t seed = 1; seed <= 5; seed++) {
-            struct iteration_result real;
-            struct replay_result found;
+/* ---- replicas for the token pairs of a trace ---- */
 
-            what.replicas = count;
-            what.rate = rate;
-            what.requests = requests;
-            what.seed = seed + 50 * i;
-            iterations_run(&what, &real);
-            replay_of(service, count, rate, (double)requests, seed + 50 * i, &found);
-            engine_mean_add(&means[0], real.mean_wait_s);
-            engine_mean_add(&means[1], found.classes[1].mean_s);
-            engine_mean_add(&means[2], real.mean_first_s);
-            engine_mean_add(&means[3], found.classes[1].ttft.mean_s);
-            engine_mean_add(&p98[0], iterations_at(real.waits, real.count, 98));
-            engine_mean_add(&p98[1], found.classes[1].p98_s);
-            engine_mean_add(&p98[2], iterations_at(real.firsts, real.count, 98));
-            engine_mean_add(&p98[3], found.classes[1].ttft.p98_s);
-            iterations_clear(&real);
+static const struct replay_target token_targets[] = {
+    { 500, 98, { 0, 0 }, { 0, 0 } },
+    { DAY_MS, 98, { 0.5, 98 }, { 0, 0 } },
+};
+
+static int tokens(const char *path, const char *queue, double requests)
+{
+    static const double loads[] = { 3, 8, 20 };
+    const struct engine_law law = { 32, 0.012, 0.0004, 20e-6, 0, ENGINE_LEAST_OUTSTANDING };
+
+    for (size_t i = 0; i < COUNT_OF(loads) * COUNT_OF(token_targets); i++) {
+        owned(token_pairs) struct token_pairs pairs = { 0 };
+        struct search_result found;
+        struct error err = { 0 };
+        struct stream stream;
+
+        if (token_pairs_read(&pairs, path, queue, &err) < 0) {
+            fprintf(stderr, "bench-engines: %s\n", err.text);
+            return 1;
         }
-        printf("replicas=%d in=%.0f rho=%.1f floor=%.4f wait %.4f+-%.4f / %.4f+-%.4f p98 %.3f / "
-               "%.3f first %.4f / %.4f p98 %.3f / %.3f\n",
-               count, in, share, engine_floor_s(service->engine), engine_mean_of(&means[0]),
-               engine_error_of(&means[0]), engine_mean_of(&means[1]), engine_error_of(&means[1]),
-               engine_mean_of(&p98[0]), engine_mean_of(&p98[1]), engine_mean_of(&means[2]),
-               engine_mean_of(&means[3]), engine_mean_of(&p98[2]), engine_mean_of(&p98[3]));
+
+        struct service_time *service = service_of(engine_new_by_pairs(&law, &pairs));
+        double rate = loads[i % COUNT_OF(loads)] * engine_rate(service->engine, law.slots);
+
+        stream_init(&stream, service, rate, requests, 1 + i);
+        stream.setup.seeds = 3;
+        stream.setup.target = token_targets[i / COUNT_OF(loads)];
+        if (search_servers(&stream.setup, &found, &err) < 0) {
+            fprintf(stderr, "bench-engines: %s\n", err.text);
+            return 1;
+        }
+        printf("queue=%s rate=%.1f target=%s replicas=%d fewest=%d\n", queue, rate,
+               i < COUNT_OF(loads) ? "wait" : "ttft", found.servers,
+               stream_fewest(&stream, found.servers));
         fflush(stdout);
-        service_time_free(service);
+        stream_clear(&stream);
     }
-    mem_free(pairs);
     return 0;
 }
 
@@ -214,5 +214,10 @@ int main(int argc, char **argv)
         return speed((int)strtol(argv[2], NULL, 10), (int)strtol(argv[3], NULL, 10), 5);
     if (strcmp(mode, "iterations") == 0 && argc > 2)
         return iterations((size_t)strtol(argv[2], NULL, 10));
+    if (strcmp(mode, "tokens") == 0 && argc > 4)
+        return tokens(argv[2], argv[3], strtod(argv[4], NULL));
+    fputs("usage: bench-engines rows SEEDS REQUESTS | speed SLOTS REPLICAS |\n"
+          "       iterations REQUESTS | tokens FILE QUEUE REQUESTS\n",
+          stderr);
     return 64;
 }

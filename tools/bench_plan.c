@@ -309,17 +309,17 @@ static void week_init(struct week *week, size_t queues, int threads)
     };
 }
 
-/* Four weeks of minutes, planned from the last of them: a small model on one GPU, a larger one, and
-   one over several GPUs with long answers. */
+/* Four weeks of minutes at five requests a second, planned from the last of them: a small model on
+   one GPU, a larger one, and one over several GPUs, all with long answers. */
 static void week_set_engines(struct week *week)
 {
     static const struct {
         struct engine_law law;
         struct engine_tokens tokens;
     } kinds[ENGINE_KINDS] = {
-        { { 16, 0.010, 0.0005, 20e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 500, 600, 1, 0 } },
-        { { 64, 0.020, 0.00025, 20e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 1000, 800, 1, 0 } },
-        { { 64, 0.030, 0.0006, 50e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 1500, 1000, 1, 0 } },
+        { { 16, 0.010, 0.0005, 20e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 500, 1000, 1, 0 } },
+        { { 64, 0.020, 0.00025, 20e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 1000, 1500, 1, 0 } },
+        { { 64, 0.030, 0.0006, 50e-6, 0, ENGINE_LEAST_OUTSTANDING }, { 1500, 1500, 1, 0 } },
     };
 
     for (size_t i = 0; i < ENGINE_KINDS; i++)
@@ -327,7 +327,7 @@ static void week_set_engines(struct week *week)
             engine_new_by_law(&kinds[i].law, &kinds[i].tokens), "bench", NULL);
     for (size_t i = 0; i < week->model.queue_count; i++) {
         series_clear(&week->series[i]);
-        fill_weeks(&week->series[i], i, ENGINE_WEEKS, 10);
+        fill_weeks(&week->series[i], i, ENGINE_WEEKS, 5);
         week->queues[i].name = week->workloads[i].name = week->series[i].queue;
         week->queues[i].shape = week->engines[i % ENGINE_KINDS];
         week->queues[i].target.wait_ms = SECOND_MS;

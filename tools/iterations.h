@@ -3,8 +3,8 @@
  *
  * Inference engines iteration by iteration, to judge the replay by: whole tokens, prompts in chunks
  * within a budget of tokens, each iteration as long as what is in it.  Who comes waits for the end
- * of the iteration that runs.  Replicas with the fewest requests get the next one.  It shares
- * nothing with the replay, random numbers included, and takes some hundred times as long.
+ * of the iteration that runs.  The replica with the fewest requests gets the next one.  It shares
+ * nothing with the replay but when requests come and how long they are.
  */
 #pragma once
 
@@ -28,14 +28,12 @@ struct iteration_case {
     double decode_s;  /* of each request that gets a token */
     double prefill_s; /* of each token of a prompt */
     int budget;       /* tokens of an iteration */
-    double rate;
     size_t requests;
-    const struct iteration_pair *pairs; /* drawn with equal chance */
-    size_t pair_count;
-    uint64_t seed;
+    const double *came; /* seconds, ascending */
+    const struct iteration_pair *lengths;
 };
 
-struct iteration_result { /* sorted, the first tenth of the requests left out */
+struct iteration_result { /* sorted */
     double *waits;
     double *firsts; /* until the first token */
     size_t count;
@@ -65,20 +63,9 @@ struct iteration_replica {
 struct iteration_world {
     const struct iteration_case *what;
     struct iteration_replica *replicas;
-    double *came;
-    struct iteration_pair *lengths;
     struct iteration_result *result;
     size_t *ids; /* of the running, by replica and place */
-    uint64_t random;
 };
-
-static inline double iteration_chance(uint64_t *random)
-{
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    return ((double)(*random >> 11) + 0.5) / 9007199254740992.0;
-}
 
 static inline void iteration_admit(struct iteration_world *world, int at, double now)
 {
@@ -88,8 +75,9 @@ static inline void iteration_admit(struct iteration_world *world, int at, double
         size_t id = replica->queue[replica->queue_first++];
         struct iteration_request *request = &replica->running[replica->count];
 
-        *request = (struct iteration_request){ world->came[id], now, world->lengths[id].in,
-                                               world->lengths[id].out, true };
+        *request = (struct iteration_request){ world->what->came[id], now,
+                                               world->what->lengths[id].in,
+                                               world->what->lengths[id].out, true };
         world->ids[(size_t)at * (size_t)world->what->slots + (size_t)replica->count++] = id;
         world->result->waits[id] = now - request->came;
     }
@@ -151,7 +139,7 @@ static inline void iteration_end(struct iteration_world *world, int at)
 static inline void iteration_come(struct iteration_world *world, size_t id)
 {
     int replicas = world->what->replicas;
-    int from = (int)(iteration_chance(&world->random) * replicas);
+    int from = (int)(id * 2654435761u % (unsigned)replicas); /* ties go anywhere */
     int best = from;
     size_t least = SIZE_MAX;
 
@@ -173,19 +161,7 @@ static inline void iteration_come(struct iteration_world *world, size_t id)
     }
     replica->queue[replica->queue_end++] = id;
     if (replica->ends == HUGE_VAL)
-        iteration_begin(world, best, world->came[id]);
-}
-
-static inline void iteration_draw(struct iteration_world *world)
-{
-    double now = 0;
-
-    for (size_t i = 0; i < world->what->requests; i++) {
-        now -= log(iteration_chance(&world->random)) / world->what->rate;
-        world->came[i] = now;
-        world->lengths[i] = world->what->pairs[(size_t)(iteration_chance(&world->random) *
-                                                        (double)world->what->pair_count)];
-    }
+        iteration_begin(world, best, world->what->came[id]);
 }
 
 static inline void iteration_all(struct iteration_world *world)
@@ -193,7 +169,7 @@ static inline void iteration_all(struct iteration_world *world)
     const struct iteration_case *what = world->what;
 
     for (size_t next = 0;;) {
-        double when = next < what->requests ? world->came[next] : HUGE_VAL;
+        double when = next < what->requests ? world->what->came[next] : HUGE_VAL;
         int first = -1;
 
         for (int i = 0; i < what->replicas; i++)
@@ -218,19 +194,13 @@ static inline int iteration_compare(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Leaves out who came before it was as busy as it gets. */
-static inline double iteration_sort(double **values, size_t requests)
+static inline double iteration_sort(double *values, size_t count)
 {
-    size_t first = requests / 10;
-    size_t count = requests - first;
-    double *rest = mem_new_array(count, sizeof *rest);
     double sum = 0;
 
     for (size_t i = 0; i < count; i++)
-        sum += rest[i] = (*values)[first + i];
-    mem_free(*values);
-    *values = rest;
-    qsort(rest, count, sizeof *rest, iteration_compare);
+        sum += values[i];
+    qsort(values, count, sizeof *values, iteration_compare);
     return sum / (double)count;
 }
 
@@ -238,12 +208,9 @@ static inline double iteration_sort(double **values, size_t requests)
 static inline void iterations_run(const struct iteration_case *what,
                                   struct iteration_result *result)
 {
-    struct iteration_world world = { .what = what, .result = result, .random = what->seed };
+    struct iteration_world world = { .what = what, .result = result };
     size_t slots = (size_t)what->slots;
 
-    world.random = world.random * 0x9e3779b97f4a7c15u + 0x1234567;
-    world.came = mem_new_array(what->requests, sizeof *world.came);
-    world.lengths = mem_new_array(what->requests, sizeof *world.lengths);
     world.ids = mem_new_array((size_t)what->replicas * slots, sizeof *world.ids);
     world.replicas = mem_new_array((size_t)what->replicas, sizeof *world.replicas);
     for (int i = 0; i < what->replicas; i++) {
@@ -253,11 +220,10 @@ static inline void iterations_run(const struct iteration_case *what,
     }
     result->waits = mem_new_array(what->requests, sizeof *result->waits);
     result->firsts = mem_new_array(what->requests, sizeof *result->firsts);
-    iteration_draw(&world);
     iteration_all(&world);
-    result->count = what->requests - what->requests / 10;
-    result->mean_wait_s = iteration_sort(&result->waits, what->requests);
-    result->mean_first_s = iteration_sort(&result->firsts, what->requests);
+    result->count = what->requests;
+    result->mean_wait_s = iteration_sort(result->waits, what->requests);
+    result->mean_first_s = iteration_sort(result->firsts, what->requests);
     for (int i = 0; i < what->replicas; i++) {
         mem_free(world.replicas[i].running);
         mem_free(world.replicas[i].tokens);
@@ -265,8 +231,6 @@ static inline void iterations_run(const struct iteration_case *what,
     }
     mem_free(world.replicas);
     mem_free(world.ids);
-    mem_free(world.lengths);
-    mem_free(world.came);
 }
 
 static inline double iterations_at(const double *sorted, size_t count, double percentile)

@@ -257,36 +257,37 @@ static inline void tally_one(struct batch_tally *tally, enum batch_figure figure
         tally->kept[figure][class][number] = value;
 }
 
-/* Iterations until the first token.  Who comes while others run waits for the end of their
-   iteration: they have whole tokens then.  Prompts that are still owed go before its own, one chunk
-   of all of them with each iteration; the iteration that runs may have begun with them, and without
-   it. */
-static double iterations_to_first(const struct batch *batch, const struct batch_replica *here,
-                                  double own, bool comes)
+/* Iterations in which a prompt is read; the last of them gives the first token. */
+static inline double chunks_of(double in)
 {
-    double chunk = batch->prefill * CHUNK_TOKENS;
-    double chunks = chunk > 0 ? ceil(here->pause / chunk) : 1;
-    double rest = ceil(here->tokens) - here->tokens + (here->pause > own ? 1 : 0);
-
-    return (chunks > 1 ? chunks : 1) + (comes ? rest : 0);
+    return in > CHUNK_TOKENS ? ceil(in / CHUNK_TOKENS) : 1;
 }
 
+/* Prompts are read one after the other, a chunk with each iteration, of which each takes the share
+   of the tokens that it fills.  Who comes while others are read goes with the iteration after
+   theirs at the earliest; who comes while others only write waits for the end of their iteration,
+   which is when they have whole tokens. */
 static void tell_first(struct batch *batch, unsigned replica, uint16_t slot, double now,
                        const struct waiting *who, enum demand_class class, unsigned length)
 {
-    const struct batch_replica *here = &batch->replicas[replica];
-    double own = batch->prefill * (double)batch->engine->in[length];
+    struct batch_replica *here = &batch->replicas[replica];
+    double in = (double)batch->engine->in[length];
     double iteration = batch->pace.ticks[here->running];
-    double begin = now + here->pause;
-    double first = begin +
-                   iteration * iterations_to_first(batch, here, own, (double)who->arrived >= now);
+    double own = batch->prefill * in;
+    double share = in / CHUNK_TOKENS;
+    bool is_busy = here->read > now;
+    bool comes = (double)who->arrived >= now;
+    double rest = is_busy ? 1 : comes ? ceil(here->tokens) - here->tokens : 0;
+    double begin = is_busy ? here->read : now;
+    double first = begin + own + (rest + (share > 1 ? share : 1)) * iteration;
 
+    here->read = begin + own + share * iteration;
     tally_one(batch->tally, BATCH_TTFT, class, who->number,
               rounded_up(first - (double)who->arrived));
     if (batch->tells_later)
         batch->requests[(size_t)replica * (size_t)batch->slots + slot] =
-            (struct batch_request){ begin + iteration, (double)batch->engine->out[length] - 1,
-                                    who->number, class };
+            (struct batch_request){ now + here->pause + chunks_of(in) * iteration,
+                                    (double)batch->engine->out[length] - 1, who->number, class };
 }
 
 static void tell_later(struct batch *batch, unsigned replica, uint16_t slot, double now)
@@ -318,9 +319,11 @@ static inline void start(struct batch *batch, unsigned replica, double now,
     batch->word >>= 16;
     batch->draws--;
 
-    uint16_t slot = batch_replica_add(here, (double)batch->engine->out[length], batch->tells_later);
+    double out = (double)batch->engine->out[length];
+    double in = (double)batch->engine->in[length];
+    uint16_t slot = batch_replica_add(here, out + chunks_of(in) - 1, batch->tells_later);
 
-    here->pause += batch->prefill * (double)batch->engine->in[length];
+    here->pause += batch->prefill * in;
     tally_one(batch->tally, BATCH_WAIT, class, who->number, rounded_up(now - (double)who->arrived));
     if (batch->tells_first)
         tell_first(batch, replica, slot, now, who, class, length);
@@ -465,6 +468,7 @@ void batch_begin(struct batch *batch, double now)
 
         batch_replica_advance(here, &batch->pace, now);
         here->at -= now;
+        here->read -= now;
         for (int at = 0; batch->tells_later && at < here->running; at++)
             batch->requests[i * (size_t)batch->slots + here->slots[at]].number = SIZE_MAX;
         while (has_loads(batch) && batch->loads.load[i] > (unsigned)here->running)

@@ -7,7 +7,10 @@
  *
  * Of two classes the high one starts first and interrupts nobody.  A prompt holds its replica up
  * for its prefill when it starts: nobody gets a token meanwhile, and the time that several owe adds
- * up. That is what chunks of prompts cost those that run, all in all.
+ * up.  That is what chunks of prompts cost those that run, all in all.  A prompt of several chunks
+ * stays an iteration longer for each after the first.  For its first token a request waits besides
+ * for the end of the iteration that runs, and for the prompts before its own, each chunk of which
+ * takes an iteration.
  *
  * Only + - * / and comparisons take part, so the same seed gives the same bytes everywhere.  Times
  * are ticks (1 us) with a fraction; what is told of them is rounded up to the tick.

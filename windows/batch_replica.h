@@ -26,7 +26,7 @@ struct batch_line { /* who waits, first come first; items of the pool, 0: nobody
 
 /* What is remembered of who runs, where the time per token counts. */
 struct batch_request {
-    double first_token; /* ticks */
+    double first_token; /* ticks, as the order of ends has it */
     double later;       /* tokens after the first */
     size_t number;
     enum demand_class class;
@@ -36,6 +36,7 @@ struct batch_replica {
     double tokens;
     double at;    /* ticks: of `tokens` and `pause` */
     double pause; /* ticks from then on for which prompts still hold all of them up */
+    double read;  /* ticks: when the prompts of who runs have been read */
     int running;
     double *ends;    /* tokens with which each is done, the next one last */
     uint16_t *slots; /* where each runs; behind them the free slots */

@@ -149,6 +149,7 @@ struct plain {
     double now;
     double pause[REPLICAS_MAX];
     double tokens[REPLICAS_MAX]; /* of who runs since the batch was empty */
+    double read[REPLICAS_MAX];   /* when all prompts are */
     struct random random;
     uint64_t word;
     unsigned drawn;
@@ -171,28 +172,34 @@ static double pace_of(const struct plain *plain, int replica)
 static void plain_start(struct plain *plain, struct job *job)
 {
     const struct engine_law *law = &plain->engine->law;
-    double owed = plain->pause[job->replica];
+    double *tokens = &plain->tokens[job->replica];
+    double *read = &plain->read[job->replica];
     unsigned index;
 
     if (running_in(plain, job->replica) == 0)
-        plain->tokens[job->replica] = 0;
-
+        *tokens = 0;
     if (plain->drawn++ % 4 == 0)
         plain->word = random_next(&plain->random);
     index = plain->word & 0xffff;
     plain->word >>= 16;
+
+    double chunks = (double)plain->engine->in[index] / 2048;
+    double prefill = 1e6 * law->prefill_s * (double)plain->engine->in[index];
+
     job->start = plain->now;
-    job->length = job->left = (double)plain->engine->out[index];
-    plain->pause[job->replica] += 1e6 * law->prefill_s * (double)plain->engine->in[index];
+    job->length = (double)plain->engine->out[index];
+    job->left = job->length + fmax(1, ceil(chunks)) - 1;
+    plain->pause[job->replica] += prefill;
 
-    double pause = plain->pause[job->replica];
-    double iterations = fmax(1, law->prefill_s > 0 ? ceil(pause / 1e6 / law->prefill_s / 2048) : 0);
-    double tokens = plain->tokens[job->replica];
+    double pace = pace_of(plain, job->replica);
+    double waits = *read > plain->now ? *read - plain->now + pace
+                   : job->arrived == plain->now /* and not when another one ended */
+                       ? (ceil(*tokens) - *tokens) * pace
+                       : 0;
 
-    if (job->arrived == plain->now) /* and not when another one ended */
-        iterations += ceil(tokens) - tokens + (owed > 0);
-    job->first = plain->now + pause + iterations * pace_of(plain, job->replica);
-    job->each_ns = plain->now + plain->pause[job->replica] + pace_of(plain, job->replica);
+    job->first = plain->now + waits + prefill + fmax(1, chunks) * pace;
+    *read = fmax(*read, plain->now) + prefill + chunks * pace;
+    job->each_ns = plain->now + plain->pause[job->replica] + fmax(1, ceil(chunks)) * pace;
 }
 
 static void plain_fill(struct plain *plain, int replica)

@@ -57,7 +57,7 @@ static double pressure_of(const struct window_work *work, size_t queue, int repl
 
     if (pressure < UNSTABLE)
         pressure = fmin(pressure * correction, UNSTABLE);
-    return pressure + 1e-6 * estimate->load_max / (replicas > 0 ? replicas : 0.5);
+    return pressure + 1e-6 * estimate_load(estimate) / (replicas > 0 ? replicas : 0.5);
 }
 
 struct pressed { /* a queue while replicas are given out */

@@ -84,6 +84,12 @@ double engine_rate(const struct engine *engine, double n);
    one request at a time (engine NULL). */
 double engine_whole_s(const struct engine *engine, double mean_s);
 
+/* Requests that a server serves at once; 1 where the engine is NULL. */
+static inline int engine_places(const struct engine *engine)
+{
+    return engine ? engine->law.slots : 1;
+}
+
 /* One loaded iteration, a chunk of prompts in it: who comes waits for the one that runs.  Waits
    below it are not what an engine can be held to.  0 in the short form, which knows no iteration.
  */

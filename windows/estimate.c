@@ -208,6 +208,11 @@ static double most_load(const struct estimate *estimate)
     return estimate->engine.slots > 0 ? engine_capacity(&estimate->engine) * estimate->mean_s : 1;
 }
 
+double estimate_load(const struct estimate *estimate)
+{
+    return estimate->load_max > 0 ? estimate->load_max / most_load(estimate) : 0;
+}
+
 int estimate_servers(const struct estimate *estimate, double p, double t_s)
 {
     int fails = 0;
@@ -216,8 +221,8 @@ int estimate_servers(const struct estimate *estimate, double p, double t_s)
     p = fmin(p, p_max);
     if (!(estimate->load_max > 0))
         return 1;
-    if (estimate->load_max / most_load(estimate) < ERLANG_SERVERS_MAX)
-        passes = (int)ceil(estimate->load_max / most_load(estimate));
+    if (estimate_load(estimate) < ERLANG_SERVERS_MAX)
+        passes = (int)ceil(estimate_load(estimate));
     while (passes < ERLANG_SERVERS_MAX && estimate_tail(estimate, passes, t_s) > 1 - p) {
         fails = passes;
         passes *= 2;
@@ -245,7 +250,7 @@ double estimate_pressure(const struct estimate *estimate, int servers, double p,
         return 0;
     curve_init(&curve, estimate, servers);
     if (curve_tail(&curve, unstable * target_s) > 1 - p)
-        return unstable * (1 + estimate->load_max / (servers > 0 ? servers : 0.5));
+        return unstable * (1 + estimate->load_max / (most_load(estimate) * fmax(servers, 0.5)));
     if (curve_tail(&curve, 0) <= 1 - p)
         return 0;
     for (int i = 0; i < 24; i++) { /* to a ten-thousandth of the target */

@@ -36,6 +36,9 @@ int estimate_servers(const struct estimate *estimate, double p, double t_s);
 /* The rate, per second, at no more than which a share p of the requests comes. */
 double estimate_rate(const struct estimate *estimate, double p);
 
+/* The highest load, in servers that are full. */
+double estimate_load(const struct estimate *estimate);
+
 /* The wait at p, in multiples of the target; above 1000 where the peak load cannot be served, more
    the worse.  Finite and falling in servers. */
 double estimate_pressure(const struct estimate *estimate, int servers, double p, double target_s);

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * An hour's need is its load and two of its square roots (square-root staffing): where load is
- * small a request more or less is no change of level.
+ * small a request more or less is no change of level.  Of engines both are counted in places for
+ * requests, and the need is the replicas that have them.
  */
 #include "windows/hours.h"
 
@@ -34,9 +35,9 @@ static void measure(const struct forecast_setup *setup, struct forecast_occurren
         }
     if (item->steps == 0)
         return;
-    load = requests * setup->scale * setup->service_s * SECOND_MS /
+    load = requests * setup->scale * engine_whole_s(setup->engine, setup->service_s) * SECOND_MS /
            ((double)item->steps * (double)step_ms);
-    item->need = load + staffing * sqrt(load);
+    item->need = load + staffing * sqrt(load / engine_places(setup->engine));
     item->is_known = load > 0 && (double)item->steps >= known_share * (double)item->steps_all;
 }
 

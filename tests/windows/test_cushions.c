@@ -104,6 +104,36 @@ static void the_first_to_get_more_is_the_thinnest(void **state)
     plant_clear(&plant);
 }
 
+/* Both end a request in 20 s of a server that is full; the second serves sixteen at once.  Where
+   nobody waits, what is left over goes by how full replicas are, not by what runs in them. */
+static void replicas_that_serve_many_at_once_are_no_thinner_for_it(void **state)
+{
+    struct plant plant;
+    struct service_shape *shape = service_shape_new(SERVICE_EXPONENTIAL, 320, 1, "test");
+
+    (void)state;
+    plant_init(&plant, three, 2);
+    service_shape_set_slots(shape, 16, ENGINE_CENTRAL);
+    plant.queues[1] = plant.queues[0];
+    plant.queues[1].name = three[1];
+    plant.queues[1].shape = shape;
+    for (size_t i = 0; i < 2; i++)
+        plant.queues[i].scale = 0.1;
+    plant.model.is_estimate = true;
+    plant.model.is_saturated = true;
+
+    owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);
+
+    for (size_t window = 0; window < plan->window_count; window++) {
+        const struct allocate_cell *cells = &plan->cells[window * 2];
+
+        if (10 * abs(cells[0].granted - cells[1].granted) > cells[0].granted)
+            fail_msg("%d and %d replicas", cells[0].granted, cells[1].granted);
+    }
+    service_shape_free(shape);
+    plant_clear(&plant);
+}
+
 static void what_a_lost_node_leaves_is_enough(void **state)
 {
     struct plant plant;
@@ -359,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_saturated_plan_spends_every_node_on_the_thinnest_cushion),
         cmocka_unit_test(the_first_to_get_more_is_the_thinnest),
+        cmocka_unit_test(replicas_that_serve_many_at_once_are_no_thinner_for_it),
         cmocka_unit_test(what_a_lost_node_leaves_is_enough),
         cmocka_unit_test(what_a_lost_zone_leaves_is_enough_in_the_worst_zone),
         cmocka_unit_test(a_queue_that_stands_in_one_zone_cannot_survive_it),

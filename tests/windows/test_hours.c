@@ -4,8 +4,10 @@
  * What the hours of a queue say: what they needed, whether that is known, and what was expected of
  * them when their day began.
  */
+#include "base/memory.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
+#include "windows/engine_lengths.h"
 #include "windows/hours.h"
 
 #include <math.h>
@@ -51,6 +53,29 @@ static struct forecast *hours_of(const struct demand *demand, const struct windo
     };
 
     return hours_new(&setup);
+}
+
+/* Replicas that serve sixteen at once: the load in replicas, and two roots of the load in places.
+ */
+static void an_hour_of_engines_needs_replicas(void **state)
+{
+    owned(demand) struct demand *demand = demand_of();
+    owned(window_set) struct window_set *set = window_set_read(NULL, time_zone_open("UTC", NULL),
+                                                               NULL);
+    const struct engine_law law = { .slots = 16, .iteration_s = 0.1, .per_request_s = 0.005 };
+    struct engine *engine = engine_new_by_law(&law, &(struct engine_tokens){ 0, 2000, 1, 0 });
+    const struct forecast_setup setup = { .series = &demand->series[0],
+                                          .set = set,
+                                          .service_s = 2000 * 0.105,
+                                          .engine = engine,
+                                          .scale = 0.5,
+                                          .end = demand->end };
+    owned(forecast) struct forecast *hours = hours_new(&setup);
+    double replicas = COUNT / 300. / 2 * 2000 * (0.1 + 16 * 0.005) / 16;
+
+    (void)state;
+    assert_near(hours->cells[9].past.items[0].need, replicas + 2 * sqrt(replicas / 16));
+    mem_free(engine);
 }
 
 static const struct forecast_occurrence *last_of(const struct forecast *hours, int hour)
@@ -135,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_hour_needs_its_load_and_two_of_its_roots),
+        cmocka_unit_test(an_hour_of_engines_needs_replicas),
         cmocka_unit_test(an_hour_is_expected_to_be_as_on_the_days_before),
         cmocka_unit_test(hours_are_those_of_the_clock_on_the_wall),
     };

@@ -365,12 +365,28 @@ static void add_rows(struct backtest *backtest, const struct backtest_setup *set
     }
 }
 
+/* The judge, the oracle and the limit give each request a server of its own. */
+static int refuse_engines(const struct backtest_setup *setup, struct error *err)
+{
+    for (size_t i = 0; i < setup->queue_count; i++) {
+        const struct engine *engine = service_shape_engine(setup->queues[i].shape);
+
+        if (engine)
+            return error_set(err, ERROR_INVALID,
+                             "queue %s: a replica serves %d requests at once, and a backtest knows "
+                             "servers of one request only: leave its workload out",
+                             setup->queues[i].series->queue, engine->law.slots);
+    }
+    return 0;
+}
+
 static int backtest_init(struct backtest *backtest, const struct backtest_setup *setup,
                          struct error *err)
 {
     struct wall_time start = start_of(setup);
 
-    if (course_init(&backtest->judged, setup->judged, start, setup->end, err) < 0 ||
+    if (refuse_engines(setup, err) < 0 ||
+        course_init(&backtest->judged, setup->judged, start, setup->end, err) < 0 ||
         course_init(&backtest->planned, setup->planned, start, setup->end, err) < 0)
         return -1;
     if (setup->first_week >= backtest->planned.weeks)

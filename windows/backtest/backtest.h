@@ -96,6 +96,8 @@ struct backtest {
 /* What a row cost, as the limit counts it. */
 double backtest_node_hours(const struct backtest *backtest, const struct measure *measure);
 
+/* ERROR_INVALID for a queue whose replicas are engines (windows/engine.h) of several slots: how
+   they would have done is not known here. */
 struct backtest *backtest_run(const struct backtest_setup *setup, struct error *err)
     __attribute__((warn_unused_result));
 void backtest_free(struct backtest *backtest);

@@ -176,17 +176,17 @@ static int estimated_servers(const struct arrivals_setup *arrivals,
     struct estimate estimate;
     int most = 0;
 
-    for (size_t i = 0; i < limits.count; i++) {
+    for (size_t i = 0; i < limits.wait_count; i++) {
         int servers = transient_servers(arrivals, limits.waits[i].percentile / 100,
                                         limits.waits[i].limit_s);
 
         most = servers > most ? servers : most;
     }
-    if (limits.token_rate > 0) {
+    if (limits.rate_count > 0)
         estimate_init(&estimate, arrivals);
-        most = (int)fmax(most, ceil(estimate_rate(&estimate, limits.token_percentile / 100) /
-                                    limits.token_rate));
-    }
+    for (size_t i = 0; i < limits.rate_count; i++)
+        most = (int)fmax(most, ceil(estimate_rate(&estimate, limits.rates[i].percentile / 100) /
+                                    limits.rates[i].per_s));
     return most;
 }
 

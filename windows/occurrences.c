@@ -54,11 +54,11 @@ double occurrences_need(const struct forecast_setup *setup, const struct segment
     estimate_init(&estimate, &arrivals);
     if (!(estimate.load_max > 0))
         return 0;
-    for (size_t i = 0; i < limits.count; i++)
+    for (size_t i = 0; i < limits.wait_count; i++)
         need = fmax(need, need_of(&estimate, &limits.waits[i]));
-    if (limits.token_rate > 0)
-        need = fmax(need,
-                    estimate_rate(&estimate, limits.token_percentile / 100) / limits.token_rate);
+    for (size_t i = 0; i < limits.rate_count; i++)
+        need = fmax(need, estimate_rate(&estimate, limits.rates[i].percentile / 100) /
+                              limits.rates[i].per_s);
     return need;
 }
 

@@ -8,6 +8,7 @@
 #include "tests/support/unit.h"
 #include "windows/engine_lengths.h"
 #include "windows/estimate.h"
+#include "windows/search.h"
 #include "windows/transient.h"
 
 #include <math.h>
@@ -124,6 +125,50 @@ static void at_a_constant_rate_it_is_the_closed_form(void **state)
     }
 }
 
+/* A day with a wave and wild minutes: what the search finds by replays, to one replica. */
+static void while_demand_changes_it_is_the_search(void **state)
+{
+    static const struct {
+        size_t law;
+        double cv;
+    } rows[] = { { 0, 1 }, { 0, 0 }, { 1, 1.5 }, { 3, 1 } };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct service_shape *shape = shape_of(rows[row].law, rows[row].cv);
+        owned(service_time) struct service_time *service = service_time_shaped(shape);
+        struct stage stage;
+        struct search_result found;
+
+        stage_init(&stage, shape);
+
+        struct engine_station one = engine_station_of(service->engine, 1);
+        struct segment_list part = { 0 };
+        struct search_setup search = { .series = &stage.series,
+                                       .segments = &part,
+                                       .service = service,
+                                       .scale = 1,
+                                       .target = { .wait_ms = 1000, .percentile = 98 },
+                                       .seed = 1,
+                                       .seeds = 1 };
+
+        fill(&stage, 3 * engine_capacity(&one), 0.6, 0.7);
+        segments_of_series(&stage.series, stage.series.start, demand_time(&stage.series, 480),
+                           &part);
+        stage.setup.segments = &part;
+        assert_int_equal(search_servers(&search, &found, NULL), 0);
+
+        int transient = transient_servers(&stage.setup, 0.98, 1);
+        int stationary = estimated(&stage, 0.98, 1);
+
+        if (abs(transient - found.servers) > 1 || abs(stationary - found.servers) > 1)
+            fail_msg("law %zu, cv %g: %d and %d, by replays %d", rows[row].law, rows[row].cv,
+                     transient, stationary, found.servers);
+        segments_clear(&part);
+        stage_clear(&stage);
+    }
+}
+
 /* c engines of B slots without a slope are B c servers. */
 static void the_short_form_is_as_many_servers(void **state)
 {
@@ -211,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_a_constant_rate_it_is_the_closed_form),
+        cmocka_unit_test(while_demand_changes_it_is_the_search),
         cmocka_unit_test(the_short_form_is_as_many_servers),
         cmocka_unit_test(tails_and_pressures_fall_with_replicas_and_stay_finite),
         cmocka_unit_test(spread_and_bursts_count),

@@ -211,14 +211,22 @@ static int leave_prefill_out(struct trial *trial, struct error *err)
     return 0;
 }
 
+/* Of the fit; or between instances, where these differ by more than the fit says. */
+static double coefficient_error(const struct profile_fit *fit, const struct profile_kin *kin,
+                                enum profile_coefficient at)
+{
+    return fmax(sqrt(fit->covariance[at][at]), kin->error[at]);
+}
+
 /* Each figure has to be known to a twentieth, and to be one that an engine can have. */
-static int check_figures(const struct trial *trial, struct error *err)
+static int check_figures(const struct trial *trial, const struct profile_kin *kin,
+                         struct error *err)
 {
     const struct profile_fit *fit = &trial->fit;
     double batch = profile_batch_spread(&trial->table).mean;
     const double at[PROFILE_TERMS] = { 1, batch };
     double slope = fit->value[PROFILE_REQUEST_S];
-    double slope_error = sqrt(fit->covariance[PROFILE_REQUEST_S][PROFILE_REQUEST_S]);
+    double slope_error = coefficient_error(fit, kin, PROFILE_REQUEST_S);
     double iteration = fit->value[PROFILE_BASE_S] + slope * batch;
     double iteration_error = sqrt(profile_fit_variance(fit, at));
 
@@ -260,7 +268,7 @@ static void keep_law(struct trial *trial, const struct profile_kin *kin)
     memcpy(law->covariance, trial->fit.covariance, sizeof law->covariance);
     for (int term = 0; term < table->terms; term++) {
         law->value[term] = trial->fit.value[term];
-        law->error[term] = fmax(sqrt(trial->fit.covariance[term][term]), kin->error[term]);
+        law->error[term] = coefficient_error(&trial->fit, kin, (enum profile_coefficient)term);
     }
     for (size_t i = 0; i < table->count; i++)
         if (!table->rows[i].is_kept)
@@ -287,7 +295,7 @@ static int fit_rows(struct trial *trial, struct error *err)
                          "interval tells them apart; look at a span with quiet and busy hours");
     if (check_count(trial, err) < 0 || check_spread(&trial->table, err) < 0 ||
         (trial->table.terms == 3 && leave_prefill_out(trial, err) < 0) ||
-        check_figures(trial, err) < 0)
+        check_figures(trial, &kin, err) < 0)
         return -1;
     keep_law(trial, &kin);
     return 0;

@@ -3,6 +3,7 @@
  *
  * What is asked about engines, how answers become scrapes, and that nothing absent becomes zero.
  */
+#include "base/file.h"
 #include "base/json.h"
 #include "broker/sources/engine_scrapes.h"
 #include "tests/sources/source_bench.h"
@@ -164,6 +165,27 @@ static void names_are_those_of_their_engine(void **state)
         for (int name = 0; name < ENGINE_NAMES; name++)
             for (int at = 0; at < ENGINE_OTHER_NAMES && kind->names[name][at]; at++)
                 assert_true(engine_kind_of(kind->names[name][at]) == kind);
+    }
+}
+
+/* vLLM's names are those that a real one served: all but those of speculative decoding, which was
+   off. */
+static void names_of_vllm_are_real(void **state)
+{
+    const struct engine_kind *kind = engine_kind_find("vllm");
+    owned(text) struct text *served = file_read(SLUICE_SOURCE "/tests/sources/vllm-0.32.0.txt",
+                                                1 << 20, NULL);
+
+    (void)state;
+    assert_non_null(served);
+    for (int name = 0; name < ENGINE_NAMES; name++) {
+        bool is_histogram = name >= NAME_TOKENS_OUT && name <= NAME_WAITS;
+        const char *first = kind->names[name][0];
+        owned(chars) char *line = text_format("\n%.*s%s{", (int)strcspn(first, "{"), first,
+                                              is_histogram ? "_bucket" : "");
+
+        if ((strstr(served->chars, line) != NULL) == (name == NAME_DRAFTED))
+            fail_msg("%s", line + 1);
     }
 }
 
@@ -453,6 +475,7 @@ int main(void)
         cmocka_unit_test(metrics_name_an_engine_and_its_labels),
         cmocka_unit_test(long_spans_are_asked_in_longer_steps),
         cmocka_unit_test(names_are_those_of_their_engine),
+        cmocka_unit_test(names_of_vllm_are_real),
         cmocka_unit_test(points_become_scrapes),
         cmocka_unit_test(what_cannot_be_read_ends_it),
         cmocka_unit_test(what_is_absent_is_not_zero),

@@ -423,6 +423,76 @@ static void quantiles_are_bounds_of_buckets(void **state)
     assert_int_equal(profile_quantile(waits, 3, 0.98, &least, &most), -1);
 }
 
+/* Of any law, length, load and distance of scrapes. */
+static struct engine_play random_play(struct random *random)
+{
+    static const int slots[] = { 8, 16, 32, 64, 128 };
+    static const double scrapes_s[] = { 15, 15, 30, 60 };
+    struct engine_play play = {
+        .base_s = random_between(random, 0.003, 0.03),
+        .slots = slots[random_below(random, COUNT_OF(slots))],
+        .tokens_in = floor(random_between(random, 20, 3000)),
+        .tokens_out = random_between(random, 30, 400),
+        .prefill_s = random_between(random, 2e-6, 60e-6),
+        .noise = random_between(random, 0.02, 0.1),
+        .scrape_s = scrapes_s[random_below(random, COUNT_OF(scrapes_s))],
+        .waves = 2,
+        .scrapes = 240,
+    };
+    double high = random_between(random, 0.05, 0.95);
+    double slope;
+    double capacity;
+
+    play.request_s = play.base_s * random_between(random, 0.1, 3) / play.slots;
+    slope = play.request_s + play.prefill_s * play.tokens_in / play.tokens_out;
+    capacity = play.slots / (play.tokens_out * (play.base_s + slope * play.slots));
+    play.high = high * capacity;
+    play.low = random_below(random, 2) ? play.high : play.high * random_between(random, 0.05, 1);
+    return play;
+}
+
+/* Seconds of an iteration of a batch, its share of prompts in it. */
+static double with_prompts(const struct engine_play *play, double base_s, double request_s,
+                           double prefill_s, double batch)
+{
+    return base_s + (request_s + prefill_s * play->tokens_in / play->tokens_out) * batch;
+}
+
+/* Whatever is not refused tells the time of an iteration, at the mean batch and at a full one. */
+static void engines_of_any_kind_are_measured_or_refused(void **state)
+{
+    struct random random;
+    int measured = 0;
+
+    (void)state;
+    random_seed(&random, 2);
+    for (int i = 0; i < 40; i++) {
+        const struct engine_play play = random_play(&random);
+        struct profile_scrape *scrapes = play_all(&play, random_next(&random), 1);
+        struct profile_law law = { 0 };
+        struct error err = { 0 };
+        double batches[2] = { 0, play.slots };
+
+        if (measure(scrapes, 240, &no_hints, &law, &err) == 0 &&
+            law.method == PROFILE_BY_COUNTERS) {
+            measured++;
+            batches[0] = law.batch.mean;
+            for (int at = 0; at < 2; at++) {
+                double want = with_prompts(&play, play.base_s, play.request_s, play.prefill_s,
+                                           batches[at]);
+                double found = with_prompts(&play, law.value[PROFILE_BASE_S],
+                                            law.value[PROFILE_REQUEST_S],
+                                            law.value[PROFILE_PREFILL_S], batches[at]);
+
+                if (fabs(found / want - 1) > 0.05)
+                    fail_msg("%d: %.1f running take %g s, not %g", i, batches[at], found, want);
+            }
+        }
+        mem_free(scrapes);
+    }
+    assert_in_range(measured, 25, 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_new_instance_is_cold),
         cmocka_unit_test(the_safe_form_takes_the_slowest_that_was_seen),
         cmocka_unit_test(quantiles_are_bounds_of_buckets),
+        cmocka_unit_test(engines_of_any_kind_are_measured_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

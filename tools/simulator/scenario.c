@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 
+#include <math.h>
+
 static const char *const fault_names[FAULT_COUNT] = {
     "lost_answer", "http_429",   "http_500",     "http_500_after", "stockout",  "slow_boot",
     "never_joins", "no_gpus",    "one_gpu_less", "gpus_flap",      "same_host", "stuck_pod",
@@ -66,6 +68,15 @@ static int duration_of(const struct yaml_node *mapping, const char *key, int64_t
 
     *ret_ms = otherwise_ms;
     return node ? yaml_duration(node, 0, 52 * WEEK_MS, ret_ms, err) : 0;
+}
+
+static int seconds_of(const struct yaml_node *mapping, const char *key, double otherwise_s,
+                      double *ret_s, struct error *err)
+{
+    const struct yaml_node *node = yaml_get(mapping, key);
+
+    *ret_s = otherwise_s;
+    return node ? yaml_seconds(node, 0, 1e9, ret_s, err) : 0;
 }
 
 /* "5ms..40ms", or one duration for both ends. */
@@ -203,7 +214,10 @@ static int read_queues(struct scenario *scenario, struct error *err)
         if (duration_of(node, "wait_target", 30 * SECOND_MS, &queue->wait_target_ms, err) < 0 ||
             double_of(node, "percentile", 98, &queue->percentile, err) < 0 ||
             duration_of(node, "service", 10 * SECOND_MS, &queue->service_ms, err) < 0 ||
-            double_of(node, "service_cv", 1, &queue->service_cv, err) < 0)
+            double_of(node, "service_cv", 1, &queue->service_cv, err) < 0 ||
+            seconds_of(node, "ttft_target", INFINITY, &queue->first_token_target_s, err) < 0 ||
+            (yaml_get(node, "engine") && yaml_get(yaml_root(scenario->world), "demand") &&
+             scenario_read_engine(queue, yaml_get(node, "engine"), err) < 0))
             return -1;
     }
     return 0;

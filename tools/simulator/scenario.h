@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/yaml.h"
+#include "tools/simulator/engine_play.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,6 +73,8 @@ struct scenario_queue {
     double percentile;
     int64_t service_ms;
     double service_cv;
+    struct engine_plan engine;
+    double first_token_target_s; /* INFINITY: none */
 };
 
 struct scenario_workload {
@@ -130,6 +133,10 @@ struct scenario {
     ARRAY(struct scenario_stockout) stockouts;
     ARRAY(struct scenario_budget) budgets;
 };
+
+/* The `engine:` of a queue whose service time is known. */
+int scenario_read_engine(struct scenario_queue *queue, const struct yaml_node *block,
+                         struct error *err) __attribute__((warn_unused_result));
 
 struct scenario *scenario_read(const char *config_path, const char *world_path, struct error *err)
     __attribute__((warn_unused_result));

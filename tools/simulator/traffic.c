@@ -137,6 +137,15 @@ static void play(struct simulator *sim, struct actor *actor, uint64_t stamp)
     sim_after(sim, MINUTE_MS, play, actor, stamp);
 }
 
+static struct queue_play *new_play(uint64_t seed, const struct scenario_queue *plan)
+{
+    double target_s = (double)plan->wait_target_ms / SECOND_MS;
+
+    if (plan->engine.slots > 0)
+        return queue_play_new_engines(seed, &plan->engine, target_s, plan->first_token_target_s);
+    return queue_play_new(seed, (double)plan->service_ms / SECOND_MS, plan->service_cv, target_s);
+}
+
 struct traffic *sim_traffic_new(struct simulator *sim, struct error *err)
 {
     struct scenario *scenario = sim->scenario;
@@ -150,9 +159,7 @@ struct traffic *sim_traffic_new(struct simulator *sim, struct error *err)
         uint64_t seed = random_mix(scenario->seed, scenario->queues.items[i].name, 0, 0);
 
         line->plan = &scenario->queues.items[i];
-        line->play = queue_play_new(seed, (double)line->plan->service_ms / SECOND_MS,
-                                    line->plan->service_cv,
-                                    (double)line->plan->wait_target_ms / SECOND_MS);
+        line->play = new_play(seed, line->plan);
     }
     if (scenario->demand_path && read_demand(traffic, scenario->demand_path, err) < 0) {
         sim_traffic_free(traffic);

@@ -2,9 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One queue with many servers, whose number changes while it is played, and two priorities, not
- * pre-emptive.  Times are seconds since the start of the run.
+ * pre-emptive.  A server takes one request at a time, or is an engine (engine_play.h).  Times are
+ * seconds since the start of the run.
  */
 #pragma once
+
+#include "tools/simulator/engine_play.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -15,6 +18,9 @@ struct queue_play;
    log-normal. */
 struct queue_play *queue_play_new(uint64_t seed, double service_s, double service_cv,
                                   double target_s) __attribute__((returns_nonnull));
+struct queue_play *queue_play_new_engines(uint64_t seed, const struct engine_plan *plan,
+                                          double target_s, double first_token_target_s)
+    __attribute__((returns_nonnull));
 void queue_play_free(struct queue_play *play);
 
 /* count[0] requests of high and count[1] of low priority arrive in [from_s, from_s + length_s),
@@ -27,5 +33,5 @@ void queue_play_servers(struct queue_play *play, int change);
 
 void queue_play_until(struct queue_play *play, double until_s);
 
-/* Counts, waits at p50, p90, p98 and the longest, per priority, in all and per hour. */
+/* wait_log_report() */
 json_t *queue_play_report(const struct queue_play *play) __attribute__((returns_nonnull));

@@ -379,6 +379,33 @@ static void a_new_instance_is_cold(void **state)
     mem_free(scrapes);
 }
 
+/* Two scrapes that both see requests; 900 iterations whose gaps are 15 ms fill 13.5 s of 15. */
+static void an_idle_moment_between_scrapes_shows_in_the_gaps(void **state)
+{
+    static const struct {
+        double iterations;
+        enum profile_drop drop;
+    } rows[] = { { 1000, PROFILE_USED }, { 960, PROFILE_USED }, { 900, PROFILE_IDLE } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct profile_scrape scrapes[] = {
+            { .running_least = 4 },
+            { .at_s = 15,
+              .running_least = 4,
+              .counters = { [PROFILE_ITERATIONS] = rows[i].iterations,
+                            [PROFILE_GENERATED] = 4 * rows[i].iterations,
+                            [PROFILE_GAP_SECONDS] = 4 * rows[i].iterations * 0.015,
+                            [PROFILE_GAPS] = 4 * rows[i].iterations } },
+        };
+        owned(profile_intervals) struct profile_intervals *intervals = profile_intervals_new(
+            scrapes, COUNT_OF(scrapes));
+
+        assert_int_equal(intervals->count, 1);
+        assert_int_equal(intervals->items[0].drop, rows[i].drop);
+    }
+}
+
 /* The pace of the interval in which gaps were longest, and what ran in it. */
 static void the_safe_form_takes_the_slowest_that_was_seen(void **state)
 {
@@ -502,6 +529,7 @@ int main(void)
         cmocka_unit_test(small_batches_of_a_real_engine_are_refused),
         cmocka_unit_test(single_disturbances_are_dropped_with_their_reason),
         cmocka_unit_test(a_new_instance_is_cold),
+        cmocka_unit_test(an_idle_moment_between_scrapes_shows_in_the_gaps),
         cmocka_unit_test(the_safe_form_takes_the_slowest_that_was_seen),
         cmocka_unit_test(quantiles_are_bounds_of_buckets),
         cmocka_unit_test(engines_of_any_kind_are_measured_or_refused),

@@ -319,6 +319,22 @@ static void the_fewest_replicas_meet_the_target(void **state)
     mem_free(engine);
 }
 
+/* 1,000 tokens of prompt at 20 us are 0.1 ms more for each of 200 tokens of an answer. */
+static void prompts_hold_up_those_that_run(void **state)
+{
+    struct engine *engine = engine_of(16, 0.010, 0.0005, 200);
+
+    (void)state;
+    engine->law.prefill_s = 20e-6;
+    engine->mean_in = 1000;
+
+    struct engine_station station = engine_station_of(engine, 1);
+
+    expect_near(engine_waiting(&station, 3.2), 0.1786053268244793, 1e-9);
+    expect_near(engine_quantile(&station, 3.2, 0.98), 2.483399647558886, 1e-9);
+    mem_free(engine);
+}
+
 /* Nearly idle it takes its own prompt and one iteration; a longer one takes more. */
 static void a_first_token_takes_wait_and_prompt(void **state)
 {
@@ -350,6 +366,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_served_waits_forever),
         cmocka_unit_test(large_stations_are_no_harder),
         cmocka_unit_test(the_fewest_replicas_meet_the_target),
+        cmocka_unit_test(prompts_hold_up_those_that_run),
         cmocka_unit_test(a_first_token_takes_wait_and_prompt),
     };
 

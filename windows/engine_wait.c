@@ -319,9 +319,12 @@ double engine_first_token_s(const struct engine *engine, int replicas, double ra
     struct engine_station station = engine_station_of(engine, replicas);
     struct engine_state state = engine_state(&station, rate);
     double prompt_s = engine->law.prefill_s * engine->mean_in;
-    double busy = rate / replicas * prompt_s; /* share of the time that prompts are computed */
+    double reading = rate / replicas * prompt_s; /* share of the time that prompts are computed */
+    double running = state.running / replicas;
+    double rest = (1 - state.waiting) * (1 - exp(-running)) / 2; /* of the iteration that runs */
     double chunks = fmax(1, ceil(engine->mean_in / ENGINE_CHUNK_TOKENS));
 
-    return state.wait_s + prompt_s + (busy < 1 ? busy * prompt_s / 2 / (1 - busy) : INFINITY) +
-           chunks * engine_iteration_s(&engine->law, fmax(1, state.running / replicas));
+    return state.wait_s + prompt_s +
+           (reading < 1 ? reading * prompt_s / 2 / (1 - reading) : INFINITY) +
+           (rest + chunks) * engine_iteration_s(&engine->law, fmax(1, running));
 }

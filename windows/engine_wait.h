@@ -72,6 +72,7 @@ double engine_low_quantile(const struct engine_station *station, double high, do
 /* The fewest replicas with engine_quantile() <= target; -1 beyond ENGINE_REPLICAS_MAX. */
 int engine_servers(const struct engine *engine, double rate, double p, double target_s);
 
-/* Mean time until the first token: the wait, the prompts that are computed before it and its own,
-   all of mean length, and an iteration for each chunk of it. */
+/* Mean time until the first token: the wait, the rest of the iteration that runs, the prompts that
+   are computed before its own and that, all of mean length, and an iteration for each chunk of it.
+   Where hardly anyone waits within a twentieth of the replay's. */
 double engine_first_token_s(const struct engine *engine, int replicas, double rate);

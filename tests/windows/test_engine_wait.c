@@ -347,6 +347,12 @@ static void a_first_token_takes_wait_and_prompt(void **state)
     engine->mean_in = 5000;
     expect_near(engine_first_token_s(engine, 1, 1e-9), 0.100 + 3 * 0.0105, 1e-6);
     assert_true(engine_first_token_s(engine, 1, 2) > engine_first_token_s(engine, 2, 2));
+    engine->mean_in = 1000; /* replays of a day: 41.6 ms, 40.1 and 43.1 */
+    expect_near(engine_first_token_s(engine, 1, 2.0408), 0.0416, 0.03);
+    expect_near(engine_first_token_s(engine, 4, 8.1632), 0.0401, 0.03);
+    expect_near(engine_first_token_s(engine, 4, 11.4286), 0.0431, 0.03);
+    engine->mean_in = 4000;
+    expect_near(engine_first_token_s(engine, 4, 6.5574), 0.1184, 0.05);
     assert_true(isinf(engine_first_token_s(engine, 1, 20)));
     mem_free(engine);
 }

@@ -154,9 +154,11 @@ static int fail_unknown(const struct yaml_node *node, const struct setting *tabl
     return yaml_error(err, node, "unknown key, expected one of: %s", known->chars);
 }
 
-static int read_entries(const struct yaml_node *mapping, const struct setting *table, size_t count,
-                        void *object, struct error *err)
+int settings_change(const struct yaml_node *mapping, const struct setting *table, size_t count,
+                    void *object, struct error *err)
 {
+    if (yaml_expect(mapping, YAML_MAPPING, err) < 0)
+        return -1;
     for (size_t i = 0; i < mapping->count; i++) {
         const struct yaml_node *node = &mapping->children[i];
         const struct setting *setting = find_setting(table, count, node->key);
@@ -166,6 +168,12 @@ static int read_entries(const struct yaml_node *mapping, const struct setting *t
         if (read_field(setting, node, object, err) < 0)
             return -1;
     }
+    return 0;
+}
+
+static int check_required(const struct yaml_node *mapping, const struct setting *table,
+                          size_t count, struct error *err)
+{
     for (size_t i = 0; i < count; i++)
         if (table[i].otherwise == NULL && yaml_get(mapping, table[i].key) == NULL)
             return yaml_error(err, mapping, "the key \"%s\" is missing", table[i].key);
@@ -176,8 +184,8 @@ int settings_read(const struct yaml_node *mapping, const struct setting *table, 
                   void *object, struct error *err)
 {
     settings_default(table, count, object);
-    if (yaml_expect(mapping, YAML_MAPPING, err) == 0 &&
-        read_entries(mapping, table, count, object, err) == 0)
+    if (settings_change(mapping, table, count, object, err) == 0 &&
+        check_required(mapping, table, count, err) == 0)
         return 0;
     settings_clear(table, count, object);
     return -1;

@@ -45,6 +45,11 @@ struct setting {
 int settings_read(const struct yaml_node *mapping, const struct setting *table, size_t count,
                   void *object, struct error *err) __attribute__((warn_unused_result));
 
+/* Only what the mapping has is set; the rest of object stays as it is.  On failure keys before the
+   one at fault may be set. */
+int settings_change(const struct yaml_node *mapping, const struct setting *table, size_t count,
+                    void *object, struct error *err) __attribute__((warn_unused_result));
+
 /* Fills object with the defaults alone; required fields stay empty. */
 void settings_default(const struct setting *table, size_t count, void *object);
 

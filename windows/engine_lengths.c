@@ -90,6 +90,17 @@ struct engine *engine_new_by_pairs(const struct engine_law *law, struct token_pa
     return engine;
 }
 
+void token_pairs_scale(struct token_pairs *pairs, double in, double out)
+{
+    for (size_t i = 0; i < pairs->list.count; i++) {
+        struct token_pair *pair = &pairs->list.items[i];
+        double answer = out == 1 ? (double)pair->out : floor((double)pair->out * out + 0.5);
+
+        pair->in = in == 1 ? pair->in : (float)floor((double)pair->in * in + 0.5);
+        pair->out = (float)(answer < 1 ? 1 : answer);
+    }
+}
+
 void token_pairs_clear(struct token_pairs *pairs)
 {
     array_clear(&pairs->list);

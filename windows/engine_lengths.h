@@ -48,6 +48,9 @@ struct engine *engine_new_by_pairs(const struct engine_law *law, struct token_pa
    name the file and, where one is at fault, the line; fewer than ENGINE_PAIRS_MIN are refused. */
 int token_pairs_read(struct token_pairs *pairs, const char *path, const char *queue,
                      struct error *err) __attribute__((warn_unused_result));
+
+/* All prompts and answers longer, or shorter, by these factors; of 1 nothing changes. */
+void token_pairs_scale(struct token_pairs *pairs, double in, double out);
 void token_pairs_clear(struct token_pairs *pairs);
 
 static inline void owned_token_pairs(struct token_pairs *pairs)

@@ -266,6 +266,17 @@ struct service_shape *service_shape_of_engine(struct engine *engine, const char 
     return steal(&shape);
 }
 
+void service_shape_scale(struct service_shape *shape, double factor)
+{
+    shape->mean_s *= factor;
+    for (size_t i = 0; i < shape->count; i++) {
+        shape->parts[i].from_s *= factor;
+        shape->parts[i].to_s *= factor;
+    }
+    if (shape->engine)
+        shape->engine->law.iteration_s = shape->mean_s;
+}
+
 void service_shape_set_slots(struct service_shape *shape, int slots, enum engine_router router)
 {
     if (!shape->engine)

@@ -80,6 +80,9 @@ struct service_shape *service_shape_of_engine(struct engine *engine, const char 
 /* The short form: these are the times of requests in a full batch of so many slots (at least 1). */
 void service_shape_set_slots(struct service_shape *shape, int slots, enum engine_router router);
 
+/* Every time is multiplied; not of SERVICE_TOKENS, whose times follow from its engine. */
+void service_shape_scale(struct service_shape *shape, double factor);
+
 /* The engine that serves many at once; NULL for one slot, and where there is no shape. */
 static inline const struct engine *service_shape_engine(const struct service_shape *shape)
 {

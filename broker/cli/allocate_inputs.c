@@ -192,6 +192,9 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
         allocate_inputs_engines(inputs->config, demand_path(inputs->call), &inputs->engine_table,
                                 err) < 0)
         return -1;
+    if (config_suppose(inputs->config, inputs->suppositions.items, inputs->suppositions.count,
+                       err) < 0)
+        return error_context(err, "--engine");
     inputs->model = allocate_model_new(inputs->config, inputs->demand, &inputs->options, err);
     if (!inputs->model)
         return -1;
@@ -221,6 +224,7 @@ void allocate_inputs_clear(struct allocate_inputs *inputs)
         mem_free(inputs->names.items[i]);
     array_clear(&inputs->names);
     array_clear(&inputs->rates);
+    array_clear(&inputs->suppositions);
 }
 
 /* "demand arrivals.csv.gz sha256 ..." */

@@ -43,6 +43,7 @@ struct allocate_inputs {
     struct config *config;
     char *service_table; /* path of the measured service times that are used; NULL: none */
     char *engine_table;  /* likewise of measured engines */
+    ARRAY(const char *) suppositions; /* of engines, as config_suppose() reads them; set before */
     struct demand *demand;
     struct allocate_model *model;
     bool is_forecast; /* set before reading: plan for the forecast's upper bound */

@@ -9,6 +9,8 @@
 #include "broker/cli/allocate_inputs.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/engine_facts.h"
+#include "broker/cli/explain_print.h"
 #include "windows/explain.h"
 
 #include <math.h>
@@ -42,12 +44,17 @@ const char explain_text[] =
     "replicas_needed, replicas_granted, replicas_in_file and wait_in_file_s (null without a "
     "file),\n"
     "wait_s, wait_target_s, percentile, waits: [{replicas, seed, wait_s, is_met}], seeds,\n"
+    "engine (null: a replica serves one request at a time), ttft and itl: {target_s, percentile}\n"
+    "(null: no target); with an engine each of waits has also ttft_s, itl_s, binds (wait, ttft or\n"
+    "itl: the target that decides), peak_utilisation and peak_occupancy (of the busiest step, in\n"
+    "closed form), binds (with one replica less),\n"
     "replicas_estimated, slo, binding_day_at, binding_day_local and binding_day_wait_s (the day "
     "that\n"
     "waits longest at the percentile with one replica less), binding_at, binding_local,\n"
     "binding_wait_s (null when nobody waits)}],\n"
     "clusters: [{cluster, gpus, gpus_per_node, nodes_packed, nodes_repack, nodes_static, "
-    "nodes}]}].\n";
+    "nodes}]}].\n"
+    "engine: " ENGINE_FACTS_JSON ".\n";
 
 struct explain_command {
     struct allocate_inputs inputs;
@@ -137,41 +144,62 @@ static json_t *workloads_json(const struct allocate_model *model, const struct s
     return list;
 }
 
+static const char *const target_names[EXPLAIN_TARGETS] = { "wait", "ttft", "itl" };
+
+/* The waits with one number of replicas; of engines also tokens, and how full the replicas are. */
+static json_t *step_json(const struct explain_wait *wait, const struct engine *engine)
+{
+    json_t *row = json_make("{s:i, s:i, s:f, s:b}", "replicas", wait->replicas, "seed", wait->seed,
+                            "wait_s", wait->found_s[EXPLAIN_WAIT], "is_met", wait->is_met);
+
+    if (!engine)
+        return row;
+
+    json_t *more = json_make("{s:s, s:f, s:f}", "binds", target_names[wait->binds],
+                             "peak_utilisation", wait->utilisation, "peak_occupancy",
+                             wait->occupancy);
+
+    for (int i = EXPLAIN_TTFT; i < EXPLAIN_TARGETS; i++) {
+        owned(chars) char *key = text_format("%s_s", target_names[i]);
+
+        json_object_set_new(more, key,
+                            engine->is_short ? json_null() : json_real(wait->found_s[i]));
+    }
+    json_object_update(row, more);
+    json_decref(more);
+    return row;
+}
+
 /* What the closed form, the replays and the worst moment say; not for a queue without arrivals. */
 static int add_reasons(json_t *row, const struct explain_command *command,
                        const struct allocate_plan *plan, size_t window, size_t queue,
                        struct error *err)
 {
     const struct allocate_model *model = command->inputs.model;
-    double target_s = (double)model->queues[queue].target.wait_ms / SECOND_MS;
+    const struct engine *engine = service_shape_engine(model->queues[queue].shape);
     struct explain explain;
     json_t *waits = json_array();
 
     json_object_set_new(row, "waits", waits);
     if (explain_cell(model, plan, window, queue, &explain, err) < 0)
         return -1;
-    for (int i = 0; i < EXPLAIN_STEPS; i++) {
-        const struct explain_wait *wait = &explain.waits[i];
-
-        if (wait->replicas > 0)
-            json_array_append_new(waits,
-                                  json_make("{s:i, s:i, s:f, s:b}", "replicas", wait->replicas,
-                                            "seed", wait->seed, "wait_s", wait->wait_s, "is_met",
-                                            wait->wait_s <= target_s));
-    }
+    for (int i = 0; i < EXPLAIN_STEPS; i++)
+        if (explain.waits[i].replicas > 0)
+            json_array_append_new(waits, step_json(&explain.waits[i], engine));
 
     bool is_bound = explain.binding.ms != 0;
     owned(chars) char *local = is_bound ? local_text(model->windows->zone, explain.binding) : NULL;
     owned(chars) char *day = local_text(model->windows->zone, explain.day.begin);
     json_t *more = json_make(
-        "{s:f, s:f, s:o, s:i, s:i, s:s, s:o, s:s, s:f, s:o, s:o, s:o}", "rate_per_s",
+        "{s:f, s:f, s:o, s:i, s:i, s:s, s:o, s:s, s:f, s:o, s:o, s:o, s:s}", "rate_per_s",
         explain.rate_per_s, "peak_per_s", explain.peak_per_s, "peak_at", time_json(explain.peak),
         "seeds", model->seeds, "replicas_estimated", explain.estimate, "slo",
         model->queues[queue].is_each_day ? "each-day" : "pooled", "binding_day_at",
         time_json(explain.day.begin), "binding_day_local", day, "binding_day_wait_s",
         explain.day.wait_s, "binding_at", time_json(explain.binding), "binding_local",
         is_bound ? json_text(local) : json_null(), "binding_wait_s",
-        is_bound ? json_real(explain.binding_wait_s) : json_null());
+        is_bound ? json_real(explain.binding_wait_s) : json_null(), "binds",
+        target_names[explain.binds]);
 
     json_object_update(row, more);
     json_decref(more);
@@ -201,6 +229,28 @@ static json_t *service_json(const struct service_shape *shape)
                      "origin", shape->origin);
 }
 
+static json_t *limit_json(const struct replay_limit *limit)
+{
+    return limit->limit_s > 0 ? json_make("{s:f, s:f}", "target_s", limit->limit_s, "percentile",
+                                          limit->percentile)
+                              : json_null();
+}
+
+/* The engine that each replica is, and what only an engine can be held to. */
+static void add_engine(json_t *row, const struct allocate_inputs *inputs,
+                       const struct allocate_queue *item)
+{
+    const struct engine *engine = service_shape_engine(item->shape);
+    int asked = 0;
+
+    for (size_t i = 0; i < inputs->config->queue_count && engine; i++)
+        if (text_equal(inputs->config->queues[i].name, item->name))
+            asked = (int)inputs->config->queues[i].engine.slots;
+    json_object_set_new(row, "engine", engine_facts_json(engine, asked));
+    json_object_set_new(row, "ttft", limit_json(&item->target.ttft));
+    json_object_set_new(row, "itl", limit_json(&item->target.itl));
+}
+
 static int add_queue(json_t *list, const struct explain_command *command,
                      const struct allocate_plan *plan, size_t window, size_t queue,
                      const struct schedule *file, struct error *err)
@@ -218,6 +268,7 @@ static int add_queue(json_t *list, const struct explain_command *command,
 
     json_array_append_new(list, row);
     json_object_set_new(row, "service", service_json(item->shape));
+    add_engine(row, &command->inputs, item);
     if (cell->search.servers > 0 && add_reasons(row, command, plan, window, queue, err) < 0)
         return -1;
     return add_file(row, command, window, queue, file, err);
@@ -312,114 +363,6 @@ static json_t *make_answer(const struct explain_command *command, struct error *
     return steal(&root);
 }
 
-static double number(const json_t *row, const char *key)
-{
-    return json_number_value(json_object_get(row, key));
-}
-
-static void print_numbers(const json_t *row)
-{
-    int64_t target = json_int_or(row, "replicas_for_target", 0);
-    int64_t needed = json_int_or(row, "replicas_needed", 0);
-    int64_t granted = json_int_or(row, "replicas_granted", 0);
-    int64_t degraded = json_int_or(row, "replicas_degraded", 0);
-
-    if (degraded > 0)
-        printf("  losses      %d of %d go with the worst node or zone; %d keep it within twice its "
-               "target\n",
-               (int)json_int_or(row, "replicas_lost", 0), (int)granted, (int)degraded);
-    if (needed > target)
-        printf("  needed      %d: %s asks for more than the target\n", (int)needed,
-               degraded > 0 ? "the loss" : "replica_min");
-    if (granted < needed)
-        printf("  granted     %d: the nodes do not suffice\n", (int)granted);
-    else if (granted > needed)
-        printf("  granted     %d: %d more from what the reservations have left\n", (int)granted,
-               (int)(granted - needed));
-    if (json_is_integer(json_object_get(row, "replicas_in_file")) &&
-        json_int_or(row, "replicas_in_file", 0) != granted) {
-        double wait_s = json_is_null(json_object_get(row, "wait_in_file_s"))
-                            ? HUGE_VAL
-                            : number(row, "wait_in_file_s");
-
-        printf("  in the file %d: waits of %.2f s, %s the target\n",
-               (int)json_int_or(row, "replicas_in_file", 0), wait_s,
-               wait_s <= number(row, "wait_target_s") ? "meets" : "misses");
-    }
-}
-
-static void print_service(const json_t *service)
-{
-    printf("  service     %.4g s, %s (cv %.3g), by %s", number(service, "mean_s"),
-           json_text_or(service, "law", ""), number(service, "cv"),
-           json_text_or(service, "origin", ""));
-    if (number(service, "requests") > 0)
-        printf(", of %.0f requests", number(service, "requests"));
-    printf("\n");
-}
-
-static void print_queue(const char *window, const json_t *row)
-{
-    size_t i;
-    const json_t *item;
-
-    printf("%s, queue %s: %d replicas\n", window, json_text_or(row, "queue", ""),
-           (int)json_int_or(row, "replicas_granted", 0));
-    json_array_foreach(json_at(row, "workloads"), i, item)
-        printf("  %-11s %s: %d in %s, %d GPUs each\n", i == 0 ? "runs" : "",
-               json_text_or(item, "workload", ""), (int)json_int_or(item, "replicas", 0),
-               json_text_or(item, "cluster", ""), (int)json_int_or(item, "gpus", 0));
-    print_service(json_object_get(row, "service"));
-    if (!json_object_get(row, "waits")) {
-        printf("  demand      nothing arrives\n");
-        print_numbers(row);
-        return;
-    }
-    printf("  demand      %.3g/s, at most %.3g/s in the step of %s\n", number(row, "rate_per_s"),
-           number(row, "peak_per_s"), json_text_or(row, "peak_at", ""));
-    json_array_foreach(json_at(row, "waits"), i, item) printf(
-        "  %-11s %d: %g of 100 wait up to %.2f s, %s the target of %.2f s (seed %d)\n",
-        i == 0 ? "replayed" : "", (int)json_int_or(item, "replicas", 0), number(row, "percentile"),
-        number(item, "wait_s"), json_bool_or(item, "is_met", false) ? "meets" : "misses",
-        number(row, "wait_target_s"), (int)json_int_or(item, "seed", 0));
-    printf("  worst day   %s: there %g of 100 wait up to %.2f s with one replica less; the target "
-           "holds for %s\n",
-           json_text_or(row, "binding_day_local", ""), number(row, "percentile"),
-           number(row, "binding_day_wait_s"),
-           text_equal(json_text_or(row, "slo", ""), "each-day") ? "each day" : "all days in one");
-    if (json_object_get(row, "binding_local") &&
-        !json_is_null(json_object_get(row, "binding_local")))
-        printf("  binding     %s: there a request waits %.2f s with one replica less\n",
-               json_text_or(row, "binding_local", ""), number(row, "binding_wait_s"));
-    printf("  estimate    %d in closed form\n", (int)json_int_or(row, "replicas_estimated", 0));
-    print_numbers(row);
-}
-
-static void print_table(const json_t *root)
-{
-    size_t i;
-    size_t at;
-    const json_t *window;
-    const json_t *row;
-
-    json_array_foreach(json_at(root, "windows"), i, window)
-    {
-        const char *name = json_text_or(window, "window", "");
-
-        json_array_foreach(json_at(window, "queues"), at, row) print_queue(name, row);
-        json_array_foreach(json_at(window, "clusters"), at, row) printf(
-            "%s, cluster %s: %d nodes: %d GPUs of all workloads on %d nodes of %d, %d to "
-            "repack, at least %d static\n",
-            name, json_text_or(row, "cluster", ""), (int)json_int_or(row, "nodes", 0),
-            (int)json_int_or(row, "gpus", 0), (int)json_int_or(row, "nodes_packed", 0),
-            (int)json_int_or(row, "gpus_per_node", 0), (int)json_int_or(row, "nodes_repack", 0),
-            (int)json_int_or(row, "nodes_static", 0));
-        if (json_int_or(window, "missing_nodes", 0) > 0)
-            printf("%s: %d nodes are missing\n", name,
-                   (int)json_int_or(window, "missing_nodes", 0));
-    }
-}
-
 static int run(struct explain_command *command, struct command_call *call)
 {
     struct error err = { 0 };
@@ -433,7 +376,7 @@ static int run(struct explain_command *command, struct command_call *call)
 
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
-    client_show(call, root, print_table);
+    client_show(call, root, explain_print);
     return EXIT_DONE;
 }
 

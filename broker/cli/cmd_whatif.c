@@ -9,6 +9,7 @@
 #include "broker/cli/allocate_print.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
+#include "broker/cli/engine_facts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,9 @@ const struct command_option whatif_options[] = {
     { "lose-zone", 0, "ZONE", "its nodes are gone", false },
     { "traffic", 0, "X", "all arrivals are multiplied by this", false },
     { "reservation", 0, "NAME=N", "it has N nodes; +N more or -N fewer with a sign", true },
+    { "engine", 0, "QUEUE.KEY=V",
+      "a key of its engine in sluice.yaml is V, or multiplied with x1.5; KEY times: all its times",
+      true },
     { "without", 0, "WORKLOAD", "it is not there any more", false },
     { "window", 0, "WINDOW", "this one only", false },
     { "saturate", 0, NULL, "as allocate does", false },
@@ -29,7 +33,9 @@ const struct command_option whatif_options[] = {
 const char whatif_examples[] =
     "sluice whatif --demand last-week.csv.gz --traffic 1.3\n"
     "sluice whatif --demand last-week.csv.gz --lose-zone us-east5-a --reservation west=-32\n"
-    "sluice whatif --demand last-week.csv.gz --without chat-2x -o json\n";
+    "sluice whatif --demand last-week.csv.gz --without chat-2x -o json\n"
+    "sluice whatif --demand last-week.csv.gz --engine chat.slots=128 --engine "
+    "chat.tokens_out=x1.5\n";
 
 const char whatif_text[] =
     "Plans as allocate does, as if what the options say were true, and shows where the plan "
@@ -43,7 +49,9 @@ const char whatif_text[] =
     "is_met, missing_nodes, has_file, nodes_now, nodes_then, replicas: [{workload, cluster, now,\n"
     "then}], nodes: [{machine, region, cluster, now, then}]}]; replicas and nodes list what "
     "differs,\n"
-    "now or then is null where the schedule does not name it.\n";
+    "now or then is null where the schedule does not name it; engines: [{queue, engine}] of those\n"
+    "that --engine changes, null where a replica then serves one request at a time; "
+    "engine:\n" ENGINE_FACTS_JSON ".\n";
 
 struct whatif_command {
     struct allocate_inputs inputs;
@@ -97,6 +105,8 @@ static int read_options(struct whatif_command *command, struct command_call *cal
         call_double(call, "traffic", 0, 1000, &traffic, err) < 0 ||
         read_reservations(command, call, err) < 0)
         return -1;
+    for (size_t i = 0; i < call_repeat(call, "engine"); i++)
+        *array_add(&command->inputs.suppositions) = call_text_at(call, "engine", i);
     options->scale *= traffic;
     options->lost_zone = call_text(call, "lose-zone");
     options->without = call_text(call, "without");
@@ -221,6 +231,23 @@ static int add_window(json_t *list, const struct whatif_command *command,
     return 0;
 }
 
+/* Of each queue of which another engine is supposed, what it is then. */
+static json_t *engines_json(const struct allocate_inputs *inputs)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < inputs->config->queue_count; i++) {
+        const struct config_queue *queue = &inputs->config->queues[i];
+
+        if (queue->is_supposed)
+            json_array_append_new(list,
+                                  json_make("{s:s, s:o}", "queue", queue->name, "engine",
+                                            engine_facts_json(service_shape_engine(queue->service),
+                                                              (int)queue->engine.slots)));
+    }
+    return list;
+}
+
 static json_t *make_answer(const struct whatif_command *command, struct error *err)
 {
     const struct allocate_model *model = command->inputs.model;
@@ -234,8 +261,9 @@ static json_t *make_answer(const struct whatif_command *command, struct error *e
 
     json_t *windows = json_array();
     owned(json) json_t *root = json_make(
-        "{s:b, s:b, s:o, s:o}", "is_feasible", plan->is_feasible, "is_estimate", model->is_estimate,
-        "miss", plan->is_feasible ? json_null() : json_text(miss->chars), "windows", windows);
+        "{s:b, s:b, s:o, s:o, s:o}", "is_feasible", plan->is_feasible, "is_estimate",
+        model->is_estimate, "miss", plan->is_feasible ? json_null() : json_text(miss->chars),
+        "windows", windows, "engines", engines_json(&command->inputs));
 
     for (size_t i = plan->window_first; i < plan->window_end; i++)
         if (plan->schedules[i] && add_window(windows, command, plan, i, err) < 0)
@@ -270,6 +298,18 @@ static void print_row(const char *window, const char *what, const json_t *row)
            then);
 }
 
+static void print_engine(const json_t *row)
+{
+    const json_t *engine = json_object_get(row, "engine");
+
+    printf("queue %s as if: ", json_text_or(row, "queue", ""));
+    if (json_is_object(engine))
+        engine_facts_print(engine);
+    else
+        printf("a replica serves one request at a time");
+    printf("\n");
+}
+
 static void print_table(const json_t *root)
 {
     size_t i;
@@ -279,6 +319,7 @@ static void print_table(const json_t *root)
 
     if (json_bool_or(root, "is_estimate", false))
         printf(ALLOCATE_ESTIMATE_CLAIM "\n\n");
+    json_array_foreach(json_at(root, "engines"), i, row) print_engine(row);
     printf("%-16s %-32s %-16s %10s %10s\n", "WINDOW", "WHAT", "CLUSTER", "NOW", "THEN");
     json_array_foreach(json_at(root, "windows"), i, window)
     {

@@ -140,6 +140,7 @@ static int read_engines(struct config *config, struct error *err)
         struct config_queue *queue = &config->queues[i];
         const struct yaml_node *block = queue->engine_node;
 
+        queue->engine.scale_in = queue->engine.scale_out = 1;
         if (block &&
             (settings_read(block, table->settings, table->count, &queue->engine, err) < 0 ||
              config_refuse_empty(block, err) < 0))

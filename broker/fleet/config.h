@@ -99,7 +99,9 @@ struct config_engine {
     char *tokens_file; /* absolute path of measured lengths; NULL: none */
     int64_t kv_tokens; /* 0: the slots alone limit */
     char *router_name;
-    char *metrics; /* what its source calls it; NULL: nothing */
+    char *metrics;   /* what its source calls it; NULL: nothing */
+    double scale_in; /* of measured lengths; 1 but for what is supposed (config_suppose()) */
+    double scale_out;
 };
 
 struct config_queue {
@@ -125,7 +127,8 @@ struct config_queue {
     struct service_shape *service;       /* owned; its mean and cv are those above */
     const struct yaml_node *engine_node; /* NULL: one request at a time */
     struct config_engine engine;
-    double scale_up; /* arrivals are multiplied by this before sizing */
+    bool is_supposed; /* they are not those of the file (config_suppose()) */
+    double scale_up;  /* arrivals are multiplied by this before sizing */
 };
 
 struct config_headroom { /* what queues survive within twice their targets */
@@ -272,6 +275,13 @@ void config_set_service(struct config_queue *queue, struct service_shape *shape)
    to. */
 int config_set_engine(struct config *config, size_t queue, const struct engine_measure *measure,
                       const char *origin, struct error *err) __attribute__((warn_unused_result));
+
+/* What if the engines of queues were others.  "chat.slots=128" sets a key of its block in
+   sluice.yaml, "chat.tokens_out=x1.5" multiplies it, "chat.times=x0.6" multiplies all of its times,
+   as another GPU would; all are set before they are checked together.  After config_set_service().
+   ERROR_INVALID says what cannot be supposed; the configuration is then of no more use. */
+int config_suppose(struct config *config, const char *const *texts, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* What the queue's replicas are held to.  A percentile over 0 stands for the queue's own. */
 struct replay_target config_target(const struct config_queue *queue, double percentile);

@@ -139,6 +139,7 @@ struct service_shape *config_engine_shape(const struct config_queue *queue, stru
         return service_shape_of_engine(engine_new_by_law(&law, &tokens), "configuration", err);
     if (token_pairs_read(&pairs, block->tokens_file, queue->name, err) < 0)
         return NULL;
+    token_pairs_scale(&pairs, block->scale_in, block->scale_out);
     return service_shape_of_engine(engine_new_by_pairs(&law, &pairs), block->tokens_file, err);
 }
 

@@ -56,10 +56,192 @@ static void proposed_windows_count_replicas(void **state)
         fail_msg("%g GPU-hours for engines, %g for one request at a time", engines, alone);
 }
 
+/* Of the windows of `day` and `night` the first, and its queue chat. */
+static const json_t *chat_by_day(const json_t *root)
+{
+    return json_array_get(json_at(json_array_get(json_at(root, "windows"), 0), "queues"), 0);
+}
+
+static double number(const json_t *row, const char *key)
+{
+    if (!json_is_number(json_object_get(row, key)))
+        fail_msg("%s is no number", key);
+    return json_number_value(json_object_get(row, key));
+}
+
+static const char explain_line[] = "explain workload chat-2x --window day --seeds 2 -o json" WITH;
+
+/* 500 requests more in half an hour are 0.672 a second; a replica ends 8 in 88 s. */
+static void an_engine_is_explained_by_its_slots_and_how_full_they_are(void **state)
+{
+    owned(test_folder) char *folder = folder_with(ENGINE);
+    owned(json) json_t *root = json_of(folder, explain_line);
+    owned(said) struct said table = expect_code(folder, 0,
+                                                "explain workload chat-2x --seeds 2" WITH);
+    const json_t *row = chat_by_day(root);
+    const json_t *engine = json_object_get(row, "engine");
+
+    (void)state;
+    assert_int_equal(json_int_or(engine, "slots", 0), 8);
+    assert_string_equal(json_text_or(engine, "limit", ""), "slots");
+    assert_true(fabs(number(engine, "capacity_per_s") - 8. / 88) < 1e-9);
+    assert_true(number(row, "replicas_for_target") >= 5 && number(row, "replicas_for_target") <= 9);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *wait = json_array_get(json_at(row, "waits"), i);
+        double utilisation = number(row, "peak_per_s") / (number(wait, "replicas") * 8 / 88);
+
+        assert_true(fabs(number(wait, "peak_utilisation") - utilisation) < 1e-6);
+        assert_true(utilisation >= 1 || number(wait, "peak_occupancy") < utilisation);
+        assert_true(json_bool_or(wait, "is_met", i == 0) == (i > 0));
+        assert_string_equal(json_text_or(wait, "binds", ""), "wait");
+        assert_true(number(wait, "ttft_s") >= number(wait, "wait_s"));
+        assert_true(number(wait, "itl_s") > 0.0405 && number(wait, "itl_s") <= 0.0441);
+    }
+    assert_true(json_is_null(json_object_get(row, "ttft")));
+    assert_non_null(strstr(table.out->chars, "8 slots (slot-limited), an iteration of 40ms + "
+                                             "500us a request; 0 tokens in, 2000 out (cv 1)"));
+    assert_non_null(strstr(table.out->chars, "service     81 s alone, tokens (cv 1), by "
+                                             "configuration"));
+    assert_non_null(strstr(table.out->chars, " % of what they can end arrives, "));
+}
+
+/* Tokens of 42 ms ask for four running at most, which leaves nobody to wait. */
+static void the_target_that_binds_is_named(void **state)
+{
+    static const struct {
+        const char *chat;
+        const char *binds;
+        const char *said;
+    } rows[] = {
+        { "ttft_target: 200ms, " ENGINE, "ttft", "a first token takes" },
+        { "itl_target: 42ms, " ENGINE, "itl", "each later token of a request takes" },
+    };
+    owned(test_folder) char *plain = folder_with(ENGINE);
+    owned(json) json_t *without = json_of(plain, explain_line);
+    double replicas = number(chat_by_day(without), "replicas_for_target");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = folder_with(rows[i].chat);
+        owned(json) json_t *root = json_of(folder, explain_line);
+        owned(said) struct said table = expect_code(folder, 0,
+                                                    "explain workload chat-2x --seeds 2" WITH);
+        const json_t *row = chat_by_day(root);
+        const json_t *less = json_array_get(json_at(row, "waits"), 0);
+
+        assert_true(number(row, "replicas_for_target") > replicas);
+        assert_string_equal(json_text_or(row, "binds", ""), rows[i].binds);
+        assert_false(json_bool_or(less, "is_met", true));
+        assert_true(number(less, "wait_s") <= 20);
+        if (!strstr(table.out->chars, rows[i].said))
+            fail_msg("%s", table.out->chars);
+    }
+}
+
+static void a_cache_that_holds_fewer_is_named(void **state)
+{
+    owned(test_folder) char *folder = folder_with(
+        "engine: {slots: 64, iteration: 40ms, iteration_per_request: 0.5ms, tokens_in: 1000, "
+        "tokens_out: 2000, kv_tokens: 16000}");
+    owned(said) struct said table = expect_code(folder, 0,
+                                                "explain workload chat-2x --seeds 2" WITH);
+    owned(json) json_t *root = json_of(folder, explain_line);
+    const json_t *engine = json_object_get(chat_by_day(root), "engine");
+
+    (void)state;
+    assert_int_equal(json_int_or(engine, "slots", 0), 8);
+    assert_int_equal(json_int_or(engine, "slots_asked", 0), 64);
+    assert_string_equal(json_text_or(engine, "limit", ""), "kv");
+    assert_non_null(strstr(table.out->chars, "8 slots of 64: the cache of 16000 tokens holds no "
+                                             "more (KV-limited)"));
+}
+
+/* What is supposed is what the file would say: one that says it has nothing to change. */
+static void another_engine_is_supposed_as_the_file_would_say_it(void **state)
+{
+    static const struct {
+        const char *suppose;
+        const char *chat;
+    } rows[] = {
+        { "--engine chat.slots=16", "engine: {slots: 16, iteration: 40ms, iteration_per_request: "
+                                    "0.5ms, tokens_out: 2000}" },
+        { "--engine chat.tokens_out=x1.5", "engine: {slots: 8, iteration: 40ms, "
+                                           "iteration_per_request: 0.5ms, tokens_out: 3000}" },
+        { "--engine chat.times=x0.5", "engine: {slots: 8, iteration: 20ms, iteration_per_request: "
+                                      "0.25ms, tokens_out: 2000}" },
+        { "--engine chat.prefill_per_token=100us --engine chat.tokens_in=4000 "
+          "--engine chat.router=random",
+          "engine: {slots: 8, iteration: 40ms, iteration_per_request: 0.5ms, tokens_out: 2000, "
+          "prefill_per_token: 100us, tokens_in: 4000, router: random}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *before = folder_with(ENGINE);
+        owned(test_folder) char *after = folder_with(rows[i].chat);
+        owned(chars) char *line = text_format("whatif --seeds 2 -o json %s" WITH, rows[i].suppose);
+        owned(json) json_t *supposed = json_of(before, line);
+        owned(json) json_t *real = json_of(after, "whatif --seeds 2 -o json" WITH);
+        owned(json) json_t *was = json_of(before, "whatif --seeds 2 -o json" WITH);
+
+        if (!json_equal(json_object_get(supposed, "windows"), json_object_get(real, "windows")))
+            fail_msg("%s is not as if the file said so", rows[i].suppose);
+        assert_false(
+            json_equal(json_object_get(supposed, "windows"), json_object_get(was, "windows")));
+        assert_int_equal(json_array_size(json_at(supposed, "engines")), 1);
+        assert_int_equal(json_array_size(json_at(was, "engines")), 0);
+    }
+}
+
+static const struct mistake mistakes[] = {
+    { "whatif --engine chat.slots" WITH, 1, "write it like chat.slots=128" },
+    { "whatif --engine talk.slots=9" WITH, 1, "there is no queue \"talk\"" },
+    { "whatif --engine chat.seats=9" WITH, 1, "\"seats\" is not a number of an engine" },
+    { "whatif --engine chat.slots=9000" WITH, 1, "slots" },
+    { "whatif --engine chat.slots=x0" WITH, 1, "expected x and a number over 0" },
+    { "whatif --engine chat.slots=x1000" WITH, 1, "slots of 8000 is not possible" },
+    { "whatif --engine chat.times=3" WITH, 1, "write it like times=x0.6" },
+    { "whatif --engine speech.slots=4" WITH, 1, "queue speech has no engine whose slots could" },
+    { "whatif --engine chat.iteration=30s" WITH, 1, "iteration" },
+    { "whatif --engine chat.iteration=10s --engine chat.iteration_per_request=1s "
+      "--engine chat.tokens_out=20 --engine chat.slots=16" WITH,
+      1, "wait_target: must be at least" },
+};
+
+static void what_cannot_be_supposed_is_said(void **state)
+{
+    owned(test_folder) char *folder = folder_with(ENGINE);
+
+    (void)state;
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
+}
+
+/* Slots and a time at a full batch say nothing of other slots, but of a faster GPU. */
+static void the_short_form_can_be_faster_and_no_more(void **state)
+{
+    owned(test_folder) char *folder = folder_with("service: 88s, engine: {slots: 8}");
+    owned(test_folder) char *fast = folder_with("service: 44s, engine: {slots: 8}");
+    owned(said) struct said slots = expect_code(folder, 1, "whatif --engine chat.slots=16" WITH);
+    owned(json) json_t *supposed = json_of(
+        folder, "whatif --seeds 2 -o json --engine chat.times=x0.5" WITH);
+    owned(json) json_t *real = json_of(fast, "whatif --seeds 2 -o json" WITH);
+
+    (void)state;
+    assert_non_null(strstr(slots.err->chars, "only the time in a full batch of its slots is "
+                                             "known, which says nothing of another slots"));
+    assert_true(json_equal(json_object_get(supposed, "windows"), json_object_get(real, "windows")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proposed_windows_count_replicas),
+        cmocka_unit_test(an_engine_is_explained_by_its_slots_and_how_full_they_are),
+        cmocka_unit_test(the_target_that_binds_is_named),
+        cmocka_unit_test(a_cache_that_holds_fewer_is_named),
+        cmocka_unit_test(another_engine_is_supposed_as_the_file_would_say_it),
+        cmocka_unit_test(what_cannot_be_supposed_is_said),
+        cmocka_unit_test(the_short_form_can_be_faster_and_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,8 +288,28 @@ static int run_search(struct work *work, size_t at, struct error *err)
     return 0;
 }
 
+/* Tokens with what was granted, where they are a target; under all seeds, where the search has not
+   told which is worst. */
+static int find_targets(const struct work *work, size_t at, struct error *err)
+{
+    struct allocate_cell *cell = &work->plan->cells[at];
+    struct search_setup setup = cell_setup(work, at);
+    bool is_told = cell->granted == cell->search.servers;
+    int seed = is_told ? cell->search.worst_seed : 0;
+    int end = is_told ? seed + 1 : setup.seeds;
+
+    cell->targets = (struct search_targets){ .found_s = { cell->wait_s } };
+    if (cell->granted > 0 && !work->model->is_estimate &&
+        (setup.target.ttft.limit_s > 0 || setup.target.itl.limit_s > 0))
+        for (; seed < end; seed++)
+            if (search_tokens_under(&setup, seed, cell->granted, &cell->targets, err) < 0)
+                return -1;
+    search_targets_judge(&cell->targets, &setup.target);
+    return 0;
+}
+
 /* The wait with what was granted; where that is what was searched for, it is known already. */
-static int run_wait(struct work *work, size_t at, struct error *err)
+static int find_waits(struct work *work, size_t at, struct error *err)
 {
     struct allocate_cell *cell = &work->plan->cells[at];
     struct search_setup setup = cell_setup(work, at);
@@ -310,6 +330,13 @@ static int run_wait(struct work *work, size_t at, struct error *err)
     if (cell->granted == cell->search.servers)
         return 0;
     return search_wait(&setup, cell->granted, &cell->wait_s, &cell->worst_day, err);
+}
+
+static int run_wait(struct work *work, size_t at, struct error *err)
+{
+    return find_waits(work, at, err) < 0               ? -1
+           : work->plan->cells[at].search.servers == 0 ? 0
+                                                       : find_targets(work, at, err);
 }
 
 static void *run_cells(void *argument)

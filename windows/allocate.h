@@ -18,7 +18,7 @@
 #include "base/progress.h"
 #include "windows/place.h"
 #include "windows/schedule.h"
-#include "windows/search.h"
+#include "windows/search_targets.h"
 
 struct allocate_queue {
     const char *name;
@@ -92,8 +92,10 @@ struct allocate_cell {
     int granted;   /* below `needed` where nodes are short, above it in a saturated plan */
     int lost;      /* of `granted`, with the worst node or zone that the queue has to survive */
     double wait_s; /* at the percentile with what was granted, of the worse class and seed */
-    struct search_day worst_day; /* with what was granted; begins at 0 where no replay told it */
-    bool is_known;               /* searched, or read from another run's part */
+    struct search_day worst_day;   /* with what was granted; begins at 0 where no replay told it */
+    struct search_targets targets; /* with what was granted; tokens where they have a target and a
+                                      replay told them, else 0 */
+    bool is_known;                 /* searched, or read from another run's part */
 };
 
 static inline bool allocate_is_met(const struct allocate_cell *cell)

@@ -45,62 +45,6 @@ static int report(const struct search_setup *setup, int seed, int servers,
     return arrivals ? replay_report(arrivals, servers, &setup->target, result, err) : -1;
 }
 
-/* Engines that know their iterations. */
-static bool has_tokens(const struct question *question)
-{
-    return question->service->engine && !question->service->engine->is_short;
-}
-
-/* 0: none. */
-static double limit_of(const struct replay_target *target, enum explain_target which)
-{
-    return which == EXPLAIN_WAIT   ? (double)target->wait_ms / SECOND_MS
-           : which == EXPLAIN_TTFT ? target->ttft.limit_s
-                                   : target->itl.limit_s;
-}
-
-/* Of all days in one, or of the worst, where each counts. */
-static int find_tokens(const struct question *question, struct explain_wait *wait,
-                       struct error *err)
-{
-    owned(search_days) struct search_days days;
-
-    search_days_init(&days, &question->setup);
-    for (size_t i = 0; i < days.count; i++) {
-        struct replay_result result;
-
-        if (report(&days.items[i], wait->seed, wait->replicas, &result, err) < 0)
-            return -1;
-        for (int class = 0; class < DEMAND_CLASSES; class ++) {
-            const struct replay_class *found = &result.classes[class];
-
-            wait->found_s[EXPLAIN_TTFT] = fmax(wait->found_s[EXPLAIN_TTFT], found->ttft.quantile_s);
-            wait->found_s[EXPLAIN_ITL] = fmax(wait->found_s[EXPLAIN_ITL], found->itl.quantile_s);
-        }
-    }
-    return 0;
-}
-
-static void judge(struct explain_wait *wait, const struct replay_target *target)
-{
-    static const double tick_s = 1.0 / TICKS_PER_SECOND; /* to which figures are rounded up */
-    double worst = -1;
-
-    wait->is_met = true;
-    for (int i = 0; i < EXPLAIN_TARGETS; i++) {
-        double limit_s = limit_of(target, (enum explain_target)i);
-
-        if (i != EXPLAIN_WAIT && !(limit_s > 0))
-            continue;
-        if (wait->found_s[i] > limit_s + (i == EXPLAIN_WAIT ? 0 : tick_s))
-            wait->is_met = false;
-        if (wait->found_s[i] / limit_s > worst) {
-            worst = wait->found_s[i] / limit_s;
-            wait->binds = (enum explain_target)i;
-        }
-    }
-}
-
 /* In the step in which most arrives. */
 static void find_fullness(const struct engine *engine, double peak_per_s, struct explain_wait *wait)
 {
@@ -118,28 +62,28 @@ static int find_wait(const struct question *question, double peak_per_s, struct 
     if (wait->replicas == 0)
         return 0;
     if (search_wait_under(&question->setup, wait->seed, wait->replicas,
-                          &wait->found_s[EXPLAIN_WAIT], ret_day, err) < 0 ||
-        (has_tokens(question) && find_tokens(question, wait, err) < 0))
+                          &wait->targets.found_s[SEARCH_WAIT], ret_day, err) < 0 ||
+        search_tokens_under(&question->setup, wait->seed, wait->replicas, &wait->targets, err) < 0)
         return -1;
-    judge(wait, &question->setup.target);
+    search_targets_judge(&wait->targets, &question->setup.target);
     if (question->service->engine)
         find_fullness(question->service->engine, peak_per_s, wait);
     return 0;
 }
 
 /* Of the target that binds. */
-static double longest_of(const struct replay_class *class, enum explain_target binds)
+static double longest_of(const struct replay_class *class, enum search_target binds)
 {
-    return binds == EXPLAIN_WAIT   ? class->max_s
-           : binds == EXPLAIN_TTFT ? class->ttft.max_s
-                                   : class->itl.max_s;
+    return binds == SEARCH_WAIT   ? class->max_s
+           : binds == SEARCH_TTFT ? class->ttft.max_s
+                                  : class->itl.max_s;
 }
 
-static int64_t late_of(const struct replay_class *class, enum explain_target binds)
+static int64_t late_of(const struct replay_class *class, enum search_target binds)
 {
-    return binds == EXPLAIN_WAIT   ? class->violations
-           : binds == EXPLAIN_TTFT ? class->ttft.violations
-                                   : class->itl.violations;
+    return binds == SEARCH_WAIT   ? class->violations
+           : binds == SEARCH_TTFT ? class->ttft.violations
+                                  : class->itl.violations;
 }
 
 /* The longest wait and the late requests of one segment alone. */
@@ -162,8 +106,9 @@ static int replay_segment(const struct question *question, const struct explain_
     *ret_longest_s = 0;
     *ret_late = 0;
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        *ret_longest_s = fmax(*ret_longest_s, longest_of(&result.classes[class], with->binds));
-        *ret_late += late_of(&result.classes[class], with->binds);
+        *ret_longest_s = fmax(*ret_longest_s,
+                              longest_of(&result.classes[class], with->targets.binds));
+        *ret_late += late_of(&result.classes[class], with->targets.binds);
     }
     return 0;
 }
@@ -282,7 +227,7 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
         result = find_wait(&question, ret->peak_per_s, &ret->waits[i], i == with ? &ret->day : &day,
                            err);
     }
-    ret->binds = ret->waits[with].binds;
+    ret->binds = ret->waits[with].targets.binds;
     if (result == 0)
         result = find_binding(&question, &ret->waits[with], ret, err);
     question_clear(&question);

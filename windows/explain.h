@@ -8,18 +8,14 @@
 #pragma once
 
 #include "windows/allocate.h"
+#include "windows/search_targets.h"
 
 enum explain_step { EXPLAIN_LESS, EXPLAIN_SAME, EXPLAIN_MORE, EXPLAIN_STEPS };
-
-enum explain_target { EXPLAIN_WAIT, EXPLAIN_TTFT, EXPLAIN_ITL, EXPLAIN_TARGETS };
 
 struct explain_wait { /* with so many replicas, under one seed */
     int replicas;     /* 0: there is no such number */
     int seed;
-    double found_s[EXPLAIN_TARGETS]; /* at the target's percentile, of the worse class; tokens of
-                                        engines with iterations only */
-    bool is_met;
-    enum explain_target binds; /* the one missed by most, or met most narrowly */
+    struct search_targets targets;
     double utilisation; /* of engines in the busiest step: its rate over what they can end; from 1
                            on the queue grows */
     double occupancy;   /* share of their slots that runs then, in closed form; below the
@@ -28,16 +24,16 @@ struct explain_wait { /* with so many replicas, under one seed */
 
 struct explain {
     struct explain_wait waits[EXPLAIN_STEPS];
-    int estimate;              /* replicas, as --estimate would have them */
-    double rate_per_s;         /* mean of the window */
-    double peak_per_s;         /* of its busiest step, */
-    struct wall_time peak;     /* which begins then */
-    enum explain_target binds; /* with one replica less (with this one, where there is none less) */
-    struct wall_time binding;  /* the step that then makes the longest wait, or the longest time of
-                                  the target that binds; 0: nobody waits */
-    double binding_wait_s;     /* that wait, or time */
-    struct search_day day;     /* with which the target is missed by most, with one replica less (or
-                                  this one): a day's wait at the percentile */
+    int estimate;             /* replicas, as --estimate would have them */
+    double rate_per_s;        /* mean of the window */
+    double peak_per_s;        /* of its busiest step, */
+    struct wall_time peak;    /* which begins then */
+    enum search_target binds; /* with one replica less (with this one, where there is none less) */
+    struct wall_time binding; /* the step that then makes the longest wait, or the longest time of
+                                 the target that binds; 0: nobody waits */
+    double binding_wait_s;    /* that wait, or time */
+    struct search_day day;    /* with which the target is missed by most, with one replica less (or
+                                 this one): a day's wait at the percentile */
 };
 
 /* Of a queue to whom something arrives in the window; its cell is known. */

@@ -144,26 +144,25 @@ static json_t *workloads_json(const struct allocate_model *model, const struct s
     return list;
 }
 
-static const char *const target_names[EXPLAIN_TARGETS] = { "wait", "ttft", "itl" };
-
 /* The waits with one number of replicas; of engines also tokens, and how full the replicas are. */
 static json_t *step_json(const struct explain_wait *wait, const struct engine *engine)
 {
     json_t *row = json_make("{s:i, s:i, s:f, s:b}", "replicas", wait->replicas, "seed", wait->seed,
-                            "wait_s", wait->found_s[EXPLAIN_WAIT], "is_met", wait->is_met);
+                            "wait_s", wait->targets.found_s[SEARCH_WAIT], "is_met",
+                            wait->targets.is_met);
 
     if (!engine)
         return row;
 
-    json_t *more = json_make("{s:s, s:f, s:f}", "binds", target_names[wait->binds],
+    json_t *more = json_make("{s:s, s:f, s:f}", "binds", search_target_name(wait->targets.binds),
                              "peak_utilisation", wait->utilisation, "peak_occupancy",
                              wait->occupancy);
 
-    for (int i = EXPLAIN_TTFT; i < EXPLAIN_TARGETS; i++) {
-        owned(chars) char *key = text_format("%s_s", target_names[i]);
+    for (int i = SEARCH_TTFT; i < SEARCH_TARGETS; i++) {
+        owned(chars) char *key = text_format("%s_s", search_target_name((enum search_target)i));
 
         json_object_set_new(more, key,
-                            engine->is_short ? json_null() : json_real(wait->found_s[i]));
+                            engine->is_short ? json_null() : json_real(wait->targets.found_s[i]));
     }
     json_object_update(row, more);
     json_decref(more);
@@ -199,7 +198,7 @@ static int add_reasons(json_t *row, const struct explain_command *command,
         explain.day.wait_s, "binding_at", time_json(explain.binding), "binding_local",
         is_bound ? json_text(local) : json_null(), "binding_wait_s",
         is_bound ? json_real(explain.binding_wait_s) : json_null(), "binds",
-        target_names[explain.binds]);
+        search_target_name(explain.binds));
 
     json_object_update(row, more);
     json_decref(more);

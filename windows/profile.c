@@ -19,6 +19,7 @@ enum { GAPS_MIN = 20 };
 static const double SPREAD_LEAST = 0.05; /* standard deviation of the batch over its mean */
 static const double ERROR_MOST = 0.05;   /* standard error of a slope, and of an iteration's time */
 static const double TOKENS_MOST = 1.2;   /* of a running request in one iteration */
+static const double REACH_LEAST = 0.5;   /* of the slots, that ran in some interval */
 static const double SHARE_MOST = 0.05;   /* of the seconds, that prefill may be left out of */
 
 static const char *const method_names[PROFILE_METHODS] = {
@@ -181,6 +182,21 @@ static int check_spread(const struct profile_table *table, struct error *err)
                      spread.least, spread.most);
 }
 
+/* Gaps bend as prompts come and go: their line holds for batches such as were seen, no others. */
+static int check_reach(const struct trial *trial, struct error *err)
+{
+    double most = profile_batch_spread(&trial->table).most;
+
+    if (trial->method == PROFILE_BY_COUNTERS || most >= REACH_LEAST * trial->hints->slots)
+        return 0;
+    return error_set(
+        err, ERROR_INVALID,
+        "at most %.3g requests ran in the mean of an interval, of %.0f slots: the time "
+        "between tokens does not tell how long a full batch takes; look at a busier "
+        "span",
+        most, trial->hints->slots);
+}
+
 /* Prefill that cannot be told from nothing is left out where it could not matter. */
 static int leave_prefill_out(struct trial *trial, struct error *err)
 {
@@ -294,6 +310,7 @@ static int fit_rows(struct trial *trial, struct error *err)
                          "iterations, generated tokens and prompts grow together (collinear): no "
                          "interval tells them apart; look at a span with quiet and busy hours");
     if (check_count(trial, err) < 0 || check_spread(&trial->table, err) < 0 ||
+        check_reach(trial, err) < 0 ||
         (trial->table.terms == 3 && leave_prefill_out(trial, err) < 0) ||
         check_figures(trial, &kin, err) < 0)
         return -1;

@@ -85,6 +85,7 @@ struct profile_hints {
     bool is_speculative;      /* several tokens of a request in one iteration */
     bool gaps_are_iterations; /* of the engine, not of a request: the running ones are sampled */
     bool hides_prefill;       /* prompts come from a cache, and nothing counts the computed ones */
+    double slots;             /* requests that run at once, at most; 0: not known */
 };
 
 struct profile_law {

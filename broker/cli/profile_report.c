@@ -10,13 +10,15 @@
 
 static const double KV_FULL = 0.9; /* share of the cache in use: requests wait for it */
 
-static struct profile_hints make_hints(const struct profile_ask *ask,
-                                       const struct engine_scrapes *scrapes)
+static struct profile_hints make_hints(const struct profile_report *report)
 {
+    const struct engine_scrapes *scrapes = report->scrapes;
+
     return (struct profile_hints){
+        .slots = (double)report->slots,
         .is_speculative = scrapes->totals[NAME_DRAFTED] > 0,
         .hides_prefill = isnan(scrapes->computed),
-        .gaps_are_iterations = ask->kind->gaps_are_iterations,
+        .gaps_are_iterations = report->ask->kind->gaps_are_iterations,
     };
 }
 
@@ -69,11 +71,12 @@ void profile_report_make(struct profile_report *report, const struct profile_ask
 {
     owned(profile_intervals) struct profile_intervals *intervals = profile_intervals_new(
         scrapes->scrapes, scrapes->count);
-    const struct profile_hints hints = make_hints(ask, scrapes);
+    struct profile_hints hints;
 
     *report = (struct profile_report){ .ask = ask, .scrapes = scrapes, .service_s = NAN };
     read_lengths(report);
     read_slots(report);
+    hints = make_hints(report);
     if (ask->kind->advice)
         error_set(&report->why, ERROR_INVALID, "%s", ask->kind->advice);
     else

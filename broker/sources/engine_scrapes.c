@@ -152,6 +152,7 @@ static int read_cache(struct walk *walk, const struct errand *errand, const json
 
 static const struct errand errands[] = {
     { NAME_ITERATIONS, ASK_SERIES, read_series_count, 0 },
+    { NAME_GAPS, ASK_SERIES, read_series_count, 0 },
     { NAME_ITERATIONS, ASK_TIME, read_column, COLUMN_TIME },
     { NAME_GAPS, ASK_TIME, read_column, COLUMN_TIME },
     { NAME_ITERATIONS, ASK_VALUE, read_column, COLUMN_ITERATIONS },
@@ -237,9 +238,9 @@ static char *errand_query(const struct walk *walk)
 
     if (errand->name == NAME_CACHE)
         return engine_cache_query(kind, walk->set.selector);
-    if (errand->question == ASK_TIME && errand->name == NAME_GAPS &&
-        kind->names[NAME_ITERATIONS][0])
-        return NULL; /* the iterations tell the times */
+    if ((errand->question == ASK_TIME || errand->question == ASK_SERIES) &&
+        errand->name == NAME_GAPS && kind->names[NAME_ITERATIONS][0])
+        return NULL; /* the iterations tell it */
     return engine_query(kind, errand->name, errand->question, walk->set.selector, step_ms);
 }
 

@@ -112,9 +112,10 @@ static int count_step(struct arrivals *arrivals, struct arrivals_chunk *chunk, s
 static int plan_segment(struct arrivals *arrivals, size_t at, struct error *err)
 {
     const struct segment *segment = &arrivals->setup.segments->list.items[at];
+    const struct engine *engine = arrivals->setup.service->engine;
     double mean_s = arrivals->setup.service->mean_s;
     double step_s = (double)arrivals->setup.series->step_ms / SECOND_MS;
-    double keeps = exp(-step_s / mean_s);
+    double keeps = exp(-step_s / (engine ? engine_half_full_s(engine) : mean_s));
     double load = 0;
     size_t before = 0;
 

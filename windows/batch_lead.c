@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LEAD_MEANS = 16 };
+enum { LEAD_MEANS = 8 };
 
 struct lead {
     ARRAY(uint64_t) at;
@@ -21,8 +21,10 @@ uint64_t batch_lead_ticks(const struct service_time *service)
     double full = engine_iteration_s(law, law->slots) / engine_iteration_s(law, 1);
     double mean_s = law->slots / engine_rate(engine, law->slots);
 
-    return (uint64_t)fmin((double)service->longest * full, mean_s * LEAD_MEANS * TICKS_PER_SECOND) +
-           1;
+    double remains = (1 + engine->cv_out * engine->cv_out) / 2; /* of one that runs, in means */
+    double most = mean_s * fmax(1, remains) * LEAD_MEANS * TICKS_PER_SECOND;
+
+    return (uint64_t)fmin((double)service->longest * full, most) + 1;
 }
 
 /* Of the step that ends `distance` ticks before the segment begins. */

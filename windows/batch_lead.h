@@ -6,8 +6,8 @@
  * its own replicas and met its target, so nobody waits.  Where the steps before are unknown, the
  * segment's first step stands for them.
  *
- * That time is as long as the longest request of a full batch takes, at most sixteen times the
- * mean.
+ * That time is as long as the longest request of a full batch takes, at most eight times the
+ * mean, or as often what remains of one that runs where that is more.
  */
 #pragma once
 

@@ -90,6 +90,14 @@ static inline int engine_places(const struct engine *engine)
     return engine ? engine->law.slots : 1;
 }
 
+/* Mean seconds of a request while half of the slots run. */
+static inline double engine_half_full_s(const struct engine *engine)
+{
+    double running = (engine->law.slots + 1) / 2;
+
+    return running / engine_rate(engine, running);
+}
+
 /* One loaded iteration, a chunk of prompts in it: who comes waits for the one that runs.  Waits
    below it are not what an engine can be held to.  0 in the short form, which knows no iteration.
  */

@@ -6,6 +6,7 @@
  * is a change of every plan there is and belongs into the changelog.
  */
 #include "tests/windows/plant.h"
+#include "windows/engine_lengths.h"
 
 #include <inttypes.h>
 
@@ -39,19 +40,32 @@ static const struct {
     double scale; /* of the arrivals: a tenth is searched exactly, all in ticks */
     bool is_each_day;
     bool is_saturated;
+    bool is_engine; /* each replica serves many at once */
     uint64_t want;
 } cases[] = {
-    { "few", 0.1, false, false, 0x5fda5637b3790b73 },
-    { "many", 1, false, false, 0x3ecc082bf045d489 },
-    { "each day", 0.3, true, false, 0xcfb4da31ac893112 },
-    { "saturated", 0.2, false, true, 0x04dffe8a41479123 },
+    { "few", 0.1, false, false, false, 0x5fda5637b3790b73 },
+    { "many", 1, false, false, false, 0x3ecc082bf045d489 },
+    { "each day", 0.3, true, false, false, 0xcfb4da31ac893112 },
+    { "saturated", 0.2, false, true, false, 0x04dffe8a41479123 },
+    { "engines", 0.3, false, true, true, 0x9345ccaa0b146130 },
 };
+
+static struct service_shape *engine_shape(void)
+{
+    const struct engine_law law = { 8, 0.05, 0.005, 50e-6, 0, ENGINE_LEAST_OUTSTANDING };
+
+    return service_shape_of_engine(
+        engine_new_by_law(&law, &(struct engine_tokens){ 800, 300, 1, SERVICE_BY_CV }), "test",
+        NULL);
+}
 
 static void a_plan_has_the_digest_it_has_everywhere(void **state)
 {
     static const char *const queues[] = { "a", "b", "c" };
     static const int threads[] = { 1, 2, 8 };
     int wrong = 0;
+
+    owned(service_shape) struct service_shape *engine = engine_shape();
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -65,6 +79,8 @@ static void a_plan_has_the_digest_it_has_everywhere(void **state)
             for (size_t queue = 0; queue < 3; queue++) {
                 plant.queues[queue].scale = cases[i].scale;
                 plant.queues[queue].is_each_day = cases[i].is_each_day;
+                if (cases[i].is_engine)
+                    plant.queues[queue].shape = engine;
             }
 
             owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);

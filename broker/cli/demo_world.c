@@ -28,19 +28,26 @@ enum {
     FILE_GPUS = 2,
 };
 
-/* Six queues; rates are at the week's peak. */
+/* Six queues; rates are at the week's peak.  Replicas of the two chats run many requests at once,
+   the others one. */
 static const struct demo_queue {
     const char *name;
     double rate_per_s;
     double high_share;
-    int service_s;
-    double service_cv;
     int target_s;
     int gpus;
+    const char *service;
 } queues[] = {
-    { "chat-large", 3.6, 0.5, 20, 1.0, 10, 2 }, { "chat-small", 7.0, 0.5, 8, 1.0, 5, 1 },
-    { "image", 0.45, 0.3, 45, 0.5, 60, 4 },     { "video", 0.07, 0.2, 120, 0.5, 240, 8 },
-    { "speech", 5.0, 0.6, 5, 1.0, 3, 1 },       { "embed", 10.0, 0.4, 2, 0.5, 2, 1 },
+    { "chat-large", 12.0, 0.5, 10, 4,
+      "ttft_target: 1s, engine: {slots: 64, iteration: 25ms, iteration_per_request: 300us,"
+      " prefill_per_token: 60us, tokens_in: 1500, tokens_out: 4000, kv_tokens: 240000}" },
+    { "chat-small", 9.0, 0.5, 5, 1,
+      "ttft_target: 500ms, engine: {slots: 64, iteration: 9ms, iteration_per_request: 250us,"
+      " prefill_per_token: 12us, tokens_in: 900, tokens_out: 900, kv_tokens: 27000}" },
+    { "image", 0.45, 0.3, 60, 4, "service: 45s, service_cv: 0.5" },
+    { "video", 0.07, 0.2, 240, 8, "service: 120s, service_cv: 0.5" },
+    { "speech", 5.0, 0.6, 3, 1, "service: 5s, service_cv: 1" },
+    { "embed", 10.0, 0.4, 2, 1, "service: 2s, service_cv: 0.5" },
 };
 
 /* The wave of a weekday, local time: climbs from the morning, peaks at nine, bottoms at twenty. */
@@ -52,6 +59,9 @@ static const struct {
     { 9, 1.00 },  { 10, 0.98 }, { 12, 0.88 }, { 14, 0.74 }, { 16, 0.61 },
     { 18, 0.50 }, { 20, 0.41 }, { 24, 0.43 },
 };
+
+/* Of a file's queue. */
+#define FILE_SERVICE "service: 20s, service_cv: 1"
 
 static const char config_head[] =
     "# Made by `sluice demo`: two production and two research clusters on two reservations.\n"
@@ -207,20 +217,17 @@ static char *kube_name(const char *queue)
     return name;
 }
 
-static void add_queue(struct text *out, struct text *workloads, const char *name, int target_s,
-                      int service_s, double service_cv, int gpus)
+static void add_queue(struct text *out, struct text *workloads, const struct demo_queue *queue)
 {
-    owned(chars) char *model = kube_name(name);
+    owned(chars) char *model = kube_name(queue->name);
 
-    text_add(out,
-             "  %s: {wait_target: %ds, percentile: 98, service: %ds, service_cv: %g,"
-             " scale_up: 1.1}\n",
-             name, target_s, service_s, service_cv);
+    text_add(out, "  %s: {wait_target: %ds, percentile: 98, %s, scale_up: 1.1}\n", queue->name,
+             queue->target_s, queue->service);
     text_add(workloads,
              "  task-worker-%dx-h100-%s:\n    queue: %s\n    namespace: serving\n    gpus: %d\n"
              "    clusters: {prod-a: {weight: 2, replica_min: 1}, prod-b: {weight: 1,"
              " replica_min: 1}}\n",
-             gpus, model, name, gpus);
+             queue->gpus, model, queue->name, queue->gpus);
 }
 
 static int write_config(const struct demo_world *world, const char *only_queue, struct error *err)
@@ -230,10 +237,12 @@ static int write_config(const struct demo_world *world, const char *only_queue, 
 
     text_add(out, "%squeues:\n", config_head);
     if (only_queue)
-        add_queue(out, workloads, only_queue, 30, FILE_SERVICE_S, 1.0, FILE_GPUS);
+        add_queue(
+            out, workloads,
+            &(struct demo_queue){
+                .name = only_queue, .target_s = 30, .gpus = FILE_GPUS, .service = FILE_SERVICE });
     for (size_t i = 0; !only_queue && i < COUNT_OF(queues); i++)
-        add_queue(out, workloads, queues[i].name, queues[i].target_s, queues[i].service_s,
-                  queues[i].service_cv, queues[i].gpus);
+        add_queue(out, workloads, &queues[i]);
     text_add(out, "workloads:\n%s", workloads->chars);
     return write_file(world->config_path, out, err);
 }

@@ -116,6 +116,25 @@ int config_check_engine(const struct config *config, size_t at, struct config_qu
     return config_engine_is_whole(queue) ? check_tokens(queue, err) : check_short(queue, err);
 }
 
+/* Whose origin says how many rows were of no use. */
+static struct service_shape *shape_of_pairs(const struct engine_law *law, struct token_pairs *pairs,
+                                            const char *path, struct error *err)
+{
+    bool is_one = pairs->unanswered == 1;
+    owned(chars) char *left_out = pairs->unanswered == 0
+                                      ? mem_copy_chars("")
+                                      : text_format(", without %zu row%s that %s no answer",
+                                                    pairs->unanswered, is_one ? "" : "s",
+                                                    is_one ? "has" : "have");
+    owned(chars) char *origin = text_format("%s%s", path, left_out);
+    struct service_shape *shape = service_shape_of_engine(engine_new_by_pairs(law, pairs), origin,
+                                                          err);
+
+    if (shape)
+        shape->requests = (double)pairs->list.count;
+    return shape;
+}
+
 struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
 {
     const struct config_engine *block = &queue->engine;
@@ -140,7 +159,7 @@ struct service_shape *config_engine_shape(const struct config_queue *queue, stru
     if (token_pairs_read(&pairs, block->tokens_file, queue->name, err) < 0)
         return NULL;
     token_pairs_scale(&pairs, block->scale_in, block->scale_out);
-    return service_shape_of_engine(engine_new_by_pairs(&law, &pairs), block->tokens_file, err);
+    return shape_of_pairs(&law, &pairs, block->tokens_file, err);
 }
 
 int config_set_engine(struct config *config, size_t at, const struct engine_measure *measure,

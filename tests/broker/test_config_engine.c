@@ -99,6 +99,7 @@ static void measured_lengths_are_read_beside_the_file(void **state)
 
     (void)state;
     text_add(rows, "queue,input_tokens,output_tokens\n");
+    text_add(rows, "chat,500,0\n");
     for (int i = 0; i < 200; i++)
         text_add(rows, "%s,%d,%d\n", i % 2 ? "code" : "chat", i % 2 ? 3000 : 500, 100 + i % 2);
 
@@ -116,6 +117,9 @@ static void measured_lengths_are_read_beside_the_file(void **state)
 
     assert_string_equal(config->queues[0].engine.tokens_file, path);
     assert_true(engine->mean_in == 500 && engine->mean_out == 100);
+    assert_true(config->queues[0].service->requests == 100);
+    assert_non_null(
+        strstr(config->queues[0].service->origin, "tokens.csv, without 1 row that has no answer"));
     assert_true(engine->is_kv_limited && engine->law.slots == 6);
     assert_true(fabs(engine_floor_s(engine) - 0.020) < 1e-12);
 }

@@ -43,12 +43,17 @@ void engine_table_free(struct engine_table *table)
     mem_free(table);
 }
 
-const struct engine_measure *engine_table_find(const struct engine_table *table, const char *queue)
+static const struct engine_measure *find(const struct engine_table *table, const char *queue)
 {
-    for (size_t i = 0; table && i < table->count; i++)
+    for (size_t i = 0; i < table->count; i++)
         if (text_equal(table->rows[i].queue, queue))
             return &table->rows[i].measure;
     return NULL;
+}
+
+const struct engine_measure *engine_table_find(const struct engine_table *table, const char *queue)
+{
+    return table ? find(table, queue) : NULL;
 }
 
 static int read_row(const struct csv *csv, struct engine_table *table, struct error *err)
@@ -67,7 +72,7 @@ static int read_row(const struct csv *csv, struct engine_table *table, struct er
     }
     if (!(measure.iteration_s + measure.per_request_s > 0))
         return csv_error(csv, csv->line, err, "an iteration takes no time");
-    if (engine_table_find(table, csv->fields[0]))
+    if (find(table, csv->fields[0]))
         return csv_error(csv, csv->line, err, "queue %s stands in two places", csv->fields[0]);
     table->rows = mem_resize(table->rows, table->count + 1, sizeof *table->rows);
     table->rows[table->count++] = (struct engine_row){ mem_copy_chars(csv->fields[0]), measure };

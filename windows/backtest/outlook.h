@@ -17,13 +17,14 @@
 struct course_span;
 struct field;
 
-/* Shares of misses that a whole plan may have, from the boldest to the safest. */
+/* Shares of misses that a whole plan may have, from the boldest to the safest; among them those of
+   which plans for 95 and 98 % are made (forecast_share.h). */
 #define OUTLOOK_LEVELS                                                                             \
     {                                                                                              \
-        0.3, 0.2, 0.15, 0.1, 0.085, 0.07, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02, 0.015, 0.01,        \
-            0.0075, 0.005                                                                          \
+        0.3, 0.2, 0.15, 0.12, 0.1, 0.085, 0.07, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02, 0.015, 0.012, \
+            0.01, 0.0075, 0.005                                                                    \
     }
-enum { OUTLOOK_LEVEL_COUNT = 16 };
+enum { OUTLOOK_LEVEL_COUNT = 18 };
 
 enum outlook_kind {
     OUTLOOK_WEEKLY,  /* one number for all days of a window in a week */

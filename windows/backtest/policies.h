@@ -9,7 +9,7 @@
 
 #include "windows/backtest/field.h"
 
-enum { POLICY_LEVELS = 16 };
+enum { POLICY_LEVELS = 18 };
 
 struct policy {
     const char *name;

@@ -8,6 +8,7 @@
 #include "windows/allocate_window.h"
 
 #include "windows/layout.h"
+#include "windows/target_limits.h"
 
 #include <limits.h>
 #include <math.h>
@@ -43,6 +44,26 @@ static double correction_of(const struct window_work *work, size_t queue)
     return estimated > 0 && estimated < UNSTABLE ? waits / estimated : 1;
 }
 
+/* The same of what only engines are held to, in closed form: by how much more arrives than they
+   can give tokens in time for.  0 where all come in time: what is left over goes by waits, whose
+   cushions are of another measure. */
+static double token_pressure(const struct window_work *work, size_t queue, int replicas)
+{
+    const struct allocate_queue *item = &work->model->queues[queue];
+    const struct estimate *estimate = &work->estimates[queue];
+    const struct engine *engine = service_shape_engine(item->shape);
+    struct target_limits limits = target_limits_of(engine, &item->target);
+    double most = 0;
+
+    for (size_t i = 1; i < limits.wait_count; i++)
+        most = fmax(most, estimate_pressure(estimate, replicas, limits.waits[i].percentile / 100,
+                                            fmax(limits.waits[i].limit_s, engine_floor_s(engine))));
+    for (size_t i = 0; i < limits.rate_count; i++)
+        most = fmax(most, estimate_rate(estimate, limits.rates[i].percentile / 100) /
+                              limits.rates[i].per_s / (replicas > 0 ? replicas : 0.5));
+    return most > 1 ? most : 0;
+}
+
 /* Everything is ranked by the estimate, which looks at hundreds of numbers of replicas in the time
    of one replay: it is right about what a replica more is worth; where the replay has told the
    wait, it is also set to that.  The load in the last digits decides among those who wait for
@@ -56,7 +77,8 @@ static double pressure_of(const struct window_work *work, size_t queue, int repl
                                         (double)target->wait_ms / SECOND_MS);
 
     if (pressure < UNSTABLE)
-        pressure = fmin(pressure * correction, UNSTABLE);
+        pressure = fmin(fmax(pressure * correction, token_pressure(work, queue, replicas)),
+                        UNSTABLE);
     return pressure + 1e-6 * estimate_load(estimate) / (replicas > 0 ? replicas : 0.5);
 }
 

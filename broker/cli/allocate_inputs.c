@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "broker/cli/allocate_forecast.h"
 #include "broker/cli/allocate_print.h"
+#include "broker/cli/engine_facts.h"
 #include "broker/cli/rate.h"
 #include "windows/service_file.h"
 
@@ -258,6 +259,24 @@ static int add_services(const struct allocate_inputs *inputs, struct text *out, 
     return 0;
 }
 
+/* Of queues whose replicas serve many at once, what they were taken for: it stands in a table of
+   the configuration or in what was measured, of which a digest says little. */
+static void add_engines(const struct allocate_inputs *inputs, struct text *out)
+{
+    for (size_t i = 0; i < inputs->config->queue_count; i++) {
+        const struct config_queue *queue = &inputs->config->queues[i];
+        owned(json) json_t *facts = engine_facts_json(service_shape_engine(queue->service),
+                                                      (int)queue->engine.slots);
+
+        if (!json_is_object(facts))
+            continue;
+
+        owned(chars) char *line = engine_facts_text(facts);
+
+        text_add(out, "engine of %s, by %s: %s\n", queue->name, queue->service->origin, line);
+    }
+}
+
 /* How the demand was understood: a plan rests on it. */
 static void add_notes(const struct allocate_inputs *inputs, struct text *out)
 {
@@ -283,6 +302,7 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
          add_input(out, "gaps", inputs->demand_options.gaps, err) < 0) ||
         add_services(inputs, out, err) < 0)
         return -1;
+    add_engines(inputs, out);
     text_add(out,
              "options: days %" PRId64 ", scale-up %.12g, seeds %d, seed %" PRIu64 ", missing %s",
              options->days, options->scale, options->seeds, options->seed,

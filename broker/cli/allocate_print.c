@@ -78,6 +78,34 @@ static void print_bad_days(const struct allocate_model *model, const struct allo
     }
 }
 
+static const char *const token_words[SEARCH_TARGETS] = { "requests wait", "first tokens take",
+                                                         "later tokens take" };
+
+static double percentile_of(const struct replay_target *target, enum search_target which)
+{
+    return which == SEARCH_WAIT   ? target->percentile
+           : which == SEARCH_TTFT ? target->ttft.percentile
+                                  : target->itl.percentile;
+}
+
+/* Targets beside the wait, and which one decides. */
+static void print_tokens(const struct allocate_model *model, const struct allocate_plan *plan,
+                         size_t window)
+{
+    for (size_t i = 0; i < model->queue_count; i++) {
+        const struct replay_target *target = &model->queues[i].target;
+        const struct search_targets *targets = &cell_of(plan, window, i)->targets;
+
+        for (int at = SEARCH_TTFT; at < SEARCH_TARGETS; at++)
+            if (targets->found_s[at] > 0 && search_target_s(target, (enum search_target)at) > 0)
+                printf("%-16s queue %s: %g of 100 %s up to %.4g s, the target is %.4g s%s\n",
+                       model->windows->items[window].name, model->queues[i].name,
+                       percentile_of(target, (enum search_target)at), token_words[at],
+                       targets->found_s[at], search_target_s(target, (enum search_target)at),
+                       targets->binds == (enum search_target)at ? ": the tightest target" : "");
+    }
+}
+
 static void print_nodes(const struct allocate_plan *plan, size_t window, const char *name)
 {
     const struct schedule *schedule = plan->schedules[window];
@@ -114,7 +142,28 @@ void allocate_print_table(const struct allocate_model *model, const struct alloc
             print_bad_days(model, plan, i);
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
+            print_tokens(model, plan, i);
+    for (size_t i = 0; i < plan->window_count; i++)
+        if (plan->schedules[i])
             print_nodes(plan, i, model->windows->items[i].name);
+}
+
+/* What only engines are held to: null where there is no target, or no replay told. */
+static void add_targets(json_t *row, const struct replay_target *target,
+                        const struct search_targets *targets)
+{
+    for (int i = SEARCH_TTFT; i < SEARCH_TARGETS; i++) {
+        const char *name = search_target_name((enum search_target)i);
+        double limit_s = search_target_s(target, (enum search_target)i);
+        owned(chars) char *key = text_format("%s_s", name);
+        owned(chars) char *target_key = text_format("%s_target_s", name);
+
+        json_object_set_new(row, key,
+                            limit_s > 0 && targets->found_s[i] > 0 ? json_real(targets->found_s[i])
+                                                                   : json_null());
+        json_object_set_new(row, target_key, limit_s > 0 ? json_real(limit_s) : json_null());
+    }
+    json_object_set_new(row, "binds", json_text(search_target_name(targets->binds)));
 }
 
 static json_t *queue_json(const struct allocate_queue *queue, const struct allocate_cell *cell)
@@ -123,8 +172,7 @@ static json_t *queue_json(const struct allocate_queue *queue, const struct alloc
     bool survives = queue->survives_node || queue->survives_zone;
     bool is_told = cell->worst_day.begin.ms != 0;
     char day[WALL_TEXT_SIZE];
-
-    return json_make(
+    json_t *row = json_make(
         "{s:s, s:I, s:I, s:i, s:i, s:i, s:o, s:f, s:f, s:s, s:o, s:o, s:i, s:i, s:o, s:o}", "queue",
         queue->name, "requests_high", (json_int_t)search->requests[DEMAND_HIGH], "requests_low",
         (json_int_t)search->requests[DEMAND_LOW], "replicas_for_target", search->servers,
@@ -137,6 +185,8 @@ static json_t *queue_json(const struct allocate_queue *queue, const struct alloc
         search->worst_seed, "seed_failing_with_one_less", search->failing_seed, "replicas_lost",
         survives ? json_integer(cell->lost) : json_null(), "replicas_degraded",
         survives ? json_integer(cell->degraded) : json_null());
+    add_targets(row, &queue->target, &cell->targets);
+    return row;
 }
 
 static json_t *queues_json(const struct allocate_model *model, const struct allocate_plan *plan,
@@ -221,7 +271,8 @@ static size_t worst_cell(const struct allocate_model *model, const struct alloca
         const struct allocate_cell *cell = &plan->cells[i];
         const struct replay_target *target = &model->queues[i % plan->queue_count].target;
         double ratio = cell->granted < cell->search.servers
-                           ? cell->wait_s * SECOND_MS / (double)target->wait_ms
+                           ? cell->targets.found_s[cell->targets.binds] /
+                                 search_target_s(target, cell->targets.binds)
                            : 0;
 
         if (!allocate_is_met(cell) && ratio > ratio_worst) {
@@ -248,6 +299,8 @@ void allocate_worst_miss(const struct allocate_model *model, const struct alloca
     const struct allocate_queue *queue = &model->queues[at % plan->queue_count];
     const struct allocate_cell *cell = &plan->cells[at];
     const char *window = model->windows->items[at / plan->queue_count].name;
+    enum search_target binds = cell->targets.binds;
+    int digits = binds == SEARCH_WAIT ? 1 : 4;
 
     if (cell->granted >= cell->search.servers)
         text_add(out,
@@ -256,10 +309,11 @@ void allocate_worst_miss(const struct allocate_model *model, const struct alloca
                  queue->name, window, cell->lost, cell->granted, cell->degraded);
     else
         text_add(out,
-                 "queue %s misses its target in window %s: %g of 100 requests wait up to %.1f s "
-                 "instead of %.1f s with %d of %d replicas",
-                 queue->name, window, queue->target.percentile, cell->wait_s,
-                 (double)queue->target.wait_ms / SECOND_MS, cell->granted, cell->needed);
+                 "queue %s misses its target in window %s: %g of 100 %s up to %.*f s instead of "
+                 "%.*f s with %d of %d replicas",
+                 queue->name, window, percentile_of(&queue->target, binds), token_words[binds],
+                 digits, cell->targets.found_s[binds], digits,
+                 search_target_s(&queue->target, binds), cell->granted, cell->needed);
     if (missing > 0)
         text_add(out, "; %d nodes are missing", missing);
     else

@@ -5,6 +5,7 @@
  */
 #include "broker/cli/engine_facts.h"
 
+#include "base/text.h"
 #include "base/timestamp.h"
 
 #include <stdio.h>
@@ -38,31 +39,40 @@ static double number(const json_t *facts, const char *key)
     return json_number_value(json_object_get(facts, key));
 }
 
-void engine_facts_print(const json_t *facts)
+char *engine_facts_text(const json_t *facts)
 {
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
     char iteration[DURATION_TEXT_SIZE];
     char more[DURATION_TEXT_SIZE];
     char prefill[DURATION_TEXT_SIZE];
     bool is_kv = text_equal(json_text_or(facts, "limit", ""), "kv");
 
-    printf("%d slots", (int)json_int_or(facts, "slots", 0));
+    text_add(out, "%d slots", (int)json_int_or(facts, "slots", 0));
     if (is_kv)
-        printf(" of %d: the cache of %.0f tokens holds no more (KV-limited)",
-               (int)json_int_or(facts, "slots_asked", 0), number(facts, "kv_tokens"));
+        text_add(out, " of %d: the cache of %.0f tokens holds no more (KV-limited)",
+                 (int)json_int_or(facts, "slots_asked", 0), number(facts, "kv_tokens"));
     else
-        printf(" (slot-limited)");
+        text_add(out, " (slot-limited)");
     if (json_is_null(json_object_get(facts, "tokens_out"))) {
-        printf(", with the time in a full batch");
+        text_add(out, ", with the time in a full batch");
     } else {
-        printf(", an iteration of %s + %s a request",
-               seconds_format(number(facts, "iteration_s"), iteration),
-               seconds_format(number(facts, "iteration_per_request_s"), more));
+        text_add(out, ", an iteration of %s + %s a request",
+                 seconds_format(number(facts, "iteration_s"), iteration),
+                 seconds_format(number(facts, "iteration_per_request_s"), more));
         if (number(facts, "prefill_per_token_s") > 0)
-            printf(" + %s a token of a prompt",
-                   seconds_format(number(facts, "prefill_per_token_s"), prefill));
-        printf("; %.0f tokens in, %.0f out (cv %.3g)", number(facts, "tokens_in"),
-               number(facts, "tokens_out"), number(facts, "tokens_cv"));
+            text_add(out, " + %s a token of a prompt",
+                     seconds_format(number(facts, "prefill_per_token_s"), prefill));
+        text_add(out, "; %.0f tokens in, %.0f out (cv %.3g)", number(facts, "tokens_in"),
+                 number(facts, "tokens_out"), number(facts, "tokens_cv"));
     }
-    printf("; a replica ends %.4g/s at most; router %s", number(facts, "capacity_per_s"),
-           json_text_or(facts, "router", ""));
+    text_add(out, "; a replica ends %.4g/s at most; router %s", number(facts, "capacity_per_s"),
+             json_text_or(facts, "router", ""));
+    return text_take(steal(&out));
+}
+
+void engine_facts_print(const json_t *facts)
+{
+    owned(chars) char *line = engine_facts_text(facts);
+
+    printf("%s", line);
 }

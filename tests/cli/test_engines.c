@@ -193,6 +193,73 @@ static void another_engine_is_supposed_as_the_file_would_say_it(void **state)
     }
 }
 
+#define PLAN "allocate --seeds 2" WITH
+
+/* What the numbers rest on stands in the files, and the targets beside the wait in the answer. */
+static void a_plan_says_which_engines_and_targets_it_is_for(void **state)
+{
+    owned(test_folder) char *folder = folder_with("ttft_target: 200ms, " ENGINE);
+    owned(said) struct said table = expect_code(folder, 0, PLAN);
+    owned(json) json_t *root = json_of(folder, "allocate --seeds 2 -o json" WITH);
+    owned(text) struct text *file = said_file(folder, "schedules/day.yaml");
+    const json_t *chat = chat_by_day(root);
+
+    (void)state;
+    assert_non_null(strstr(file->chars, "# engine of chat, by configuration: 8 slots (slot-limited)"
+                                        ", an iteration of 40ms + 500us a request; 0 tokens in, "
+                                        "2000 out (cv 1); "));
+    assert_null(strstr(file->chars, "# engine of speech"));
+    assert_non_null(strstr(table.out->chars, "queue chat: 98 of 100 first tokens take up to 0."));
+    assert_non_null(strstr(table.out->chars, " s, the target is 0.2 s: the tightest target\n"));
+    assert_string_equal(json_text_or(chat, "binds", ""), "ttft");
+    assert_true(number(chat, "ttft_s") > 0.04 && number(chat, "ttft_s") <= 0.2);
+    assert_true(number(chat, "ttft_target_s") == 0.2);
+    assert_true(json_is_null(json_object_get(chat, "itl_s")));
+}
+
+static void a_plan_that_is_short_names_the_target_that_is_missed(void **state)
+{
+    owned(test_folder) char *folder = folder_with("itl_target: 41ms, " ENGINE);
+    owned(said) struct said said = expect_code(
+        folder, 4,
+        "whatif --seeds 1 --without draw-4x --reservation east=9 --reservation west=3" WITH);
+
+    (void)state;
+    if (!strstr(said.err->chars, "queue chat misses its target in window day: 98 of 100 later "
+                                 "tokens take up to 0.04"))
+        fail_msg("%s", said.err->chars);
+}
+
+/* The part that stays when a node goes keeps within twice its targets. */
+static void engines_that_stay_are_enough_when_a_node_is_lost(void **state)
+{
+    owned(test_folder) char *folder = folder_with(ENGINE);
+    owned(json) json_t *root = json_of(folder, "allocate --seeds 2 --lose node -o json" WITH);
+    const json_t *chat = chat_by_day(root);
+    double degraded = number(chat, "replicas_degraded");
+
+    (void)state;
+    assert_true(degraded > 0 && degraded <= number(chat, "replicas_for_target"));
+    assert_true(number(chat, "replicas_lost") > 0);
+    assert_true(number(chat, "replicas_granted") - number(chat, "replicas_lost") >= degraded);
+}
+
+static void parts_of_a_plan_of_engines_are_the_whole(void **state)
+{
+    owned(test_folder) char *folder = folder_with("ttft_target: 200ms, " ENGINE);
+    planned_run(folder, PLAN);
+    owned(text) struct text *whole = said_file(folder, "schedules/day.yaml");
+
+    (void)state;
+    planned_put(folder, "schedules/day.yaml", "");
+    planned_run(folder, PLAN "--threads 1 --shard 1/2 --out @/parts");
+    planned_run(folder, PLAN "--shard 2/2 --out @/parts");
+    planned_run(folder, PLAN "--merge @/parts");
+    owned(text) struct text *merged = said_file(folder, "schedules/day.yaml");
+
+    assert_string_equal(whole->chars, merged->chars);
+}
+
 static const struct mistake mistakes[] = {
     { "whatif --engine chat.slots" WITH, 1, "write it like chat.slots=128" },
     { "whatif --engine talk.slots=9" WITH, 1, "there is no queue \"talk\"" },
@@ -240,6 +307,10 @@ int main(void)
         cmocka_unit_test(the_target_that_binds_is_named),
         cmocka_unit_test(a_cache_that_holds_fewer_is_named),
         cmocka_unit_test(another_engine_is_supposed_as_the_file_would_say_it),
+        cmocka_unit_test(a_plan_says_which_engines_and_targets_it_is_for),
+        cmocka_unit_test(a_plan_that_is_short_names_the_target_that_is_missed),
+        cmocka_unit_test(engines_that_stay_are_enough_when_a_node_is_lost),
+        cmocka_unit_test(parts_of_a_plan_of_engines_are_the_whole),
         cmocka_unit_test(what_cannot_be_supposed_is_said),
         cmocka_unit_test(the_short_form_can_be_faster_and_no_more),
     };

@@ -5,6 +5,7 @@
  * zone, goes to another cluster where one is full; and the ways to compute it in parts.
  */
 #include "tests/windows/plant.h"
+#include "windows/engine_lengths.h"
 #include "windows/layout.h"
 
 #include <string.h>
@@ -130,6 +131,44 @@ static void replicas_that_serve_many_at_once_are_no_thinner_for_it(void **state)
         if (10 * abs(cells[0].granted - cells[1].granted) > cells[0].granted)
             fail_msg("%d and %d replicas", cells[0].granted, cells[1].granted);
     }
+    service_shape_free(shape);
+    plant_clear(&plant);
+}
+
+/* Two queues of engines that have to give tokens in 0.2 s and in 0.13 s, and two thirds of what
+   this takes: what is given goes by how late both are. */
+static void scarce_nodes_go_to_tokens_that_are_late(void **state)
+{
+    const struct engine_law law = { .slots = 16, .iteration_s = 0.1, .per_request_s = 0.01 };
+    struct service_shape *shape = service_shape_of_engine(
+        engine_new_by_law(&law, &(struct engine_tokens){ 0, 400, 1, 0 }), "test", NULL);
+    struct plant plant;
+
+    (void)state;
+    plant_init(&plant, three, 2);
+    for (size_t i = 0; i < 2; i++) {
+        plant.queues[i].demand = plant.queues[0].demand;
+        plant.queues[i].shape = shape;
+        plant.queues[i].scale = 5;
+        plant.queues[i].target.itl = (struct replay_limit){ i == 0 ? 0.2 : 0.13, 90 };
+    }
+    plant.model.is_estimate = true;
+    plant.model.window_first = 1;
+    plant.model.window_end = 2;
+
+    owned(allocate_plan) struct allocate_plan *plenty = plan_of(&plant);
+    const struct allocate_cell *wants = &plenty->cells[2];
+
+    plant.reservation_nodes[0] = plant.reservation_nodes[1] =
+        (wants[0].granted + wants[1].granted) / 12;
+
+    owned(allocate_plan) struct allocate_plan *scarce = plan_of(&plant);
+    const struct allocate_cell *cells = &scarce->cells[2];
+
+    assert_true(plenty->is_feasible && !scarce->is_feasible);
+    if (3 * cells[1].granted < 4 * cells[0].granted)
+        fail_msg("%d of %d and %d of %d replicas", cells[0].granted, wants[0].granted,
+                 cells[1].granted, wants[1].granted);
     service_shape_free(shape);
     plant_clear(&plant);
 }
@@ -390,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_saturated_plan_spends_every_node_on_the_thinnest_cushion),
         cmocka_unit_test(the_first_to_get_more_is_the_thinnest),
         cmocka_unit_test(replicas_that_serve_many_at_once_are_no_thinner_for_it),
+        cmocka_unit_test(scarce_nodes_go_to_tokens_that_are_late),
         cmocka_unit_test(what_a_lost_node_leaves_is_enough),
         cmocka_unit_test(what_a_lost_zone_leaves_is_enough_in_the_worst_zone),
         cmocka_unit_test(a_queue_that_stands_in_one_zone_cannot_survive_it),

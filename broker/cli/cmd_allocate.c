@@ -102,8 +102,10 @@ const char allocate_text[] =
     "requests),\n"
     "seed_failing_with_one_less,\n"
     "replicas_lost and replicas_degraded (with the worst node or zone, and how many have to stay;\n"
-    "null when nothing has to be survived), ttft_s, ttft_target_s, itl_s, itl_target_s (of engines\n"
-    "with such targets: first and later tokens at the percentile; else null), binds (wait, ttft or\n"
+    "null when nothing has to be survived), ttft_s, ttft_target_s, itl_s, itl_target_s (of "
+    "engines\n"
+    "with such targets: first and later tokens at the percentile; else null), binds (wait, ttft "
+    "or\n"
     "itl: the tightest target)}], workloads: [{workload, cluster, replicas}],\n"
     "nodes: [{machine, region, cluster, counts}]}].\n";
 

@@ -1,15 +1,20 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice replay: a demand file against a number of servers, without a configuration.
+ * sluice replay: a demand file against a number of servers, or of replicas that are engines,
+ * without a configuration.
  */
 #include "base/json.h"
+#include "base/memory.h"
+#include "base/timestamp.h"
 #include "broker/cli/client.h"
 #include "broker/cli/commands.h"
 #include "broker/cli/demand_input.h"
+#include "broker/cli/engine_facts.h"
+#include "broker/cli/engine_options.h"
+#include "windows/engine_lengths.h"
 #include "windows/erlang.h"
-#include "windows/replay.h"
-#include "windows/search.h"
+#include "windows/search_targets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,16 +23,26 @@
 const struct command_option replay_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
     { "queue", 'q', "NAME", "the queue, where the file has several", false },
-    { "servers", 0, "N", "servers, each for one request at a time (required)", false },
-    { "service", 0, "DURATION", "mean time of one service (required)", false },
-    { "service-cv", 0, "V", "its standard deviation over its mean (default 1: exponential)",
+    { "servers", 0, "N", "servers, each for one request at a time; or replicas (required)", false },
+    { "service", 0, "DURATION",
+      "mean time of one service (required); with --slots that of a request in a full batch",
       false },
+    { "service-cv", 0, "V",
+      "its standard deviation over its mean (default 1: exponential); of an engine that of "
+      "answers' "
+      "lengths",
+      false },
+    ENGINE_OPTIONS,
     { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
     { "seeds", 0, "N", "repetitions; the worst is reported (default 1)", false },
     { "seed", 0, "N", "where the random numbers begin (default 1)", false },
     { "days", 0, "N", "only the last N days of the file (default: all)", false },
     { "target", 0, "DURATION",
       "count the requests that wait longer than this (default 0s: all that wait)", false },
+    { "ttft-target", 0, "DURATION", "engine: count the first tokens that take longer than this",
+      false },
+    { "itl-target", 0, "DURATION",
+      "engine: count the requests whose later tokens take longer than this on average", false },
     { "percentile", 0, "P", "also the wait that P of 100 do not exceed (default 98)", false },
     DEMAND_INPUT_OPTIONS,
     { "time-zone", 0, "ZONE", "of times in the file that have no offset (default UTC)", false },
@@ -36,7 +51,9 @@ const struct command_option replay_options[] = {
 
 const char replay_examples[] =
     "sluice replay --demand arrivals.csv.gz --service 25s --servers 40\n"
-    "sluice replay --demand arrivals.csv --queue chat --service 2s --servers 12 --target 5s\n";
+    "sluice replay --demand arrivals.csv --queue chat --service 2s --servers 12 --target 5s\n"
+    "sluice replay --demand arrivals.csv --servers 4 --slots 64 --iteration 20ms "
+    "--iteration-per-request 250us --tokens-out 250 --ttft-target 200ms\n";
 
 const char replay_text[] =
     "FILE is a table as text, with a row for each queue and step: columns with times, counts and,\n"
@@ -49,49 +66,116 @@ const char replay_text[] =
     "servers busy as the steps before left them.  Every figure is the worst of the seeds.  The\n"
     "speed (requests a second of processor time) goes to standard error.\n"
     "\n"
+    "With --slots each server is a replica of an engine that serves so many at once (continuous\n"
+    "batching), behind --router; first and later tokens are told beside the waits.\n"
+    "\n"
     "JSON: queue, servers, service_s, service_cv, scale, seeds, steps_known, steps_unknown,\n"
     "classes: [{class (all, high, low), requests, wait_mean_s, wait_p50_s, wait_p90_s, "
     "wait_p98_s,\n"
-    "wait_p99_s, wait_max_s, wait_quantile_s, violations}], percentile, "
-    "requests_per_s,\n" DEMAND_INPUT_JSON ".\n";
+    "wait_p99_s, wait_max_s, wait_quantile_s, violations, ttft and itl: {mean_s, p50_s, p90_s, "
+    "p98_s,\n"
+    "p99_s, max_s, quantile_s, violations} (null but for an engine with iterations)}], "
+    "percentile,\n"
+    "requests_per_s, engine (null, or what is known of a replica)," DEMAND_INPUT_JSON ".\n"
+    "engine: " ENGINE_FACTS_JSON ".\n";
 
 struct replay_command {
     struct demand_options demand;
     struct search_setup setup;
-    double service_s;
-    double service_cv;
+    struct service_shape *shape;
+    int64_t slots; /* as asked for */
     int64_t servers;
     int64_t days;
     double requests_per_s;
 };
 
+/* Of one request at a time; or of an engine, by its law or in the short form. */
+static struct service_shape *read_shape(const struct command_call *call, struct error *err)
+{
+    int64_t service_ms = 0;
+    double cv = 1;
+
+    if (call_duration(call, "service", &service_ms, err) < 0 ||
+        call_double(call, "service-cv", 0, 100, &cv, err) < 0)
+        return NULL;
+
+    double service_s = (double)service_ms / SECOND_MS;
+    struct engine *engine = engine_options_read(call, service_s, err);
+    struct service_shape *shape = NULL;
+
+    if (err->kind != ERROR_NONE)
+        return NULL;
+    if (service_ms > DAY_MS || (!engine && service_ms <= 0)) {
+        error_set(err, ERROR_INVALID,
+                  service_ms > 0 ? "--service: more than a day"
+                                 : "--demand, --servers and --service are required");
+    } else if (engine && !engine->is_short) {
+        const struct engine_tokens tokens = { engine->mean_in, engine->mean_out, cv,
+                                              SERVICE_BY_CV };
+
+        shape = service_shape_of_engine(engine_new_by_law(&engine->law, &tokens), "options", err);
+    } else {
+        shape = service_shape_new(SERVICE_BY_CV, service_s, cv, "options");
+        if (engine)
+            service_shape_set_slots(shape, engine->law.slots, engine->law.router);
+    }
+    mem_free(engine);
+    return shape;
+}
+
+static int read_targets(const struct command_call *call, struct replay_target *target,
+                        struct error *err)
+{
+    static const char *const names[] = { "ttft-target", "itl-target" };
+    struct replay_limit *const limits[] = { &target->ttft, &target->itl };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        limits[i]->percentile = target->percentile;
+        if (call_text(call, names[i]) &&
+            seconds_parse(call_text(call, names[i]), &limits[i]->limit_s, err) < 0)
+            return error_context(err, "--%s", names[i]);
+    }
+    return 0;
+}
+
+/* What has no tokens has no targets for them. */
+static int check_targets(const struct replay_command *command, struct error *err)
+{
+    const struct engine *engine = service_shape_engine(command->shape);
+    const struct replay_target *target = &command->setup.target;
+
+    if ((target->ttft.limit_s > 0 || target->itl.limit_s > 0) && (!engine || engine->is_short))
+        return error_set(err, ERROR_INVALID,
+                         "--ttft-target and --itl-target need an engine with --iteration");
+    return 0;
+}
+
 static int read_options(struct command_call *call, struct replay_command *command,
                         struct error *err)
 {
-    int64_t service_ms = 0;
     int64_t seeds = 1;
     int64_t seed = 1;
     struct search_setup *setup = &command->setup;
 
-    *command = (struct replay_command){ .service_cv = 1 };
+    *command = (struct replay_command){ .slots = 0 };
     setup->scale = 1;
     setup->target = (struct replay_target){ .wait_ms = 0, .percentile = 98 };
     if (call_int(call, "servers", 1, ERLANG_SERVERS_MAX, &command->servers, err) < 0 ||
-        call_duration(call, "service", &service_ms, err) < 0 ||
-        call_double(call, "service-cv", 0, 100, &command->service_cv, err) < 0 ||
+        call_int(call, "slots", 1, ENGINE_SLOTS_MAX, &command->slots, err) < 0 ||
         call_double(call, "scale", 0, 1e6, &setup->scale, err) < 0 ||
         call_int(call, "seeds", 1, 1000, &seeds, err) < 0 ||
         call_int(call, "seed", 0, INT64_MAX, &seed, err) < 0 ||
         call_int(call, "days", 1, 36500, &command->days, err) < 0 ||
         call_duration(call, "target", &setup->target.wait_ms, err) < 0 ||
-        call_double(call, "percentile", 0.001, 100, &setup->target.percentile, err) < 0)
+        call_double(call, "percentile", 0.001, 100, &setup->target.percentile, err) < 0 ||
+        read_targets(call, &setup->target, err) < 0)
         return -1;
-    if (!call_text(call, "demand") || command->servers == 0 || service_ms <= 0)
+    if (!call_text(call, "demand") || command->servers == 0)
         return error_set(err, ERROR_INVALID, "--demand, --servers and --service are required");
-    if (service_ms > DAY_MS)
-        return error_set(err, ERROR_INVALID, "--service: more than a day");
+    command->shape = read_shape(call, err);
+    if (!command->shape || check_targets(command, err) < 0)
+        return -1;
     command->demand = demand_input_options(call, NULL);
-    command->service_s = (double)service_ms / SECOND_MS;
     setup->seeds = (int)seeds;
     setup->seed = (uint64_t)seed;
     return 0;
@@ -120,6 +204,19 @@ static double larger(double left, double right)
     return left > right ? left : right;
 }
 
+static void take_worst_spread(struct replay_spread *worst, const struct replay_spread *found)
+{
+    worst->violations = found->violations > worst->violations ? found->violations
+                                                              : worst->violations;
+    worst->mean_s = larger(worst->mean_s, found->mean_s);
+    worst->p50_s = larger(worst->p50_s, found->p50_s);
+    worst->p90_s = larger(worst->p90_s, found->p90_s);
+    worst->p98_s = larger(worst->p98_s, found->p98_s);
+    worst->p99_s = larger(worst->p99_s, found->p99_s);
+    worst->max_s = larger(worst->max_s, found->max_s);
+    worst->quantile_s = larger(worst->quantile_s, found->quantile_s);
+}
+
 /* Figure by figure, the worse of what there was and of one more repetition. */
 static void take_worst(struct replay_class *worst, const struct replay_class *found)
 {
@@ -133,6 +230,8 @@ static void take_worst(struct replay_class *worst, const struct replay_class *fo
     worst->p99_s = larger(worst->p99_s, found->p99_s);
     worst->max_s = larger(worst->max_s, found->max_s);
     worst->quantile_s = larger(worst->quantile_s, found->quantile_s);
+    take_worst_spread(&worst->ttft, &found->ttft);
+    take_worst_spread(&worst->itl, &found->itl);
 }
 
 static int run_seeds(struct replay_command *command, struct replay_result *worst, struct error *err)
@@ -166,14 +265,29 @@ static const char *class_name(const struct demand_series *series, int class)
     return class == DEMAND_HIGH ? "high" : "low";
 }
 
+static bool has_tokens(const struct replay_command *command)
+{
+    return search_has_tokens(command->setup.service);
+}
+
+static json_t *spread_json(const struct replay_command *command, const struct replay_spread *found)
+{
+    return has_tokens(command)
+               ? json_make("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "mean_s", found->mean_s,
+                           "p50_s", found->p50_s, "p90_s", found->p90_s, "p98_s", found->p98_s,
+                           "p99_s", found->p99_s, "max_s", found->max_s, "quantile_s",
+                           found->quantile_s, "violations", (json_int_t)found->violations)
+               : json_null();
+}
+
 static void print_json(const struct replay_command *command, const struct demand *demand,
                        const struct replay_result *result, size_t steps_known)
 {
     const struct demand_series *series = command->setup.series;
     owned(json) json_t *root = json_make(
         "{s:s, s:I, s:f, s:f, s:f, s:i, s:I, s:I, s:f, s:f}", "queue", series->queue, "servers",
-        (json_int_t)command->servers, "service_s", command->service_s, "service_cv",
-        command->service_cv, "scale", command->setup.scale, "seeds", command->setup.seeds,
+        (json_int_t)command->servers, "service_s", command->shape->mean_s, "service_cv",
+        command->shape->cv, "scale", command->setup.scale, "seeds", command->setup.seeds,
         "steps_known", (json_int_t)steps_known, "steps_unknown",
         (json_int_t)(series->count - steps_known), "percentile", command->setup.target.percentile,
         "requests_per_s", command->requests_per_s);
@@ -185,17 +299,42 @@ static void print_json(const struct replay_command *command, const struct demand
         if (!series->counts[class])
             continue;
         json_array_append_new(
-            classes, json_make("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "class",
-                               class_name(series, class), "requests", (json_int_t)found->count,
-                               "wait_mean_s", found->mean_s, "wait_p50_s", found->p50_s,
-                               "wait_p90_s", found->p90_s, "wait_p98_s", found->p98_s, "wait_p99_s",
-                               found->p99_s, "wait_max_s", found->max_s, "wait_quantile_s",
-                               found->quantile_s, "violations", (json_int_t)found->violations));
+            classes,
+            json_make("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o, s:o}", "class",
+                      class_name(series, class), "requests", (json_int_t)found->count,
+                      "wait_mean_s", found->mean_s, "wait_p50_s", found->p50_s, "wait_p90_s",
+                      found->p90_s, "wait_p98_s", found->p98_s, "wait_p99_s", found->p99_s,
+                      "wait_max_s", found->max_s, "wait_quantile_s", found->quantile_s,
+                      "violations", (json_int_t)found->violations, "ttft",
+                      spread_json(command, &found->ttft), "itl",
+                      spread_json(command, &found->itl)));
     }
+    json_object_set_new(
+        root, "engine",
+        engine_facts_json(service_shape_engine(command->shape), (int)command->slots));
     json_object_set_new(root, "classes", classes);
     json_object_set_new(root, "demand", demand_input_json(demand, &command->demand));
 
     client_print_json(root);
+}
+
+static void print_spread(const char *class, const char *what, const struct replay_spread *found)
+{
+    printf("%-6s %12s %11.4f %10.4f %10.4f %10.4f %10.4f %10.4f %12" PRId64 "\n", class, what,
+           found->mean_s, found->p50_s, found->p90_s, found->p98_s, found->p99_s, found->max_s,
+           found->violations);
+}
+
+/* The same columns of tokens. */
+static void print_tokens(const struct replay_command *command, const struct replay_result *result)
+{
+    const struct demand_series *series = command->setup.series;
+
+    for (int class = 0; class < DEMAND_CLASSES && has_tokens(command); class ++)
+        if (series->counts[class]) {
+            print_spread(class_name(series, class), "FIRST_TOKEN", &result->classes[class].ttft);
+            print_spread(class_name(series, class), "LATER_TOKENS", &result->classes[class].itl);
+        }
 }
 
 static void print_table(const struct replay_command *command, const struct replay_result *result)
@@ -212,6 +351,7 @@ static void print_table(const struct replay_command *command, const struct repla
                    class_name(series, class), found->count, found->mean_s, found->p50_s,
                    found->p90_s, found->p98_s, found->p99_s, found->max_s, found->violations);
     }
+    print_tokens(command, result);
     fprintf(stderr, "%.1f million requests a second of processor time\n",
             command->requests_per_s / 1e6);
 }
@@ -225,8 +365,7 @@ static int replay_demand(struct command_call *call, struct replay_command *comma
     if (!series)
         return call_fail(call, EXIT_ERROR, &err);
 
-    owned(service_time) struct service_time *service = service_time_new(command->service_s,
-                                                                        command->service_cv);
+    owned(service_time) struct service_time *service = service_time_shaped(command->shape);
     owned(segments) struct segment_list segments = { 0 };
     struct replay_result result = { 0 };
     struct wall_time end = demand_time(series, series->count);
@@ -250,12 +389,11 @@ static int replay_demand(struct command_call *call, struct replay_command *comma
     return EXIT_DONE;
 }
 
-int cmd_replay(struct command_call *call)
+static int run(struct command_call *call, struct replay_command *command)
 {
-    struct replay_command command;
     struct error err = { 0 };
 
-    if (read_options(call, &command, &err) < 0)
+    if (read_options(call, command, &err) < 0)
         return call_usage_error(call, "%s", err.text);
 
     owned(time_zone) struct time_zone *zone = time_zone_open(call_text_or(call, "time-zone", "UTC"),
@@ -263,10 +401,19 @@ int cmd_replay(struct command_call *call)
 
     if (!zone)
         return call_fail(call, EXIT_ERROR, &err);
-    command.demand.zone = zone;
+    command->demand.zone = zone;
 
     owned(demand) struct demand *demand = demand_input_read(call_text(call, "demand"),
-                                                            &command.demand, &err);
+                                                            &command->demand, &err);
 
-    return demand ? replay_demand(call, &command, demand) : call_fail(call, EXIT_ERROR, &err);
+    return demand ? replay_demand(call, command, demand) : call_fail(call, EXIT_ERROR, &err);
+}
+
+int cmd_replay(struct command_call *call)
+{
+    struct replay_command command;
+    int code = run(call, &command);
+
+    service_shape_free(command.shape);
+    return code;
 }

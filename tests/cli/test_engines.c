@@ -260,6 +260,56 @@ static void parts_of_a_plan_of_engines_are_the_whole(void **state)
     assert_string_equal(whole->chars, merged->chars);
 }
 
+#define REPLAY "replay -d @/week.csv --queue chat --servers 7 "
+#define LAW "--slots 8 --iteration 40ms --iteration-per-request 0.5ms --tokens-out 2000 "
+
+static void a_replay_tells_first_and_later_tokens(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+    owned(json) json_t *root = json_of(folder, REPLAY LAW "--ttft-target 200ms --itl-target 42ms "
+                                                          "--seeds 2 -o json");
+    owned(json) json_t *brief = json_of(folder, REPLAY "--slots 8 --service 88s -o json");
+    owned(json) json_t *plain = json_of(folder, REPLAY "--service 88s -o json");
+    owned(said) struct said table = expect_code(folder, 0, REPLAY LAW);
+    const json_t *class = json_array_get(json_at(root, "classes"), 0);
+    const json_t *ttft = json_object_get(class, "ttft");
+    const json_t *itl = json_object_get(class, "itl");
+    const json_t *slower = json_array_get(json_at(brief, "classes"), 0);
+
+    (void)state;
+    assert_true(number(class, "wait_p90_s") == 0);
+    assert_true(number(ttft, "p50_s") >= 0.0405 && number(ttft, "p98_s") <= 0.1);
+    assert_true(number(ttft, "max_s") > number(class, "wait_max_s"));
+    assert_true(number(itl, "p50_s") >= 0.0405 && number(itl, "max_s") <= 0.0441);
+    assert_true(number(ttft, "violations") > 0 && number(itl, "violations") > 0);
+    assert_int_equal(json_int_or(json_object_get(root, "engine"), "slots", 0), 8);
+    assert_true(number(slower, "wait_mean_s") > number(class, "wait_mean_s"));
+    assert_true(number(slower, "wait_mean_s") < 60);
+    assert_true(json_is_null(json_object_get(slower, "ttft")));
+    assert_true(json_is_null(json_object_get(plain, "engine")));
+    assert_true(number(json_array_get(json_at(plain, "classes"), 0), "wait_mean_s") >
+                10000); /* drowns */
+    assert_non_null(strstr(table.out->chars, "FIRST_TOKEN"));
+    assert_non_null(strstr(table.out->chars, "LATER_TOKENS"));
+}
+
+static const struct mistake replay_mistakes[] = {
+    { REPLAY "--slots 8", 64, "--slots needs --iteration and --tokens-out, or --service" },
+    { REPLAY "--service 8s " LAW, 64, "give one of them" },
+    { REPLAY "--service 8s --ttft-target 1s", 64, "need an engine with --iteration" },
+    { REPLAY "--service 8s --slots 4 --itl-target 1s", 64, "need an engine with --iteration" },
+    { REPLAY "--iteration 40ms --tokens-out 20", 64, "--iteration needs --slots" },
+    { REPLAY LAW "--itl-target soon", 64, "--itl-target" },
+};
+
+static void a_replay_of_half_an_engine_is_a_mistake(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+
+    (void)state;
+    expect_mistakes(folder, replay_mistakes, COUNT_OF(replay_mistakes));
+}
+
 static const struct mistake mistakes[] = {
     { "whatif --engine chat.slots" WITH, 1, "write it like chat.slots=128" },
     { "whatif --engine talk.slots=9" WITH, 1, "there is no queue \"talk\"" },
@@ -311,6 +361,8 @@ int main(void)
         cmocka_unit_test(a_plan_that_is_short_names_the_target_that_is_missed),
         cmocka_unit_test(engines_that_stay_are_enough_when_a_node_is_lost),
         cmocka_unit_test(parts_of_a_plan_of_engines_are_the_whole),
+        cmocka_unit_test(a_replay_tells_first_and_later_tokens),
+        cmocka_unit_test(a_replay_of_half_an_engine_is_a_mistake),
         cmocka_unit_test(what_cannot_be_supposed_is_said),
         cmocka_unit_test(the_short_form_can_be_faster_and_no_more),
     };

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NS_PER_SECOND = 1000 * 1000 * 1000 };
+enum { REPORT_MAX = 1 << 28, NS_PER_SECOND = 1000 * 1000 * 1000 };
 
 struct trial {
     struct arrivals *arrivals;
@@ -278,19 +278,30 @@ static struct waits waits_of(const struct trial *trial, enum batch_figure figure
     return waits;
 }
 
-struct replay_waits batch_replay_waits(struct arrivals *arrivals, int servers,
-                                       const struct replay_target *target)
+/* Whether a figure of every request can be kept. */
+static int check_size(const struct arrivals *arrivals, struct error *err)
+{
+    if (arrivals_total(arrivals, DEMAND_HIGH) + arrivals_total(arrivals, DEMAND_LOW) <= REPORT_MAX)
+        return 0;
+    return error_set(err, ERROR_INVALID, "queue %s: more than %d requests; replay fewer days",
+                     arrivals_setup_of(arrivals)->series->queue, REPORT_MAX);
+}
+
+int batch_replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                       struct replay_waits *ret_waits, struct error *err)
 {
     struct trial trial;
 
+    if (check_size(arrivals, err) < 0)
+        return -1;
     trial_init(&trial, arrivals, servers, target, NULL, 1);
     run_all(&trial, servers);
 
     struct waits waits = waits_of(&trial, BATCH_WAIT);
-    struct replay_waits result = waits_quantiles(&waits, arrivals, target->percentile);
 
+    *ret_waits = waits_quantiles(&waits, arrivals, target->percentile);
     trial_clear(&trial);
-    return result;
+    return 0;
 }
 
 static struct replay_spread spread_of(const struct trial *trial, enum batch_figure figure,
@@ -312,11 +323,13 @@ static struct replay_spread spread_of(const struct trial *trial, enum batch_figu
     };
 }
 
-void batch_replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                         struct replay_result *ret_result)
+int batch_replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                        struct replay_result *ret_result, struct error *err)
 {
     struct trial trial;
 
+    if (check_size(arrivals, err) < 0)
+        return -1;
     trial_init(&trial, arrivals, servers, target, NULL, BATCH_FIGURES);
     run_all(&trial, servers);
 
@@ -332,4 +345,5 @@ void batch_replay_report(struct arrivals *arrivals, int servers, const struct re
         found->itl = spread_of(&trial, BATCH_ITL, class, &target->itl, 1e-3);
     }
     trial_clear(&trial);
+    return 0;
 }

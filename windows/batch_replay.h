@@ -21,8 +21,9 @@ bool batch_replay_count(struct arrivals *arrivals, int servers, const struct rep
                         int64_t violations[DEMAND_CLASSES]);
 
 /* What replay_report() tells of waits, without the rest. */
-struct replay_waits batch_replay_waits(struct arrivals *arrivals, int servers,
-                                       const struct replay_target *target);
+int batch_replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                       struct replay_waits *ret_waits, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* The highest load: requests served at once, each alone in its replica, if none had to wait. */
 double batch_replay_peak(const struct arrivals *arrivals);
@@ -31,5 +32,7 @@ double batch_replay_peak(const struct arrivals *arrivals);
    more than are needed. */
 int batch_replay_guess(const struct arrivals *arrivals, double percentile);
 
-void batch_replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                         struct replay_result *ret_result);
+/* As replay_report(). */
+int batch_replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                        struct replay_result *ret_result, struct error *err)
+    __attribute__((warn_unused_result));

@@ -395,16 +395,15 @@ bool replay_count(struct arrivals *arrivals, int servers, const struct replay_ta
 int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
                   struct replay_result *ret_result, struct error *err)
 {
+    if (arrivals_setup_of(arrivals)->service->engine)
+        return batch_replay_report(arrivals, servers, target, ret_result, err);
+
     struct run run = { .target = (uint64_t)target->wait_ms * TICKS_PER_MS };
     const char *queue = arrivals_setup_of(arrivals)->series->queue;
 
     if (arrivals_total(arrivals, DEMAND_HIGH) + arrivals_total(arrivals, DEMAND_LOW) > REPORT_MAX)
         return error_set(err, ERROR_INVALID, "queue %s: more than %d requests; replay fewer days",
                          queue, REPORT_MAX);
-    if (arrivals_setup_of(arrivals)->service->engine) {
-        batch_replay_report(arrivals, servers, target, ret_result);
-        return 0;
-    }
     if (!time_fits(arrivals, servers))
         return error_set(err, ERROR_INVALID,
                          "queue %s: %d servers would need centuries for these requests", queue,

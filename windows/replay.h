@@ -101,8 +101,8 @@ struct replay_around {
 void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
                    const struct calm *calm, struct replay_around *ret);
 
-/* All figures, at the cost of eight bytes a request.  ERROR_INVALID for more than 2^28 requests,
-   and when the backlog would outlast 64-bit time. */
+/* All figures, at the cost of eight bytes a request, or 24 where a server is an engine's replica.
+   ERROR_INVALID for more than 2^28 requests, and when the backlog would outlast 64-bit time. */
 int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
                   struct replay_result *ret_result, struct error *err)
     __attribute__((warn_unused_result));

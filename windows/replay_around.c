@@ -102,7 +102,8 @@ static void batch_around(struct arrivals *arrivals, int servers, const struct re
     ret->passes = batch_replay_passes(arrivals, servers, target, NULL, NULL);
     ret->fewer_fails = !batch_replay_passes(arrivals, servers - 1, target, calm, NULL);
     ret->more_passes = batch_replay_passes(arrivals, servers + 1, target, calm, NULL);
-    ret->waits = batch_replay_waits(arrivals, servers, target);
+    if (batch_replay_waits(arrivals, servers, target, &ret->waits, NULL) < 0)
+        ret->passes = false;
 }
 
 void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,

@@ -288,10 +288,8 @@ static int waits_under(const struct search_days *days, int seed, int servers,
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&days->whole, seed, err);
     struct replay_result report;
 
-    if (arrivals && days->whole.service->engine) {
-        *ret_waits = batch_replay_waits(arrivals, servers, &days->whole.target);
-        return 0;
-    }
+    if (arrivals && days->whole.service->engine)
+        return batch_replay_waits(arrivals, servers, &days->whole.target, ret_waits, err);
     if (!arrivals || replay_report(arrivals, servers, &days->whole.target, &report, err) < 0)
         return -1;
     *ret_waits = report.waits;

@@ -43,6 +43,20 @@ double engine_whole_s(const struct engine *engine, double mean_s)
     return engine ? 1 / engine_rate(engine, engine->law.slots) : mean_s;
 }
 
+double engine_longest_s(const struct engine *engine)
+{
+    double token_s = engine->law.iteration_s + engine_slope_s(engine) * engine->law.slots;
+    double longest_s = 0;
+
+    for (int i = 0; i < ENGINE_LENGTHS && !engine->is_short; i++) {
+        double request_s = engine->law.prefill_s * (double)engine->in[i] +
+                           (double)engine->out[i] * token_s;
+
+        longest_s = request_s > longest_s ? request_s : longest_s;
+    }
+    return longest_s;
+}
+
 double engine_floor_s(const struct engine *engine)
 {
     double chunk = engine->mean_in < ENGINE_CHUNK_TOKENS ? engine->mean_in : ENGINE_CHUNK_TOKENS;

@@ -98,6 +98,10 @@ static inline double engine_half_full_s(const struct engine *engine)
     return running / engine_rate(engine, running);
 }
 
+/* Seconds that the longest request of the table takes in a full batch: a replica that is drained
+   may run for so long.  0 in the short form, which has no lengths. */
+double engine_longest_s(const struct engine *engine);
+
 /* One loaded iteration, a chunk of prompts in it: who comes waits for the one that runs.  Waits
    below it are not what an engine can be held to.  0 in the short form, which knows no iteration.
  */

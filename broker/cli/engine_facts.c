@@ -24,14 +24,15 @@ json_t *engine_facts_json(const struct engine *engine, int asked)
     const struct engine_law *law = &engine->law;
 
     return json_make(
-        "{s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "slots", law->slots,
-        "slots_asked", asked, "limit", engine->is_kv_limited ? "kv" : "slots", "router",
+        "{s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "slots",
+        law->slots, "slots_asked", asked, "limit", engine->is_kv_limited ? "kv" : "slots", "router",
         engine_router_name(law->router), "iteration_s", known(engine, law->iteration_s),
         "iteration_per_request_s", known(engine, law->per_request_s), "prefill_per_token_s",
         known(engine, law->prefill_s), "tokens_in", known(engine, engine->mean_in), "tokens_out",
         known(engine, engine->mean_out), "tokens_cv", known(engine, engine->cv_out), "kv_tokens",
         law->kv_tokens > 0 ? json_real(law->kv_tokens) : json_null(), "capacity_per_s",
-        engine_rate(engine, law->slots), "floor_s", known(engine, engine_floor_s(engine)));
+        engine_rate(engine, law->slots), "floor_s", known(engine, engine_floor_s(engine)),
+        "longest_s", known(engine, engine_longest_s(engine)));
 }
 
 static double number(const json_t *facts, const char *key)

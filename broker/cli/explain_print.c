@@ -64,6 +64,10 @@ static void print_service(const json_t *service, const json_t *engine)
     printf("  engine      ");
     engine_facts_print(engine);
     printf("\n");
+    if (json_is_number(json_object_get(engine, "longest_s")))
+        printf("  drain       the longest request takes %.0f s in a full batch: a replica that is "
+               "ended sooner cuts it off\n",
+               number(engine, "longest_s"));
 }
 
 static void print_limit(const char *what, const json_t *limit, double found_s)

@@ -86,6 +86,8 @@ static void an_engine_is_explained_by_its_slots_and_how_full_they_are(void **sta
     assert_string_equal(json_text_or(engine, "limit", ""), "slots");
     assert_true(fabs(number(engine, "capacity_per_s") - 8. / 88) < 1e-9);
     assert_true(number(row, "replicas_for_target") >= 5 && number(row, "replicas_for_target") <= 9);
+    assert_true(fabs(number(engine, "longest_s") / (log(2 * 65536) * 88) - 1) < 0.01);
+    assert_non_null(strstr(table.out->chars, "the longest request takes 10"));
     for (size_t i = 0; i < 3; i++) {
         const json_t *wait = json_array_get(json_at(row, "waits"), i);
         double utilisation = number(row, "peak_per_s") / (number(wait, "replicas") * 8 / 88);

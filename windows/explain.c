@@ -234,16 +234,24 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
     return result;
 }
 
-int explain_wait(const struct allocate_model *model, size_t window, size_t queue, int replicas,
-                 double *ret_wait_s, struct error *err)
+int explain_number(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+                   struct search_targets *ret, struct error *err)
 {
     struct question question;
+    struct search_targets found = { 0 };
+    struct search_day day;
 
     question_init(&question, model, window, queue);
 
-    struct search_day day;
-    int result = search_wait(&question.setup, replicas, ret_wait_s, &day, err);
+    const struct replay_target *target = &question.setup.target;
+    int result = search_wait(&question.setup, replicas, &found.found_s[SEARCH_WAIT], &day, err);
 
+    for (int seed = 0; seed < model->seeds && result == 0; seed++)
+        if (target->ttft.limit_s > 0 || target->itl.limit_s > 0)
+            result = search_tokens_under(&question.setup, seed, replicas, &found, err);
+    search_targets_judge(&found, target);
     question_clear(&question);
+    if (result == 0)
+        *ret = found;
     return result;
 }

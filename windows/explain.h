@@ -41,7 +41,8 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
                  size_t window, size_t queue, struct explain *ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The wait at the percentile with any number of replicas, of the worse class and seed (and of the
-   worst day, where each day counts). */
-int explain_wait(const struct allocate_model *model, size_t window, size_t queue, int replicas,
-                 double *ret_wait_s, struct error *err) __attribute__((warn_unused_result));
+/* What any number of replicas does for each target: the worst of all seeds (and days, where each
+   counts).  Tokens are looked at where they have a target. */
+int explain_number(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+                   struct search_targets *ret, struct error *err)
+    __attribute__((warn_unused_result));

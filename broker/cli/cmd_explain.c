@@ -41,8 +41,8 @@ const char explain_text[] =
     "[{queue, workloads,\n"
     "service: {law, mean_s, cv, requests (that were measured), origin},\n"
     "rate_per_s, peak_per_s, peak_at, replicas_for_target, replicas_degraded, replicas_lost,\n"
-    "replicas_needed, replicas_granted, replicas_in_file and wait_in_file_s (null without a "
-    "file),\n"
+    "replicas_needed, replicas_granted, replicas_in_file, wait_in_file_s and is_met_in_file (null\n"
+    "without a file),\n"
     "wait_s, wait_target_s, percentile, waits: [{replicas, seed, wait_s, is_met}], seeds,\n"
     "engine (null: a replica serves one request at a time), ttft and itl: {target_s, percentile}\n"
     "(null: no target); with an engine each of waits has also ttft_s, itl_s, binds (wait, ttft or\n"
@@ -210,13 +210,15 @@ static int add_file(json_t *row, const struct explain_command *command, size_t w
 {
     const struct allocate_model *model = command->inputs.model;
     int replicas = file ? replicas_in(model, file, queue) : -1;
-    double wait_s = HUGE_VAL;
+    struct search_targets found = { .found_s = { HUGE_VAL } };
 
     json_object_set_new(row, "replicas_in_file",
                         replicas < 0 ? json_null() : json_integer(replicas));
-    if (replicas > 0 && explain_wait(model, window, queue, replicas, &wait_s, err) < 0)
+    if (replicas > 0 && explain_number(model, window, queue, replicas, &found, err) < 0)
         return -1;
-    json_object_set_new(row, "wait_in_file_s", wait_json(wait_s));
+    json_object_set_new(row, "wait_in_file_s", wait_json(found.found_s[SEARCH_WAIT]));
+    json_object_set_new(row, "is_met_in_file",
+                        replicas < 0 ? json_null() : json_boolean(found.is_met));
     return 0;
 }
 

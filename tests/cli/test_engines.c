@@ -219,6 +219,29 @@ static void a_plan_says_which_engines_and_targets_it_is_for(void **state)
     assert_true(json_is_null(json_object_get(chat, "itl_s")));
 }
 
+/* Waits are met with one replica less than first tokens ask for. */
+static void a_file_that_makes_first_tokens_late_misses(void **state)
+{
+    static const char line[] = "    prod-a: 5\n";
+    owned(test_folder) char *folder = folder_with("ttft_target: 200ms, " ENGINE);
+    planned_run(folder, PLAN);
+    owned(text) struct text *file = said_file(folder, "schedules/day.yaml");
+    const char *at = strstr(file->chars, line);
+
+    (void)state;
+    assert_non_null(at);
+
+    owned(chars) char *edited = text_format("%.*s    prod-a: 4\n%s", (int)(at - file->chars),
+                                            file->chars, at + strlen(line));
+
+    planned_put(folder, "schedules/day.yaml", edited);
+    owned(json) json_t *root = json_of(folder, explain_line);
+    const json_t *chat = chat_by_day(root);
+
+    assert_true(number(chat, "wait_in_file_s") <= 20);
+    assert_false(json_bool_or(chat, "is_met_in_file", true));
+}
+
 static void a_plan_that_is_short_names_the_target_that_is_missed(void **state)
 {
     owned(test_folder) char *folder = folder_with("itl_target: 41ms, " ENGINE);
@@ -360,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_cache_that_holds_fewer_is_named),
         cmocka_unit_test(another_engine_is_supposed_as_the_file_would_say_it),
         cmocka_unit_test(a_plan_says_which_engines_and_targets_it_is_for),
+        cmocka_unit_test(a_file_that_makes_first_tokens_late_misses),
         cmocka_unit_test(a_plan_that_is_short_names_the_target_that_is_missed),
         cmocka_unit_test(engines_that_stay_are_enough_when_a_node_is_lost),
         cmocka_unit_test(parts_of_a_plan_of_engines_are_the_whole),

@@ -51,6 +51,17 @@ static size_t add_chars(char out[ERROR_TEXT_SIZE], size_t at, const char *chars)
     return text_copy(out + at, ERROR_TEXT_SIZE - at, chars) ? at + strlen(chars) : mark_cut(out);
 }
 
+/* A new error: nothing of a former one stays. */
+static void begin(struct error *err, enum error_kind kind, char text[ERROR_TEXT_SIZE])
+{
+    text_mend(text);
+    err->kind = kind;
+    err->cause = NULL;
+    err->retry_after_ms = 0;
+    err->leaf = 0;
+    text_copy(err->text, sizeof err->text, text);
+}
+
 int error_set(struct error *err, enum error_kind kind, const char *format, ...)
 {
     int kept = errno;
@@ -62,10 +73,7 @@ int error_set(struct error *err, enum error_kind kind, const char *format, ...)
     va_start(args, format);
     add_formatted(text, 0, format, args);
     va_end(args);
-    err->kind = kind;
-    err->retry_after_ms = 0;
-    text_mend(text);
-    text_copy(err->text, sizeof err->text, text);
+    begin(err, kind, text);
     errno = kept;
     return -1;
 }
@@ -85,10 +93,7 @@ int error_errno(struct error *err, enum error_kind kind, const char *format, ...
     va_end(args);
     length = add_chars(text, length, ": ");
     add_chars(text, length, strerror_r(kept, buffer, sizeof buffer));
-    err->kind = kind;
-    err->retry_after_ms = 0;
-    text_mend(text);
-    text_copy(err->text, sizeof err->text, text);
+    begin(err, kind, text);
     errno = kept;
     return -1;
 }
@@ -106,11 +111,26 @@ int error_context(struct error *err, const char *format, ...)
     length = add_formatted(text, 0, format, args);
     va_end(args);
     length = add_chars(text, length, ": ");
+    err->leaf += (int)length;
+    if (err->leaf > ERROR_TEXT_SIZE - 1)
+        err->leaf = ERROR_TEXT_SIZE - 1;
     add_chars(text, length, err->text);
     text_mend(text);
     text_copy(err->text, sizeof err->text, text);
     errno = kept;
     return -1;
+}
+
+int error_because(struct error *err, const struct error_cause *cause)
+{
+    if (err)
+        err->cause = cause;
+    return -1;
+}
+
+const char *error_leaf(const struct error *err)
+{
+    return err->text + err->leaf;
 }
 
 void error_wait(struct error *err, int64_t asked_ms)

@@ -33,10 +33,18 @@ enum error_kind {
 
 enum { ERROR_TEXT_SIZE = 512 };
 
+/* A reason that code must tell from others of the same kind.  Each is a constant of the module that
+   reports it, and is compared by its address. */
+struct error_cause {
+    const char *name; /* "disruption budget" */
+};
+
 struct error {
     enum error_kind kind;
+    const struct error_cause *cause; /* NULL: none that code asks for */
     int64_t retry_after_ms; /* how long to wait at least; 0 where nothing was said.  What a server
                                asked for comes in through error_wait() alone */
+    int leaf; /* offset in `text` of what the leaf wrote */
     char text[ERROR_TEXT_SIZE];
 };
 
@@ -49,8 +57,14 @@ int error_set(struct error *err, enum error_kind kind, const char *format, ...)
 int error_errno(struct error *err, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "CONTEXT: " in front of the sentence; the kind stays.  Always -1. */
+/* Puts "CONTEXT: " in front of the sentence; kind and cause stay.  Always -1. */
 int error_context(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Sets the cause of an error that is set already; err may be NULL.  Always -1. */
+int error_because(struct error *err, const struct error_cause *cause);
+
+/* The sentence without the contexts in front of it.  Borrowed from err. */
+const char *error_leaf(const struct error *err) __attribute__((returns_nonnull));
 
 /* Notes that a server asked to be left alone for so long: at most five minutes of it count, because
    one answer must not silence a URL for a day.  Where it asked for more the sentence says so first.

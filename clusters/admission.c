@@ -3,11 +3,12 @@
  *
  * Which admission webhooks and policies are asked about evictions: a rule's group, operation and
  * resource, as the API server matches them.  Selectors and conditions are not looked at: what may
- * be asked counts.
+ * be asked counts.  And what their answers, and those of budgets, mean.
  */
 #include "base/json.h"
 #include "base/text.h"
 #include "clusters/cluster.h"
+#include "clusters/kube_error.h"
 
 static bool names_one_of(const json_t *list, const char *const *wanted, size_t count)
 {
@@ -58,4 +59,41 @@ bool cluster_admission_sees_evictions(const json_t *list)
         }
     }
     return false;
+}
+
+bool cluster_is_budget(const struct error *err)
+{
+    return kube_error_holds_eviction(err);
+}
+
+bool cluster_serves_none(const struct error *err)
+{
+    return err->cause == &kube_cause_unserved || err->cause == &kube_cause_no_group;
+}
+
+bool cluster_lacks_group(const struct error *err)
+{
+    return err->cause == &kube_cause_no_group;
+}
+
+enum trial cluster_trial_of(const struct error *err)
+{
+    static const struct {
+        const struct error_cause *cause;
+        enum trial means;
+    } rows[] = {
+        { &kube_cause_budget, TRIAL_BUDGET },
+        { &kube_cause_webhook, TRIAL_DENIED },
+        { &kube_cause_policy, TRIAL_DENIED },
+        { &kube_cause_two_budgets, TRIAL_TWO_BUDGETS },
+        { &kube_cause_webhook_down, TRIAL_UNREACHED },
+        { &kube_cause_forbidden, TRIAL_NOT_PERMITTED },
+    };
+
+    if (!err)
+        return TRIAL_LEAVES;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (err->cause == rows[i].cause)
+            return rows[i].means;
+    return err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT ? TRIAL_GONE : TRIAL_UNKNOWN;
 }

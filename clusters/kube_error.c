@@ -1,67 +1,37 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Status code, reason, causes and message -> kind of error.  Holds by budgets, webhooks and
- * policies are told apart from an overloaded server by their text: see cluster_is_budget().
+ * Status code, reason, causes and message -> kind of error and its cause.
  */
 #include "clusters/kube_error.h"
 
 #include "base/json.h"
 #include "base/text.h"
-#include "clusters/cluster.h"
+#include "base/timestamp.h"
 
 #include <string.h>
 
-static const char HELD_BY_BUDGET[] = "held by a disruption budget: ";
-static const char HELD_BY_WEBHOOK[] = "held by an admission webhook: ";
-static const char HELD_BY_POLICY[] = "held by an admission policy: ";
+const struct error_cause kube_cause_budget = { "a disruption budget" };
+const struct error_cause kube_cause_webhook = { "an admission webhook" };
+const struct error_cause kube_cause_policy = { "an admission policy" };
+const struct error_cause kube_cause_two_budgets = { "two disruption budgets" };
+const struct error_cause kube_cause_webhook_down = { "an admission webhook that does not answer" };
+const struct error_cause kube_cause_forbidden = { "a permission that is lacking" };
+const struct error_cause kube_cause_unserved = { "a resource that the server does not have" };
+const struct error_cause kube_cause_no_group = { "an API group that the server does not have" };
+
+/* What API servers say. */
 static const char TWO_BUDGETS[] = "more than one PodDisruptionBudget";
 static const char WEBHOOK_FAILED[] = "failed calling webhook";
-/* What an API server says, in two ways, of what it does not serve. */
 static const char NO_SUCH_RESOURCE[] = "could not find the requested resource";
-static const char NO_SUCH_PATH[] = "404: 404 page not found";
+static const char NO_SUCH_PATH[] = "404 page not found";
 
 enum { SLOW_RETRY_MS = 10000, BROKEN_BUDGET_RETRY_MS = 30000 };
 
-bool cluster_is_budget(const struct error *err)
+bool kube_error_holds_eviction(const struct error *err)
 {
-    return err->kind == ERROR_THROTTLED &&
-           (strstr(err->text, HELD_BY_BUDGET) || strstr(err->text, HELD_BY_WEBHOOK) ||
-            strstr(err->text, HELD_BY_POLICY));
-}
-
-/* As fail() writes a code, at the beginning or behind whoever asked. */
-static bool has_code(const struct error *err, const char *code)
-{
-    owned(chars) char *behind = text_format(": %s", code);
-
-    return text_starts_with(err->text, code) || strstr(err->text, behind);
-}
-
-bool cluster_serves_none(const struct error *err)
-{
-    return err->kind == ERROR_INVALID && has_code(err, "404") &&
-           (strstr(err->text, NO_SUCH_RESOURCE) || strstr(err->text, NO_SUCH_PATH));
-}
-
-static enum trial trial_refused(const struct error *err)
-{
-    if (err->kind == ERROR_DENIED)
-        return strstr(err->text, TWO_BUDGETS) ? TRIAL_TWO_BUDGETS
-               : has_code(err, "403")         ? TRIAL_NOT_PERMITTED
-                                              : TRIAL_UNKNOWN; /* who we are is not known there */
-    if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT)
-        return TRIAL_GONE;
-    if (strstr(err->text, HELD_BY_BUDGET))
-        return TRIAL_BUDGET;
-    if (strstr(err->text, HELD_BY_WEBHOOK) || strstr(err->text, HELD_BY_POLICY))
-        return TRIAL_DENIED;
-    return strstr(err->text, WEBHOOK_FAILED) ? TRIAL_UNREACHED : TRIAL_UNKNOWN;
-}
-
-enum trial cluster_trial_of(const struct error *err)
-{
-    return err ? trial_refused(err) : TRIAL_LEAVES;
+    return err->cause == &kube_cause_budget || err->cause == &kube_cause_webhook ||
+           err->cause == &kube_cause_policy;
 }
 
 static bool is_status(const struct kube_answer *answer)
@@ -104,14 +74,20 @@ static int64_t retry_after_ms(const struct kube_answer *answer)
     return answer->retry_after_ms;
 }
 
-static int throttled(const struct kube_answer *answer, const char *held_by, const char *message,
-                     int64_t at_least_ms, struct error *err)
+static void wait_at_least(const struct kube_answer *answer, int64_t least_ms, struct error *err)
 {
     int64_t asked_ms = retry_after_ms(answer);
 
-    error_set(err, ERROR_THROTTLED, "%s%.300s", held_by, message);
-    error_wait(err, asked_ms > at_least_ms ? asked_ms : at_least_ms);
-    return -1;
+    error_wait(err, asked_ms > least_ms ? asked_ms : least_ms);
+}
+
+/* A rule holds the eviction for now. */
+static int held(const struct kube_answer *answer, const struct error_cause *by, const char *message,
+                int64_t least_ms, struct error *err)
+{
+    error_set(err, ERROR_THROTTLED, "held by %s: %.300s", by->name, message);
+    wait_at_least(answer, least_ms, err);
+    return error_because(err, by);
 }
 
 static int fail(enum error_kind kind, const struct kube_answer *answer, struct error *err)
@@ -129,13 +105,13 @@ static bool says(const struct kube_answer *answer, const char *part)
     return strstr(message_of(answer), part) != NULL;
 }
 
-/* Somebody's rule against this eviction, whatever code it gives; NULL: none. */
-static const char *rule_against(const struct kube_answer *answer)
+/* The admission rule against this eviction, whatever code it gives; NULL: none. */
+static const struct error_cause *rule_against(const struct kube_answer *answer)
 {
     if (!answer->is_eviction || !says(answer, "denied"))
         return NULL;
-    return says(answer, "admission webhook")           ? HELD_BY_WEBHOOK
-           : says(answer, "ValidatingAdmissionPolicy") ? HELD_BY_POLICY
+    return says(answer, "admission webhook")           ? &kube_cause_webhook
+           : says(answer, "ValidatingAdmissionPolicy") ? &kube_cause_policy
                                                        : NULL;
 }
 
@@ -143,10 +119,12 @@ static int too_many(const struct kube_answer *answer, struct error *err)
 {
     if (find_cause(answer, "DisruptionBudget")) {
         const json_t *cause = find_cause(answer, "DisruptionBudget");
-        return throttled(answer, HELD_BY_BUDGET, json_text_or(cause, "message", message_of(answer)),
-                         0, err);
+        return held(answer, &kube_cause_budget, json_text_or(cause, "message", message_of(answer)),
+                    0, err);
     }
-    return throttled(answer, "the server is busy: ", message_of(answer), SECOND_MS, err);
+    error_set(err, ERROR_THROTTLED, "the server is busy: %.300s", message_of(answer));
+    wait_at_least(answer, SECOND_MS, err);
+    return -1;
 }
 
 static int forbidden(const struct kube_answer *answer, struct error *err)
@@ -155,31 +133,40 @@ static int forbidden(const struct kube_answer *answer, struct error *err)
         return fail(ERROR_TRANSIENT, answer, err);
     if (answer->is_eviction &&
         text_equal(json_text_or(answer->body, "details/kind", ""), "poddisruptionbudget"))
-        return throttled(answer, HELD_BY_BUDGET, message_of(answer), BROKEN_BUDGET_RETRY_MS, err);
-    return fail(ERROR_DENIED, answer, err);
+        return held(answer, &kube_cause_budget, message_of(answer), BROKEN_BUDGET_RETRY_MS, err);
+    fail(ERROR_DENIED, answer, err);
+    return error_because(err, &kube_cause_forbidden);
 }
 
 /* 5xx.  What surely happened before the change is told apart; else it may have happened. */
 static int server_failed(const struct kube_answer *answer, struct error *err)
 {
-    if (answer->is_eviction && says(answer, TWO_BUDGETS))
-        return fail(ERROR_DENIED, answer, err);
+    bool is_unreached = says(answer, WEBHOOK_FAILED);
+
+    if (answer->is_eviction && says(answer, TWO_BUDGETS)) {
+        fail(ERROR_DENIED, answer, err);
+        return error_because(err, &kube_cause_two_budgets);
+    }
     if (answer->is_eviction && says(answer, "PodDisruptionBudget") && says(answer, "conflicts"))
-        return throttled(answer, HELD_BY_BUDGET, message_of(answer), SLOW_RETRY_MS, err);
+        return held(answer, &kube_cause_budget, message_of(answer), SLOW_RETRY_MS, err);
     /* The server is behind the version that was asked for: restored from a backup, or another. */
     if (find_cause(answer, "ResourceVersionTooLarge") || says(answer, "Too large resource version"))
         return fail(ERROR_CONFLICT, answer, err);
-    if (says(answer, WEBHOOK_FAILED) || !answer->is_mutation)
-        return fail(ERROR_TRANSIENT, answer, err);
-    return fail(ERROR_UNKNOWN_OUTCOME, answer, err);
+    fail(is_unreached || !answer->is_mutation ? ERROR_TRANSIENT : ERROR_UNKNOWN_OUTCOME, answer,
+         err);
+    return error_because(err, is_unreached ? &kube_cause_webhook_down : NULL);
 }
 
 static int not_found(const struct kube_answer *answer, struct error *err)
 {
+    bool is_resource = says(answer, NO_SUCH_RESOURCE);
+    bool is_unserved = is_resource || text_starts_with(message_of(answer), NO_SUCH_PATH);
+
     /* A path that the server does not serve, or no API server at all, proves nothing. */
-    if (!is_status(answer) || says(answer, NO_SUCH_RESOURCE))
-        return fail(ERROR_INVALID, answer, err);
-    return fail(ERROR_NOT_FOUND, answer, err);
+    if (is_status(answer) && !is_resource)
+        return fail(ERROR_NOT_FOUND, answer, err);
+    fail(ERROR_INVALID, answer, err);
+    return error_because(err, is_unserved ? &kube_cause_unserved : NULL);
 }
 
 static int client_failed(int code, const struct kube_answer *answer, struct error *err)
@@ -221,7 +208,7 @@ int kube_error_of_answer(const struct kube_answer *answer, struct error *err)
     if (answer->status >= 200 && answer->status < 300 && !is_failure)
         return json_is_object(answer->body) ? 0 : no_object(answer, err);
     if (rule_against(answer) && !find_cause(answer, "DisruptionBudget"))
-        return throttled(answer, rule_against(answer), message_of(answer), 0, err);
+        return held(answer, rule_against(answer), message_of(answer), 0, err);
     if (code >= 500 || code < 300) /* a failure that gives no failing code is the server's */
         return server_failed(answer, err);
     return client_failed(code, answer, err);

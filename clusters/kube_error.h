@@ -22,6 +22,22 @@ struct kube_answer {
     bool is_eviction;
 };
 
+/* Causes (base/error.h) that code asks for.  Of evictions: the budget, webhook or policy that says
+   no for now (ERROR_THROTTLED), two budgets that select one pod (ERROR_DENIED), a webhook that the
+   server could not call.  Of any request: ERROR_DENIED for want of a permission; ERROR_INVALID for a
+   resource, or a whole API group, that the server surely does not have. */
+extern const struct error_cause kube_cause_budget;
+extern const struct error_cause kube_cause_webhook;
+extern const struct error_cause kube_cause_policy;
+extern const struct error_cause kube_cause_two_budgets;
+extern const struct error_cause kube_cause_webhook_down;
+extern const struct error_cause kube_cause_forbidden;
+extern const struct error_cause kube_cause_unserved;
+extern const struct error_cause kube_cause_no_group;
+
+/* Whether a rule holds this pod's eviction for now, and not an overloaded server. */
+bool kube_error_holds_eviction(const struct error *err);
+
 /* 0 when the answer is a success; otherwise -1 and the error. */
 int kube_error_of_answer(const struct kube_answer *answer, struct error *err)
     __attribute__((warn_unused_result));

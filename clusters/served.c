@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "clusters/cluster.h"
+#include "clusters/kube_error.h"
 
 #include <string.h>
 
@@ -29,8 +29,6 @@ static const struct {
     { "kueue.x-k8s.io", { "v1beta2", "v1beta1" } },
     { "autoscaling", { "v2", "v2beta2", "v1" } },
 };
-
-static const char no_version[] = "the server has no version of";
 
 struct waiter {
     served_done_fn done;
@@ -112,11 +110,6 @@ static const char *newest_of(size_t row, const json_t *group)
     return NULL;
 }
 
-bool cluster_lacks_group(const struct error *err)
-{
-    return cluster_serves_none(err) && strstr(err->text, no_version);
-}
-
 static void on_group(void *context, const json_t *body, const struct error *err)
 {
     struct lookup *lookup = context;
@@ -131,11 +124,13 @@ static void on_group(void *context, const json_t *body, const struct error *err)
     else
         lookup->version = err ? NULL : newest_of(row, body);
     if (err ? err->kind == ERROR_INVALID : !lookup->version) {
-        if (err) /* with the server's own words: see cluster_lacks_group() */
+        if (err)
             none = *err;
         else
             error_set(&none, ERROR_INVALID, "cluster %s", kube_name(lookup->served->session));
-        error_context(&none, "%s %s that sluice knows", no_version, known[row].group);
+        error_context(&none, "the server has no version of %s that sluice knows", known[row].group);
+        if (none.cause == &kube_cause_unserved)
+            error_because(&none, &kube_cause_no_group);
         err = &none;
     }
     memset(&lookup->waiters, 0, sizeof lookup->waiters); /* whoever asks anew comes after these */

@@ -323,7 +323,7 @@ static void pump(struct trials *trials)
         if (gate_is_free(gate, question->cluster, &why))
             send_question(question);
         else
-            settle(question, NULL, &(struct error){ ERROR_THROTTLED, 0, "not asked" });
+            settle(question, NULL, &(struct error){ .kind = ERROR_THROTTLED, .text = "not asked" });
     }
     sweep(trials);
 }

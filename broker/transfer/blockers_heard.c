@@ -9,8 +9,6 @@
 #include "broker/transfer/blockers.h"
 #include "clusters/budget.h"
 
-#include <string.h>
-
 static const struct blocker_kind rows[] = {
     [TRIAL_BUDGET] = { "budget", "slow", "see what the budget waits for", true },
     [TRIAL_TWO_BUDGETS] = BLOCKER_TWO_BUDGETS,
@@ -22,15 +20,6 @@ static const struct blocker_kind rows[] = {
     [TRIAL_NOT_PERMITTED] = { "forbidden", "never", "let sluice create pods/eviction there",
                               false },
 };
-
-/* The server's own words, without our request in front of them. */
-static const char *words_of(const struct error *err)
-{
-    static const char request[] = "/eviction: ";
-    const char *found = strstr(err->text, request);
-
-    return found ? found + strlen(request) : err->text;
-}
 
 /* Behind those that are as bad. */
 static void insert(json_t *blockers, json_t *row)
@@ -76,7 +65,7 @@ void blockers_hear(json_t *blockers, const struct pod *pod, int64_t deadline_ms,
 {
     enum trial trial = cluster_trial_of(err);
     owned(chars) char *name = text_format("%s/%s", pod->namespace, pod->name);
-    const char *words = err ? words_of(err) : "";
+    const char *words = err ? error_leaf(err) : "";
     bool would_go = trial == TRIAL_LEAVES || trial == TRIAL_GONE;
     json_t *row;
 

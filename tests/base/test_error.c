@@ -46,6 +46,32 @@ static void context_goes_in_front_and_keeps_the_kind(void **state)
     assert_int_equal(err.retry_after_ms, 5);
 }
 
+static void a_cause_and_the_leaf_outlive_contexts(void **state)
+{
+    static const struct error_cause full = { "a full house" };
+    char longer[ERROR_TEXT_SIZE + 100];
+    struct error err;
+
+    (void)state;
+    memset(longer, 'x', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    error_set(&err, ERROR_CONFLICT, "exists");
+    assert_ptr_equal(err.cause, NULL);
+    assert_string_equal(error_leaf(&err), "exists");
+    assert_int_equal(error_because(&err, &full), -1);
+    error_context(&err, "pool %s", "a");
+    error_context(&err, "cluster %s", "b");
+    assert_ptr_equal(err.cause, &full);
+    assert_string_equal(error_leaf(&err), "exists");
+    error_context(&err, "%s", longer);
+    error_context(&err, "%s", longer);
+    assert_string_equal(error_leaf(&err), "");
+    error_set(&err, ERROR_CONFLICT, "another");
+    assert_ptr_equal(err.cause, NULL);
+    assert_string_equal(error_leaf(&err), "another");
+    assert_int_equal(error_because(NULL, &full), -1);
+}
+
 static void a_sentence_may_quote_the_former_one(void **state)
 {
     struct error err;
@@ -156,6 +182,7 @@ int main(void)
         cmocka_unit_test(sets_kind_and_sentence_and_returns_minus_one),
         cmocka_unit_test(takes_no_error_at_all),
         cmocka_unit_test(context_goes_in_front_and_keeps_the_kind),
+        cmocka_unit_test(a_cause_and_the_leaf_outlive_contexts),
         cmocka_unit_test(a_sentence_may_quote_the_former_one),
         cmocka_unit_test(errno_is_told_in_words),
         cmocka_unit_test(a_text_that_is_cut_ends_in_plus),

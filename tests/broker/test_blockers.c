@@ -9,6 +9,7 @@
 #include "broker/transfer/blockers.h"
 #include "clusters/budget.h"
 #include "clusters/index.h"
+#include "clusters/kube_error.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
@@ -228,45 +229,48 @@ static void nodes_that_leave_together_share_the_budget(void **state)
     snapshot_clear(&snapshot);
 }
 
-#define WALL "cluster c: POST /api/v1/namespaces/ml/pods/p/eviction: "
-
 /* What was computed, what the server says to a dry run, and what is said then. */
 static const struct {
-    const char *budget;  /* NULL: none */
-    struct error answer; /* ERROR_NONE: it would go */
-    const char *said;    /* "KIND, VERDICT: TEXT <SERVER>" of each */
+    const char *budget; /* NULL: none */
+    struct {
+        enum error_kind kind; /* ERROR_NONE: it would go */
+        const struct error_cause *cause;
+        const char *text;
+    } answer;
+    const char *said; /* "KIND, VERDICT: TEXT <SERVER>" of each */
 } heard[] = {
-    { BUDGET("b", MINE, "\"observedGeneration\":0"), { ERROR_NONE, 0, "" }, "" },
+    { BUDGET("b", MINE, "\"observedGeneration\":0"), { ERROR_NONE, NULL, "" }, "" },
     { BUDGET("b", MINE, "\"observedGeneration\":0"),
-      { ERROR_THROTTLED, 0, WALL "held by a disruption budget: b needs 4" },
+      { ERROR_THROTTLED, &kube_cause_budget, "held by a disruption budget: b needs 4" },
       "uncounted, slow: budget b was changed and its controller has not counted yet <held by a "
       "disruption budget: b needs 4>|" },
     { NULL,
-      { ERROR_THROTTLED, 0, WALL "held by a disruption budget: b needs 4" },
+      { ERROR_THROTTLED, &kube_cause_budget, "held by a disruption budget: b needs 4" },
       "budget, slow: held by a disruption budget: b needs 4 <held by a disruption budget: b needs "
       "4>|" },
     { NULL,
-      { ERROR_THROTTLED, 0, WALL "held by an admission webhook: it migrates" },
+      { ERROR_THROTTLED, &kube_cause_webhook, "held by an admission webhook: it migrates" },
       "admission, slow: held by an admission webhook: it migrates <held by an admission webhook: "
       "it "
       "migrates>|" },
     { NULL,
-      { ERROR_TRANSIENT, 0, WALL "500 InternalError: failed calling webhook v" },
+      { ERROR_TRANSIENT, &kube_cause_webhook_down, "500 InternalError: failed calling webhook v" },
       "webhook down, slow: 500 InternalError: failed calling webhook v <500 InternalError: failed "
       "calling webhook v>|" },
     { NULL,
-      { ERROR_DENIED, 0, WALL "403 Forbidden: cannot create" },
+      { ERROR_DENIED, &kube_cause_forbidden, "403 Forbidden: cannot create" },
       "forbidden, never: 403 Forbidden: cannot create <403 Forbidden: cannot create>|" },
     { BUDGET("b", MINE, "\"observedGeneration\":0"),
-      { ERROR_INVALID, 0, "cluster c has no policy/v1 (Kubernetes 1.21)" },
+      { ERROR_INVALID, NULL, "cluster c has no policy/v1 (Kubernetes 1.21)" },
       "uncounted, slow: budget b was changed and its controller has not counted yet <>|" },
     { BUDGET("b", MINE, "\"observedGeneration\":0"),
-      { ERROR_DENIED, 0, WALL "500: This pod has more than one PodDisruptionBudget, which" },
+      { ERROR_DENIED, &kube_cause_two_budgets,
+        "500: This pod has more than one PodDisruptionBudget, which" },
       "two budgets, never: 500: This pod has more than one PodDisruptionBudget, which <500: This "
       "pod has more than one PodDisruptionBudget, which>|" },
-    { NULL, { ERROR_DENIED, 0, WALL "401 Unauthorized: Unauthorized" }, "" },
-    { NULL, { ERROR_NOT_FOUND, 0, WALL "404 NotFound: gone" }, "" },
-    { NULL, { ERROR_TRANSIENT, 0, WALL "connection lost" }, "" },
+    { NULL, { ERROR_DENIED, NULL, "401 Unauthorized: Unauthorized" }, "" },
+    { NULL, { ERROR_NOT_FOUND, NULL, "404 NotFound: gone" }, "" },
+    { NULL, { ERROR_TRANSIENT, NULL, "connection lost" }, "" },
 };
 
 static void a_servers_word_counts_more(void **state)
@@ -277,8 +281,12 @@ static void a_servers_word_counts_more(void **state)
         struct wall_time now = { 0 };
         struct snapshot snapshot;
         const json_t *blocker;
+        struct error err = { 0 };
         size_t at;
 
+        error_set(&err, heard[i].answer.kind, "%s", heard[i].answer.text);
+        error_because(&err, heard[i].answer.cause);
+        error_context(&err, "cluster c: POST /api/v1/namespaces/ml/pods/p/eviction");
         snapshot_init(&snapshot);
         snapshot.budgets_are_known = true;
         add_pod(&snapshot, POD("", ""));
@@ -289,7 +297,7 @@ static void a_servers_word_counts_more(void **state)
         assert_int_equal(blockers_are_unsure(leaving, map_get(snapshot.pods, "U")),
                          heard[i].budget != NULL);
         blockers_hear(blockers, map_get(snapshot.pods, "U"), 300000,
-                      heard[i].answer.kind == ERROR_NONE ? NULL : &heard[i].answer);
+                      err.kind == ERROR_NONE ? NULL : &err);
         json_array_foreach(blockers, at, blocker)
             text_add(said, "%s, %s: %s <%s>|", json_text_or(blocker, "kind", ""),
                      json_text_or(blocker, "verdict", ""), json_text_or(blocker, "text", ""),

@@ -297,7 +297,7 @@ static void nobody_waits_for_a_silent_server(void **state)
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
     struct counter counter = { .http = { &count_verbs }, .part = EVICTION, .keeps = 1 };
-    struct error late = { ERROR_UNKNOWN_OUTCOME, 0, "late" };
+    struct error late = { .kind = ERROR_UNKNOWN_OUTCOME, .text = "late" };
     owned(json) json_t *plan = NULL;
 
     (void)state;
@@ -324,7 +324,7 @@ static void a_cluster_that_tells_nothing_is_named(void **state)
     struct counter counter = { .http = { &count_verbs },
                                .part = "mutatingwebhookconfigurations",
                                .keeps = 1 };
-    struct error late = { ERROR_TRANSIENT, 0, "late" };
+    struct error late = { .kind = ERROR_TRANSIENT, .text = "late" };
     owned(text) struct text *shown = text_new(1 << 16);
     owned(json) json_t *plan = NULL;
 
@@ -349,7 +349,7 @@ static void a_server_that_hangs_is_in_nobodys_way(void **state)
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
     struct counter counter = { .http = { &count_verbs }, .part = EVICTION, .keeps = 4 };
-    struct error late = { ERROR_UNKNOWN_OUTCOME, 0, "late" };
+    struct error late = { .kind = ERROR_UNKNOWN_OUTCOME, .text = "late" };
     owned(json) json_t *hung = NULL;
     owned(json) json_t *plan = NULL;
     const json_t *transfer;

@@ -44,7 +44,7 @@ struct error {
     const struct error_cause *cause; /* NULL: none that code asks for */
     int64_t retry_after_ms; /* how long to wait at least; 0 where nothing was said.  What a server
                                asked for comes in through error_wait() alone */
-    int leaf; /* offset in `text` of what the leaf wrote */
+    int leaf;               /* offset in `text` of what the leaf wrote */
     char text[ERROR_TEXT_SIZE];
 };
 

@@ -7,8 +7,8 @@
  */
 #include "base/json.h"
 #include "base/text.h"
-#include "clusters/cluster.h"
-#include "clusters/kube_error.h"
+#include "clusters/kube/kube_error.h"
+#include "clusters/kube_verbs.h"
 
 static bool names_one_of(const json_t *list, const char *const *wanted, size_t count)
 {

@@ -3,14 +3,13 @@
  *
  * A cluster: its session, its snapshot and the watches that feed it.
  */
-#include "clusters/cluster.h"
-
 #include "base/log.h"
 #include "base/text.h"
 #include "clusters/cluster_session.h"
-#include "clusters/kube_config.h"
-#include "clusters/kube_watch.h"
-#include "clusters/served.h"
+#include "clusters/kube/kube_config.h"
+#include "clusters/kube/served.h"
+#include "clusters/kube_kinds.h"
+#include "clusters/kube_verbs.h"
 
 enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS, CLOCK_LIMIT_MS = 10 * SECOND_MS };
 
@@ -85,6 +84,11 @@ static void discover(void *context)
     struct cluster *cluster = context;
 
     served_ask(cluster->served, "policy", on_policy, cluster);
+}
+
+bool cluster_has_file(const char *kubeconfig)
+{
+    return !text_equal(kubeconfig, KUBE_CONFIG_IN_CLUSTER);
 }
 
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "clusters/cluster.h"
-#include "clusters/kube_session.h"
-#include "clusters/served.h"
+#include "clusters/kube/kube_session.h"
+#include "clusters/kube/served.h"
 
 struct kube_session *cluster_session(const struct cluster *cluster)
     __attribute__((returns_nonnull));

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/shared_text.h"
 #include "base/timestamp.h"
-#include "clusters/shared_text.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -3,9 +3,10 @@
  *
  * The collections that are watched, and how one object of each is read, shared and found.
  */
+#include "clusters/kube_kinds.h"
+
 #include "clusters/budget.h"
 #include "clusters/fields.h"
-#include "clusters/kube_watch.h"
 #include "clusters/snapshot.h"
 
 static const struct kube_member condition[] = {

@@ -4,6 +4,8 @@
  * The verbs of cluster.h as requests.  Each is one exchange; the bodies carry the UID of what was
  * decided about, so that the server refuses them for an object made anew under the same name.
  */
+#include "clusters/kube_verbs.h"
+
 #include "base/json.h"
 #include "base/text.h"
 #include "base/url.h"

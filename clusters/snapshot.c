@@ -6,12 +6,12 @@
  */
 #include "clusters/snapshot.h"
 
+#include "base/index.h"
 #include "base/json.h"
+#include "base/shared_text.h"
 #include "base/text.h"
 #include "clusters/budget.h"
-#include "clusters/index.h"
-#include "clusters/kube_watch.h"
-#include "clusters/shared_text.h"
+#include "clusters/kube_kinds.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/fleet/config_tables.h"
-#include "clusters/kube_config.h"
+#include "clusters/cluster.h"
 #include "windows/calendar.h"
 
 #include <limits.h>
@@ -240,7 +240,7 @@ static int place_all(struct config *config, struct error *err)
     if (!text_equal(config->journal, ":memory:"))
         place(file, &config->journal);
     for (size_t i = 0; i < config->cluster_count; i++)
-        if (!text_equal(config->clusters[i].kubeconfig, KUBE_CONFIG_IN_CLUSTER))
+        if (cluster_has_file(config->clusters[i].kubeconfig))
             place(file, &config->clusters[i].kubeconfig);
     for (size_t i = 0; i < config->provider_count; i++)
         place(file, &config->providers[i].credentials);

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/trust.h"
 #include "broker/fleet/config.h"
-#include "clusters/kube_config.h"
+#include "clusters/cluster.h"
 
 struct teller {
     config_warn_fn warn;
@@ -39,7 +39,7 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
         return 0;
     look(&teller, config->path, false);
     for (size_t i = 0; i < config->cluster_count; i++)
-        if (!text_equal(config->clusters[i].kubeconfig, KUBE_CONFIG_IN_CLUSTER))
+        if (cluster_has_file(config->clusters[i].kubeconfig))
             look(&teller, config->clusters[i].kubeconfig, false);
     for (size_t i = 0; i < config->provider_count; i++)
         look(&teller, config->providers[i].credentials, false);

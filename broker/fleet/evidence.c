@@ -10,9 +10,9 @@
  * have deleted the Nodes all the same, so that one is forgotten after a time.
  */
 #include "base/log.h"
+#include "base/shared_text.h"
 #include "base/text.h"
 #include "broker/fleet/fleet_parts.h"
-#include "clusters/shared_text.h"
 
 #include <string.h>
 

@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/shared_text.h"
 #include "base/text.h"
 #include "broker/fleet/fleet_parts.h"
-#include "clusters/shared_text.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "broker/service/service_parts.h"
+#include "clusters/kube_verbs.h"
 
 enum { DIAL_REVERSALS = 2 };
 

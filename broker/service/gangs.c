@@ -5,9 +5,9 @@
  */
 #include "broker/service/gangs.h"
 
+#include "base/shared_text.h"
 #include "base/text.h"
 #include "broker/fleet/config.h"
-#include "clusters/shared_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "clusters/kube_verbs.h"
 
 #include <inttypes.h>
 #include <string.h>

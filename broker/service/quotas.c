@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/service/dial.h"
+#include "clusters/kube_verbs.h"
 #include "clusters/kueue.h"
 
 #include <inttypes.h>

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/service/dial.h"
+#include "clusters/kube_verbs.h"
 
 struct scaler {
     struct service *service;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 #include "broker/transfer/blockers.h"
+#include "clusters/kube_verbs.h"
 
 enum { AT_ONCE = 4, PER_NODE = 3 };
 

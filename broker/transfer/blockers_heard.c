@@ -8,6 +8,7 @@
 #include "broker/transfer/blocker.h"
 #include "broker/transfer/blockers.h"
 #include "clusters/budget.h"
+#include "clusters/kube_verbs.h"
 
 static const struct blocker_kind rows[] = {
     [TRIAL_BUDGET] = { "budget", "slow", "see what the budget waits for", true },

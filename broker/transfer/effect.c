@@ -12,6 +12,7 @@
 #include "broker/journal/journal.h"
 #include "broker/transfer/effect_send.h"
 #include "broker/transfer/runner.h"
+#include "clusters/kube_verbs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "broker/transfer/runner.h"
+#include "clusters/kube_verbs.h"
 
 /* Deleting what is gone, or evicting a pod that was replaced, is what was wanted. */
 static void cluster_answered(void *context, const json_t *body, const struct error *err)

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "clusters/budget.h"
+#include "clusters/kube_verbs.h"
 
 enum {
     EVICTIONS_AT_ONCE = 64, /* of one cluster; more only wait inside the server */

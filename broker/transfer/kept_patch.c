@@ -6,6 +6,7 @@
 #include "broker/transfer/kept_patch.h"
 
 #include "broker/transfer/runner.h"
+#include "clusters/kube_verbs.h"
 
 struct errand {
     struct runner *runner;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "clusters/cluster.h"
+#include "clusters/kube_verbs.h"
 
 struct config_cluster;
 struct runner;

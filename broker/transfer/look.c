@@ -12,6 +12,7 @@
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
 #include "clusters/field_manager.h"
+#include "clusters/kube_verbs.h"
 
 #include <string.h>
 

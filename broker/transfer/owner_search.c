@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "broker/transfer/runner.h"
+#include "clusters/kube_verbs.h"
 #include "clusters/owner.h"
 
 #include <string.h>

@@ -13,6 +13,7 @@
 #include "broker/transfer/kept_patch.h"
 #include "broker/transfer/owner_search.h"
 #include "broker/transfer/runner.h"
+#include "clusters/kube_verbs.h"
 #include "clusters/owner.h"
 
 #include <stdio.h>

@@ -4,12 +4,12 @@
  * What will hold a node, in the words that a person reads: one case a kind, and none for a pod that
  * just goes.
  */
+#include "base/index.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/transfer/blockers.h"
 #include "clusters/budget.h"
-#include "clusters/index.h"
-#include "clusters/kube_error.h"
+#include "clusters/kube/kube_error.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

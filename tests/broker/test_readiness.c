@@ -3,9 +3,9 @@
  *
  * What a new machine's Node lacks, each in its words.
  */
+#include "base/index.h"
 #include "base/json.h"
 #include "broker/transfer/readiness.h"
-#include "clusters/index.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

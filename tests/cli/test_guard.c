@@ -4,8 +4,8 @@
  * Everything that the guard refuses, by its sentence, on the fleet of a rehearsal; and that an
  * emergency passes freezes and caps, but neither floor, freshness nor label.
  */
+#include "base/shared_text.h"
 #include "broker/service/service_parts.h"
-#include "clusters/shared_text.h"
 #include "tests/cli/small_world.h"
 
 struct bench {

@@ -4,6 +4,7 @@
  * Hazards: each case plays one way in which a transfer could lose work, lose a machine, or stop for
  * ever, and that a reader of the code would not see.
  */
+#include "clusters/kube_verbs.h"
 #include "tests/cli/stepwise.h"
 
 static void run_until(struct rehearsal *rehearsal, int64_t step_ms, int64_t limit_ms,

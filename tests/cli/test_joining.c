@@ -4,6 +4,7 @@
  * New machines: when their nodes serve, what becomes of those that never do and of their hosts, and
  * what failures mean for the next moves.
  */
+#include "clusters/kube_verbs.h"
 #include "tests/cli/people.h"
 
 static const char quick[] = "join: {deadline: 6m, stable: 20s}\n";

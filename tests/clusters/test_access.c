@@ -4,6 +4,7 @@
  * Credentials and authorities that are replaced while we run: by a script, and over real TLS.
  */
 #include "base/log.h"
+#include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 #include "tests/support/folder.h"
 #include "tests/support/identity.h"

@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "clusters/budget.h"
+#include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 
 #define META                                                                                       \

@@ -5,7 +5,7 @@
  */
 #include "base/json.h"
 #include "base/text.h"
-#include "clusters/kube_watch.h"
+#include "clusters/kube_kinds.h"
 #include "clusters/snapshot.h"
 #include "tests/support/unit.h"
 

@@ -6,7 +6,7 @@
  */
 #include "base/json.h"
 #include "base/random.h"
-#include "clusters/kube_extract.h"
+#include "clusters/kube/kube_extract.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "clusters/kube_frames.h"
+#include "clusters/kube/kube_frames.h"
 #include "clusters/snapshot.h"
 #include "tests/support/unit.h"
 

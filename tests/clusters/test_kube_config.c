@@ -3,7 +3,7 @@
  *
  * kubeconfig files: what is read, and every refusal with its sentence.
  */
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
 #include "tests/clusters/cluster_bench.h"
 
 #include <stdlib.h>

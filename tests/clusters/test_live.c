@@ -6,6 +6,7 @@
 #include "base/http_server.h"
 #include "base/log.h"
 #include "base/url.h"
+#include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 
 struct live {

@@ -3,11 +3,11 @@
  *
  * A page of a list, cut anywhere; what a snapshot shares; what is found by node and provider.
  */
+#include "base/index.h"
 #include "base/json.h"
+#include "base/shared_text.h"
 #include "base/text.h"
-#include "clusters/index.h"
-#include "clusters/kube_objects.h"
-#include "clusters/shared_text.h"
+#include "clusters/kube/kube_objects.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

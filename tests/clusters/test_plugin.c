@@ -6,6 +6,7 @@
  */
 #include "base/http_server.h"
 #include "base/log.h"
+#include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 #include "tests/support/folder.h"
 

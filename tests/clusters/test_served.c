@@ -4,6 +4,7 @@
  * Which version of an API is asked for: the newest that both know, found out once and again later.
  */
 #include "base/log.h"
+#include "clusters/kube_verbs.h"
 #include "clusters/kueue.h"
 #include "tests/clusters/cluster_bench.h"
 

@@ -4,6 +4,7 @@
  * The clock of an API server, by the Date of its answers: only young ones say what it is.
  */
 #include "clusters/cluster_session.h"
+#include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 
 #include <inttypes.h>

@@ -5,6 +5,7 @@
  * hours of faults the snapshot ends up equal to what direct reads say.
  */
 #include "base/log.h"
+#include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 #include "tools/simulator/simulator.h"
 

@@ -4,8 +4,8 @@
  * What the answers to a dry run of an eviction mean, and when a webhook may have a say in one.
  */
 #include "base/json.h"
-#include "clusters/cluster.h"
-#include "clusters/kube_error.h"
+#include "clusters/kube/kube_error.h"
+#include "clusters/kube_verbs.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  *
  * The verbs against a scripted API server: what is on the wire, and what each answer means.
  */
+#include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 
 static const char POD_URL[] = SERVER "/api/v1/namespaces/s/pods/p";

@@ -7,7 +7,7 @@
 
 #include "base/http.h"
 #include "base/json.h"
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
 
 #include <stdarg.h>
 

@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/world.h"
-#include "clusters/cluster.h"
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
+#include "clusters/kube_verbs.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/simulator.h"
 

@@ -3,6 +3,7 @@
  *
  * Cases about evictions: what the server answers, and what the product makes of it.
  */
+#include "clusters/kube_verbs.h"
 #include "tests/conformance/conformance.h"
 
 #include <stdio.h>

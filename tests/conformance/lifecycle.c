@@ -4,6 +4,7 @@
  * Cases about the last of a pod and the first of a node: what is deleted past its deadline, on a
  * node that answers or does not, what of a new node is believed; and whether there is a Kueue.
  */
+#include "clusters/kube_verbs.h"
 #include "clusters/kueue.h"
 #include "tests/conformance/conformance.h"
 

@@ -3,6 +3,7 @@
  *
  * Cases about nodes: the cordon and its lock, what others wrote, and deletes by UID.
  */
+#include "clusters/kube_verbs.h"
 #include "tests/conformance/conformance.h"
 
 #include <string.h>

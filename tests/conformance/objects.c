@@ -3,6 +3,7 @@
  *
  * What a case posts and looks at: nodes, pods, budgets; and what the product's verbs answer.
  */
+#include "clusters/kube_verbs.h"
 #include "tests/conformance/conformance.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
  * Cases about pods: which there are, what they are, and deletes with their grace.
  */
 #include "base/map.h"
+#include "clusters/kube_verbs.h"
 #include "tests/conformance/conformance.h"
 
 #include <stdio.h>

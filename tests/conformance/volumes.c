@@ -3,6 +3,7 @@
  *
  * Cases about volumes: what is listed as attached to a node, and whose volumes stay there.
  */
+#include "clusters/kube_verbs.h"
 #include "tests/conformance/conformance.h"
 
 static const char attachments_path[] = "/apis/storage.k8s.io/v1/volumeattachments";

@@ -3,7 +3,7 @@
  *
  * What a credential plugin prints.
  */
-#include "clusters/kube_token.h"
+#include "clusters/kube/kube_token.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

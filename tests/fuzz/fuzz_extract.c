@@ -3,7 +3,7 @@
  *
  * Members cut out of an object as its bytes arrive, against a filter of the whole object.
  */
-#include "clusters/kube_extract.h"
+#include "clusters/kube/kube_extract.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct kube_member owner[] = { { "name", NULL }, { "uid", NULL }, { NULL, NULL } };

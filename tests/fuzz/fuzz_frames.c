@@ -3,7 +3,7 @@
  *
  * A watch as its bytes arrive: the same events, however it is cut into pieces.
  */
-#include "clusters/kube_frames.h"
+#include "clusters/kube/kube_frames.h"
 #include "tests/fuzz/fuzz.h"
 
 static int on_event(void *context, enum kube_event_type type, const json_t *object,

@@ -3,7 +3,7 @@
  *
  * A kubeconfig, without a plugin that it may run.
  */
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
 

@@ -3,7 +3,7 @@
  *
  * A list as its bytes arrive: the same objects, however it is cut into pieces.
  */
-#include "clusters/kube_objects.h"
+#include "clusters/kube/kube_objects.h"
 #include "tests/fuzz/fuzz.h"
 
 static void on_head(void *context, const json_t *head)

@@ -13,7 +13,7 @@
 #include "base/http.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

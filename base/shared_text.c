@@ -4,7 +4,7 @@
  * Counted texts and the pool: an open-addressed table that forgets what only it owns whenever it
  * would have to grow.
  */
-#include "clusters/shared_text.h"
+#include "base/shared_text.h"
 
 #include "base/memory.h"
 #include "base/text.h"

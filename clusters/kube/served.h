@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "clusters/kube_session.h"
+#include "clusters/kube/kube_session.h"
 
 struct served;
 
@@ -17,8 +17,8 @@ struct served *served_new(struct kube_session *session)
 void served_free(struct served *served);
 
 /* The newest version of the group ("policy" -> "v1") that the server has too.  ERROR_INVALID: it
-   has none, see cluster_lacks_group().  Calls done at once where that is known, else in a later
-   turn; the cluster must not be closed from inside. */
+   has none; kube_cause_no_group where it lacks the whole group.  Calls done at once where that is
+   known, else in a later turn; the cluster must not be closed from inside. */
 typedef void (*served_done_fn)(void *context, const char *version, const struct error *err);
 void served_ask(struct served *served, const char *group, served_done_fn done, void *context);
 

@@ -3,7 +3,7 @@
  *
  * Status code, reason, causes and message -> kind of error and its cause.
  */
-#include "clusters/kube_error.h"
+#include "clusters/kube/kube_error.h"
 
 #include "base/json.h"
 #include "base/text.h"

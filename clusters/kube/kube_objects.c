@@ -5,7 +5,7 @@
  * whole of a watch.  All other bytes make the head, which must be JSON by itself.  What is between
  * two objects is checked here, what is wanted of one by the decoder.
  */
-#include "clusters/kube_objects.h"
+#include "clusters/kube/kube_objects.h"
 
 #include "base/json.h"
 #include "base/text.h"

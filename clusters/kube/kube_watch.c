@@ -8,14 +8,14 @@
  *   watch fails or falls silent    -> back off, watch again from there
  *   410, or a frame we cannot read -> back off, list from the start
  */
-#include "clusters/kube_watch.h"
+#include "clusters/kube/kube_watch.h"
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "clusters/kube_frames.h"
-#include "clusters/kube_list.h"
+#include "clusters/kube/kube_frames.h"
+#include "clusters/kube/kube_list.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *
  * Reads a kubeconfig: context -> cluster and user -> server, authorities and credentials.
  */
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
 
 #include "base/crypto.h"
 #include "base/file.h"
@@ -11,7 +11,7 @@
 #include "base/trust.h"
 #include "base/url.h"
 #include "base/yaml.h"
-#include "clusters/kube_plugin.h"
+#include "clusters/kube/kube_plugin.h"
 
 #include <stdlib.h>
 #include <string.h>

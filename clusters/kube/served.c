@@ -3,12 +3,12 @@
  *
  * See served.h.
  */
-#include "clusters/served.h"
+#include "clusters/kube/served.h"
 
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "clusters/kube_error.h"
+#include "clusters/kube/kube_error.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "clusters/kube_objects.h"
-#include "clusters/kube_session.h"
+#include "clusters/kube/kube_objects.h"
+#include "clusters/kube/kube_session.h"
 
 struct kube_list;
 

@@ -3,14 +3,14 @@
  *
  * Requests to one API server.
  */
-#include "clusters/kube_session.h"
+#include "clusters/kube/kube_session.h"
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "clusters/kube_config.h"
-#include "clusters/kube_error.h"
-#include "clusters/kube_token.h"
+#include "clusters/kube/kube_config.h"
+#include "clusters/kube/kube_error.h"
+#include "clusters/kube/kube_token.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,14 +6,14 @@
  *
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-#include "clusters/kube_list.h"
+#include "clusters/kube/kube_list.h"
 
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/pages.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "clusters/kube_error.h"
+#include "clusters/kube/kube_error.h"
 
 #include <string.h>
 

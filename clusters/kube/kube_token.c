@@ -3,13 +3,13 @@
  *
  * See kube_token.h.
  */
-#include "clusters/kube_token.h"
+#include "clusters/kube/kube_token.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/program.h"
 #include "base/text.h"
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
 
 #include <string.h>
 

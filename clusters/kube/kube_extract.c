@@ -4,7 +4,7 @@
  * What is kept is kept byte for byte, so that the decoder judges it; what is left out goes with one
  * of the commas around it.
  */
-#include "clusters/kube_extract.h"
+#include "clusters/kube/kube_extract.h"
 
 #include "base/json.h"
 

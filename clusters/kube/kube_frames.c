@@ -3,11 +3,11 @@
  *
  * What each object of a watch's body says about the object in it.
  */
-#include "clusters/kube_frames.h"
+#include "clusters/kube/kube_frames.h"
 
 #include "base/json.h"
-#include "clusters/kube_error.h"
-#include "clusters/kube_objects.h"
+#include "clusters/kube/kube_error.h"
+#include "clusters/kube/kube_objects.h"
 
 #include <string.h>
 

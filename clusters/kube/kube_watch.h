@@ -11,12 +11,12 @@
  */
 #pragma once
 
+#include "base/index.h"
 #include "base/loop.h"
 #include "base/map.h"
-#include "clusters/index.h"
-#include "clusters/kube_extract.h"
-#include "clusters/kube_session.h"
-#include "clusters/shared_text.h"
+#include "base/shared_text.h"
+#include "clusters/kube/kube_extract.h"
+#include "clusters/kube/kube_session.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,10 +32,6 @@ struct kube_kind {
     void (*share)(void *object, struct shared_pool *texts);
     const char *(*index_key)(const void *object); /* of the store's index */
 };
-extern const struct kube_kind kube_nodes;
-extern const struct kube_kind kube_pods;
-extern const struct kube_kind kube_budgets;
-extern const struct kube_kind kube_old_budgets; /* policy/v1beta1 */
 
 /* What one cluster may take of our memory, so that a hostile one takes nothing from the others: the
    objects that are known, and those of the lists under way, each at most `most` bytes.  Counted

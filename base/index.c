@@ -3,7 +3,7 @@
  *
  * A map of short lists.
  */
-#include "clusters/index.h"
+#include "base/index.h"
 
 #include "base/array.h"
 #include "base/map.h"

@@ -3,14 +3,14 @@
  *
  * See kube_plugin.h.
  */
-#include "clusters/kube_plugin.h"
+#include "clusters/kube/kube_plugin.h"
 
 #include "base/array.h"
 #include "base/crypto.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/trust.h"
-#include "clusters/kube_config.h"
+#include "clusters/kube/kube_config.h"
 
 #include <string.h>
 #include <unistd.h>

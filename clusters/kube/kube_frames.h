@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "clusters/kube_extract.h"
+#include "clusters/kube/kube_extract.h"
 
 #include <jansson.h>
 #include <stddef.h>

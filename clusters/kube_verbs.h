@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The verbs that read and change one Kubernetes cluster.
+ *
+ * A verb is exactly one HTTP exchange.  `done` is called once, in a later turn of the loop, with
+ * the decoded body or an error whose kind says what the caller may do:
+ *
+ *   evict      OK, or ERROR_NOT_FOUND / ERROR_CONFLICT (that pod is gone); ERROR_THROTTLED with
+ *              retry_after_ms: a budget or a webhook says no (the text names it) or the server is
+ *              busy (see cluster_is_budget()); ERROR_DENIED (permission, or budgets that can
+ *              never allow it); ERROR_TRANSIENT; ERROR_UNKNOWN_OUTCOME
+ *   delete     OK also when the answer says it was gone already, body is that answer's then
+ *   patch      ERROR_CONFLICT: read again
+ *   read       ERROR_TRANSIENT also where the outcome of the exchange is unknown; ERROR_CONFLICT
+ *              for a continue token that is too old: begin the list anew
+ *
+ * A 2xx whose body is a Status with status Failure is a failure; the code in the body counts.
+ */
+#pragma once
+
+#include "clusters/cluster.h"
+
+#include <jansson.h>
+
+/* Exactly one of body and err is not NULL; body is borrowed. */
+typedef void (*cluster_done_fn)(void *context, const json_t *body, const struct error *err);
+
+void cluster_patch_node(struct cluster *cluster, const char *name, const json_t *merge_patch,
+                        cluster_done_fn done, void *context);
+
+/* Eviction API, with a UID precondition; grace_s 0: the pod's own grace period. */
+void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
+                       const char *uid, int64_t grace_s, cluster_done_fn done, void *context);
+
+/* How long a question is waited for that only tells a person more: a webhook has 10 s by default,
+   and who asks through our own API waits no longer than 30. */
+enum { CLUSTER_QUESTION_MS = 12 * SECOND_MS };
+
+/* The same as a question: the server answers as it would, and evicts nothing.  ERROR_INVALID, with
+   nothing sent, unless the server surely knows what a dry run is: one with policy/v1 is 1.21 or
+   younger, and dry runs are 1.18's. */
+bool cluster_knows_dry_runs(const struct cluster *cluster);
+int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster_done_fn done,
+                         void *context, struct error *err) __attribute__((warn_unused_result));
+
+/* What an answer to an eviction means for who plans one. */
+enum trial {
+    TRIAL_LEAVES,        /* it would be evicted now */
+    TRIAL_BUDGET,        /* a disruption budget lets it not go now */
+    TRIAL_TWO_BUDGETS,   /* more than one selects it: no eviction ever passes */
+    TRIAL_DENIED,        /* an admission webhook or policy says no */
+    TRIAL_UNREACHED,     /* an admission webhook does not answer */
+    TRIAL_NOT_PERMITTED, /* we may not evict it */
+    TRIAL_GONE,          /* it is not there any more */
+    TRIAL_UNKNOWN,       /* the server did not say */
+};
+enum trial cluster_trial_of(const struct error *err); /* NULL: success */
+
+/* Who has a say before an object is created: "validatingwebhookconfigurations",
+   "mutatingwebhookconfigurations" or "validatingadmissionpolicies"; whether the error is an API
+   server's word that it has no such resource; and whether any of a list is asked about evictions.
+ */
+void cluster_read_admission(struct cluster *cluster, const char *resource, cluster_done_fn done,
+                            void *context);
+bool cluster_serves_none(const struct error *err);
+bool cluster_admission_sees_evictions(const json_t *list);
+
+/* Whether what was asked for is of an API group that the server lacks altogether, of those that
+   come in several versions (served.c).  Of a version alone that proves nothing: a server that is
+   being upgraded may have had it when it was asked, and another one may have it. */
+bool cluster_lacks_group(const struct error *err);
+
+/* Adds condition DisruptionTarget to the pod's status, as eviction would have. */
+void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,
+                      const char *uid, const char *message, cluster_done_fn done, void *context);
+
+/* What a node tells whoever looks at its status (KEP-5683): its conditions of these types become
+   True with the message, the others of ours False; marks as in struct node.  A new node of the same
+   name is not told what the old one was. */
+void cluster_tell_node(struct cluster *cluster, const char *name, const char *uid, unsigned marks,
+                       const char *message, cluster_done_fn done, void *context);
+
+/* An event about an object, for `kubectl describe`.  The name makes a repeat an ERROR_CONFLICT. */
+struct kube_event {
+    const char *name;
+    const char *kind;      /* "Node" or "Pod" */
+    const char *namespace; /* of the object; "" for a node */
+    const char *object;
+    const char *uid;
+    const char *reason;
+    const char *message;
+    bool is_warning;
+};
+void cluster_post_event(struct cluster *cluster, const struct kube_event *event,
+                        cluster_done_fn done, void *context);
+
+/* DELETE with UID precondition.  grace_s 0 removes the object at once: only after the machine is
+   proven gone. */
+void cluster_delete_pod(struct cluster *cluster, const char *namespace, const char *name,
+                        const char *uid, int64_t grace_s, cluster_done_fn done, void *context);
+void cluster_delete_node(struct cluster *cluster, const char *name, const char *uid,
+                         cluster_done_fn done, void *context);
+
+/* Direct reads, not from the watch: for what decides something irreversible. */
+void cluster_read_node(struct cluster *cluster, const char *name, cluster_done_fn done,
+                       void *context);
+/* One page of at most 500 pods bound to the node, from a quorum read; body is the PodList. */
+void cluster_read_pods(struct cluster *cluster, const char *node_name, const char *continue_token,
+                       cluster_done_fn done, void *context);
+
+/* One page of at most 500 VolumeAttachments of the whole cluster; body is the list.  Until one is
+   gone its volume is not detached. */
+void cluster_read_attachments(struct cluster *cluster, const char *continue_token,
+                              cluster_done_fn done, void *context);
+
+/* Any object or list by its path ("/apis/apps/v1/namespaces/a/deployments/b"), and a merge patch of
+   it, written under the name of FIELD_MANAGER.  Where sluice knows several versions of the path's
+   API group, the newest one that the server has, too, stands for the one that the path names. */
+void cluster_read_at(struct cluster *cluster, const char *path, cluster_done_fn done,
+                     void *context);
+void cluster_patch_at(struct cluster *cluster, const char *path, const json_t *merge_patch,
+                      cluster_done_fn done, void *context);
+
+/* Whether an ERROR_THROTTLED of cluster_evict_pod() came from a disruption budget (and not from an
+   overloaded server). */
+bool cluster_is_budget(const struct error *err);

@@ -6,7 +6,8 @@
  */
 #pragma once
 
-#include "windows/replay.h"
+#include "windows/engine.h"
+#include "windows/replay_result.h"
 
 /* Requests a second of all replicas together with which at most a share of `waits` finds no free
    slot, and at most a share of `late` waits longer than wait_s. */

@@ -8,7 +8,10 @@
  */
 #pragma once
 
-#include "windows/replay.h"
+#include "windows/arrivals.h"
+#include "windows/replay_result.h"
+
+struct calm;
 
 /* As replay_passes(), where what `calm` (may be NULL) says is left out. */
 bool batch_replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,

@@ -11,7 +11,8 @@
  */
 #pragma once
 
-#include "windows/replay.h"
+#include "windows/arrivals.h"
+#include "windows/replay_result.h"
 
 struct calm {
     double spare;  /* servers over the load */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "windows/forecast.h"
+#include "windows/forecast_cell.h"
 
 /* One cell an hour of the local day.  The need of each of its occurrences is about what its load
    needs, with nothing said of bursts; its profile is what the days before let expect. */

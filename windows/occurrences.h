@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "windows/forecast.h"
+#include "windows/forecast_cell.h"
 #include "windows/segment.h"
 
 /* Fills `past` of each cell, in the order of time, from the window in force at the series' first

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "windows/forecast.h"
+#include "windows/forecast_cell.h"
 #include "windows/points.h"
 
 /* Days until a plan is made anew. */

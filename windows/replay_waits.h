@@ -6,7 +6,8 @@
  */
 #pragma once
 
-#include "windows/replay.h"
+#include "windows/arrivals.h"
+#include "windows/replay_result.h"
 
 struct waits {
     uint64_t *items[DEMAND_CLASSES]; /* in the order of starts; NULL when nobody wants them */

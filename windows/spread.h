@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "windows/forecast.h"
+#include "windows/forecast_cell.h"
 #include "windows/points.h"
 
 /* The days that are known at the origin, each against the mean of the window's other days of its

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "windows/forecast.h"
+#include "windows/forecast_cell.h"
 
 /* Of one window of the week (an index), whose past has been predicted. */
 enum forecast_stale stale_find(const struct forecast_setup *setup, const struct forecast_cell *cell,

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "tests/support/unit.h"
 #include "windows/engine_lengths.h"
+#include "windows/forecast.h"
 #include "windows/hours.h"
 
 #include <math.h>

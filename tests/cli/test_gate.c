@@ -5,6 +5,7 @@
  * rule asks again now and then.
  */
 #include "broker/transfer/effect_send.h"
+#include "clusters/kube/kube_error.h"
 #include "tests/cli/stepwise.h"
 
 enum { SLICE_MS = 50 };
@@ -31,15 +32,14 @@ static enum gate_answer answer_of(struct rehearsal *rehearsal, size_t cluster, c
 static void an_overloaded_server_is_left_alone_and_no_other(void **state)
 {
     static const struct {
-        const char *text;
+        const struct error_cause *cause;
         int64_t retry_after_ms;
         int64_t calm_ms;
     } rows[] = {
-        { "the server is busy: Too many requests, please try again later.", 7 * SECOND_MS,
-          7 * SECOND_MS },
-        { "the server is busy: no time given", 0, SECOND_MS },
-        { "held by a disruption budget: The disruption budget web needs 5", 7 * SECOND_MS, 0 },
-        { "held by an admission policy: denied request", 7 * SECOND_MS, 0 },
+        { NULL, 7 * SECOND_MS, 7 * SECOND_MS },
+        { NULL, 0, SECOND_MS },
+        { &kube_cause_budget, 7 * SECOND_MS, 0 },
+        { &kube_cause_policy, 7 * SECOND_MS, 0 },
     };
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
@@ -51,7 +51,8 @@ static void an_overloaded_server_is_left_alone_and_no_other(void **state)
         struct error err = { 0 };
         const char *why = "";
 
-        error_set(&err, ERROR_THROTTLED, "%s", rows[i].text);
+        error_set(&err, ERROR_THROTTLED, "not now");
+        error_because(&err, rows[i].cause);
         err.retry_after_ms = rows[i].retry_after_ms;
         gate_slow(gate, &rehearsal->config->clusters[0], &err);
         assert_int_equal(answer_of(rehearsal, 1, &why), GATE_OPEN);

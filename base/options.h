@@ -39,16 +39,21 @@ struct command_option {
 
 struct command_call;
 
+/* What the help of a command says beside its usage and options. */
+struct command_help {
+    const char *summary;  /* one line, no full stop */
+    const char *text;     /* prose, ends with a newline; NULL or "": none */
+    const char *examples; /* lines; NULL or "": none */
+};
+
 struct command {
     const char *name;
-    const char *summary;   /* one line, no full stop */
     const char *arguments; /* for the usage line: "[CLUSTER]", ""; NULL as "" */
     int argument_min;
     int argument_max; /* -1: any number */
     enum command_mode mode;
     const struct command_option *options;  /* ends with an empty entry; NULL: none */
-    const char *examples;                  /* lines, two at least */
-    const char *text;                      /* what else the help says; may be NULL */
+    const struct command_help *help;       /* never NULL */
     int (*run)(struct command_call *call); /* returns an exit code */
     const struct command *children;        /* ends with an empty entry; NULL: none */
 };

@@ -103,7 +103,7 @@ static void add_commands(struct text *out, const struct command *children)
             width = (int)strlen(child->name);
     text_add(out, "\nCommands:\n");
     for (const struct command *child = children; child->name; child++)
-        text_add(out, "  %-*s  %s\n", width, child->name, child->summary);
+        text_add(out, "  %-*s  %s\n", width, child->name, child->help->summary);
 }
 
 static void add_examples(struct text *out, const char *examples)
@@ -115,6 +115,11 @@ static void add_examples(struct text *out, const char *examples)
         text_add(out, "%s%.*s\n", length ? "  " : "", (int)length, examples);
         examples += length + (examples[length] == '\n');
     }
+}
+
+static bool is_empty(const char *chars)
+{
+    return !chars || *chars == '\0';
 }
 
 static void add_usage(struct text *out, const struct command *root, const struct command *command)
@@ -133,17 +138,16 @@ void command_help(const struct command *root, const struct command *command,
     const struct command_option own_help[] = { help_option, { 0 } };
     int width = widest_option(own_help, widest_option(common, widest_option(command->options, 0)));
 
-    text_add(out, "%s\n", command->summary);
+    text_add(out, "%s\n", command->help->summary);
     add_usage(out, root, command);
-    if (command->text)
-        text_add(out, "\n%s%s", command->text,
-                 command->text[strlen(command->text) - 1] == '\n' ? "" : "\n");
+    if (!is_empty(command->help->text))
+        text_add(out, "\n%s", command->help->text);
     if (command->children)
         add_commands(out, command->children);
     text_add(out, "\nOptions:\n");
     add_options(out, command->options, NULL, width);
     add_options(out, common, command->options, width);
     add_options(out, own_help, NULL, width);
-    if (command->examples)
-        add_examples(out, command->examples);
+    if (!is_empty(command->help->examples))
+        add_examples(out, command->help->examples);
 }

@@ -59,55 +59,6 @@ const struct command_option backtest_options[] = {
     { 0 },
 };
 
-const char backtest_examples[] =
-    "sluice backtest --demand last-months.csv.gz\n"
-    "sluice backtest --demand last-months.csv.gz --plan-windows 24 --html report.html\n"
-    "sluice backtest --demand arrivals.csv.gz --service 20s --load 60 --csv frontier.csv\n"
-    "sluice backtest --demand arrivals.csv.gz --policy sluice,sluice-daily --nodes 40 --missed\n"
-    "sluice backtest --demand arrivals.csv.gz --policy sluice-daily --nodes 40 --without cap\n";
-
-const char backtest_text[] =
-    "Each policy plans week after week from what lies before it, and one exact replay judges all "
-    "on\n"
-    "the week that came. Policies with a parameter are run with each of its levels, and with the\n"
-    "level that did best on the weeks before: that is what the table shows. Oracles know the week\n"
-    "that they plan.\n"
-    "\n"
-    "RECOVERED is the share of the oracle's gain over static-peak in research GPU-hours; AT_EQUAL\n"
-    "the best that any one level would have recovered while meeting as many targets as asked for.\n"
-    "MET counts window occurrences. LATE is the share of requests over their target,\n"
-    "WORST_X the worst wait at the percentile in targets, SHORT_H the GPU-hours by which the load "
-    "of\n"
-    "five minutes was above the servers. BOUND is what nobody can pass who meets every target.\n"
-    "HELD_OUT: the best level of the first half of the weeks judged, on the second half.\n"
-    "\n"
-    "--policy leaves out what takes time: most of it goes to the oracle and to the bound. "
-    "RECOVERED\n"
-    "is told where static-peak and oracle are played, MONEY where static-peak is. Without --nodes\n"
-    "the fleet's size depends on what is played.\n"
-    "\n"
-    "--missed lists where plans of sluice missed: PLANNED servers, HELD after all queues shared "
-    "the\n"
-    "fleet, NEEDED for what arrived if nobody had waited before, and WHY. no re-plan is only told\n"
-    "where a policy is played that plans nearer to the window.\n"
-    "\n"
-    "While it runs, a terminal shows what is under way and when it will be done; not with -o "
-    "json.\n"
-    "\n"
-    "JSON: demand (how it was understood, as of sluice replay),\n"
-    "judged_from, judged_to, weeks, queues, requests, nodes, attainment_wanted,\n"
-    "price_per_gpu_hour, without, bound: {node_h_at_least, research_h_at_most, recovered_at_most, "
-    "has_moves,\n"
-    "oracle_node_h}, policies: [{policy, meaning, "
-    "parameter, is_oracle, rank (null: an "
-    "oracle,\n"
-    "or below the attainment), levels (one a week), measure: {research_h, recovered, attainment,\n"
-    "occurrences, occurrences_met, late_share, worst, moves_per_week, production_h, transit_h,\n"
-    "evicted_h, shortage_h}, recovered_at_equal, held_out: {level, measure}, money_per_week, "
-    "frontier: [{level,\n"
-    "measure}], missed (null: not told): [{began, window, queue, planned, held, needed, wait_s,\n"
-    "target_s, reason, later: {policy, servers} or null}]}]. What --policy left untold is null.\n";
-
 static int write_text(const char *path, const struct text *text, struct error *err)
 {
     return file_write(path, text->chars, text->length, 0666, err);

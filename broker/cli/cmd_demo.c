@@ -30,20 +30,6 @@ const struct command_option demo_options[] = {
     { "log", 0, NULL, "the service's log on standard error", false },
     { 0 },
 };
-const char demo_examples[] = "sluice demo\n"
-                             "sluice demo --demand arrivals.csv.gz --day 1995-08-30\n"
-                             "sluice demo --seed 7 -o json\n";
-const char demo_text[] =
-    "JSON: demand, elapsed_hours, research: {offered_gpu_hours, offered_percent,\n"
-    "static_peak_gpu_hours, gained_gpu_hours, lost_gpu_hours, evicted_jobs},\n"
-    "queues: [{queue, requests, wait_p98_s, wait_p98_high_s, wait_p98_low_s, wait_target_s,\n"
-    "ttft_p98_s and ttft_target_s (until the first token; null without engines), is_met}],\n"
-    "transfers: {moves, nodes, not_done, lead_min_s, lead_p50_s, lead_max_s},\n"
-    "windows: [{window, local, begins, wanted_nodes, ready_nodes, is_ready, margin_s}],\n"
-    "referee: {violations, trace}.\n"
-    "Exit code 2 when the referee saw a promise broken, a window's production was not ready at "
-    "its\n"
-    "start, or research got a fifth of the GPU-hours or less.\n";
 
 /* Everything of one demo, in the order of making. */
 struct demo {

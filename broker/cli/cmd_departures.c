@@ -23,19 +23,6 @@ const struct command_option departures_options[] = {
     { "output", 'o', "table|json|csv|ical", "the form of the answer (default table)", false },
     { 0 },
 };
-const char departures_examples[] = "sluice departures\n"
-                                   "sluice departures --until 8h --namespace align\n"
-                                   "sluice departures -o ical > departures.ics\n";
-const char departures_text[] =
-    "Certainty: leaving (its node is closed), announced (the time is on the node and is kept),\n"
-    "planned (what the schedules will ask for, with the node that would be chosen now: another\n"
-    "may be). Times are local in the table, UTC elsewhere.\n"
-    "With a pool that was not seen lately nothing is planned: it is named after the table, or on\n"
-    "standard error.\n"
-    "JSON: at, until, notice_s, unnamed_nodes (departures of nodes that are still to come),\n"
-    "unknown: [{pool, cluster, reservation, reason, age_s}] (not planned),\n"
-    "departures: [{leaves, node, cluster, pool, to, certainty, due, window, held (who asked for a\n"
-    "later time, and why: sluice hold), jobs: [{kind, job, namespace, gpus, started}]}].\n";
 
 static bool has_namespace(const json_t *row, const char *name)
 {

@@ -15,13 +15,6 @@ const struct command_option events_options[] = {
     { "count", 'n', "N", "how many, the last ones (default 50, at most 10000)", false },
     { 0 },
 };
-const char events_examples[] = "sluice events\n"
-                               "sluice events -n 1000 -o json\n";
-const char events_text[] =
-    "What was decided and done: moves that began, steps, machines that failed with what they "
-    "lacked,\n"
-    "hosts in quarantine, pools that are closed, schedules applied, reclaims, freezes, replicas\n"
-    "written.  JSON: at, events: [{seq, at, event, and what the event is about}].\n";
 
 /* All members but those that head the line, as key=value. */
 static void print_event(const json_t *event)

@@ -24,38 +24,6 @@ const struct command_option explain_options[] = {
     { 0 },
 };
 
-const char explain_examples[] =
-    "sluice explain workload chat-2x --demand last-week.csv.gz\n"
-    "sluice explain workload chat-2x --window weekday-peak --demand last-week.csv.gz\n"
-    "sluice explain window weekday-day --demand last-week.csv.gz -o json\n";
-
-const char explain_text[] =
-    "Plans as allocate does with the same options, writes nothing, and tells why each number is\n"
-    "what it is: the wait with one replica less, with that many and with one more; the step of "
-    "the\n"
-    "demand that makes the longest wait with one less; what the closed form says; how replicas\n"
-    "become nodes. Where the schedule in the folder says another number, the wait with that one.\n"
-    "\n"
-    "JSON: demand (how it was understood, as of sluice replay),\n"
-    "is_feasible, windows: [{window, is_met, missing_nodes, queues: "
-    "[{queue, workloads,\n"
-    "service: {law, mean_s, cv, requests (that were measured), origin},\n"
-    "rate_per_s, peak_per_s, peak_at, replicas_for_target, replicas_degraded, replicas_lost,\n"
-    "replicas_needed, replicas_granted, replicas_in_file, wait_in_file_s and is_met_in_file (null\n"
-    "without a file),\n"
-    "wait_s, wait_target_s, percentile, waits: [{replicas, seed, wait_s, is_met}], seeds,\n"
-    "engine (null: a replica serves one request at a time), ttft and itl: {target_s, percentile}\n"
-    "(null: no target); with an engine each of waits has also ttft_s, itl_s, binds (wait, ttft or\n"
-    "itl: the target that decides), peak_utilisation and peak_occupancy (of the busiest step, in\n"
-    "closed form), binds (with one replica less),\n"
-    "replicas_estimated, slo, binding_day_at, binding_day_local and binding_day_wait_s (the day "
-    "that\n"
-    "waits longest at the percentile with one replica less), binding_at, binding_local,\n"
-    "binding_wait_s (null when nobody waits)}],\n"
-    "clusters: [{cluster, gpus, gpus_per_node, nodes_packed, nodes_repack, nodes_static, "
-    "nodes}]}].\n"
-    "engine: " ENGINE_FACTS_JSON ".\n";
-
 struct explain_command {
     struct allocate_inputs inputs;
     const char *workload; /* NULL: all of the window */

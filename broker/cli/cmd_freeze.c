@@ -17,18 +17,10 @@ const struct command_option freeze_options[] = {
     { "reason", 0, "TEXT", "why; shown in the status", false },
     { 0 },
 };
-const char freeze_examples[] =
-    "sluice freeze --for 2h --reason 'incident 4411'\n"
-    "sluice freeze --cluster prod-a --until 2026-11-17T14:00:00Z --reason upgrade\n";
-const char freeze_text[] = "Transfers beyond their point of no return go on, and so do reclaims.\n"
-                           "JSON: cluster (empty: all), until, reason, by.\n";
 const struct command_option unfreeze_options[] = {
     { "cluster", 0, "CLUSTER", "the freeze of this cluster (default: the one of all)", false },
     { 0 },
 };
-const char unfreeze_examples[] = "sluice unfreeze\n"
-                                 "sluice unfreeze --cluster prod-a\n";
-const char unfreeze_text[] = "JSON: cluster, until, reason, by.\n";
 
 /* The end of the freeze, from --until or --for, into the request. */
 static int add_until(const struct command_call *call, json_t *request, struct error *err)

@@ -16,17 +16,6 @@ const struct command_option hold_options[] = {
     { "reason", 0, "TEXT", "why; shown on the departure board", false },
     { 0 },
 };
-const char hold_examples[] =
-    "sluice hold res1-b07-n01 --for 20m --reason 'a checkpoint every 30 minutes'\n"
-    "sluice hold t-4f1c09ab2e --until 2026-11-17T07:50:00Z --reason evaluation\n";
-const char hold_text[] =
-    "NODE: its name, or that of its transfer.\n"
-    "Granted is what the margin allows: the GPUs are still there when they are due, 95 times in\n"
-    "100. The other nodes of its move stay as long. Exit code 3: nothing can be granted.\n"
-    "Pods may ask with the annotation sluice.dev/extension-until: TIME, and say with\n"
-    "sluice.dev/ready-to-leave: \"true\" that they need no more time.\n"
-    "JSON: transfer, move, node, asked, before (its departure until now), departure (granted),\n"
-    "latest (what could be granted), held (who and why).\n";
 
 static void print_hold(const json_t *answer)
 {

@@ -14,15 +14,6 @@
 const struct command_option hosts_options[] = {
     { 0 },
 };
-const char hosts_examples[] = "sluice hosts\n"
-                              "sluice hosts -o json\n"
-                              "sluice hosts release block-4/subblock-2/host-9\n";
-const char hosts_text[] =
-    "A machine that did not serve by join.deadline leaves its host in quarantine for\n"
-    "join.quarantine: another that lands there goes at once, while attempts are left. Release a\n"
-    "host that was mended; PROVIDER/HOST where two clouds have one of that name.\n"
-    "JSON: at, hosts: [{host, provider, pool, machine (that failed there), until, text (why)}];\n"
-    "of release: one of them, and by.\n";
 
 static void print_hosts(const json_t *answer)
 {

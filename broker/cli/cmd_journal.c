@@ -24,20 +24,6 @@ const struct command_option journal_options[] = {
       false },
     { 0 },
 };
-const char journal_examples[] = "sluice journal check\n"
-                                "sluice journal check -o json\n"
-                                "sluice journal repair\n"
-                                "sluice journal repair --forget t-4f1c09ab2e\n";
-const char journal_text[] =
-    "Works on the file while no service has it (75: one has).\n"
-    "check changes nothing.  It reads the whole file, the hash of every row, the chain of events,\n"
-    "every record against the configuration, and the claims of live transfers.\n"
-    "repair first keeps a copy of the files, and says where.  What cannot be read is set aside in\n"
-    "the journal, never dropped; a transfer among it keeps its node and machine claimed, until a\n"
-    "person has looked at them and says --forget.\n"
-    "Exit code 2: something was found (check), or is left for a person (repair).\n"
-    "JSON: journal, copy (of the files before the repair, or null), found: [{kind, id, text,\n"
-    "is_mended, is_aside (since an earlier repair or start)}].\n";
 
 enum { JOURNAL_LIMIT = 1 << 30 };
 

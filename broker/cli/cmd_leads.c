@@ -15,18 +15,6 @@
 const struct command_option leads_options[] = {
     { 0 },
 };
-const char leads_examples[] = "sluice leads\n"
-                              "sluice leads -o json | jq '.leads[] | {route, p95_s}'\n";
-const char leads_text[] =
-    "JSON: leads: [{route (PROVIDER/MACHINE/ZONE of what goes to\n"
-    "production, with /to-research of what goes back), known, censored, p50_s, p95_s, steps: "
-    "[{step,\n"
-    "known, censored, p50_s, p95_s}]}].\n"
-    "A transfer that failed or was withdrawn took longer than what was seen of it: it is "
-    "censored,\n"
-    "and counts as such.  Until twenty are known the configuration's `lead` counts, and a step "
-    "has\n"
-    "no quantiles.\n";
 
 static void add_quantile(struct table *table, const json_t *row, const char *key)
 {

@@ -27,36 +27,11 @@ const struct command_option plan_options[] = {
     { "exit-code", 0, NULL, "exit with 2 when something would change", false },
     { 0 },
 };
-const char plan_examples[] = "sluice plan\n"
-                             "sluice plan --out plan.json && sluice apply plan.json\n";
-const char plan_text[] =
-    "Pools whose cluster or list was not seen lately neither give nor take nodes; the others are\n"
-    "planned without them.\n"
-    "JSON: at, window, fingerprint, reach_s (how far ahead growth looks), lead_p95_s,\n"
-    "pools: [{pool, cluster, reservation, zone, is_known, nodes, incoming_nodes, now_nodes,\n"
-    "wanted_nodes, due}], unknown: [{pool, cluster, reservation, reason, age_s}] (left out; age_s\n"
-    "null: never seen), transfers: [{node, from, to, lost_gpu_hours, due, is_emergency, "
-    "blockers}],\n" LEAVERS_JSON
-    ",\nworkloads: [{workload, cluster, replicas, wanted_replicas}], lacks: [{pool, nodes}],\n"
-    "holds: {freezes, reclaims, quotas: [{cluster, text}]}, withdrawn_transfers, bill:\n"
-    "{lost_gpu_hours, nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}],\n"
-    "teams: [{team, lost_gpu_hours}], blocks_broken, is_exact, alternatives: {random_gpu_hours,\n"
-    "oldest_first_gpu_hours, node_greedy_gpu_hours, next_best_gpu_hours}}, dry_runs: {asked,\n"
-    "unanswered, unheard: [cluster]}.  Nothing is changed: where the numbers alone cannot tell\n"
-    "whether a pod would be evicted (several budgets, unready pods, admission webhooks) its API\n"
-    "server is asked by a dry run, a few for each node; a cluster that is unheard could not be\n"
-    "asked.\n"
-    "The bill is what research loses: whole gangs since their last checkpoint, and what other\n"
-    "ways of choosing the nodes would have lost.\n";
 
 const struct command_option apply_options[] = {
     { "schedules", 0, "DIR", "folder of schedule files (default: the configured one)", false },
     { 0 },
 };
-const char apply_examples[] = "sluice apply\n"
-                              "sluice apply plan.json    (refused with 3 when the world moved)\n";
-const char apply_text[] =
-    "All windows' schedules are put in force together, or none.  JSON: as `sluice plan`.\n";
 
 static const char *number(const json_t *row, const char *key, char *out, size_t size)
 {

@@ -28,42 +28,6 @@ const struct command_option profile_options[] = {
     { 0 },
 };
 
-const char profile_examples[] =
-    "sluice profile chat --slots 64\n"
-    "sluice profile --engine vllm --prometheus http://127.0.0.1:9090 --selector "
-    "'model_name=\"chat\"'\n"
-    "sluice profile chat --since 7d -o json | jq -r .yaml\n";
-
-const char profile_text[] =
-    "Prints the `engine:` block of a queue, measured from the counters of its replicas, with "
-    "standard\n"
-    "errors and what it rests on as comments.  Least squares of the seconds between two scrapes "
-    "on\n"
-    "iterations, generated tokens and computed prompt tokens; engines that do not count "
-    "iterations\n"
-    "are measured by the time between tokens.  A day with quiet and busy hours tells most.  All "
-    "that\n"
-    "the selector names has to be one model on one type of GPU.\n"
-    "\n"
-    "QUEUE: its source, and engine and labels out of its engine's `metrics`, or of its\n"
-    "`service_histogram` or `arrivals` where these are the engine's own.  Without it --engine and "
-    "--prometheus are needed.\n"
-    "\n"
-    "Where the counters do not hold a law, the safe form is printed instead (`service` and "
-    "`slots`:\n"
-    "the slowest pace that was seen), with the reason; the exit code is 2 then, and where a "
-    "figure\n"
-    "has to be added by hand.  1: nothing could be measured.\n"
-    "\n"
-    "JSON: engine, source, selector, from, to, method (counters, gaps, safe; null), why, law:\n"
-    "{iteration_s, iteration_per_request_s, prefill_per_token_s: {value, standard_error}, "
-    "covariance,\n"
-    "batch: {least, mean, most, deviation}, explained, residual, instances_compared,\n"
-    "instances_apart}, slots, service_s, tokens_in, tokens_out, tokens_cv, kv_tokens, waits:\n"
-    "{quantile, more_than_s, at_most_s}, is_kv_limited, is_whole, intervals (used, and left out "
-    "by\n"
-    "reason), instances, yaml.\n";
-
 struct profile {
     struct command_call *call;
     struct config *config; /* NULL: without */

@@ -34,27 +34,6 @@ const struct command_option reclaim_options[] = {
     { "yes", 'y', NULL, "do not ask for confirmation on a terminal", false },
     { 0 },
 };
-const char reclaim_examples[] =
-    "sluice reclaim --to prod-a --gpus 64 --reason 'INC-4411 viral launch'\n"
-    "sluice reclaim --to prod-b --nodes 4 --for 6h --reason launch --dry-run\n"
-    "sluice reclaim list\n"
-    "sluice reclaim end r-1f0c55aa --reason 'INC-4411 is over'\n";
-const char reclaim_text[] =
-    "The nodes come from the research pools that share a reservation with the cluster, without\n"
-    "notice: idle ones first, then those whose gangs lose the least work.  Exit code 5 when fewer\n"
-    "than wanted can be had, 3 when none.  Pools that were not seen lately give none; the answer\n"
-    "names those of the cluster's reservations.  JSON: cluster, wanted_nodes, accepted_nodes,\n"
-    "pools: [{pool, nodes}], unknown (as in `sluice plan`), until, lost_gpu_hours, bill and\n"
-    "transfers (as in `sluice plan`), lead_p50_s, lead_p95_s (null while no machine comes to a\n"
-    "pool), blocked: [{pool, text}], is_dry_run; of a dry run also dry_runs, and the blockers of\n"
-    "each transfer: a reclaim itself does not wait for them, and `sluice transfers` shows them.\n"
-    "The same cluster, nodes and reason while one is under way is that one (id, is_repeat) unless\n"
-    "--new says otherwise; a lost answer is asked for again under the same key.\n"
-    "end ID: the order holds no node any more, and what of it can be undone goes back.  JSON of "
-    "list:\n"
-    "at, reclaims: [{id, state (live, ended, over), cluster, wanted_nodes, accepted_nodes,\n"
-    "lacking_nodes (not there yet), pools, reason, by, created, until, promised, ended, ended_by,\n"
-    "end_reason}]; of end: one of them.\n";
 
 static int64_t gpus_per_node(const struct config *config, const char *cluster)
 {

@@ -49,36 +49,6 @@ const struct command_option replay_options[] = {
     { 0 },
 };
 
-const char replay_examples[] =
-    "sluice replay --demand arrivals.csv.gz --service 25s --servers 40\n"
-    "sluice replay --demand arrivals.csv --queue chat --service 2s --servers 12 --target 5s\n"
-    "sluice replay --demand arrivals.csv --servers 4 --slots 64 --iteration 20ms "
-    "--iteration-per-request 250us --tokens-out 250 --ttft-target 200ms\n";
-
-const char replay_text[] =
-    "FILE is a table as text, with a row for each queue and step: columns with times, counts and,\n"
-    "where there are such, queue and priority; or with a column for each queue.  Commas,\n"
-    "semicolons or tabs.  Times: 2026-11-17T12:12:00Z, 2026-11-17 12:12 (in --time-zone), seconds\n"
-    "or milliseconds since 1970.  Counts: 12, 28.5 or 70/min.  A form that could mean two things\n"
-    "is an error with its line.  All commands with --demand read it alike (windows/README.md).\n"
-    "\n"
-    "Requests arrive anywhere in the step that counted them; a segment of known steps begins with\n"
-    "servers busy as the steps before left them.  Every figure is the worst of the seeds.  The\n"
-    "speed (requests a second of processor time) goes to standard error.\n"
-    "\n"
-    "With --slots each server is a replica of an engine that serves so many at once (continuous\n"
-    "batching), behind --router; first and later tokens are told beside the waits.\n"
-    "\n"
-    "JSON: queue, servers, service_s, service_cv, scale, seeds, steps_known, steps_unknown,\n"
-    "classes: [{class (all, high, low), requests, wait_mean_s, wait_p50_s, wait_p90_s, "
-    "wait_p98_s,\n"
-    "wait_p99_s, wait_max_s, wait_quantile_s, violations, ttft and itl: {mean_s, p50_s, p90_s, "
-    "p98_s,\n"
-    "p99_s, max_s, quantile_s, violations} (null but for an engine with iterations)}], "
-    "percentile,\n"
-    "requests_per_s, engine (null, or what is known of a replica)," DEMAND_INPUT_JSON ".\n"
-    "engine: " ENGINE_FACTS_JSON ".\n";
-
 struct replay_command {
     struct demand_options demand;
     struct search_setup setup;

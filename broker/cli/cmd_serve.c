@@ -20,13 +20,6 @@ const struct command_option serve_options[] = {
     { "log-json", 0, NULL, "log as JSON lines", false },
     { 0 },
 };
-const char serve_examples[] = "sluice serve\n"
-                              "sluice serve --config /etc/sluice/config.yaml --log-json\n";
-const char serve_text[] =
-    "Needs the journal to itself: a second one ends with 75.  Ends on SIGINT and SIGTERM; may be\n"
-    "killed at any moment, and goes on from the journal.  SIGHUP reads the configuration again: a\n"
-    "good one takes effect, as by a restart; a wrong one, or one without a pool that is in use,\n"
-    "changes nothing, and log, events and status say why.  A terminal's end is such a SIGHUP.\n";
 
 /* Everything that the service stands on, in the order of making. */
 struct house {

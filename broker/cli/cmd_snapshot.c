@@ -28,34 +28,6 @@ const struct command_option snapshot_options[] = {
     { 0 },
 };
 
-const char snapshot_examples[] =
-    "sluice snapshot --days 7 --out last-week.csv.gz\n"
-    "sluice snapshot --days 14 --to 2026-11-16T00:00:00Z --out two-weeks.csv\n"
-    "sluice allocate --from last-week.csv.gz\n";
-
-const char snapshot_text[] =
-    "Asks the source of each queue that has one (queues.NAME.source) for the arrivals of each\n"
-    "minute.  A minute that a source does not know is left out of the file and listed on standard\n"
-    "error; the exit code is 2 then.  An answer that is partial, an outage that lasts or a "
-    "refusal\n"
-    "writes nothing.  The file has the columns time, queue, count and, where a queue has\n"
-    "priorities, priority: what --demand reads, and `allocate --from`.\n"
-    "\n"
-    "The service times of queues that name their histogram (queues.NAME.service_histogram) go "
-    "into\n"
-    "a table beside it (week.csv.gz: week.service.csv), which plans from FILE use.  So do the laws "
-    "of\n"
-    "queues whose engine says its `metrics` (week.engine.csv; see `sluice profile`); where no law "
-    "can\n"
-    "be measured the configured one counts.\n"
-    "\n"
-    "JSON: engines_file (null without one), engines: [{queue, method, iteration_s,\n"
-    "iteration_per_request_s, prefill_per_token_s, tokens_in, tokens_out, tokens_cv, error}],\n"
-    "services_file (null without one), services: [{queue, mean_s, cv, requests, error}], "
-    "file,\n"
-    "from, to, step_s, requests, repeats, steps_missing, queues: [{queue, source, steps,\n"
-    "steps_missing, requests_high, requests_low, missing: [{from, to, steps}]}].\n";
-
 struct snapshot;
 
 /* One source that queues name, and what it is asked. */

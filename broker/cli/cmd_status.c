@@ -20,32 +20,6 @@ const struct command_option status_options[] = {
       "exit with 2 when something is late, short, stale, blocked or needs a person", false },
     { 0 },
 };
-const char status_examples[] = "sluice status\n"
-                               "sluice status -w\n"
-                               "sluice status -o json | jq '.clusters[] | {cluster, nodes}'\n";
-const char status_text[] =
-    "JSON: at, local, window, window_until, next_window, margin_s (of the tightest move, p95; "
-    "null:\n"
-    "nothing is due), margin_for, live_transfers, steps: {STEP: count, needs_operator},\n"
-    "clusters: [{cluster, role, nodes, wanted_nodes, static_nodes, ephemeral_nodes,\n"
-    "incoming_nodes, outgoing_nodes, ready_gpus, age_s, state, states, trouble}],\n"
-    "reservations: [{reservation, machine, zone, reserved_nodes, nodes, moving_nodes}],\n"
-    "workloads: [{workload, cluster, replicas, wanted_replicas, trouble}],\n"
-    "quotas: [{quota, cluster, cluster_queue, flavor, gpus, wanted_gpus, is_reserved, trouble}],\n"
-    "unknown: [{pool, cluster, reservation, reason, age_s}] (pools that no plan counts on),\n"
-    "holds: {freezes, reclaims}, transfers (as `sluice transfers`), warnings,\n"
-    "lead_p50_s, lead_p95_s, is_lead_learned, notice_violations (pods that had to leave with less\n"
-    "notice than promised: 0), emergency_evictions.  Times are RFC 3339 in UTC.\n"
-    "health: {severity (ok, note, warning, critical), word, conditions: [{id, severity, word, "
-    "since,\n"
-    "what, cluster, text}]}: what is not as it should be, the worst first; the head of the table,\n"
-    "states, warnings and --check (2 from warning on) say it again.\n"
-    "State: OK, GROWING, LEAVING; or what is wrong, the worst first: BLOCKED (a reclaim's pool "
-    "gets\n"
-    "no machines), BEHIND (a reclaim's promise has passed), SHORT (production has less than it\n"
-    "wants), OPERATOR (a transfer needs a person), UNREACHABLE, STALE (too little is known to "
-    "act),\n"
-    "CLOSED (a pool whose last attempts failed), FROZEN.\n";
 
 /* The service judges; what is only a note does not count. */
 static bool is_degraded(const json_t *status)

@@ -17,17 +17,6 @@ const struct command_option transfers_options[] = {
     { "all", 'A', NULL, "also those that ended lately", false },
     { 0 },
 };
-const char transfers_examples[] = "sluice transfers\n"
-                                  "sluice transfers --all -o json\n"
-                                  "sluice transfers t-4f1c09ab2e\n";
-const char transfers_text[] =
-    "JSON: at, transfers: [{transfer, move, node, from, to, state (live, done, undone, returned),\n"
-    "step, since, waits_for, departure, due, expected (p95), expected_p50, is_emergency,\n"
-    "is_undoing, is_returning, needs_operator, attempt, instance, new_instance, new_node,\n"
-    "reason, announced (when its node was seen to tell its departure), held (who asked for a\n"
-    "later one, and why), created, lead_s (of ended ones), blockers (until the machine "
-    "goes)}].\n" LEAVERS_JSON ".\n"
-    "A ! behind the name marks a reclaim.\n";
 
 int cmd_transfers(struct command_call *call)
 {

@@ -24,24 +24,6 @@ const struct command_option validate_options[] = {
     { 0 },
 };
 
-const char validate_examples[] = "sluice validate\n"
-                                 "sluice validate schedules/weekday-peak.yaml\n"
-                                 "sluice validate --offline\n"
-                                 "sluice validate --config staging/sluice.yaml\n";
-
-const char validate_text[] =
-    "Without files: the configuration and the schedules of all its windows.  With files: those; a\n"
-    "file with a key `clusters` is a configuration, any other a schedule, which is then also held\n"
-    "against the configuration where there is one.  Of a configuration, each cluster's kubeconfig\n"
-    "and each provider's credentials are read as `sluice serve` reads them; nothing is sent, and "
-    "no\n"
-    "plugin is run.  Exit code 1 when a file has a mistake.\n"
-    "\n"
-    "JSON: is_valid, files: [{path, kind (config, kubeconfig, provider, schedule), is_valid, "
-    "error\n"
-    "(null, or with file, line and key)}], warnings: [{path, text}] (who else may change a "
-    "file).\n";
-
 struct validation {
     const struct config *config; /* NULL: schedules are checked for themselves */
     json_t *files;

@@ -10,8 +10,6 @@
 #include <stdio.h>
 
 const struct command_option version_options[] = { { 0 } };
-const char version_examples[] = "sluice version\n"
-                                "sluice version -o json\n";
 
 int cmd_version(struct command_call *call)
 {

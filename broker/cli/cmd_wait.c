@@ -31,33 +31,6 @@ const struct command_option wait_options[] = {
     { 0 },
 };
 
-const char wait_examples[] = "sluice wait --servers 40 --rate 1.2/s --service 25s\n"
-                             "sluice wait --servers 10 --rate 8.5/s --high 3/s --service 1s\n"
-                             "sluice wait --servers 40 --rate 1.2/s --service 25s -o json\n"
-                             "sluice wait --slots 16 --iteration 10ms --iteration-per-request "
-                             "0.5ms --tokens-out 200 --rate 14/s --replicas 4\n"
-                             "sluice wait --slots 64 --service 6s --rate 9/s\n";
-
-const char wait_text[] =
-    "Poisson arrivals, exponential service, first come first served within a priority.  With at\n"
-    "least as much load as servers there is no steady state: the command says so, waits are\n"
-    "\"inf\" (null in JSON), and the exit code is 0.\n"
-    "\n"
-    "With --slots a server is an engine that runs so many requests at once; lengths of answers "
-    "are\n"
-    "exponential.  Replicas behind a random router are computed exactly; others as if they were\n"
-    "equally full, which is nearly so with one central queue.  With --service instead of\n"
-    "iterations that is the time of a request in a full batch: waits are then on the safe side.\n"
-    "\n"
-    "JSON: servers, rate_per_s, service_s, load_erlangs, utilisation, is_stable, "
-    "wait_probability,\n"
-    "percentile, classes: [{class (all, high, low), rate_per_s, wait_mean_s, wait_quantile_s}]; "
-    "at\n"
-    "percentile 98 each class also has wait_p98_s.  Of engines load_erlangs are the requests that\n"
-    "run on average, service_s is the mean time of one at this load, and there is engine: {slots,\n"
-    "is_kv_limited, router, capacity_per_s, running_mean, occupancy, token_mean_s,\n"
-    "first_token_mean_s, floor_s}.\n";
-
 struct question {
     struct station station;
     struct engine *engine; /* NULL: one request at a time */

@@ -30,29 +30,6 @@ const struct command_option whatif_options[] = {
     { 0 },
 };
 
-const char whatif_examples[] =
-    "sluice whatif --demand last-week.csv.gz --traffic 1.3\n"
-    "sluice whatif --demand last-week.csv.gz --lose-zone us-east5-a --reservation west=-32\n"
-    "sluice whatif --demand last-week.csv.gz --without chat-2x -o json\n"
-    "sluice whatif --demand last-week.csv.gz --engine chat.slots=128 --engine "
-    "chat.tokens_out=x1.5\n";
-
-const char whatif_text[] =
-    "Plans as allocate does, as if what the options say were true, and shows where the plan "
-    "differs\n"
-    "from the schedules in the configuration's folder. Nothing is written. Exit code 4 when not\n"
-    "every target can be met then; the plan shown is the best that fits.\n"
-    "\n"
-    "JSON: demand (how it was understood, as of sluice replay),\n"
-    "is_feasible, is_estimate, miss (a sentence; null when all is "
-    "met), windows: [{window,\n"
-    "is_met, missing_nodes, has_file, nodes_now, nodes_then, replicas: [{workload, cluster, now,\n"
-    "then}], nodes: [{machine, region, cluster, now, then}]}]; replicas and nodes list what "
-    "differs,\n"
-    "now or then is null where the schedule does not name it; engines: [{queue, engine}] of those\n"
-    "that --engine changes, null where a replica then serves one request at a time; "
-    "engine:\n" ENGINE_FACTS_JSON ".\n";
-
 struct whatif_command {
     struct allocate_inputs inputs;
     ARRAY(struct allocate_reservation) changes;

@@ -27,34 +27,6 @@ const struct command_option windows_options[] = {
     { 0 },
 };
 
-const char windows_examples[] = "sluice windows\n"
-                                "sluice windows --at 2026-11-17T12:12:05Z\n"
-                                "sluice windows --zone Europe/Berlin --check-year 2026\n"
-                                "sluice windows --check-year 2027\n"
-                                "sluice windows --suggest --demand last-month.csv.gz --count 4\n"
-                                "sluice windows --zone America/New_York --suggest --demand "
-                                "year.csv.gz\n";
-
-const char windows_text[] =
-    "--suggest cuts the week where demand turns: of all ways to cut it into that many windows\n"
-    "(weekdays and weekends apart), the one that holds the fewest GPU-hours for the greatest need\n"
-    "inside each window.  Without a configuration (--zone) the need is the rate of arrivals.\n"
-    "It also proposes days that were not like their weekday (public holidays that the calendar "
-    "does\n"
-    "not have), as lines to paste; `holidays: {country: US}` has a country's.\n"
-    "\n"
-    "JSON: time_zone, windows: [{window, days, from, to, within, minutes_per_week}], holidays:\n"
-    "[{date, as, name (of a public holiday, or null)}], events: [{window, from, to, multiplier, "
-    "queues}]; with --at also at, in_force,\n"
-    "began, next_change (null: never); with --check-year also year, minutes_in_year and of each\n"
-    "window and event minutes_in_year.  Exit code 1 when minutes are missing or double.  With\n"
-    "--suggest instead: unit, windows: [{window, days, from, to, need}], and in that unit\n"
-    "suggested, configured (the windows as they are), peak (one window), floor (a window for each\n"
-    "5 minutes), unknown_minutes, days: [{date, weekday, like (whose windows fit; null: none, but\n"
-    "factor times its own arrivals), factor, share (of arrivals: queues that agree), public:\n"
-    "[{country, name}], yaml}],\n"
-    "demand (as of replay).\n";
-
 static const char day_letters[] = "MTWTFSS";
 
 static void days_text(const struct window *window, char out[8])

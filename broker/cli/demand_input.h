@@ -19,11 +19,6 @@
             "what a step without a row means (default unknown; zero: no arrivals)", false          \
     }
 
-/* Of help texts. */
-#define DEMAND_INPUT_JSON                                                                          \
-    "demand: {missing, time_zone (null: all times have an offset), steps, steps_unknown, notes,\n" \
-    "queues: [{queue, step_s, longest_step_s (of its rows), steps, steps_unknown}]}"
-
 /* What --gaps and --missing say; `zone` is borrowed, and NULL is UTC. */
 struct demand_options demand_input_options(const struct command_call *call,
                                            const struct time_zone *zone);

@@ -8,13 +8,6 @@
 #include "base/json.h"
 #include "windows/engine.h"
 
-/* Members of it, for the pages of commands. */
-#define ENGINE_FACTS_JSON                                                                          \
-    "{slots, slots_asked (before the cache limits them), limit (slots or kv), router,\n"           \
-    "iteration_s, iteration_per_request_s, prefill_per_token_s, tokens_in, tokens_out,\n"          \
-    "tokens_cv, kv_tokens, capacity_per_s (of one replica), floor_s, longest_s (a request in\n"    \
-    "a full batch)}; what slots alone do not tell is null"
-
 /* asked: the slots before the cache limits them.  json_null() for no engine. */
 json_t *engine_facts_json(const struct engine *engine, int asked);
 

@@ -50,19 +50,22 @@ static const struct command_option list_options[] = {
     { "label", 0, "TEXT", "With this label", true },
     { 0 },
 };
+static const struct command_help list_help = { "List moves", "Newest first.\n",
+                                               "tool move list\ntool move list -n 5 a\n" };
+static const struct command_help move_help = { "Moves", NULL, NULL };
+static const struct command_help need_help = { "Needs one", "", "tool need a\n" };
+static const struct command_help root_help = { "A tool", NULL, "" };
 static const struct command move_children[] = {
-    { "list", "List moves", "[POOL...]", 0, 2, COMMAND_READS, list_options,
-      "tool move list\ntool move list -n 5 a\n", "Newest first.", run_list, NULL },
+    { "list", "[POOL...]", 0, 2, COMMAND_READS, list_options, &list_help, run_list, NULL },
     { 0 },
 };
 static const struct command children[] = {
-    { "move", "Moves", NULL, 0, 0, COMMAND_READS, NULL, NULL, NULL, NULL, move_children },
-    { "need", "Needs one", "POOL", 1, 1, COMMAND_WRITES, list_options, "tool need a\n", NULL,
-      run_list, NULL },
+    { "move", NULL, 0, 0, COMMAND_READS, NULL, &move_help, NULL, move_children },
+    { "need", "POOL", 1, 1, COMMAND_WRITES, list_options, &need_help, run_list, NULL },
     { 0 },
 };
-static const struct command root = { "tool", "A tool", NULL, 0,    0,       COMMAND_READS,
-                                     NULL,   NULL,     NULL, NULL, children };
+static const struct command root = { "tool", NULL,       0,    0,       COMMAND_READS,
+                                     NULL,   &root_help, NULL, children };
 
 enum { ARGUMENTS = 10 };
 

@@ -18,7 +18,7 @@ static void add_commands(struct text *out)
     text_add(out, "| command | what it does | changes something |\n|---|---|---|\n");
     for (const struct command *command = sluice_commands.children; command->name; command++)
         text_add(out, "| `sluice %s%s%s` | %s | %s |\n", command->name,
-                 command->arguments[0] ? " " : "", command->arguments, command->summary,
+                 command->arguments[0] ? " " : "", command->arguments, command->help->summary,
                  command->mode == COMMAND_WRITES ? "yes" : "no");
 }
 

@@ -84,11 +84,16 @@ static bool read_plainly(const char *text, double *ret)
     return text[digits] == '\0' && text[digits - 1] != '.';
 }
 
+bool cell_number(const char *text, double *ret)
+{
+    return is_digit(*text) && (read_plainly(text, ret) || text_to_double(text, ret));
+}
+
 static bool read_epoch(const char *text, struct cell_time *ret)
 {
     double number;
 
-    if (!is_digit(*text) || (!read_plainly(text, &number) && !text_to_double(text, &number)))
+    if (!cell_number(text, &number))
         return false;
     for (size_t i = 0; i < COUNT_OF(epoch_units_ms); i++) {
         double ms = number * epoch_units_ms[i];

@@ -43,6 +43,9 @@ bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time
    *ret_why is what was expected instead. */
 bool cell_count(const char *text, char delimiter, struct packed_row *row, const char **ret_why);
 
+/* A number that begins with a digit, as text_to_double() reads it. */
+bool cell_number(const char *text, double *ret);
+
 /* high or 1, low or 2, in any case. */
 bool cell_class(const char *text, enum demand_class *ret);
 

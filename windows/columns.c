@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME_CHARS = 64, DATE_CHARS = 10 };
+enum { DATE_CHARS = 10 };
 
 enum role { ROLE_NONE, ROLE_TIME, ROLE_QUEUE, ROLE_COUNT, ROLE_PRIORITY, ROLE_STATISTIC };
 
@@ -83,25 +83,29 @@ static const struct name {
 static const char *const statistic_names[] = { "samplecount", "average", "avg", "mean",  "minimum",
                                                "min",         "maximum", "max", "stddev" };
 
+/* Beside tokens they may be something of the one request: tokens in all, its messages, its name. */
+static const char *const vague_names[] = { "value",   "values",   "sum",  "total",
+                                           "request", "messages", "hits", "calls" };
+
+static bool is_among(const char *plain, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(names[i], plain))
+            return true;
+    return false;
+}
+
 static const struct name *name_of(const char *field)
 {
-    char plain[NAME_CHARS];
-    size_t length = 0;
+    static const struct name statistic = { "", ROLE_STATISTIC, 0 };
+    char plain[CSV_NAME_CHARS];
 
-    for (; *field && length + 1 < sizeof plain; field++)
-        if (isalnum((unsigned char)*field) || *field == '/')
-            plain[length++] = (char)tolower((unsigned char)*field);
-    plain[length] = '\0';
-    for (size_t i = 0; *field == '\0' && i < COUNT_OF(known_names); i++)
+    if (!csv_plain_name(field, plain))
+        return NULL;
+    for (size_t i = 0; i < COUNT_OF(known_names); i++)
         if (text_equal(known_names[i].name, plain))
             return &known_names[i];
-    for (size_t i = 0; *field == '\0' && i < COUNT_OF(statistic_names); i++)
-        if (text_equal(statistic_names[i], plain)) {
-            static const struct name statistic = { "", ROLE_STATISTIC, 0 };
-
-            return &statistic;
-        }
-    return NULL;
+    return is_among(plain, statistic_names, COUNT_OF(statistic_names)) ? &statistic : NULL;
 }
 
 static enum role role_of(const struct columns *columns, int column)
@@ -142,9 +146,44 @@ static int find_count(struct columns *columns, const struct csv *header, struct 
     return 0;
 }
 
+/* The tokens of prompts and answers are there together, or there are none.  Beside them a count is
+   what says so by its name, and a column `model` may be the queue. */
+static int find_tokens(struct columns *columns, const struct csv *header, struct error *err)
+{
+    struct token_columns *tokens = &columns->tokens;
+    char plain[CSV_NAME_CHARS];
+    bool has_in;
+
+    if (token_columns_find(tokens, header, err) < 0)
+        return -1;
+    has_in = tokens->in >= 0;
+    if (has_in != (tokens->out >= 0) && columns->count < 0)
+        return csv_error(header, header->line, err,
+                         "\"%.80s\" holds the tokens of %s, and no column those of their %s: "
+                         "expected %s beside it",
+                         columns->names[has_in ? tokens->in : tokens->out],
+                         has_in ? "prompts" : "answers", has_in ? "answers" : "prompts",
+                         token_columns_other(tokens, header));
+    if (!has_in || tokens->out < 0) {
+        tokens->in = tokens->out = -1;
+        return 0;
+    }
+    if (columns->count >= 0 && csv_plain_name(columns->names[columns->count], plain) &&
+        is_among(plain, vague_names, COUNT_OF(vague_names)))
+        return csv_error(header, header->line, err,
+                         "\"%.80s\" may be the number of requests, or say something of a request: "
+                         "name it \"count\", or take it out",
+                         columns->names[columns->count]);
+    columns->is_log = columns->count < 0;
+    if (columns->queue < 0)
+        columns->queue = csv_column(header, "model");
+    return 0;
+}
+
 static bool is_taken(const struct columns *columns, int column)
 {
-    return column == columns->queue || column == columns->count || column == columns->priority;
+    return column == columns->queue || column == columns->count || column == columns->priority ||
+           column == columns->tokens.in || column == columns->tokens.out;
 }
 
 /* The first whose first cell is a time: of those whose name says so, else of those with a date,
@@ -198,6 +237,69 @@ static int find_clock(const struct columns *columns, const struct csv *row)
     return -1;
 }
 
+/* "time_ms", "Time (s)": the unit of times that count from the file's beginning, and without it the
+   name of a time.  0: it names none. */
+static int64_t unit_of(const char *name)
+{
+    static const struct {
+        const char *ending;
+        int64_t ms;
+    } units[] = {
+        { "_ms", 1 },
+        { " ms", 1 },
+        { "(ms)", 1 },
+        { "_s", SECOND_MS },
+        { " s", SECOND_MS },
+        { "(s)", SECOND_MS },
+        { "_seconds", SECOND_MS },
+        { " seconds", SECOND_MS },
+        { "(seconds)", SECOND_MS },
+    };
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        size_t ending = strlen(units[i].ending);
+
+        if (length > ending && strcasecmp(name + length - ending, units[i].ending) == 0)
+            return units[i].ms;
+    }
+    return 0;
+}
+
+static bool is_time_without_unit(const char *name)
+{
+    size_t end = strcspn(name, "_ (");
+    owned(chars) char *start = text_format("%.*s", (int)(end < INT32_MAX ? end : 0), name);
+    const struct name *found = unit_of(name) > 0 ? name_of(start) : NULL;
+
+    return found && found->role == ROLE_TIME;
+}
+
+/* Times of logs may count from the file's beginning: those of a trace, or in the unit that their
+   column's name says. */
+static int find_elapsed(struct columns *columns, const struct csv *header, const struct csv *row,
+                        struct error *err)
+{
+    double first;
+
+    for (int i = 0; columns_has_tokens(columns) && i < (int)row->count; i++) {
+        const char *name = columns->names[i];
+
+        if (is_taken(columns, i) || !cell_number(row->fields[i], &first) ||
+            (role_of(columns, i) != ROLE_TIME && !is_time_without_unit(name)))
+            continue;
+        columns->date = i;
+        columns->elapsed_ms = unit_of(name) > 0 ? unit_of(name) : columns->tokens.elapsed_ms;
+        if (columns->elapsed_ms > 0)
+            return 0;
+        return csv_error(header, header->line, err,
+                         "\"%.80s\" counts from the file's beginning (\"%.80s\"), and nothing "
+                         "says in what: name it time_s or time_ms",
+                         name, row->fields[i]);
+    }
+    return 0;
+}
+
 static int no_times(const struct columns *columns, const struct csv *row, struct error *err)
 {
     int named = column_of_role(columns, ROLE_TIME);
@@ -212,8 +314,8 @@ static int no_times(const struct columns *columns, const struct csv *row, struct
 
 bool columns_is_queue(const struct columns *columns, size_t column)
 {
-    return columns->count < 0 && (int)column != columns->date && (int)column != columns->clock &&
-           (int)column != columns->priority;
+    return columns->count < 0 && !columns->is_log && (int)column != columns->date &&
+           (int)column != columns->clock && (int)column != columns->priority;
 }
 
 static int no_count(const struct columns *columns, const struct csv *header, struct error *err)
@@ -236,7 +338,7 @@ static int check_wide(const struct columns *columns, const struct csv *header,
     const char *why;
     size_t queues = 0;
 
-    if (columns->count >= 0)
+    if (columns->count >= 0 || columns->is_log)
         return 0;
     for (size_t i = 0; columns->queue < 0 && i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
@@ -311,17 +413,20 @@ static bool says_utc(const char *name)
 int columns_find(struct columns *columns, const struct csv *header, const struct csv *row,
                  struct error *err)
 {
-    *columns = (struct columns){ .date = -1, .clock = -1 };
+    *columns = (struct columns){ .date = -1, .clock = -1, .tokens = { -1, -1, 0 } };
     columns->names = mem_new_array(header->columns, sizeof *columns->names);
     for (size_t i = 0; i < header->columns; i++)
         columns->names[columns->name_count++] = mem_copy_chars(header->fields[i]);
     columns->queue = column_of_role(columns, ROLE_QUEUE);
     columns->priority = column_of_role(columns, ROLE_PRIORITY);
-    if (check_header(columns, header, err) < 0 || find_count(columns, header, err) < 0)
+    if (check_header(columns, header, err) < 0 || find_count(columns, header, err) < 0 ||
+        find_tokens(columns, header, err) < 0)
         return -1;
-    if (columns->count < 0 && columns->queue >= 0)
+    if (columns->count < 0 && columns->queue >= 0 && !columns->is_log)
         return check_wide(columns, header, row, err);
     columns->date = find_date(columns, row);
+    if (columns->date < 0 && find_elapsed(columns, header, row, err) < 0)
+        return -1;
     if (columns->date < 0)
         return no_times(columns, row, err);
     columns->clock = find_clock(columns, row);

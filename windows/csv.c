@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
@@ -212,6 +213,10 @@ int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, stru
     while (line && *line == '#');
     if (!line)
         return error_set(err, ERROR_INVALID, "%s: is empty", source);
+    if (*line == '{')
+        return csv_error(csv, csv->line, err,
+                         "is JSON: expected a table, with the names of its columns in the first "
+                         "line");
     if (find_delimiter(csv, line, err) < 0 || split(csv, line, end, err) < 0)
         return -1;
     csv->columns = csv->count;
@@ -242,6 +247,17 @@ int csv_next(struct csv *csv, struct error *err)
         return csv_error(csv, csv->line, err, "%zu fields, but the header has %zu", csv->count,
                          csv->columns);
     return 1;
+}
+
+bool csv_plain_name(const char *field, char plain[CSV_NAME_CHARS])
+{
+    size_t length = 0;
+
+    for (; *field && length + 1 < CSV_NAME_CHARS; field++)
+        if (isalnum((unsigned char)*field) || *field == '/')
+            plain[length++] = (char)tolower((unsigned char)*field);
+    plain[length] = '\0';
+    return *field == '\0';
 }
 
 int csv_column(const struct csv *csv, const char *name)

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CSV_FIELDS_MAX = 1024 };
+enum { CSV_FIELDS_MAX = 1024, CSV_NAME_CHARS = 64 };
 
 struct csv {
     const char *source; /* names the file in errors */
@@ -41,6 +41,10 @@ int csv_next(struct csv *csv, struct error *err) __attribute__((warn_unused_resu
 
 /* The column with that name in any case; -1: none.  While the header is in csv->fields. */
 int csv_column(const struct csv *csv, const char *name);
+
+/* A column's name without case, blanks and marks: "Queue Name" is queuename.  false: it is too
+   long for any name that is known. */
+bool csv_plain_name(const char *field, char plain[CSV_NAME_CHARS]);
 
 /* "FILE:LINE: sentence", ERROR_INVALID, -1. */
 int csv_error(const struct csv *csv, int line, struct error *err, const char *format, ...)

@@ -26,9 +26,10 @@ struct making {
     const struct demand_options *options;
     struct demand *demand;
     struct demand_steps steps;
-    int64_t first_ms; /* of all rows */
-    int64_t end_ms;   /* when the last of them ends */
-    size_t cells;     /* counts of all series */
+    bool is_silence_zero; /* a step without a row had no arrivals */
+    int64_t first_ms;     /* of all rows */
+    int64_t end_ms;       /* when the last of them ends */
+    size_t cells;         /* counts of all series */
 };
 
 void demand_free(struct demand *demand)
@@ -37,6 +38,9 @@ void demand_free(struct demand *demand)
         return;
     for (size_t i = 0; i < demand->count; i++) {
         mem_free(demand->series[i].queue);
+        if (demand->series[i].tokens)
+            token_pairs_clear(demand->series[i].tokens);
+        mem_free(demand->series[i].tokens);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             mem_free(demand->series[i].counts[class]);
     }
@@ -103,12 +107,14 @@ static int sort_rows(struct making *making, struct error *err)
     for (size_t i = 0; i < rows->queues.count; i++)
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
             struct demand_queue *queue = &rows->queues.items[i];
+            const struct local_rows whose = { rows->source, queue->name, rows->is_log };
 
             if (making->options->zone &&
-                local_rows_resolve(&queue->classes[class], making->options->zone, rows->source,
-                                   queue->name, err) < 0)
+                local_rows_resolve(&queue->classes[class], making->options->zone, &whose, err) < 0)
                 return -1;
             packed_sort(&queue->classes[class]);
+            if (rows->is_log)
+                packed_merge(&queue->classes[class]);
         }
     return 0;
 }
@@ -168,7 +174,7 @@ static int widen_span(struct making *making, size_t at, struct error *err)
     int64_t before = 0;
     int64_t after = 0;
 
-    if (making->options->missing_zero) {
+    if (making->is_silence_zero) {
         before = (series->start.ms - making->first_ms) / series->step_ms;
         after = (making->end_ms - end_ms) / series->step_ms;
     }
@@ -207,6 +213,17 @@ static int set_spans(struct making *making, struct error *err)
     return 0;
 }
 
+static void take_tokens(struct making *making, size_t at)
+{
+    struct demand_tokens *tokens = &making->rows.queues.items[at].tokens;
+
+    if (!making->rows.has_tokens)
+        return;
+    making->demand->series[at].tokens = mem_new(sizeof tokens->pairs);
+    *making->demand->series[at].tokens = tokens->pairs;
+    tokens->pairs = (struct token_pairs){ 0 };
+}
+
 /* The rows of a queue go as its series comes. */
 static int fill_series(struct making *making, struct error *err)
 {
@@ -217,9 +234,10 @@ static int fill_series(struct making *making, struct error *err)
         struct wall_time end = demand_time(series, series->count);
 
         if (queue_fill(&making->rows.queues.items[i], demand_steps_of(&making->steps, i),
-                       making->steps.phases_ms[i], making->rows.source,
-                       making->options->missing_zero, series, err) < 0)
+                       making->steps.phases_ms[i], making->rows.source, making->is_silence_zero,
+                       series, err) < 0)
             return -1;
+        take_tokens(making, i);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             packed_clear(&making->rows.queues.items[i].classes[class]);
         if (end.ms > demand->end.ms)
@@ -228,21 +246,32 @@ static int fill_series(struct making *making, struct error *err)
     return 0;
 }
 
+static int find_steps(struct making *making, struct error *err)
+{
+    if (!making->rows.is_log)
+        return demand_steps_find(&making->rows, making->options->missing_zero, &making->steps, err);
+    demand_steps_of_log(making->rows.queues.count, &making->steps);
+    return 0;
+}
+
 static int make_series(struct making *making, struct demand_feed *feed, struct error *err)
 {
     const struct demand_options *options = making->options;
     struct demand_rows *rows = &making->rows;
 
+    rows->begin = options->begin;
     if (demand_rows_read(rows, feed, options->zone != NULL, 0, err) < 0)
         return -1;
     making->demand->facts = (struct demand_facts){
         .is_wide = rows->is_wide,
         .has_local = rows->has_local,
         .is_cut = rows->is_cut,
+        .is_log = rows->is_log,
+        .has_means = rows->has_tokens && !rows->is_log,
     };
-    if (sort_rows(making, err) < 0 ||
-        demand_steps_find(rows, options->missing_zero, &making->steps, err) < 0 ||
-        set_spans(making, err) < 0 || fill_series(making, err) < 0)
+    making->is_silence_zero = options->missing_zero || rows->is_log;
+    if (sort_rows(making, err) < 0 || find_steps(making, err) < 0 || set_spans(making, err) < 0 ||
+        fill_series(making, err) < 0)
         return -1;
     return options->gaps
                ? demand_gaps_read(making->demand, options->gaps, options->zone, rows->source, err)

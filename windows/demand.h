@@ -11,10 +11,13 @@
  * over the steps that it covers (windows/steps.h).  Counts with a fraction are rounded so that what
  * is left over goes to the next step: any sum over time is right to within one.
  *
- * A step without a row is unknown, and unknown is never taken for zero: whoever uses a series skips
- * such steps.  With missing_zero it counts as zero arrivals, except where a gaps file (columns
- * gap_start*, gap_end* and, where given, trace: a queue or part of the file's name) says that
- * nothing is known.  Where one class of a step is missing, the whole step is unknown.
+ * A table with columns of a request's tokens and none of counts is a log: its rows are requests,
+ * which are counted by minutes.  A minute without a row had none, and gaps alone make it unknown.
+ *
+ * In all others a step without a row is unknown, and unknown is never taken for zero: whoever uses
+ * a series skips such steps.  With missing_zero it counts as zero arrivals, except where a gaps
+ * file (columns gap_start*, gap_end* and, where given, trace: a queue or part of the file's name)
+ * says that nothing is known.  Where one class of a step is missing, the whole step is unknown.
  */
 #pragma once
 
@@ -25,6 +28,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct token_pairs; /* engine_lengths.h */
 
 enum demand_class { DEMAND_HIGH, DEMAND_LOW, DEMAND_CLASSES };
 
@@ -41,6 +46,7 @@ struct demand_series {
     int64_t longest_ms;              /* of the steps that its rows kept: more than step_ms where
                                         they changed their step, or are longer than an hour */
     struct wall_time changed;        /* when they first did; 0: never */
+    struct token_pairs *tokens;      /* lengths of its requests; NULL: the file tells none */
     int64_t apart_ms;                /* with missing_zero: how far its rows are apart all the time,
                                         where that is more than a step; 0: they are not */
 };
@@ -50,6 +56,8 @@ struct demand_facts {
     bool is_wide;   /* each column is a queue */
     bool has_local; /* some times have no offset */
     bool is_cut;    /* the last line has no line end */
+    bool is_log;    /* each row is one request; a minute without one had none */
+    bool has_means; /* rows tell mean lengths of several requests each */
 };
 
 struct demand {
@@ -63,6 +71,7 @@ struct demand_options {
     bool missing_zero;
     const char *gaps;             /* path; NULL: none */
     const struct time_zone *zone; /* of times without an offset; NULL: UTC */
+    const char *begin;            /* when times began that count from there; NULL: none do */
 };
 
 struct demand *demand_read(const char *path, const struct demand_options *options,

@@ -8,8 +8,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "windows/cells.h"
-#include "windows/columns.h"
+#include "windows/demand_part.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,22 +23,6 @@ enum {
     THREADS_MAX = 16,
 };
 
-/* What one thread parses. */
-struct part {
-    struct demand_block block;
-    struct csv csv;
-    const struct columns *columns;
-    ARRAY(struct demand_queue) queues;
-    struct map *names; /* of queues: their index plus one, so that none is NULL */
-    size_t queue;      /* of the last row: files repeat themselves */
-    struct cell_clock clock;
-    struct error err; /* with which it ended, if any */
-    pthread_t thread;
-    bool has_thread;
-    bool keeps_local;
-    bool has_local;
-};
-
 /* The file as far as it is joined. */
 struct whole {
     struct demand_rows *rows;
@@ -48,6 +31,7 @@ struct whole {
     struct csv head;
     struct columns columns;
     size_t part_bytes;
+    struct wall_time begin; /* of times that count from there */
     bool keeps_local;
     int line; /* the last that a part was given */
 };
@@ -56,6 +40,7 @@ static void clear_queues(struct demand_queue *queues, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         mem_free(queues[i].name);
+        token_pairs_clear(&queues[i].tokens.pairs);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             packed_clear(&queues[i].classes[class]);
     }
@@ -65,150 +50,6 @@ void demand_rows_clear(struct demand_rows *rows)
 {
     clear_queues(rows->queues.items, rows->queues.count);
     array_clear(&rows->queues);
-}
-
-/* A name is printed in tables and JSON: it has to be text. */
-static int check_name(const struct csv *csv, int line, const char *name, struct error *err)
-{
-    owned(chars) char *mended = mem_copy_chars(name);
-
-    text_mend(mended);
-    if (!text_equal(mended, name))
-        return csv_error(csv, line, err,
-                         "queue: \"%.80s\" is not UTF-8 (? stands for what is not): save the file "
-                         "as UTF-8",
-                         mended);
-    for (const char *at = name; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            return csv_error(csv, line, err, "queue: the name holds a control character (%d)", *at);
-    return name[0] ? 0 : csv_error(csv, line, err, "queue: is empty");
-}
-
-/* The index of a queue that may be new, or -1. */
-static int queue_index(struct part *part, const char *name, struct error *err)
-{
-    uintptr_t found;
-
-    /* the queue of the last row, or the one that the file named after it */
-    for (size_t turn = 0; turn < 2 && part->queues.count > 0; turn++) {
-        size_t at = part->queue + turn < part->queues.count ? part->queue + turn : 0;
-
-        if (strcmp(part->queues.items[at].name, name) == 0) {
-            part->queue = at;
-            return (int)at;
-        }
-    }
-    found = (uintptr_t)map_get(part->names, name);
-    if (found == 0) {
-        if (check_name(&part->csv, part->csv.line, name, err) < 0)
-            return -1;
-        array_add(&part->queues)->name = mem_copy_chars(name);
-        found = part->queues.count;
-        map_set(part->names, name, (void *)found);
-    }
-    part->queue = found - 1;
-    return (int)found - 1;
-}
-
-static int read_time(struct part *part, struct packed_row *row, struct error *err)
-{
-    const struct columns *columns = part->columns;
-    const struct csv *csv = &part->csv;
-    const char *text = csv->fields[columns->date];
-    char joined[COLUMNS_TIME_CHARS];
-    struct cell_time found;
-
-    if (columns->clock >= 0)
-        text = columns_join(text, csv->fields[columns->clock], joined) ? joined : "";
-    if (!cell_time_like(&part->clock, text, &found))
-        return csv_error(csv, csv->line, err, "%.80s: expected a time like %s, found \"%.80s\"",
-                         columns->names[columns->date], CELL_TIME_FORMS,
-                         *text ? text
-                               : csv->fields[columns->clock >= 0 ? columns->clock : columns->date]);
-    row->ms = found.ms;
-    row->line = csv->line;
-    row->is_local = found.is_local && part->keeps_local && !columns->is_utc;
-    part->has_local = part->has_local || (found.is_local && !columns->is_utc);
-    return 0;
-}
-
-static int read_count(const struct part *part, size_t column, struct packed_row *row,
-                      struct error *err)
-{
-    const struct columns *columns = part->columns;
-    const struct csv *csv = &part->csv;
-    const char *text = csv->fields[column];
-    const char *why;
-
-    if (!cell_count(text, csv->delimiter, row, &why))
-        return csv_error(csv, csv->line, err, "%.80s: expected %s, found \"%.80s\"",
-                         columns->names[column], why, text);
-    if (row->kind != PACKED_RATE && columns->needs_unit)
-        return csv_error(csv, csv->line, err,
-                         "%.80s: expected a rate with its unit, like 70/min, found \"%.80s\"",
-                         columns->names[column], text);
-    if (row->kind != PACKED_RATE && columns->rate_s > 0) {
-        row->kind = PACKED_RATE;
-        row->value /= columns->rate_s;
-    }
-    return 0;
-}
-
-/* A row that has a cell for each queue; where nothing is in it, it is no row of that queue. */
-static int read_wide(struct part *part, struct packed_row *row, enum demand_class class,
-                     struct error *err)
-{
-    const struct columns *columns = part->columns;
-    size_t queue = 0;
-
-    for (size_t i = 0; i < columns->name_count; i++) {
-        if (!columns_is_queue(columns, i))
-            continue;
-        if (!cell_is_void(part->csv.fields[i])) {
-            if (read_count(part, i, row, err) < 0)
-                return -1;
-            packed_add(&part->queues.items[queue].classes[class], row);
-        }
-        queue++;
-    }
-    return 0;
-}
-
-static int read_row(struct part *part, struct error *err)
-{
-    const struct columns *columns = part->columns;
-    const struct csv *csv = &part->csv;
-    enum demand_class class = DEMAND_LOW;
-    struct packed_row row;
-    int queue = 0;
-
-    if (read_time(part, &row, err) < 0)
-        return -1;
-    if (columns->priority >= 0 && !cell_class(csv->fields[columns->priority], &class))
-        return csv_error(csv, csv->line, err,
-                         "priority: expected high or low (or 1 or 2), found \"%.80s\"",
-                         csv->fields[columns->priority]);
-    if (columns->count < 0)
-        return read_wide(part, &row, class, err);
-    if (read_count(part, (size_t)columns->count, &row, err) < 0)
-        return -1;
-    if (columns->queue >= 0)
-        queue = queue_index(part, csv->fields[columns->queue], err);
-    if (queue < 0)
-        return -1;
-    packed_add(&part->queues.items[queue].classes[class], &row);
-    return 0;
-}
-
-/* To the end, or to the first mistake. */
-static void *read_rows(void *argument)
-{
-    struct part *part = argument;
-
-    while (csv_next(&part->csv, &part->err) == 1)
-        if (read_row(part, &part->err) < 0)
-            return NULL;
-    return NULL;
 }
 
 /* "traces/arrivals.csv.gz" is "arrivals". */
@@ -228,16 +69,16 @@ static char *name_of_source(const char *source)
 }
 
 /* The queues that no row names: those of columns, or the one that is the file's. */
-static int name_queues(const struct whole *whole, struct part *part, struct error *err)
+static int name_queues(const struct whole *whole, struct demand_part *part, struct error *err)
 {
     const struct columns *columns = &whole->columns;
 
-    if (columns->count >= 0 && columns->queue < 0)
+    if ((columns->count >= 0 || columns->is_log) && columns->queue < 0)
         array_add(&part->queues)->name = name_of_source(whole->rows->source);
     for (size_t i = 0; i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
             continue;
-        if (check_name(&whole->head, whole->head.line, columns->names[i], err) < 0)
+        if (demand_part_check_name(&whole->head, whole->head.line, columns->names[i], err) < 0)
             return -1;
         array_add(&part->queues)->name = mem_copy_chars(columns->names[i]);
     }
@@ -258,7 +99,7 @@ static int lines_in(const struct demand_block *block)
 }
 
 /* Takes the next lines and has them parsed; 0: there are none. */
-static int begin_part(struct whole *whole, struct part *part, struct error *err)
+static int begin_part(struct whole *whole, struct demand_part *part, struct error *err)
 {
     int more = demand_feed_take(whole->feed, whole->part_bytes, &part->block, err);
 
@@ -275,14 +116,15 @@ static int begin_part(struct whole *whole, struct part *part, struct error *err)
     };
     part->columns = &whole->columns;
     part->names = map_new(NULL);
+    part->begin = whole->begin;
     part->keeps_local = whole->keeps_local;
     if (name_queues(whole, part, err) < 0)
         return -1;
     whole->line += lines_in(&part->block);
     part->has_thread = part->block.size >= THREAD_BYTES &&
-                       pthread_create(&part->thread, NULL, read_rows, part) == 0;
+                       pthread_create(&part->thread, NULL, demand_part_read, part) == 0;
     if (!part->has_thread)
-        read_rows(part);
+        demand_part_read(part);
     return 1;
 }
 
@@ -310,18 +152,19 @@ static struct demand_queue *whole_queue(const struct whole *whole, const struct 
 }
 
 /* Leaves the part as it was before it began, but for the memory of its block. */
-static void reset_part(struct part *part)
+static void reset_part(struct demand_part *part)
 {
     struct demand_block block = part->block;
 
     clear_queues(part->queues.items, part->queues.count);
     array_clear(&part->queues);
     map_free(part->names);
-    *part = (struct part){ .block = block };
+    *part = (struct demand_part){ .block = block };
 }
 
 /* Waits until it is parsed, and adds its rows to the whole where `err` holds no error yet. */
-static int end_part(struct whole *whole, struct part *part, bool is_wanted, struct error *err)
+static int end_part(struct whole *whole, struct demand_part *part, bool is_wanted,
+                    struct error *err)
 {
     int result = 0;
 
@@ -332,6 +175,8 @@ static int end_part(struct whole *whole, struct part *part, bool is_wanted, stru
 
         for (int class = 0; queue && class < DEMAND_CLASSES; class ++)
             packed_append(&queue->classes[class], &part->queues.items[i].classes[class]);
+        if (queue)
+            demand_tokens_append(&queue->tokens, &part->queues.items[i].tokens.pairs);
         result = queue ? 0 : -1;
     }
     if (is_wanted && result == 0 && part->err.kind != ERROR_NONE) {
@@ -357,7 +202,7 @@ static size_t thread_count(void)
    where what was read before has none. */
 static int read_parts(struct whole *whole, struct error *err)
 {
-    struct part *parts = mem_new_array(THREADS_MAX + 1, sizeof *parts);
+    struct demand_part *parts = mem_new_array(THREADS_MAX + 1, sizeof *parts);
     struct error reason = { 0 };
     size_t slots = thread_count() + 1;
     size_t begun = 0;
@@ -386,6 +231,33 @@ static int read_parts(struct whole *whole, struct error *err)
         result = -1;
     }
     return result;
+}
+
+/* Whether times count from the file's beginning, and that is known; or they do not, and it is not.
+ */
+static int check_begin(struct whole *whole, const struct csv *row, struct error *err)
+{
+    const struct columns *columns = &whole->columns;
+    const char *begin = whole->rows->begin;
+    const char *name = columns->date >= 0 ? columns->names[columns->date] : "";
+
+    if (columns->elapsed_ms > 0 && !begin)
+        return csv_error(row, row->line, err,
+                         "%.80s: \"%.80s\" counts from the file's beginning: expected --begin, the "
+                         "time at which it began, like 2026-11-17T12:00:00Z",
+                         name, row->fields[columns->date]);
+    if (columns->elapsed_ms == 0 && begin)
+        return csv_error(
+            row, row->line, err,
+            "--begin is the beginning of times that count from it, and \"%.80s\" holds "
+            "\"%.80s\"",
+            name, row->fields[columns->date]);
+    if (begin && wall_parse(begin, false, &whole->begin, err) < 0) {
+        struct error reason = *err;
+
+        return csv_error(row, row->line, err, "--begin: %s", reason.text);
+    }
+    return 0;
 }
 
 /* The header and the first row, of a copy: these lines are parsed again with the others. */
@@ -418,7 +290,9 @@ static int read_head(struct whole *whole, struct error *err)
             result = error_set(err, ERROR_INVALID, "%s: has a header and no rows",
                                whole->rows->source);
         if (result == 1)
-            result = columns_find(&whole->columns, &whole->head, row, err);
+            result = columns_find(&whole->columns, &whole->head, row, err) < 0
+                         ? -1
+                         : check_begin(whole, row, err);
         mem_free(row);
         demand_feed_drop(whole->feed, (size_t)(whole->head.at - bytes));
         return result;
@@ -444,7 +318,9 @@ int demand_rows_read(struct demand_rows *rows, struct demand_feed *feed, bool ke
     if (result == 0) {
         whole->line = whole->head.line;
         rows->has_priority = whole->columns.priority >= 0;
-        rows->is_wide = whole->columns.count < 0;
+        rows->is_log = whole->columns.is_log;
+        rows->is_wide = whole->columns.count < 0 && !rows->is_log;
+        rows->has_tokens = columns_has_tokens(&whole->columns);
         result = read_parts(whole, err);
     }
     columns_clear(&whole->columns);

@@ -9,6 +9,7 @@
 #include "windows/csv.h"
 #include "windows/demand.h"
 #include "windows/demand_feed.h"
+#include "windows/demand_tokens.h"
 #include "windows/packed.h"
 
 enum { DEMAND_QUEUES_MAX = 10000 };
@@ -16,15 +17,20 @@ enum { DEMAND_QUEUES_MAX = 10000 };
 struct demand_queue {
     char *name;
     struct packed classes[DEMAND_CLASSES];
+    struct demand_tokens tokens; /* of its requests, where the file tells them */
 };
 
 struct demand_rows {
     ARRAY(struct demand_queue) queues; /* in the order in which the file names them */
     const char *source;
+    const char *begin; /* set before reading: of times that count from there; NULL: none do */
     bool has_priority;
-    bool has_local; /* some times have no offset */
-    bool is_wide;   /* each column is a queue */
-    bool is_cut;    /* the last line has no line end */
+    bool has_local;  /* some times have no offset */
+    bool is_wide;    /* each column is a queue */
+    bool is_cut;     /* the last line has no line end */
+    bool is_log;     /* each row of it was one request: these are minutes, and a minute may have
+                        several */
+    bool has_tokens; /* rows tell the lengths of their requests */
 };
 
 /* In parts of so many bytes at least, one thread each; 0: as pays off.  With keeps_local times

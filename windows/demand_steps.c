@@ -273,14 +273,26 @@ static void follow_shared(const struct demand_rows *rows, struct demand_steps *s
     }
 }
 
-int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,
-                      struct error *err)
+static void steps_init(struct demand_steps *steps, size_t count, bool is_shared)
 {
-    *steps = (struct demand_steps){ .count = rows->queues.count, .is_shared = missing_zero };
+    *steps = (struct demand_steps){ .count = count, .is_shared = is_shared };
     steps->own = mem_new_array(steps->count, sizeof *steps->own);
     steps->phases_ms = mem_new_array(steps->count, sizeof *steps->phases_ms);
     steps->apart_ms = mem_new_array(steps->count, sizeof *steps->apart_ms);
     steps->follows = mem_new_array(steps->count, sizeof *steps->follows);
+}
+
+void demand_steps_of_log(size_t queues, struct demand_steps *steps)
+{
+    steps_init(steps, queues, true);
+    *array_add(&steps->shared.eras) = (struct steps_era){ INT64_MIN, MINUTE_MS };
+    steps->shared.step_ms = MINUTE_MS;
+}
+
+int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,
+                      struct error *err)
+{
+    steps_init(steps, rows->queues.count, missing_zero);
     if (missing_zero)
         return find_shared(rows, steps, err);
     if (find_own(rows, steps, err) < 0)

@@ -24,6 +24,9 @@ struct demand_steps {
 /* Of rows that are sorted.  The caller frees with demand_steps_clear(), whatever is returned. */
 int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,
                       struct error *err) __attribute__((warn_unused_result));
+
+/* The same of a log, whose requests were counted by minutes. */
+void demand_steps_of_log(size_t queues, struct demand_steps *steps);
 void demand_steps_clear(struct demand_steps *steps);
 
 static inline const struct steps *demand_steps_of(const struct demand_steps *steps, size_t queue)

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Static_assert((int)ENGINE_LENGTHS == (int)SERVICE_TIMES, "one index draws both");
 
@@ -77,14 +78,22 @@ static int compare_pairs(const void *left, const void *right)
 struct engine *engine_new_by_pairs(const struct engine_law *law, struct token_pairs *pairs)
 {
     struct engine *engine = mem_new(sizeof *engine);
+    const struct token_pair *items = pairs->list.items;
+    double requests = 0;
+    double before = 0;
+    size_t at = 0;
 
     require(pairs->list.count > 0);
     qsort(pairs->list.items, pairs->list.count, sizeof *pairs->list.items, compare_pairs);
+    for (size_t i = 0; i < pairs->list.count; i++)
+        requests += (double)items[i].count;
     for (int i = 0; i < ENGINE_LENGTHS; i++) {
-        size_t at = (2 * (size_t)i + 1) * pairs->list.count / (2 * (size_t)ENGINE_LENGTHS);
+        double place = (2 * (double)i + 1) * requests / (2 * (double)ENGINE_LENGTHS);
 
-        engine->out[i] = pairs->list.items[at].out;
-        engine->in[i] = pairs->list.items[at].in;
+        while (at + 1 < pairs->list.count && before + (double)items[at].count <= place)
+            before += (double)items[at++].count;
+        engine->out[i] = items[at].out;
+        engine->in[i] = items[at].in;
     }
     finish(engine, law);
     return engine;
@@ -99,6 +108,26 @@ void token_pairs_scale(struct token_pairs *pairs, double in, double out)
         pair->in = in == 1 ? pair->in : (float)floor((double)pair->in * in + 0.5);
         pair->out = (float)(answer < 1 ? 1 : answer);
     }
+}
+
+struct token_pairs token_pairs_copy(const struct token_pairs *pairs)
+{
+    struct token_pairs copy = *pairs;
+
+    copy.list.capacity = pairs->list.count;
+    copy.list.items = mem_new_array(pairs->list.count, sizeof *copy.list.items);
+    if (pairs->list.count > 0)
+        memcpy(copy.list.items, pairs->list.items, pairs->list.count * sizeof *copy.list.items);
+    return copy;
+}
+
+int token_pairs_check(const struct token_pairs *pairs, const char *source, const char *of,
+                      struct error *err)
+{
+    if (pairs->requests >= ENGINE_PAIRS_MIN)
+        return 0;
+    return error_set(err, ERROR_INVALID, "%s: %.12g requests%s%s with an answer, and %d are needed",
+                     source, pairs->requests, of ? " of " : "", of ? of : "", ENGINE_PAIRS_MIN);
 }
 
 void token_pairs_clear(struct token_pairs *pairs)

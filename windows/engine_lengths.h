@@ -30,28 +30,37 @@ struct engine *engine_new_by_law(const struct engine_law *law, const struct engi
 
 struct token_pair {
     float in;
-    float out; /* 1 at least */
+    float out;   /* 1 at least */
+    float count; /* of requests that it stands for */
 };
 
 struct token_pairs { /* what was measured, in the order of the file */
     ARRAY(struct token_pair) list;
     size_t unanswered; /* rows without an answer, which are left out */
+    double requests;   /* of all other rows, of which the list may be a sample */
 };
 
-/* Takes as many of the pairs as the table has places, evenly by length of the answer; repeats them
-   where they are fewer.  Reorders them. */
+/* Takes as many of the pairs as the table has places, evenly by length of the answer, each as often
+   as it has requests; repeats them where they are fewer.  Reorders them. */
 struct engine *engine_new_by_pairs(const struct engine_law *law, struct token_pairs *pairs)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* From CSV, plain or gzip: the columns of both tokens by the names that known traces and logs give
-   them, in any case.  Where there is a column `queue` or `model`, only the rows of `queue`.  Errors
-   name the file and, where one is at fault, the line; fewer than ENGINE_PAIRS_MIN are refused. */
+/* From CSV, plain or gzip: the columns of both tokens by the names of token_columns.h.  Where there
+   is a column `queue` or `model`, only the rows of `queue`.  Errors name the file and, where one is
+   at fault, the line; fewer than ENGINE_PAIRS_MIN are refused. */
 int token_pairs_read(struct token_pairs *pairs, const char *path, const char *queue,
                      struct error *err) __attribute__((warn_unused_result));
 
 /* All prompts and answers longer, or shorter, by these factors; of 1 nothing changes. */
 void token_pairs_scale(struct token_pairs *pairs, double in, double out);
 void token_pairs_clear(struct token_pairs *pairs);
+
+/* The caller clears it. */
+struct token_pairs token_pairs_copy(const struct token_pairs *pairs);
+
+/* Fewer requests than make a table: ERROR_INVALID; `of` names their queue, NULL: nothing does. */
+int token_pairs_check(const struct token_pairs *pairs, const char *source, const char *of,
+                      struct error *err) __attribute__((warn_unused_result));
 
 static inline void owned_token_pairs(struct token_pairs *pairs)
 {

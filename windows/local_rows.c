@@ -11,8 +11,7 @@
 
 struct walk {
     const struct time_zone *zone;
-    const char *source;
-    const char *queue;
+    const struct local_rows *whose;
     struct zone_reading reading; /* of the last row's time */
     struct packed_row last;      /* its time as the clock showed it */
     int64_t first_line;          /* with which the rows came into the hour that occurs twice */
@@ -26,8 +25,9 @@ static int fail(const struct walk *walk, int64_t line, int64_t ms, const char *s
 {
     char text[WALL_TEXT_SIZE];
 
-    return error_set(err, ERROR_INVALID, "%s:%" PRId64 ": queue %s, %.19s: %s in %s", walk->source,
-                     line, walk->queue, wall_format((struct wall_time){ ms }, text), sentence,
+    return error_set(err, ERROR_INVALID, "%s:%" PRId64 ": queue %s, %.19s: %s in %s",
+                     walk->whose->source, line, walk->whose->queue,
+                     wall_format((struct wall_time){ ms }, text), sentence,
                      time_zone_name(walk->zone));
 }
 
@@ -66,6 +66,12 @@ static int enter(struct walk *walk, const struct packed_row *row, struct error *
     return 0;
 }
 
+/* Within the hour: its second pass begins. */
+static bool goes_back(const struct walk *walk, const struct packed_row *row)
+{
+    return row->ms < walk->last.ms || (row->ms == walk->last.ms && !walk->whose->may_repeat);
+}
+
 static int resolve(struct walk *walk, struct packed_row *row, struct error *err)
 {
     struct packed_row shown = *row;
@@ -73,7 +79,7 @@ static int resolve(struct walk *walk, struct packed_row *row, struct error *err)
     if (!walk->has_last || row->ms < walk->reading.from_ms || row->ms >= walk->reading.to_ms) {
         if (enter(walk, row, err) < 0)
             return -1;
-    } else if (walk->reading.count == 2 && row->ms <= walk->last.ms && walk->pass++ > 0) {
+    } else if (walk->reading.count == 2 && goes_back(walk, row) && walk->pass++ > 0) {
         return fail(walk, row->line, row->ms,
                     "this hour occurs twice, and the rows go through it more often: give offsets, "
                     "or sort the rows by time; the clocks go back",
@@ -86,10 +92,10 @@ static int resolve(struct walk *walk, struct packed_row *row, struct error *err)
     return 0;
 }
 
-int local_rows_resolve(struct packed *packed, const struct time_zone *zone, const char *source,
-                       const char *queue, struct error *err)
+int local_rows_resolve(struct packed *packed, const struct time_zone *zone,
+                       const struct local_rows *whose, struct error *err)
 {
-    struct walk walk = { .zone = zone, .source = source, .queue = queue };
+    struct walk walk = { .zone = zone, .whose = whose };
     struct packed_cursor cursor = packed_begin(packed);
     struct packed resolved = { 0 };
     struct packed_row row;

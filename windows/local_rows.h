@@ -11,6 +11,14 @@
 #include "base/time_zone.h"
 #include "windows/packed.h"
 
-/* The rows' times become moments.  `source` and `queue` are for the sentences. */
-int local_rows_resolve(struct packed *packed, const struct time_zone *zone, const char *source,
-                       const char *queue, struct error *err) __attribute__((warn_unused_result));
+/* Whose rows they are, for the sentences, and whether several in a row may be of one time. */
+struct local_rows {
+    const char *source;
+    const char *queue;
+    bool may_repeat;
+};
+
+/* The rows' times become moments. */
+int local_rows_resolve(struct packed *packed, const struct time_zone *zone,
+                       const struct local_rows *whose, struct error *err)
+    __attribute__((warn_unused_result));

@@ -179,6 +179,28 @@ void packed_sort(struct packed *packed)
     *packed = sorted;
 }
 
+void packed_merge(struct packed *packed)
+{
+    struct packed_cursor cursor = packed_begin(packed);
+    struct packed merged = { 0 };
+    struct packed_row row;
+    struct packed_row sum;
+
+    if (!packed_next(&cursor, &sum))
+        return;
+    while (packed_next(&cursor, &row)) {
+        if (row.ms == sum.ms) {
+            sum.value += row.value;
+            continue;
+        }
+        packed_add(&merged, &sum);
+        sum = row;
+    }
+    packed_add(&merged, &sum);
+    packed_clear(packed);
+    *packed = merged;
+}
+
 void packed_clear(struct packed *packed)
 {
     mem_free(packed->bytes);

@@ -191,7 +191,8 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
         allocate_inputs_measured(inputs->config, demand_path(inputs->call), &inputs->service_table,
                                  err) < 0 ||
         allocate_inputs_engines(inputs->config, demand_path(inputs->call), &inputs->engine_table,
-                                err) < 0)
+                                err) < 0 ||
+        config_take_lengths(inputs->config, inputs->demand, err) < 0)
         return -1;
     if (config_suppose(inputs->config, inputs->suppositions.items, inputs->suppositions.count,
                        err) < 0)

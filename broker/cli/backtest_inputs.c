@@ -250,7 +250,8 @@ int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
     inputs->demand_options.zone = setup->judged->zone;
     inputs->demand = demand_input_read(call_text(inputs->call, "demand"), &inputs->demand_options,
                                        err);
-    if (!inputs->demand)
+    if (!inputs->demand ||
+        (inputs->config && config_take_lengths(inputs->config, inputs->demand, err) < 0))
         return -1;
     if ((inputs->service_ms > 0 ? take_flags(inputs, err) : take_config(inputs, err)) < 0)
         return -1;

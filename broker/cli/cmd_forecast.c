@@ -357,7 +357,8 @@ static int make_forecasts(struct forecast_command *command, struct error *err)
         owned(chars) char *engines = NULL;
 
         if (allocate_inputs_measured(command->config, path, &services, err) < 0 ||
-            allocate_inputs_engines(command->config, path, &engines, err) < 0)
+            allocate_inputs_engines(command->config, path, &engines, err) < 0 ||
+            config_take_lengths(command->config, command->demand, err) < 0)
             return -1;
         command->forecasts = forecasts_new(command->config, command->demand, &command->wanted, err);
     } else if (choose_windows(command, err) == 0) {

@@ -53,14 +53,36 @@ struct replay_command {
     struct demand_options demand;
     struct search_setup setup;
     struct service_shape *shape;
-    int64_t slots; /* as asked for */
+    struct engine_law law; /* of an engine that is whole */
+    bool lacks_lengths;    /* those of the demand's rows are its */
+    int64_t slots;         /* as asked for */
     int64_t servers;
     int64_t days;
     double requests_per_s;
 };
 
-/* Of one request at a time; or of an engine, by its law or in the short form. */
-static struct service_shape *read_shape(const struct command_call *call, struct error *err)
+/* Of an engine without lengths the demand's rows tell them: command->law then waits for them. */
+static struct service_shape *shape_of_law(struct replay_command *command,
+                                          const struct command_call *call,
+                                          const struct engine *engine, double cv, struct error *err)
+{
+    const struct engine_tokens tokens = { engine->mean_in, engine->mean_out, cv, SERVICE_BY_CV };
+
+    command->law = engine->law;
+    command->law.slots = (int)command->slots;
+    command->lacks_lengths = engine->mean_out < 1;
+    if (command->lacks_lengths) {
+        if (call_text(call, "service-cv"))
+            error_set(err, ERROR_INVALID, "--service-cv needs --tokens-out beside it");
+        return NULL;
+    }
+    return service_shape_of_engine(engine_new_by_law(&command->law, &tokens), "options", err);
+}
+
+/* Of one request at a time; or of an engine, by its law or in the short form.  NULL without an
+   error: command->lacks_lengths. */
+static struct service_shape *read_shape(struct replay_command *command,
+                                        const struct command_call *call, struct error *err)
 {
     int64_t service_ms = 0;
     double cv = 1;
@@ -70,7 +92,7 @@ static struct service_shape *read_shape(const struct command_call *call, struct 
         return NULL;
 
     double service_s = (double)service_ms / SECOND_MS;
-    struct engine *engine = engine_options_read(call, service_s, err);
+    struct engine *engine = engine_options_read(call, service_s, true, err);
     struct service_shape *shape = NULL;
 
     if (err->kind != ERROR_NONE)
@@ -80,10 +102,7 @@ static struct service_shape *read_shape(const struct command_call *call, struct 
                   service_ms > 0 ? "--service: more than a day"
                                  : "--demand, --servers and --service are required");
     } else if (engine && !engine->is_short) {
-        const struct engine_tokens tokens = { engine->mean_in, engine->mean_out, cv,
-                                              SERVICE_BY_CV };
-
-        shape = service_shape_of_engine(engine_new_by_law(&engine->law, &tokens), "options", err);
+        shape = shape_of_law(command, call, engine, cv, err);
     } else {
         shape = service_shape_new(SERVICE_BY_CV, service_s, cv, "options");
         if (engine)
@@ -114,6 +133,8 @@ static int check_targets(const struct replay_command *command, struct error *err
     const struct engine *engine = service_shape_engine(command->shape);
     const struct replay_target *target = &command->setup.target;
 
+    if (command->lacks_lengths)
+        return 0;
     if ((target->ttft.limit_s > 0 || target->itl.limit_s > 0) && (!engine || engine->is_short))
         return error_set(err, ERROR_INVALID,
                          "--ttft-target and --itl-target need an engine with --iteration");
@@ -142,8 +163,8 @@ static int read_options(struct command_call *call, struct replay_command *comman
         return -1;
     if (!call_text(call, "demand") || command->servers == 0)
         return error_set(err, ERROR_INVALID, "--demand, --servers and --service are required");
-    command->shape = read_shape(call, err);
-    if (!command->shape || check_targets(command, err) < 0)
+    command->shape = read_shape(command, call, err);
+    if (err->kind != ERROR_NONE || check_targets(command, err) < 0)
         return -1;
     command->demand = demand_input_options(call, NULL);
     setup->seeds = (int)seeds;
@@ -326,13 +347,35 @@ static void print_table(const struct replay_command *command, const struct repla
             command->requests_per_s / 1e6);
 }
 
+/* An engine whose lengths no option tells has those of the queue's rows. */
+static int take_lengths(struct replay_command *command, const struct demand_series *series,
+                        struct error *err)
+{
+    if (!command->lacks_lengths)
+        return 0;
+    if (!series->tokens)
+        return error_set(err, ERROR_INVALID,
+                         "--tokens-out is needed, the mean length of an answer: the demand has no "
+                         "columns of tokens (input_tokens and output_tokens)");
+    if (token_pairs_check(series->tokens, "the demand", series->queue, err) < 0)
+        return -1;
+
+    owned(token_pairs) struct token_pairs pairs = token_pairs_copy(series->tokens);
+
+    fprintf(stderr, "note: lengths are those of the demand's rows (%.12g requests)\n",
+            pairs.requests);
+    command->shape = service_shape_of_engine(engine_new_by_pairs(&command->law, &pairs),
+                                             "the demand's rows", err);
+    return command->shape ? check_targets(command, err) : -1;
+}
+
 static int replay_demand(struct command_call *call, struct replay_command *command,
                          const struct demand *demand)
 {
     struct error err = { 0 };
     const struct demand_series *series = choose_queue(demand, call_text(call, "queue"), &err);
 
-    if (!series)
+    if (!series || take_lengths(command, series, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
 
     owned(service_time) struct service_time *service = service_time_shaped(command->shape);

@@ -82,7 +82,7 @@ static int read_question(struct command_call *call, struct question *question, s
         parse_rate(call, "high", &question->high, err) < 0)
         return -1;
     question->service_s = (double)service_ms / 1000;
-    question->engine = engine_options_read(call, question->service_s, err);
+    question->engine = engine_options_read(call, question->service_s, false, err);
     if (err->kind != ERROR_NONE)
         return -1;
     if (question->rate < 0 || (!question->engine && (servers == 0 || service_ms == 0)))

@@ -21,6 +21,7 @@ const struct command_option windows_options[] = {
     { "check-year", 0, "YEAR", "count the minutes of each window in that year", false },
     { "suggest", 0, NULL, "propose the windows that fit a demand best (with --demand)", false },
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip", false },
+    { "begin", 0, "TIME", "when a log began whose times count from there", false },
     { "count", 0, "K", "propose at most K windows (2 to 24, default 5)", false },
     { "shortest", 0, "DURATION", "propose none shorter than this (default 1h)", false },
     { "zone", 0, "NAME", "the default five windows in this zone; no configuration is read", false },
@@ -266,11 +267,10 @@ static int show(struct command_call *call, const struct window_set *set)
     return EXIT_DONE;
 }
 
-static int suggest(struct command_call *call, const struct config *config,
-                   const struct window_set *set)
+static int suggest(struct command_call *call, struct config *config, const struct window_set *set)
 {
     struct windows_question question = { config, set, NULL, 5, HOUR_MS };
-    struct demand_options options = { .zone = set->zone };
+    struct demand_options options = { .zone = set->zone, .begin = call_text(call, "begin") };
     struct error err = { 0 };
 
     if (!call_text(call, "demand"))
@@ -282,9 +282,11 @@ static int suggest(struct command_call *call, const struct config *config,
     owned(demand) struct demand *demand = demand_input_read(call_text(call, "demand"), &options,
                                                             &err);
 
+    if (!demand || (config && config_take_lengths(config, demand, &err) < 0))
+        return call_fail(call, EXIT_ERROR, &err);
     question.demand = demand;
 
-    owned(json) json_t *root = demand ? windows_suggest(&question, &err) : NULL;
+    owned(json) json_t *root = windows_suggest(&question, &err);
 
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
@@ -298,8 +300,7 @@ static int suggest(struct command_call *call, const struct config *config,
 }
 
 /* What was asked of these windows. */
-static int answer(struct command_call *call, const struct config *config,
-                  const struct window_set *set)
+static int answer(struct command_call *call, struct config *config, const struct window_set *set)
 {
     return call_flag(call, "suggest") ? suggest(call, config, set) : show(call, set);
 }

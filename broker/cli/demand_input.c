@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "windows/engine_lengths.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ struct demand_options demand_input_options(const struct command_call *call,
     return (struct demand_options){
         .missing_zero = text_equal(call_text(call, "missing"), "zero"),
         .gaps = call_text(call, "gaps"),
+        .begin = call_text(call, "begin"),
         .zone = zone,
     };
 }
@@ -58,7 +60,7 @@ static void note_unknown(const struct demand *demand, const struct demand_option
             worst = &demand->series[i];
         }
     }
-    if (!worst || options->missing_zero)
+    if (!worst || options->missing_zero || demand->facts.is_log)
         return;
     add_note(notes,
              "%zu of %zu steps have no row and are unknown, in %zu of %zu queues (most in %s: %zu "
@@ -135,6 +137,47 @@ static void note_apart(const struct demand *demand, json_t *notes)
             duration_format(first->step_ms, step));
 }
 
+/* The first queue with rows that have no answer, with how many; *ret_more: others. */
+static const struct demand_series *first_unanswered(const struct demand *demand, size_t *ret_more)
+{
+    const struct demand_series *first = NULL;
+
+    *ret_more = 0;
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct token_pairs *tokens = demand->series[i].tokens;
+
+        if (!tokens || tokens->unanswered == 0)
+            continue;
+        *ret_more += first != NULL;
+        first = first ? first : &demand->series[i];
+    }
+    return first;
+}
+
+static void note_tokens(const struct demand *demand, const struct demand_options *options,
+                        json_t *notes)
+{
+    size_t more;
+    const struct demand_series *series = first_unanswered(demand, &more);
+
+    if (demand->facts.is_log)
+        add_note(notes, "there are columns of tokens and none of counts: each row is taken to be a "
+                        "request, they are counted by minutes, and a minute without one had none; "
+                        "if rows were lost, give --gaps");
+    if (options->begin)
+        add_note(notes, "times count from the file's beginning, which --begin says was %s",
+                 options->begin);
+    if (demand->facts.has_means)
+        add_note(notes, "tokens are the means of each row's requests: single requests differ more, "
+                        "so that plans by these lengths may have too few replicas; a row for each "
+                        "request would tell");
+    if (series)
+        add_note(notes,
+                 "%zu rows of queue %s (and some of %zu more queues) have no answer: they count as "
+                 "arrivals, and tell no length",
+                 series->tokens->unanswered, series->queue, more);
+}
+
 json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options)
 {
     json_t *notes = json_array();
@@ -150,6 +193,7 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
     if (demand->facts.is_cut)
         add_note(notes, "the last line has no line end: if the file was cut there, its last count "
                         "may be too small");
+    note_tokens(demand, options, notes);
     note_steps(demand, notes);
     note_apart(demand, notes);
     note_unknown(demand, options, notes);
@@ -169,6 +213,27 @@ struct demand *demand_input_read(const char *path, const struct demand_options *
     return demand;
 }
 
+static json_t *tokens_json(const struct token_pairs *tokens)
+{
+    double count = 0;
+    double in = 0;
+    double out = 0;
+
+    for (size_t i = 0; tokens && i < tokens->list.count; i++) {
+        const struct token_pair *pair = &tokens->list.items[i];
+
+        count += (double)pair->count;
+        in += (double)pair->in * (double)pair->count;
+        out += (double)pair->out * (double)pair->count;
+    }
+    if (!tokens)
+        return json_null();
+    return json_make("{s:f, s:o, s:o, s:I}", "requests", tokens->requests, "in_mean",
+                     count > 0 ? json_real(in / count) : json_null(), "out_mean",
+                     count > 0 ? json_real(out / count) : json_null(), "rows_without_answer",
+                     (json_int_t)tokens->unanswered);
+}
+
 json_t *demand_input_json(const struct demand *demand, const struct demand_options *options)
 {
     json_t *queues = json_array();
@@ -182,14 +247,17 @@ json_t *demand_input_json(const struct demand *demand, const struct demand_optio
         steps += (json_int_t)series->count;
         unknown += here;
         json_array_append_new(queues,
-                              json_make("{s:s, s:f, s:f, s:I, s:I}", "queue", series->queue,
+                              json_make("{s:s, s:f, s:f, s:I, s:I, s:o}", "queue", series->queue,
                                         "step_s", (double)series->step_ms / SECOND_MS,
                                         "longest_step_s", (double)series->longest_ms / SECOND_MS,
-                                        "steps", (json_int_t)series->count, "steps_unknown", here));
+                                        "steps", (json_int_t)series->count, "steps_unknown", here,
+                                        "tokens", tokens_json(series->tokens)));
     }
-    return json_make("{s:s, s:o, s:I, s:I, s:o, s:o}", "missing",
-                     options->missing_zero ? "zero" : "unknown", "time_zone",
-                     demand->facts.has_local ? json_text(zone_of(options)) : json_null(), "steps",
-                     steps, "steps_unknown", unknown, "notes", demand_input_notes(demand, options),
-                     "queues", queues);
+    return json_make("{s:s, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "missing",
+                     options->missing_zero || demand->facts.is_log ? "zero" : "unknown",
+                     "time_zone",
+                     demand->facts.has_local ? json_text(zone_of(options)) : json_null(), "begin",
+                     options->begin ? json_text(options->begin) : json_null(), "is_log",
+                     (int)demand->facts.is_log, "steps", steps, "steps_unknown", unknown, "notes",
+                     demand_input_notes(demand, options), "queues", queues);
 }

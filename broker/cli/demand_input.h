@@ -14,12 +14,14 @@
 /* Rows of the table of options of each command that reads a demand. */
 #define DEMAND_INPUT_OPTIONS                                                                       \
     { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },                     \
+        { "begin", 0, "TIME",                                                                      \
+          "when a log began whose times count from there, as 2026-11-17T12:00:00Z", false },       \
     {                                                                                              \
         "missing", 0, "unknown|zero",                                                              \
             "what a step without a row means (default unknown; zero: no arrivals)", false          \
     }
 
-/* What --gaps and --missing say; `zone` is borrowed, and NULL is UTC. */
+/* What --gaps, --begin and --missing say; `zone` is borrowed, and NULL is UTC. */
 struct demand_options demand_input_options(const struct command_call *call,
                                            const struct time_zone *zone);
 

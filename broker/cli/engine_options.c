@@ -57,9 +57,11 @@ static int read_law(const struct command_call *call, struct engine *engine, stru
 
 /* Which of them go together. */
 static int check_law(const struct command_call *call, const struct engine *engine, double service_s,
-                     struct error *err)
+                     bool may_lack_lengths, struct error *err)
 {
     const char *given = NULL;
+    bool lacks = may_lack_lengths && !call_text(call, "tokens-in") &&
+                 !call_text(call, "tokens-out");
 
     for (size_t i = 0; i < COUNT_OF(token_options) && !given; i++)
         given = call_text(call, token_options[i]) ? token_options[i] : NULL;
@@ -73,12 +75,13 @@ static int check_law(const struct command_call *call, const struct engine *engin
                                "the time of a request in a full batch");
     if (service_s > 0)
         return error_set(err, ERROR_INVALID, "--%s and --service: give one of them", given);
-    if (engine->mean_out < 1)
+    if (engine->mean_out < 1 && !lacks)
         return error_set(err, ERROR_INVALID, "--%s needs --tokens-out", given);
     if (!(engine->law.iteration_s > 0) && !(engine->law.per_request_s > 0))
         return error_set(err, ERROR_INVALID,
                          "--iteration or --iteration-per-request must be over 0s");
-    if (!(engine->mean_in > 0) && (engine->law.prefill_s > 0 || engine->law.kv_tokens > 0))
+    if (!lacks && !(engine->mean_in > 0) &&
+        (engine->law.prefill_s > 0 || engine->law.kv_tokens > 0))
         return error_set(err, ERROR_INVALID, "--%s needs --tokens-in",
                          engine->law.prefill_s > 0 ? "prefill-per-token" : "kv-tokens");
     return 0;
@@ -95,12 +98,14 @@ static void finish(struct engine *engine, double service_s)
         engine->law.iteration_s = service_s;
         engine->mean_out = 1;
     }
+    if (engine->mean_out < 1) /* no lengths, no limit by the cache */
+        return;
     engine->law.slots = engine_slots(&engine->law, engine->mean_in, engine->mean_out);
     engine->is_kv_limited = engine->law.slots < slots;
 }
 
 struct engine *engine_options_read(const struct command_call *call, double service_s,
-                                   struct error *err)
+                                   bool may_lack_lengths, struct error *err)
 {
     struct engine *engine;
     bool is_asked = call_text(call, "slots") || call_text(call, "router");
@@ -110,7 +115,8 @@ struct engine *engine_options_read(const struct command_call *call, double servi
     if (!is_asked)
         return NULL;
     engine = mem_new(sizeof *engine);
-    if (read_law(call, engine, err) < 0 || check_law(call, engine, service_s, err) < 0) {
+    if (read_law(call, engine, err) < 0 ||
+        check_law(call, engine, service_s, may_lack_lengths, err) < 0) {
         mem_free(engine);
         return NULL;
     }

@@ -25,6 +25,8 @@
 
 /* Scalars only: the table of lengths is empty.  NULL, and no error, where no option of an engine is
    given.  With slots alone it is the short form, whose time is service_s (0: not given).  An error
-   is one of usage; the caller frees with mem_free(). */
+   is one of usage; the caller frees with mem_free().  may_lack_lengths: without --tokens-in and
+   --tokens-out something else tells them; mean_out is then 0, and the cache limits nothing yet. */
 struct engine *engine_options_read(const struct command_call *call, double service_s,
-                                   struct error *err) __attribute__((warn_unused_result));
+                                   bool may_lack_lengths, struct error *err)
+    __attribute__((warn_unused_result));

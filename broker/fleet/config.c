@@ -13,6 +13,7 @@
 #include "broker/fleet/config_tables.h"
 #include "clusters/cluster.h"
 #include "windows/calendar.h"
+#include "windows/engine_lengths.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -292,6 +293,9 @@ static void queue_clear(struct config_queue *queue)
     const struct config_table *engine = &config_tables[CONFIG_ENGINES];
 
     service_shape_free(queue->service);
+    if (queue->engine.pairs)
+        token_pairs_clear(queue->engine.pairs);
+    mem_free(queue->engine.pairs);
     settings_clear(engine->settings, engine->count, &queue->engine);
 }
 

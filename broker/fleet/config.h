@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "windows/demand.h"
 #include "windows/engine_table.h"
 #include "windows/replay.h"
 #include "windows/service_shape.h"
@@ -99,7 +100,8 @@ struct config_engine {
     char *tokens_file; /* absolute path of measured lengths; NULL: none */
     int64_t kv_tokens; /* 0: the slots alone limit */
     char *router_name;
-    char *metrics;   /* what its source calls it; NULL: nothing */
+    char *metrics;             /* what its source calls it; NULL: nothing */
+    struct token_pairs *pairs; /* owned: lengths of a demand's rows, config_take_lengths(); NULL */
     double scale_in; /* of measured lengths; 1 but for what is supposed (config_suppose()) */
     double scale_out;
 };
@@ -124,7 +126,8 @@ struct config_queue {
     char *service_file;                  /* absolute path of measured times; NULL: none */
     char *service_histogram;             /* what its source calls its times; NULL: nothing */
     int64_t service_max_ms;              /* what no request takes longer than; 0: not known */
-    struct service_shape *service;       /* owned; its mean and cv are those above */
+    struct service_shape *service;       /* owned; its mean and cv are those above; NULL: its engine
+                                            waits for lengths (config_take_lengths()) */
     const struct yaml_node *engine_node; /* NULL: one request at a time */
     struct config_engine engine;
     bool is_supposed; /* they are not those of the file (config_suppose()) */
@@ -275,6 +278,12 @@ void config_set_service(struct config_queue *queue, struct service_shape *shape)
    to. */
 int config_set_engine(struct config *config, size_t queue, const struct engine_measure *measure,
                       const char *origin, struct error *err) __attribute__((warn_unused_result));
+
+/* Engines whose blocks tell no lengths get those of the demand's rows, pairs of a prompt and its
+   answer as they came; all others keep theirs.  ERROR_INVALID for a queue of the demand whose
+   engine then still has none.  A queue that the demand does not have stays as it is. */
+int config_take_lengths(struct config *config, const struct demand *demand, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* What if the engines of queues were others.  "chat.slots=128" sets a key of its block in
    sluice.yaml, "chat.tokens_out=x1.5" multiplies it, "chat.times=x0.6" multiplies all of its times,

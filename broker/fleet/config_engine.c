@@ -16,6 +16,14 @@ bool config_engine_is_whole(const struct config_queue *queue)
     return queue->engine.iteration_s > 0 || queue->engine.per_request_s > 0;
 }
 
+bool config_engine_lacks_lengths(const struct config_queue *queue)
+{
+    const struct config_engine *engine = &queue->engine;
+
+    return config_engine_is_whole(queue) && !engine->tokens_file && !engine->pairs &&
+           engine->tokens_out < 1;
+}
+
 /* Where a key of the queue's engine stands, or the block itself. */
 static const struct yaml_node *engine_place(const struct config_queue *queue, const char *key)
 {
@@ -38,19 +46,31 @@ static int check_short(const struct config_queue *queue, struct error *err)
     return 0;
 }
 
-/* Lengths come from one place. */
+static const char *const length_keys[] = { "tokens_in", "tokens_out", "tokens_cv", "tokens_law" };
+
+static bool has_length_key(const struct config_queue *queue)
+{
+    for (size_t i = 0; i < COUNT_OF(length_keys); i++)
+        if (yaml_get(queue->engine_node, length_keys[i]))
+            return true;
+    return false;
+}
+
+/* Lengths come from one place; where no key says which, from the demand. */
 static int check_tokens(const struct config_queue *queue, struct error *err)
 {
-    static const char *const others[] = { "tokens_in", "tokens_out", "tokens_cv", "tokens_law" };
     const struct config_engine *engine = &queue->engine;
     enum service_law law = engine->tokens_law ? service_law_parse(engine->tokens_law)
                                               : SERVICE_BY_CV;
     bool has_cv = yaml_get(queue->engine_node, "tokens_cv");
 
-    for (size_t i = 0; i < COUNT_OF(others) && engine->tokens_file; i++)
-        if (yaml_get(queue->engine_node, others[i]))
-            return yaml_error(err, engine_place(queue, others[i]), "and tokens_file say the same");
-    if (!engine->tokens_file && engine->tokens_out < 1)
+    for (size_t i = 0; i < COUNT_OF(length_keys) && engine->tokens_file; i++)
+        if (yaml_get(queue->engine_node, length_keys[i]))
+            return yaml_error(err, engine_place(queue, length_keys[i]),
+                              "and tokens_file say the same");
+    if (engine->pairs || (config_engine_lacks_lengths(queue) && !has_length_key(queue)))
+        return 0;
+    if (config_engine_lacks_lengths(queue))
         return yaml_error(err, engine_place(queue, "tokens_out"),
                           "needs tokens_out, the mean length of an answer (1 at least), or "
                           "tokens_file");
@@ -116,23 +136,38 @@ int config_check_engine(const struct config *config, size_t at, struct config_qu
     return config_engine_is_whole(queue) ? check_tokens(queue, err) : check_short(queue, err);
 }
 
-/* Whose origin says how many rows were of no use. */
-static struct service_shape *shape_of_pairs(const struct engine_law *law, struct token_pairs *pairs,
-                                            const char *path, struct error *err)
+/* "FILE, without 2 rows that have no answer". */
+static char *origin_of(const char *source, const struct token_pairs *pairs)
 {
     bool is_one = pairs->unanswered == 1;
-    owned(chars) char *left_out = pairs->unanswered == 0
-                                      ? mem_copy_chars("")
-                                      : text_format(", without %zu row%s that %s no answer",
-                                                    pairs->unanswered, is_one ? "" : "s",
-                                                    is_one ? "has" : "have");
-    owned(chars) char *origin = text_format("%s%s", path, left_out);
-    struct service_shape *shape = service_shape_of_engine(engine_new_by_pairs(law, pairs), origin,
-                                                          err);
 
+    if (pairs->unanswered == 0)
+        return mem_copy_chars(source);
+    return text_format("%s, without %zu row%s that %s no answer", source, pairs->unanswered,
+                       is_one ? "" : "s", is_one ? "has" : "have");
+}
+
+/* The lengths as they were measured, or all longer as is supposed. */
+static struct service_shape *shape_of_pairs(const struct config_engine *block,
+                                            const struct engine_law *law, struct token_pairs *pairs,
+                                            const char *source, struct error *err)
+{
+    owned(chars) char *origin = origin_of(source, pairs);
+    struct service_shape *shape;
+
+    token_pairs_scale(pairs, block->scale_in, block->scale_out);
+    shape = service_shape_of_engine(engine_new_by_pairs(law, pairs), origin, err);
     if (shape)
-        shape->requests = (double)pairs->list.count;
+        shape->requests = pairs->requests;
     return shape;
+}
+
+static struct service_shape *shape_of_demand(const struct config_engine *block,
+                                             const struct engine_law *law, struct error *err)
+{
+    owned(token_pairs) struct token_pairs pairs = token_pairs_copy(block->pairs);
+
+    return shape_of_pairs(block, law, &pairs, "the demand's rows", err);
 }
 
 struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
@@ -154,12 +189,54 @@ struct service_shape *config_engine_shape(const struct config_queue *queue, stru
     };
     owned(token_pairs) struct token_pairs pairs = { 0 };
 
+    if (block->pairs)
+        return shape_of_demand(block, &law, err);
     if (!block->tokens_file)
         return service_shape_of_engine(engine_new_by_law(&law, &tokens), "configuration", err);
     if (token_pairs_read(&pairs, block->tokens_file, queue->name, err) < 0)
         return NULL;
-    token_pairs_scale(&pairs, block->scale_in, block->scale_out);
-    return shape_of_pairs(&law, &pairs, block->tokens_file, err);
+    return shape_of_pairs(block, &law, &pairs, block->tokens_file, err);
+}
+
+/* Nothing else is left that could tell. */
+static int no_lengths(const struct config_queue *queue, struct error *err)
+{
+    return yaml_error(
+        err, queue->engine_node,
+        "needs tokens_out, the mean length of an answer (1 at least), or tokens_file, "
+        "or a demand with columns input_tokens and output_tokens, which this one has "
+        "not");
+}
+
+static int take_lengths(struct config *config, size_t at, const struct demand_series *series,
+                        struct error *err)
+{
+    struct config_queue *queue = &config->queues[at];
+    struct service_shape *shape;
+
+    if (!series->tokens)
+        return no_lengths(queue, err);
+    if (token_pairs_check(series->tokens, "the demand", queue->name, err) < 0)
+        return error_context(err, "queue %s has lengths from nowhere else", queue->name);
+    queue->engine.pairs = mem_new(sizeof *queue->engine.pairs);
+    *queue->engine.pairs = token_pairs_copy(series->tokens);
+    shape = config_engine_shape(queue, err);
+    if (!shape)
+        return error_context(err, "queue %s", queue->name);
+    config_set_service(queue, shape);
+    return config_check_floor(config, at, err);
+}
+
+int config_take_lengths(struct config *config, const struct demand *demand, struct error *err)
+{
+    for (size_t i = 0; i < config->queue_count; i++) {
+        const struct demand_series *series = demand_find(demand, config->queues[i].name);
+
+        if (series && config_engine_lacks_lengths(&config->queues[i]) &&
+            take_lengths(config, i, series, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 int config_set_engine(struct config *config, size_t at, const struct engine_measure *measure,
@@ -195,7 +272,7 @@ static bool is_below(double target_s, double least_s)
 int config_check_floor(const struct config *config, size_t at, struct error *err)
 {
     const struct config_queue *queue = &config->queues[at];
-    const struct engine *engine = queue->service->engine;
+    const struct engine *engine = queue->service ? queue->service->engine : NULL;
     char least[DURATION_TEXT_SIZE];
 
     if (!engine || engine->is_short)

@@ -90,8 +90,11 @@ int config_read_services(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->queue_count; i++) {
         struct config_queue *queue = &config->queues[i];
-        struct service_shape *shape = shape_of(queue, err);
+        struct service_shape *shape;
 
+        if (config_engine_lacks_lengths(queue))
+            continue;
+        shape = shape_of(queue, err);
         if (!shape)
             return error_context(err, "queue %s", queue->name);
         config_set_service(queue, shape);

@@ -96,9 +96,8 @@ static int change_lengths(const struct supposition *given, struct config_engine 
 {
     if (given->factor == 0)
         return error_set(err, ERROR_INVALID,
-                         "queue %s: its lengths are measured (tokens_file): give a factor, as "
-                         "%s=x1.5",
-                         given->queue, given->key);
+                         "queue %s: its lengths are measured (%s): give a factor, as %s=x1.5",
+                         given->queue, engine->pairs ? "the demand's" : "tokens_file", given->key);
     if (text_equal(given->key, "tokens_in"))
         engine->scale_in *= given->factor;
     else
@@ -130,7 +129,7 @@ static int change_key(const struct supposition *given, struct config_queue *queu
                                "tokens_out"
                              : "queue %s has no engine whose %s could change",
                          given->queue, given->key);
-    if (queue->engine.tokens_file && is_length(given->key))
+    if ((queue->engine.tokens_file || queue->engine.pairs) && is_length(given->key))
         return change_lengths(given, &queue->engine, err);
     return given->factor > 0 ? scale_value(given, setting, &queue->engine, err)
                              : set_value(given, setting, &queue->engine, err);
@@ -179,7 +178,7 @@ static int make_again(struct config *config, size_t at, struct error *err)
 {
     struct config_queue *queue = &config->queues[at];
 
-    if (!config_engine_is_whole(queue))
+    if (!config_engine_is_whole(queue) || config_engine_lacks_lengths(queue))
         return 0;
     if (config_check_engine(config, at, queue, err) < 0)
         return -1;

@@ -304,7 +304,9 @@ static const struct setting engine_settings[] = {
     { "tokens_in", SETTING_DOUBLE, ENGINE(tokens_in), "0", 0, 1000000,
       "mean length of a prompt that is not in the engine's cache" },
     { "tokens_out", SETTING_DOUBLE, ENGINE(tokens_out), "0", 0, 1000000,
-      "mean length of an answer" },
+      "mean length of an answer; without it, `tokens_in` and `tokens_file`, plans take both "
+      "lengths "
+      "from the rows of the demand, where it has columns of tokens" },
     { "tokens_cv", SETTING_DOUBLE, ENGINE(tokens_cv), "1", 0, 10,
       "standard deviation of that length over its mean; 0: constant; 1: exponential; else "
       "lognormal" },

@@ -99,6 +99,9 @@ int config_read_services(struct config *config, struct error *err)
 /* Whether iterations are known; false: none, or slots alone (the short form). */
 bool config_engine_is_whole(const struct config_queue *queue);
 
+/* Whether it is whole and nothing tells its lengths yet: a demand may. */
+bool config_engine_lacks_lengths(const struct config_queue *queue);
+
 /* Of an engine that is whole. */
 struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
     __attribute__((warn_unused_result));

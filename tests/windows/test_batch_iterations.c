@@ -104,7 +104,7 @@ static void add_pairs(struct token_pairs *pairs, bool is_code, uint64_t seed)
                                                      : exp(4.6 + 0.5 * random_normal(&random));
 
         *array_add(&pairs->list) = (struct token_pair){ roundf((float)fmax(1, in)),
-                                                        roundf((float)fmax(1, out)) };
+                                                        roundf((float)fmax(1, out)), 1 };
     }
 }
 

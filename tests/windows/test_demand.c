@@ -16,7 +16,7 @@
 
 static struct demand *parse(const char *chars, bool missing_zero, struct error *err)
 {
-    struct demand_options options = { missing_zero, NULL, NULL };
+    struct demand_options options = { .missing_zero = missing_zero };
     owned(chars) char *copy = mem_copy_chars(chars);
 
     return demand_parse(copy, strlen(copy), "in/busy.csv.gz", &options, err);
@@ -126,7 +126,7 @@ static void a_gap_is_unknown_whatever_else_is_said(void **state)
                                "chat,2026-11-17T12:01:30Z,2026-11-17T12:03:00Z\n"
                                "elsewhere,2026-11-17T12:00:00Z,2026-11-17T13:00:00Z\n"
                                "busy,2026-11-17T12:05:00Z,2026-11-17T12:06:00Z\n";
-    struct demand_options options = { true, path, NULL };
+    struct demand_options options = { .missing_zero = true, .gaps = path };
     owned(chars) char *copy = mem_copy_chars(holes);
     static const int32_t high[] = { 1, -1, -1, 3, 4, -1 };
     static const int32_t batch[] = { 0, 0, 0, 0, 7, -1 };
@@ -196,7 +196,7 @@ static void a_gzip_file_reads_like_the_plain_one(void **state)
     char path[] = "/tmp/sluice-demand-XXXXXX";
     int fd = mkstemp(path);
     gzFile file = gzdopen(fd, "wb");
-    struct demand_options options = { false, NULL, NULL };
+    struct demand_options options = { 0 };
     struct error err = { 0 };
 
     (void)state;

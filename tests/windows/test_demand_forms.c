@@ -4,34 +4,7 @@
  * Demand files as people have them: forms of times, counts, names and delimiters, each a row of a
  * table; and those of which the meaning cannot be known, which are refused by name.
  */
-#include "base/text.h"
-#include "tests/windows/parsed.h"
-
-#include <string.h>
-
-/* "chat 5m: 2026-11-17T12:00:00Z 5 6 -; ...", queue by queue; with classes "5+2". */
-static struct text *told(const struct demand *demand)
-{
-    struct text *out = text_new(1 << 16);
-
-    for (size_t i = 0; i < demand->count; i++) {
-        const struct demand_series *series = &demand->series[i];
-        char step[DURATION_TEXT_SIZE];
-        char start[WALL_TEXT_SIZE];
-
-        text_add(out, "%s%s %s %s:", i > 0 ? "; " : "", series->queue,
-                 duration_format(series->step_ms, step), wall_format(series->start, start));
-        for (size_t at = 0; at < series->count; at++)
-            if (!demand_is_known(series, at))
-                text_add(out, " -");
-            else if (series->is_single)
-                text_add(out, " %d", demand_at(series, DEMAND_LOW, at));
-            else
-                text_add(out, " %d+%d", demand_at(series, DEMAND_HIGH, at),
-                         demand_at(series, DEMAND_LOW, at));
-    }
-    return out;
-}
+#include "tests/windows/told.h"
 
 struct form {
     const char *name;
@@ -42,18 +15,8 @@ struct form {
 
 static void check_forms(const struct form *forms, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct error err = { 0 };
-        owned(demand) struct demand *demand = parse(forms[i].file, forms[i].zone, false, &err);
-        owned(text) struct text *found = demand ? told(demand) : text_new(ERROR_TEXT_SIZE);
-
-        if (!demand)
-            text_add(found, "%s", err.text);
-        if (demand ? !text_equal(found->chars, forms[i].want)
-                   : forms[i].want[0] != ':' || !strstr(found->chars, forms[i].want) ||
-                         err.kind != ERROR_INVALID || strncmp(err.text, "in/busy.csv:", 12) != 0)
-            fail_msg("%s: found \"%s\", wanted \"%s\"", forms[i].name, found->chars, forms[i].want);
-    }
+    for (size_t i = 0; i < count; i++)
+        check_told(forms[i].name, forms[i].zone, NULL, forms[i].file, forms[i].want);
 }
 
 #define NOON "busy 1m 2026-11-17T12:00:00Z: 5 6"

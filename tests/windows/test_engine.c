@@ -110,6 +110,26 @@ static void every_known_trace_is_understood_and_pairs_stay_together(void **state
     }
 }
 
+/* Three of four requests are long, as one row says. */
+static void a_pair_counts_for_as_many_requests_as_it_has(void **state)
+{
+    struct token_pair items[] = {
+        { 4000, 900, 75.5F }, { 7, 10, 20 }, { 9, 10, 5 }, { 1, 1, 0.1F }
+    };
+    struct token_pairs pairs = { .list = { items, 4, 4 }, .requests = 100.6 };
+    struct engine *engine = engine_new_by_pairs(&small, &pairs);
+    int counts[4] = { 0 };
+
+    (void)state;
+    for (int i = 0; i < ENGINE_LENGTHS; i++)
+        for (int at = 0; at < 4; at++)
+            counts[at] += engine->in[i] == items[at].in && engine->out[i] == items[at].out;
+    for (int at = 0; at < 4; at++)
+        if (fabs(counts[at] - (double)items[at].count / 100.6 * ENGINE_LENGTHS) > 1)
+            fail_msg("%g: %d", (double)items[at].in, counts[at]);
+    mem_free(engine);
+}
+
 static void only_rows_of_the_queue_and_with_an_answer_count(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -269,6 +289,7 @@ int main(void)
         cmocka_unit_test(lengths_by_law_are_whole_and_have_the_mean),
         cmocka_unit_test(the_cache_limits_the_slots),
         cmocka_unit_test(every_known_trace_is_understood_and_pairs_stay_together),
+        cmocka_unit_test(a_pair_counts_for_as_many_requests_as_it_has),
         cmocka_unit_test(only_rows_of_the_queue_and_with_an_answer_count),
         cmocka_unit_test(errors_name_the_line),
         cmocka_unit_test(a_file_that_was_cut_is_refused),

@@ -1,0 +1,261 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Demand files in which rows tell the tokens of requests: logs with a row for each request, as
+ * public traces are, and counts with mean lengths beside them.
+ */
+#include "tests/support/folder.h"
+#include "tests/windows/told.h"
+#include "windows/demand_rows.h"
+
+#define NOON "busy 1m 2026-11-17T12:00:00Z: 5 6"
+#define AZURE "arrival_utc_iso_ms,queue,input_tokens,output_tokens\n"
+#define BURST "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+#define MOONCAKE "timestamp,input_length,output_length,hash_ids\n"
+#define BEGIN "2026-11-17T12:00:00Z"
+
+/* A row is a request: counted by minutes, of which those without a row had none. */
+struct form {
+    const char *name;
+    const char *zone;
+    const char *begin; /* of times that count from there */
+    const char *file;
+    const char *want;
+};
+
+static const struct form logs[] = {
+    { "requests of two queues", NULL, NULL,
+      AZURE "2026-11-17T12:00:03.979Z,code,4808,10\n2026-11-17T12:00:04.031Z,chat,3180,8\n"
+            "2026-11-17T12:00:59.999Z,code,110,27\n2026-11-17T12:02:00.000Z,code,7433,14\n",
+      "chat 1m " BEGIN ": 1 0 0 [3180/8]; code 1m " BEGIN ": 2 0 1 [4808/10 110/27 7433/14]" },
+    { "without a queue, as a file of Azure's of 2023", NULL, NULL,
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-11-17 12:00:03.9799600,4808,10\n"
+      "2026-11-17 12:01:04.0319600,3180,8\n",
+      "busy 1m " BEGIN ": 1 1 [4808/10 3180/8]" },
+    { "of 2024", "Asia/Tokyo", NULL,
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-11-17 12:00:03.979960+00:00,4808,10\n"
+      "2026-11-17 12:01:04+00:00,3180,8\n",
+      "busy 1m " BEGIN ": 1 1 [4808/10 3180/8]" },
+    { "a minute alone", NULL, NULL, AZURE BEGIN ",code,5,10\n" BEGIN ",code,6,10\n",
+      "code 1m " BEGIN ": 2 [5/10 6/10]" },
+    { "in any order", NULL, NULL,
+      AZURE "2026-11-17T12:01:30Z,code,3,1\n2026-11-17T12:00:30Z,code,4,1\n"
+            "2026-11-17T12:01:10Z,code,5,1\n",
+      "code 1m " BEGIN ": 1 2 [3/1 4/1 5/1]" },
+    { "by priority", NULL, NULL,
+      "t,prompt_tokens,completion_tokens,priority\n" BEGIN ",5,10,high\n" BEGIN ",6,10,low\n" BEGIN
+      ",7,10,low\n",
+      "busy 1m " BEGIN ": 1+2 [5/10 6/10 7/10]" },
+    { "in a zone", "Europe/Berlin", NULL,
+      "t,input_tokens,output_tokens\n2026-11-17 13:00:30,5,10\n2026-11-17 13:01:10,6,10\n",
+      "busy 1m " BEGIN ": 1 1 [5/10 6/10]" },
+    { "through the hour that occurs twice", "Europe/Berlin", NULL,
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:10,5,10\n2026-10-25 02:59:20,6,10\n"
+      "2026-10-25 02:00:10,7,10\n2026-10-25 02:00:20,8,10\n",
+      "busy 1m 2026-10-25T00:59:00Z: 2 2 [5/10 6/10 7/10 8/10]" },
+    { "once only", "Europe/Berlin", NULL,
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:10,5,10\n2026-10-25 03:00:00,5,10\n",
+      ":2: queue busy, 2026-10-25T02:59:00: the rows do not go through this hour twice" },
+    { "an answer that failed arrived, and has no length", NULL, NULL,
+      AZURE BEGIN ",code,5,0\n" BEGIN ",code,6,\n" BEGIN ",code,7,8\n",
+      "code 1m " BEGIN ": 3 [7/8 and 2]" },
+    { "seconds since the beginning, as BurstGPT's", NULL, BEGIN,
+      BURST "5,GPT-3,472,18,490,Conversation log\n45.5,GPT-4,1087,230,1317,API log\n"
+            "118,GPT-3,417,0,417,API log\n",
+      "GPT-3 1m " BEGIN ": 1 1 [472/18 and 1]; GPT-4 1m " BEGIN ": 1 0 [1087/230]" },
+    { "with an offset", NULL, "2026-11-17T13:00+01:00", BURST "5,GPT-4,472,18,490,API log\n",
+      "GPT-4 1m " BEGIN ": 1 [472/18]" },
+    { "milliseconds, as Mooncake's", NULL, BEGIN,
+      MOONCAKE "0,6758,500,\"[0, 1]\"\n3000,7322,490,\"[0, 14]\"\n60000,7236,794,\"[27]\"\n",
+      "busy 1m " BEGIN ": 2 1 [6758/500 7322/490 7236/794]" },
+    { "a unit by name", NULL, BEGIN, "time_ms,input_tokens,output_tokens\n59999,5,6\n60000,7,8\n",
+      "busy 1m " BEGIN ": 1 1 [5/6 7/8]" },
+    { "and in brackets", NULL, BEGIN, "Time (s),input_tokens,output_tokens\n59.9,5,6\n60,7,8\n",
+      "busy 1m " BEGIN ": 1 1 [5/6 7/8]" },
+    { "no unit", NULL, BEGIN, "time,input_tokens,output_tokens\n5,6,7\n",
+      ":1: \"time\" counts from the file's beginning (\"5\"), and nothing says in what: name it "
+      "time_s or time_ms" },
+    { "no beginning", NULL, NULL, BURST "5,GPT-3,472,18,490,API log\n",
+      ":2: Timestamp: \"5\" counts from the file's beginning: expected --begin, the time at which "
+      "it began" },
+    { "a beginning without an offset", NULL, "2026-11-17 12:00",
+      BURST "5,GPT-3,472,18,490,API log\n", ":2: --begin: \"2026-11-17 12:00\" lacks an offset" },
+    { "a beginning of what has dates", NULL, BEGIN, AZURE BEGIN ",code,5,6\n",
+      ":2: --begin is the beginning of times that count from it, and \"arrival_utc_iso_ms\" holds "
+      "\"" BEGIN "\"" },
+    { "a number that is no time from there", NULL, BEGIN,
+      BURST "5,GPT-3,472,18,490,API log\n-6,GPT-3,472,18,490,API log\n",
+      ":3: Timestamp: expected a number of seconds since the file's beginning, found \"-6\"" },
+    { "a number too far from it", NULL, BEGIN, MOONCAKE "0,5,6,7\n1e300,5,6,7\n",
+      ":3: timestamp: expected a number of milliseconds since the file's beginning, found "
+      "\"1e300\"" },
+    { "no whole token", NULL, NULL, AZURE BEGIN ",code,5,6\n" BEGIN ",code,5.5,6\n",
+      ":3: input tokens: expected a whole number of tokens, 0 to 10000000, found \"5.5\"" },
+    { "words for tokens", NULL, NULL, AZURE BEGIN ",code,5,many\n",
+      ":2: output tokens: expected a whole number of tokens" },
+    { "no time at all", NULL, NULL, "id,input_tokens,output_tokens\nx7,5,6\n",
+      ":2: no column holds times: expected one like" },
+    { "tokens of prompts alone", NULL, NULL, "t,input_tokens\n" BEGIN ",5\n",
+      ":1: \"input_tokens\" holds the tokens of prompts, and no column those of their answers: "
+      "expected output_tokens beside it" },
+    { "tokens of answers alone", NULL, NULL, "t,queue,GeneratedTokens\n" BEGIN ",chat,5\n",
+      ":1: \"GeneratedTokens\" holds the tokens of answers, and no column those of their prompts: "
+      "expected ContextTokens beside it" },
+    { "two of a kind", NULL, NULL, "t,input_tokens,prompt_tokens,output_tokens\n" BEGIN ",5,6,7\n",
+      ":1: the columns input_tokens and prompt_tokens may both be meant" },
+    { "a total of tokens", NULL, NULL, "t,input_tokens,output_tokens,total\n" BEGIN ",5,6,11\n",
+      ":1: \"total\" may be the number of requests, or say something of a request: name it "
+      "\"count\", "
+      "or take it out" },
+    { "records of JSON", NULL, NULL,
+      "{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 6}\n",
+      ":1: is JSON: expected a table, with the names of its columns in the first line" },
+    { "a count beside tokens: their means", NULL, NULL,
+      "t,count,input_tokens,output_tokens\n2026-11-17T12:00:00Z,5,100.4,20.6\n"
+      "2026-11-17T12:01:00Z,0,NaN,\n2026-11-17T12:02:00Z,6,0,1\n",
+      "busy 1m " BEGIN ": 5 0 6 [100/21x5 0/1x6]" },
+    { "that are left out of a step", NULL, NULL,
+      "t,requests,input_tokens,output_tokens\n2026-11-17T12:00:00Z,5,,20\n"
+      "2026-11-17T12:01:00Z,6,7,0\n",
+      "busy 1m " BEGIN ": 5 6 [ and 2]" },
+    { "twice", NULL, NULL,
+      "t,count,input_tokens,output_tokens\n" BEGIN ",5,100,20\n" BEGIN ",5,100,30\n"
+      "2026-11-17T12:01:00Z,5,100,30\n",
+      ":3: queue busy, 2026-11-17T12:00:00Z: stands twice in the file" },
+    { "a count beside tokens of prompts alone", NULL, NULL,
+      "t,count,input_tokens\n2026-11-17T12:00:00Z,5,x\n2026-11-17T12:01:00Z,6,x\n", NOON },
+    { "a model is a queue of logs only", NULL, NULL,
+      "t,model,count\n2026-11-17T12:00:00Z,a,5\n2026-11-17T12:01:00Z,a,6\n", NOON },
+};
+
+static void rows_of_single_requests_are_found_by_their_tokens(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(logs); i++)
+        check_told(logs[i].name, logs[i].zone, logs[i].begin, logs[i].file, logs[i].want);
+}
+
+/* Three queues by turns, two requests a second in all, as many rows. */
+static struct text *long_log(int count)
+{
+    struct text *csv = text_new(32 << 20);
+
+    text_add(csv, "t_ms,queue,input_tokens,output_tokens\n");
+    for (int i = 0; i < count; i++)
+        text_add(csv, "%d,%s,%d,%d\n", i * 500,
+                 i % 50 == 0   ? "b"
+                 : i % 50 == 1 ? "c"
+                               : "a",
+                 i, i % 977);
+    return csv;
+}
+
+static void read_parts(const struct text *csv, size_t part_bytes, struct demand_rows *rows)
+{
+    struct demand_feed feed = { .source = "f.csv", .bytes = csv->chars, .size = csv->length };
+    struct error err = { 0 };
+
+    *rows = (struct demand_rows){ .begin = BEGIN };
+    if (demand_rows_read(rows, &feed, false, part_bytes, &err) < 0)
+        fail_msg("%s", err.text);
+    demand_block_clear(&feed.rest);
+    for (size_t i = 0; i < rows->queues.count; i++)
+        packed_merge(&rows->queues.items[i].classes[DEMAND_LOW]);
+}
+
+/* Parts end within minutes, and before more rows came than are kept. */
+static void where_a_log_is_cut_has_no_influence(void **state)
+{
+    static const size_t bytes[] = { 999, 60000, 300000, 0 };
+    owned(text) struct text *csv = long_log(300000);
+    owned(demand_rows) struct demand_rows whole = { 0 };
+
+    (void)state;
+    read_parts(csv, (size_t)1 << 30, &whole);
+    for (size_t i = 0; i < COUNT_OF(bytes); i++) {
+        owned(demand_rows) struct demand_rows found = { 0 };
+
+        read_parts(csv, bytes[i], &found);
+        assert_int_equal(found.queues.count, 3);
+        for (size_t at = 0; at < 3; at++) {
+            const struct demand_queue *a = &whole.queues.items[at];
+            const struct demand_queue *b = &found.queues.items[at];
+
+            assert_string_equal(a->name, b->name);
+            assert_int_equal(a->classes[DEMAND_LOW].count, 2500);
+            assert_int_equal(b->classes[DEMAND_LOW].size, a->classes[DEMAND_LOW].size);
+            assert_memory_equal(b->classes[DEMAND_LOW].bytes, a->classes[DEMAND_LOW].bytes,
+                                a->classes[DEMAND_LOW].size);
+            assert_int_equal(b->tokens.pairs.list.count, a->tokens.pairs.list.count);
+            assert_memory_equal(b->tokens.pairs.list.items, a->tokens.pairs.list.items,
+                                a->tokens.pairs.list.count * sizeof(struct token_pair));
+            assert_true(b->tokens.pairs.requests == a->tokens.pairs.requests);
+            assert_int_equal(b->tokens.pairs.unanswered, a->tokens.pairs.unanswered);
+        }
+    }
+}
+
+/* Of 287,705 answers each fourth, from the first to the last. */
+static void of_very_many_rows_a_sample_of_lengths_is_kept(void **state)
+{
+    owned(text) struct text *csv = long_log(300000);
+    owned(demand_rows) struct demand_rows rows = { 0 };
+    const struct demand_tokens *tokens;
+    size_t answers = 0;
+
+    (void)state;
+    read_parts(csv, 0, &rows);
+    tokens = &rows.queues.items[2].tokens;
+    assert_string_equal(rows.queues.items[2].name, "a");
+    for (int i = 0; i < 300000; i++) {
+        if (i % 50 < 2 || i % 977 == 0)
+            continue;
+        if (answers % 4 == 0) {
+            const struct token_pair *pair = &tokens->pairs.list.items[answers / 4];
+
+            assert_true(pair->in == (float)i && pair->out == (float)(i % 977) && pair->count == 1);
+        }
+        answers++;
+    }
+    assert_int_equal(tokens->pairs.list.count, (answers + 3) / 4);
+    assert_true(tokens->pairs.requests == (double)answers);
+    assert_int_equal(tokens->pairs.unanswered, 300000 / 50 * 48 - answers);
+    assert_int_equal(rows.queues.items[0].tokens.stride, 1);
+}
+
+/* What a minute without a row means, unless it is among the gaps. */
+static void silence_of_a_log_is_zero_and_a_gap_is_unknown(void **state)
+{
+    static const char log[] = "t,queue,input_tokens,output_tokens\n"
+                              "2026-11-17T12:01:30Z,chat,5,6\n2026-11-17T12:04:30Z,chat,5,6\n"
+                              "2026-11-17T12:00:30Z,code,5,6\n";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *gaps = test_folder_write(
+        folder, "gaps.csv",
+        "trace,gap_start,gap_end\nchat,2026-11-17T12:02:10Z,2026-11-17T12:03:00Z\n");
+    struct demand_options options = { .gaps = gaps };
+    struct error err = { 0 };
+    owned(demand) struct demand *demand = demand_parse(log, strlen(log), "in/busy.csv", &options,
+                                                       &err);
+
+    (void)state;
+    if (!demand)
+        fail_msg("%s", err.text);
+
+    owned(text) struct text *found = told(demand);
+
+    assert_string_equal(found->chars, "chat 1m " BEGIN ": 0 1 - 0 1 [5/6 5/6]; code 1m " BEGIN
+                                      ": 1 0 0 0 0 [5/6]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_single_requests_are_found_by_their_tokens),
+        cmocka_unit_test(where_a_log_is_cut_has_no_influence),
+        cmocka_unit_test(of_very_many_rows_a_sample_of_lengths_is_kept),
+        cmocka_unit_test(silence_of_a_log_is_zero_and_a_gap_is_unknown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/transfer/kube_effects.h"
+#include "broker/transfer/pod_wishes.h"
 #include "clusters/kube_verbs.h"
 
 #include <inttypes.h>
@@ -336,8 +338,8 @@ static bool was_accepted(const struct effect *effect)
 static char *end_of_pod(const struct transfer *transfer, const struct pod *pod,
                         const char **ret_reason)
 {
-    const struct effect *forced = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
-    const struct effect *evicted = effect_find(transfer, EFFECT_EVICT, pod->uid);
+    const struct effect *forced = effect_find(transfer, &kube_effect_delete_pod, pod->uid);
+    const struct effect *evicted = effect_find(transfer, &kube_effect_evict, pod->uid);
 
     if (was_accepted(forced)) {
         *ret_reason = "ForcedDelete";

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
@@ -114,11 +115,11 @@ static const struct effect *mark_pod(struct runner *runner, struct transfer *tra
                                      const struct pod *pod, int64_t seen_ms)
 {
     const struct effect_target target = { .object = pod->uid, .pod = pod };
-    const struct effect *mark = effect_find(transfer, EFFECT_MARK, pod->uid);
+    const struct effect *mark = effect_find(transfer, &kube_effect_mark, pod->uid);
 
     if (mark && mark->answered_ms > 0 && mark->outcome == ERROR_NONE)
         return NULL;
-    return effect_ask(runner, transfer, EFFECT_MARK, &target, seen_ms);
+    return effect_ask(runner, transfer, &kube_effect_mark, &target, seen_ms);
 }
 
 /* The mark is a courtesy and the deadline a promise: any answer to it is enough to go on. */
@@ -134,7 +135,7 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
 
     if (mark && mark->answered_ms == 0)
         return mark;
-    return effect_ask(runner, transfer, EFFECT_DELETE_POD, &target, seen_ms);
+    return effect_ask(runner, transfer, &kube_effect_delete_pod, &target, seen_ms);
 }
 
 /* Whether the end of its grace has come. */
@@ -158,7 +159,7 @@ static bool has_time(const struct runner *runner, const struct transfer *transfe
                      const struct pod *pod)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    const struct effect *effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+    const struct effect *effect = effect_find(transfer, &kube_effect_delete_pod, pod->uid);
 
     if (!effect || effect->answered_ms == 0 || effect->outcome != ERROR_NONE)
         return false;
@@ -192,8 +193,8 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
         note_why(rest, why);
         return NULL;
     }
-    effect = effect_find(transfer, EFFECT_EVICT, pod->uid);
-    if (effect && effect_is_open(transfer, EFFECT_EVICT, pod->uid, seen_ms))
+    effect = effect_find(transfer, &kube_effect_evict, pod->uid);
+    if (effect && effect_is_open(transfer, &kube_effect_evict, pod->uid, seen_ms))
         return effect;
     if (pod_is_protected(pod)) {
         owned(chars) char *text = text_format(
@@ -206,7 +207,7 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     /* Before the first pod of a gang goes, the whole of it is told to stop. */
     if (suspend_is_settled(runner->suspensions, transfer, pod, &why) &&
         gate_ask(runner->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
-        return effect_ask(runner, transfer, EFFECT_EVICT, &target, seen_ms);
+        return effect_ask(runner, transfer, &kube_effect_evict, &target, seen_ms);
     note_why(rest, why);
     return NULL;
 }
@@ -237,7 +238,7 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
         return NULL;
     }
     effect = delete_pod(runner, transfer, pod, left_ms, seen_ms);
-    if ((effect->kind != EFFECT_DELETE_POD || effect->outcome != ERROR_NONE ||
+    if ((effect->kind != &kube_effect_delete_pod || effect->outcome != ERROR_NONE ||
          effect->answered_ms <= transfer->step_began_ms) &&
         !is_latecomer(runner, transfer, pod))
         rest->refused++;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The ledger of effects: when to send, what was promised, what came back.  How each kind is sent
- * stands in effect_send.c.
+ * The ledger of effects: when to send, what was promised, what came back.  What each kind
+ * is and how it is sent stands in its row (effect_kind.h).
  */
 #include "broker/transfer/effect.h"
 
@@ -10,9 +10,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "broker/journal/journal.h"
-#include "broker/transfer/effect_send.h"
+#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/runner.h"
-#include "clusters/kube_verbs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,25 +21,12 @@ enum {
     BACKOFF_MAX_MS = 60 * SECOND_MS,
     PAUSE_SHOWN_MS = 30 * SECOND_MS, /* shorter ones end before anybody reads of them */
     DENIED_BACKOFF_MS = 60 * SECOND_MS,
-    BUSY_BACKOFF_MS = 5 * SECOND_MS,
-    LINE_BACKOFF_MS = SECOND_MS,        /* the gate knows better when its budget has room */
-    UNSEEN_BACKOFF_MS = 10 * SECOND_MS, /* of a budget or rule that the gate cannot see */
-    REPEAT_MS = 10 * SECOND_MS,         /* an accepted effect whose result does not show */
+    REPEAT_MS = 10 * SECOND_MS, /* an accepted effect whose result does not show */
 };
 
-static const char *const kind_names[EFFECT_KIND_COUNT] = {
-    [EFFECT_ANNOUNCE] = "announce",     [EFFECT_CORDON] = "cordon",
-    [EFFECT_EVICT] = "evict",           [EFFECT_MARK] = "mark",
-    [EFFECT_DELETE_POD] = "delete_pod", [EFFECT_REMOVE] = "remove",
-    [EFFECT_CLEAR_POD] = "clear_pod",   [EFFECT_FENCE] = "fence",
-    [EFFECT_CLEAR_NODE] = "clear_node", [EFFECT_CREATE] = "create",
-    [EFFECT_DISCARD] = "discard",       [EFFECT_WELCOME] = "welcome",
-    [EFFECT_RESTORE] = "restore",       [EFFECT_DISCARD_NODE] = "discard_node",
-};
-
-const char *effect_kind_name(enum effect_kind kind)
+bool effect_fits_step(const struct effect_kind *kind, int step)
 {
-    return kind_names[kind];
+    return step >= (int)kind->first && step <= (int)kind->last;
 }
 
 void effect_free(void *effect)
@@ -48,12 +34,12 @@ void effect_free(void *effect)
     mem_free(effect);
 }
 
-static void effect_key(enum effect_kind kind, const char *object, char *out, size_t size)
+static void effect_key(const struct effect_kind *kind, const char *object, char *out, size_t size)
 {
-    text_print(out, size, "%s/%s", kind_names[kind], object);
+    text_print(out, size, "%s/%s", kind->name, object);
 }
 
-const struct effect *effect_find(const struct transfer *transfer, enum effect_kind kind,
+const struct effect *effect_find(const struct transfer *transfer, const struct effect_kind *kind,
                                  const char *object)
 {
     char key[320];
@@ -62,8 +48,8 @@ const struct effect *effect_find(const struct transfer *transfer, enum effect_ki
     return map_get(transfer->effects, key);
 }
 
-bool effect_is_open(const struct transfer *transfer, enum effect_kind kind, const char *object,
-                    int64_t seen_ms)
+bool effect_is_open(const struct transfer *transfer, const struct effect_kind *kind,
+                    const char *object, int64_t seen_ms)
 {
     const struct effect *effect = effect_find(transfer, kind, object);
 
@@ -83,7 +69,7 @@ bool effect_may_have_happened(const struct effect *effect)
 static void name_request(struct effect *effect)
 {
     owned(chars) char *promise = text_format("%s/%s/%s/%d", effect->transfer->id,
-                                             kind_names[effect->kind], effect->object,
+                                             effect->kind->name, effect->object,
                                              effect->generation);
     char hash[SHA256_TEXT_SIZE];
 
@@ -93,7 +79,7 @@ static void name_request(struct effect *effect)
 }
 
 static struct effect *find_or_add(struct runner *runner, struct transfer *transfer,
-                                  enum effect_kind kind, const char *object)
+                                  const struct effect_kind *kind, const char *object)
 {
     char key[320];
     struct effect *effect;
@@ -113,8 +99,7 @@ static struct effect *find_or_add(struct runner *runner, struct transfer *transf
     return effect;
 }
 
-static void name_object(struct effect *effect, const struct transfer *transfer,
-                        const struct effect_target *target)
+static void name_object(struct effect *effect, const struct effect_target *target)
 {
     if (target->pod)
         text_print(effect->name, sizeof effect->name, "%s/%s", target->pod->namespace,
@@ -122,8 +107,7 @@ static void name_object(struct effect *effect, const struct transfer *transfer,
     else if (target->node)
         text_copy(effect->name, sizeof effect->name, target->node->name);
     else
-        text_copy(effect->name, sizeof effect->name,
-                  effect->kind == EFFECT_CLEAR_NODE ? transfer->node : target->object);
+        text_copy(effect->name, sizeof effect->name, target->object);
 }
 
 /* Intent and answer are one record; `state` says which it is.  pod: whom the intent is about.  An
@@ -134,13 +118,13 @@ static void store(struct effect *effect, const char *state, const struct pod *po
     struct runner *runner = effect->runner;
     const struct transfer *transfer = effect->transfer;
     struct journal_batch *batch = journal_batch_new(runner->epoch);
-    owned(chars) char *id = text_format("%s/%s/%s", transfer->id, kind_names[effect->kind],
+    owned(chars) char *id = text_format("%s/%s/%s", transfer->id, effect->kind->name,
                                         effect->object);
     owned(json) json_t *value = json_make(
-        "{ss ss ss ss ss ss si si ss ss}", "transfer", transfer->id, "kind",
-        kind_names[effect->kind], "object", effect->object, "name", effect->name, "state", state,
-        "request_id", effect->request_id, "generation", effect->generation, "sent",
-        effect->sent_count, "outcome", error_kind_name(effect->outcome), "text", effect->text);
+        "{ss ss ss ss ss ss si si ss ss}", "transfer", transfer->id, "kind", effect->kind->name,
+        "object", effect->object, "name", effect->name, "state", state, "request_id",
+        effect->request_id, "generation", effect->generation, "sent", effect->sent_count, "outcome",
+        error_kind_name(effect->outcome), "text", effect->text);
 
     bool is_counted = notice_count(runner, effect, pod, batch);
 
@@ -164,10 +148,8 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
         return REPEAT_MS;
     if (err->kind == ERROR_DENIED || err->kind == ERROR_INVALID)
         backoff = DENIED_BACKOFF_MS;
-    else if (effect->kind == EFFECT_EVICT && err->kind == ERROR_THROTTLED)
-        backoff = effect->line             ? LINE_BACKOFF_MS
-                  : cluster_is_budget(err) ? UNSEEN_BACKOFF_MS
-                                           : BUSY_BACKOFF_MS;
+    else if (effect->kind->busy_ms && err->kind == ERROR_THROTTLED)
+        backoff = effect->kind->busy_ms(effect, err);
     if (backoff > BACKOFF_MAX_MS)
         backoff = BACKOFF_MAX_MS;
     /* Jitter, so that a hundred transfers do not ask in one beat; not before the server's word. */
@@ -175,10 +157,12 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
     return err->retry_after_ms > backoff ? err->retry_after_ms : backoff;
 }
 
-void effect_answered(struct effect *effect, const struct error *err)
+void effect_finish(struct effect *effect, const struct error *err)
 {
     struct runner *runner = effect->runner;
 
+    if (err && effect->kind->means_done & 1u << err->kind)
+        err = NULL;
     effect->is_in_flight = false;
     effect->answered_ms = loop_now(runner->world->loop);
     effect->outcome = err ? err->kind : ERROR_NONE;
@@ -194,8 +178,8 @@ void effect_answered(struct effect *effect, const struct error *err)
     }
     if (err)
         log_debug("effect_refused", FIELD_TEXT("transfer", effect->transfer->id),
-                  FIELD_TEXT("effect", kind_names[effect->kind]),
-                  FIELD_TEXT("object", effect->object), FIELD_TEXT("text", err->text));
+                  FIELD_TEXT("effect", effect->kind->name), FIELD_TEXT("object", effect->object),
+                  FIELD_TEXT("text", err->text));
 
     if (runner->is_broken)
         return;
@@ -222,20 +206,18 @@ static void intend(struct runner *runner, struct effect *effect, const struct ef
 
     store(effect, "intent", target->pod);
     effect->is_in_flight = true;
-    if (effect->kind == EFFECT_EVICT)
-        effect->line = gate_enter(runner->gate, effect->transfer->source->cluster, target->pod);
-    effect_prepare(effect, target, intent);
+    intent->effect = effect;
+    effect->kind->prepare(effect, target, intent);
     intent->asked_ms = loop_now(runner->world->loop);
 }
 
 static bool is_frozen(const struct runner *runner, const struct transfer *transfer,
-                      enum effect_kind kind, struct error *err)
+                      const struct effect_kind *kind, struct error *err)
 {
-    return effect_stops_at_freeze(kind) &&
-           (guard_allows_effect(runner->guard, transfer->source->cluster, transfer->is_emergency,
-                                err) < 0 ||
-            guard_allows_effect(runner->guard, transfer->target->cluster, transfer->is_emergency,
-                                err) < 0);
+    return kind->stops_at_freeze && (guard_allows_effect(runner->guard, transfer->source->cluster,
+                                                         transfer->is_emergency, err) < 0 ||
+                                     guard_allows_effect(runner->guard, transfer->target->cluster,
+                                                         transfer->is_emergency, err) < 0);
 }
 
 /* The intents of one turn, on their way to the disk. */
@@ -243,27 +225,6 @@ struct errand {
     struct runner *runner;
     ARRAY(struct intent) intents;
 };
-
-/* Whether the watch shows the node open, or with a pod that came to it since its removal was asked
-   for: the look before that holds no more. */
-static bool is_node_in_use(const struct runner *runner, const struct transfer *transfer,
-                           int64_t asked_ms)
-{
-    int64_t asked_wall_ms = runner_now(runner).ms - (loop_now(runner->world->loop) - asked_ms);
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    const struct node *node = map_get(snapshot->nodes, transfer->node);
-    size_t count;
-    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
-
-    if (!node || !text_equal(node->uid, transfer->node_uid))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0 &&
-            (pods[i]->started.ms == 0 ||
-             snapshot_wall(snapshot, pods[i]->started).ms >= asked_wall_ms))
-            return true;
-    return !node->is_unschedulable;
-}
 
 /* Whether the world or the transfer went on while the intent waited for the disk, so that this is
    not its effect any more.  It was not sent, and is asked for anew where it is still wanted. */
@@ -276,29 +237,28 @@ static bool is_overtaken(const struct runner *runner, const struct intent *inten
     if (loop_now(runner->world->loop) == intent->asked_ms)
         return false;
     if (transfer->state != TRANSFER_LIVE || !effect_fits_step(effect->kind, transfer->step) ||
-        (transfer->is_undoing && effect->kind != EFFECT_RESTORE)) {
+        (transfer->is_undoing && !effect->kind->goes_back)) {
         error_set(err, ERROR_TRANSIENT, "not sent: the transfer went on while it was written down");
         return true;
     }
-    if (effect->kind == EFFECT_REMOVE && is_node_in_use(runner, transfer, intent->asked_ms)) {
-        error_set(err, ERROR_TRANSIENT, "not sent: node %s is in use again", transfer->node);
+    if (effect->kind->is_overtaken && effect->kind->is_overtaken(intent, err))
         return true;
-    }
     return is_frozen(runner, transfer, effect->kind, err);
 }
 
 static void send_intent(struct runner *runner, const struct intent *intent)
 {
+    struct effect *effect = intent->effect;
     struct error err = { 0 };
 
+    require(!journal_is_gathering(runner->world->journal));
     if (!is_overtaken(runner, intent, &err)) {
-        effect_send(intent);
+        effect->kind->send(intent);
         return;
     }
-    if (intent->effect->kind == EFFECT_EVICT)
-        gate_leave(runner->gate, intent->effect->transfer->source->cluster, intent->effect->line,
-                   &err);
-    effect_answered(intent->effect, &err);
+    if (effect->kind->drop)
+        effect->kind->drop(effect, &err);
+    effect_finish(effect, &err);
 }
 
 static void run_errand(void *context, enum journal_fate fate)
@@ -335,7 +295,7 @@ void effects_settle(struct runner *runner)
 }
 
 bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
-                        enum effect_kind kind, const char *object, int64_t seen_ms)
+                        const struct effect_kind *kind, const char *object, int64_t seen_ms)
 {
     const struct effect *effect = effect_find(transfer, kind, object);
     struct error err = { 0 };
@@ -347,7 +307,7 @@ bool effect_may_be_sent(const struct runner *runner, const struct transfer *tran
     return !is_frozen(runner, transfer, kind, &err);
 }
 
-void effect_renew(struct transfer *transfer, enum effect_kind kind, const char *object)
+void effect_renew(struct transfer *transfer, const struct effect_kind *kind, const char *object)
 {
     char key[320];
     struct effect *effect;
@@ -363,7 +323,7 @@ void effect_renew(struct transfer *transfer, enum effect_kind kind, const char *
 }
 
 const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,
-                                enum effect_kind kind, const struct effect_target *target,
+                                const struct effect_kind *kind, const struct effect_target *target,
                                 int64_t seen_ms)
 {
     struct effect *effect = find_or_add(runner, transfer, kind, target->object);
@@ -373,7 +333,7 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
 
     effect->sent_count++;
     effect->grace_s = target->grace_s;
-    name_object(effect, transfer, target);
+    name_object(effect, target);
     intend(runner, effect, target);
     return effect;
 }
@@ -389,21 +349,30 @@ static struct transfer *find_transfer(struct runner *runner, const char *id, siz
     return NULL;
 }
 
+static const struct effect_kind *kind_of(const char *name, size_t length)
+{
+    const struct effect_kind *const *const tables[] = { effect_machine_kinds, kube_effects };
+
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        for (const struct effect_kind *const *row = tables[i]; *row; row++)
+            if (strlen((*row)->name) == length && memcmp((*row)->name, name, length) == 0)
+                return *row;
+    return NULL;
+}
+
 /* A record's key is TRANSFER/KIND/OBJECT, so that also one that cannot be read says what it was
    about.  NULL: its transfer is not here, or there is no such kind. */
 static struct effect *effect_of_record(struct runner *runner, const char *id)
 {
     size_t length = strcspn(id, "/");
     struct transfer *transfer = find_transfer(runner, id, length);
-    const char *kind_name = id + length + (id[length] == '/');
-    size_t kind_length = strcspn(kind_name, "/");
+    const char *name = id + length + (id[length] == '/');
+    size_t name_length = strcspn(name, "/");
+    const struct effect_kind *kind = kind_of(name, name_length);
 
-    for (int kind = 0; transfer && kind < EFFECT_KIND_COUNT; kind++)
-        if (strlen(kind_names[kind]) == kind_length &&
-            memcmp(kind_names[kind], kind_name, kind_length) == 0 && kind_name[kind_length] == '/')
-            return find_or_add(runner, transfer, (enum effect_kind)kind,
-                               kind_name + kind_length + 1);
-    return NULL;
+    if (!transfer || !kind || name[name_length] != '/')
+        return NULL;
+    return find_or_add(runner, transfer, kind, name + name_length + 1);
 }
 
 /* As the record has it; -1: it changes nothing. */

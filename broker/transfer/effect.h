@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "broker/transfer/effect_kind.h"
 #include "clusters/snapshot.h"
 
 #include <jansson.h>
@@ -22,29 +23,11 @@ struct gate_line;
 struct runner;
 struct transfer;
 
-enum effect_kind {
-    EFFECT_ANNOUNCE, /* departure on the node */
-    EFFECT_CORDON,
-    EFFECT_EVICT,
-    EFFECT_MARK,       /* DisruptionTarget before a forced delete */
-    EFFECT_DELETE_POD, /* past its own deadline, with what grace is left */
-    EFFECT_REMOVE,     /* the cloud deletes the machine and shrinks the pool */
-    EFFECT_CLEAR_POD,  /* grace 0, the machine is gone */
-    EFFECT_FENCE,      /* the node is told to be out of service: its volumes are let go */
-    EFFECT_CLEAR_NODE,
-    EFFECT_CREATE,       /* the cloud grows the pool by our machine */
-    EFFECT_DISCARD,      /* the cloud deletes a machine of ours that never served */
-    EFFECT_DISCARD_NODE, /* its Node, when it is gone */
-    EFFECT_WELCOME,      /* start-up taint lifted, labels set */
-    EFFECT_RESTORE,      /* undo: cordon and announcement taken back */
-    EFFECT_KIND_COUNT,
-};
-
 struct effect {
     struct runner *runner;
     struct transfer *transfer;
     struct gate_line *line; /* of an eviction under way, or the last one; NULL: no budget */
-    enum effect_kind kind;
+    const struct effect_kind *kind;
     char object[254];    /* UID or machine name: the key within the transfer */
     char name[320];      /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */
     char request_id[40]; /* UUID, the same until a definite failure */
@@ -66,9 +49,9 @@ struct effect_target {
     const char *object;        /* the key: UID or machine name */
     const struct node *node;   /* node effects: from the snapshot */
     const struct pod *pod;     /* pod effects */
-    int64_t grace_s;           /* EFFECT_DELETE_POD; EFFECT_EVICT: 0 is the pod's own */
+    int64_t grace_s;           /* of a pod that is to leave; 0: its own */
     const json_t *annotations; /* node effects */
-    const json_t *labels;      /* EFFECT_CORDON and _RESTORE */
+    const json_t *labels;
 };
 
 /* An effect that was asked for, and is sent when its intent is on the disk: the intents of a turn
@@ -90,34 +73,31 @@ void effects_settle(struct runner *runner);
 /* Asks for the effect and returns it as it stands (never NULL): the caller may look at `outcome`.
    seen_ms: loop time of the observation that does not show the result yet. */
 const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,
-                                enum effect_kind kind, const struct effect_target *target,
+                                const struct effect_kind *kind, const struct effect_target *target,
                                 int64_t seen_ms) __attribute__((returns_nonnull));
 
 /* The effect if it was ever asked for, or NULL. */
-const struct effect *effect_find(const struct transfer *transfer, enum effect_kind kind,
+const struct effect *effect_find(const struct transfer *transfer, const struct effect_kind *kind,
                                  const char *object);
 
 /* Whether the effect's result may still show up later than seen_ms: it is under way, or it was
    accepted or lost after that observation. */
-bool effect_is_open(const struct transfer *transfer, enum effect_kind kind, const char *object,
-                    int64_t seen_ms);
+bool effect_is_open(const struct transfer *transfer, const struct effect_kind *kind,
+                    const char *object, int64_t seen_ms);
 
 /* Whether effect_ask() would send it now: no answer is awaited, no backoff runs, no freeze stops
    it. Who looks first at what only holds for a moment looks when this is true. */
 bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
-                        enum effect_kind kind, const char *object, int64_t seen_ms);
+                        const struct effect_kind *kind, const char *object, int64_t seen_ms);
 
 /* The effect was accepted and came to nothing: asked again, it is a new promise under a new key. */
-void effect_renew(struct transfer *transfer, enum effect_kind kind, const char *object);
+void effect_renew(struct transfer *transfer, const struct effect_kind *kind, const char *object);
 
 /* Whether it was sent and not every sending was refused for certain; effect may be NULL. */
 bool effect_may_have_happened(const struct effect *effect);
 
 /* The refusal after which a server is left alone for minutes, as it asked; NULL: none. */
 const char *effect_pause(const struct transfer *transfer, int64_t now_ms);
-
-/* "announce", "cordon", ... */
-const char *effect_kind_name(enum effect_kind kind);
 
 /* Loads the journal's effects into their transfers: intents without an answer, and records that
    cannot be read, become unknown outcomes. */

@@ -8,7 +8,7 @@
 
 const struct freeze *runner_freeze(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct effect *remove = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    const struct effect *remove = effect_find(transfer, &effect_remove, transfer->instance);
     struct wall_time now = runner_now(runner);
     const struct freeze *freeze;
 

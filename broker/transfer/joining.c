@@ -7,6 +7,7 @@
  */
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
+#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/readiness.h"
 #include "broker/transfer/runner.h"
@@ -38,7 +39,7 @@ bool step_may_discard(const struct runner *runner, const struct transfer *transf
     if (!node)
         return true;
     return !readiness_is_other(node, goal->reservation->gpus_per_node) &&
-           !effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid)) &&
+           !effect_may_have_happened(effect_find(transfer, &kube_effect_welcome, node->uid)) &&
            !has_work(fleet_snapshot(runner->fleet, goal->cluster), node);
 }
 
@@ -137,7 +138,7 @@ static enum verdict welcome(struct runner *runner, struct transfer *transfer,
         return STEP_WAIT;
     }
     transfer_wait_for(transfer, "the start-up taint to be lifted");
-    effect_ask(runner, transfer, EFFECT_WELCOME, &target,
+    effect_ask(runner, transfer, &kube_effect_welcome, &target,
                fleet_snapshot(runner->fleet, goal->cluster)->nodes_seen_ms);
     return STEP_WAIT;
 }
@@ -149,7 +150,7 @@ static int note_taint(struct runner *runner, struct transfer *transfer, const st
     struct error err;
 
     if (transfer->came_untainted || node_has_taint(node, SLUICE_TAINT_STARTING) ||
-        effect_may_have_happened(effect_find(transfer, EFFECT_WELCOME, node->uid)))
+        effect_may_have_happened(effect_find(transfer, &kube_effect_welcome, node->uid)))
         return 0;
     transfer->came_untainted = true;
     return runner_store(runner, transfer, "came_untainted", &err);

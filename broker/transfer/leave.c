@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
@@ -176,7 +177,7 @@ static void close_node(struct runner *runner, struct transfer *transfer, const s
     add_signs(node, notes, labels);
     target.annotations = notes;
     target.labels = labels;
-    effect_ask(runner, transfer, EFFECT_CORDON, &target, seen_ms);
+    effect_ask(runner, transfer, &kube_effect_cordon, &target, seen_ms);
 }
 
 /* The cordon that is put back is an effect beside the first: the ledger knows of each. */
@@ -208,7 +209,8 @@ static enum verdict keep_closed(struct runner *runner, struct transfer *transfer
 {
     int64_t now = loop_now(runner->world->loop);
     char key[AGAIN_SIZE];
-    const struct effect *again = effect_find(transfer, EFFECT_CORDON, again_key(transfer, key));
+    const struct effect *again = effect_find(transfer, &kube_effect_cordon,
+                                             again_key(transfer, key));
     const char *was = node->is_unschedulable ? node_annotation(node, SLUICE_NOTE_WAS_CORDONED)
                                              : NULL;
     const char *opener;
@@ -262,7 +264,7 @@ static void announce(struct runner *runner, struct transfer *transfer, const str
     };
 
     add_signs(node, notes, NULL);
-    effect_ask(runner, transfer, EFFECT_ANNOUNCE, &target, seen_ms);
+    effect_ask(runner, transfer, &kube_effect_announce, &target, seen_ms);
 }
 
 enum verdict step_announce(struct runner *runner, struct transfer *transfer)
@@ -453,9 +455,9 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
         break;
     }
     /* A patch that is still under way, or whose outcome nobody knows yet, could land later. */
-    if (effect_is_open(transfer, EFFECT_ANNOUNCE, transfer->node_uid, seen_ms) ||
-        effect_is_open(transfer, EFFECT_CORDON, transfer->node_uid, seen_ms) ||
-        effect_is_open(transfer, EFFECT_CORDON, again_key(transfer, key), seen_ms)) {
+    if (effect_is_open(transfer, &kube_effect_announce, transfer->node_uid, seen_ms) ||
+        effect_is_open(transfer, &kube_effect_cordon, transfer->node_uid, seen_ms) ||
+        effect_is_open(transfer, &kube_effect_cordon, again_key(transfer, key), seen_ms)) {
         transfer_wait_for(transfer, "the outcome of an earlier patch of the node");
         return STEP_WAIT;
     }
@@ -474,6 +476,6 @@ enum verdict undo_node(struct runner *runner, struct transfer *transfer)
     target.annotations = notes;
     target.labels = labels;
     transfer_wait_for(transfer, "the node to be as it was");
-    effect_ask(runner, transfer, EFFECT_RESTORE, &target, seen_ms);
+    effect_ask(runner, transfer, &kube_effect_restore, &target, seen_ms);
     return STEP_WAIT;
 }

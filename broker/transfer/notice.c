@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/pod_wishes.h"
 #include "broker/transfer/runner.h"
 
 static const char record_kind[] = "notice";
@@ -65,26 +66,10 @@ int notice_begin(struct runner *runner, struct transfer *transfer)
     return runner_store(runner, transfer, "announced", &err);
 }
 
-static bool is_ready_to_leave(const struct pod *pod)
-{
-    return text_equal(pod_annotation(pod, SLUICE_NOTE_READY), "true");
-}
-
 bool notice_is_waived(const struct runner *runner, const struct transfer *transfer, int *ret_count)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    size_t count;
-    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
-
-    *ret_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!pod_must_leave(pods[i]))
-            continue;
-        if (!is_ready_to_leave(pods[i]))
-            return false;
-        (*ret_count)++;
-    }
-    return true;
+    return wishes_all_to_leave(fleet_snapshot(runner->fleet, transfer->source->cluster),
+                               transfer->node, ret_count);
 }
 
 /* Whether the node still waits for its departure, or will. */
@@ -153,33 +138,11 @@ int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_
     return set_departure(runner, transfer, granted, who, err);
 }
 
-/* What the pods ask for; 0: nothing that can be read. */
-static struct wall_time asked_by_pods(const struct runner *runner, const struct transfer *transfer,
-                                      const struct pod **ret_pod)
-{
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    struct wall_time latest = { 0 };
-    size_t count;
-    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        const char *text = pod_annotation(pods[i], SLUICE_NOTE_EXTENSION);
-        struct wall_time asked;
-        struct error err;
-
-        if (text && pod_must_leave(pods[i]) && wall_parse(text, false, &asked, &err) == 0 &&
-            asked.ms > latest.ms) {
-            latest = asked;
-            *ret_pod = pods[i];
-        }
-    }
-    return latest;
-}
-
 static int grant_pods(struct runner *runner, struct transfer *transfer)
 {
     const struct pod *pod = NULL;
-    struct wall_time asked = asked_by_pods(runner, transfer, &pod);
+    struct wall_time asked = wishes_to_stay(
+        fleet_snapshot(runner->fleet, transfer->source->cluster), transfer->node, &pod);
     owned(chars) char *who = NULL;
     struct error err = { 0 };
 
@@ -213,21 +176,11 @@ int notice_follow(struct runner *runner, struct transfer *transfer)
                             : set_departure(runner, transfer, last->departure, last->held, &err);
 }
 
-/* The first time that this pod is asked to leave, by whatever means. */
-static bool is_first(const struct effect *effect, const struct pod *pod)
+/* Whether research's pod was promised more time. */
+static bool came_too_soon(const struct runner *runner, const struct transfer *transfer)
 {
-    if (effect->sent_count != 1)
-        return false;
-    return effect->kind == EFFECT_EVICT || (effect->kind == EFFECT_DELETE_POD &&
-                                            !effect_find(effect->transfer, EFFECT_EVICT, pod->uid));
-}
-
-static bool came_too_soon(const struct runner *runner, const struct transfer *transfer,
-                          const struct pod *pod)
-{
-    if (transfer->source->cluster->role != ROLE_RESEARCH || is_ready_to_leave(pod))
-        return false;
-    return transfer->announced.ms == 0 || runner_now(runner).ms < notice_end(runner, transfer).ms;
+    return transfer->source->cluster->role == ROLE_RESEARCH &&
+           (transfer->announced.ms == 0 || runner_now(runner).ms < notice_end(runner, transfer).ms);
 }
 
 static void tell(struct runner *runner, const struct effect *effect, struct journal_batch *batch)
@@ -248,12 +201,14 @@ bool notice_count(struct runner *runner, const struct effect *effect, const stru
     struct notice_counts *counts = &runner->notices;
     const struct transfer *transfer = effect->transfer;
     owned(json) json_t *value = NULL;
+    bool is_ready;
 
-    if (!pod || !is_first(effect, pod))
+    if (!pod || effect->sent_count != 1 || !effect->kind->asks_to_leave ||
+        !effect->kind->asks_to_leave(effect, pod, &is_ready))
         return false;
     if (transfer->is_emergency) {
         counts->emergencies++;
-    } else if (came_too_soon(runner, transfer, pod)) {
+    } else if (!is_ready && came_too_soon(runner, transfer)) {
         counts->violations++;
         tell(runner, effect, batch);
     } else {

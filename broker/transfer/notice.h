@@ -29,12 +29,6 @@ struct notice_counts {
     uint64_t rev;
 };
 
-/* A pod with this annotation "true" needs no more time. */
-#define SLUICE_NOTE_READY "sluice.dev/ready-to-leave"
-
-/* A pod with this annotation asks for its node until then (RFC 3339). */
-#define SLUICE_NOTE_EXTENSION "sluice.dev/extension-until"
-
 int notice_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
 
 /* The announcement is on the node: notes since when, and moves the departure when that leaves less

@@ -7,6 +7,7 @@
  */
 #include "base/json.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
@@ -30,7 +31,7 @@ static bool is_idle(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
     const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
-    const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
     int64_t since_ms = effect && effect->not_before_ms > transfer->step_began_ms
                            ? effect->not_before_ms
                            : transfer->step_began_ms;
@@ -55,8 +56,8 @@ static bool is_idle(struct runner *runner, struct transfer *transfer)
 static enum verdict discard(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
-    const struct effect *create = effect_find(transfer, EFFECT_CREATE, transfer->new_instance);
-    const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
+    const struct effect *create = effect_find(transfer, &effect_create, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
     struct effect_target target = { .object = transfer->new_instance };
     int64_t began_ms = fleet_pool(runner->fleet, goal)->began_ms;
     int64_t since_ms = transfer->step_began_ms;
@@ -76,9 +77,9 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
         return STEP_WAIT;
     if (presence == PRESENCE_NO && is_order_over(create, effect))
         return STEP_DONE;
-    if (effect_may_be_sent(runner, transfer, EFFECT_DISCARD, transfer->new_instance, began_ms) &&
+    if (effect_may_be_sent(runner, transfer, &effect_discard, transfer->new_instance, began_ms) &&
         is_idle(runner, transfer))
-        effect_ask(runner, transfer, EFFECT_DISCARD, &target, began_ms);
+        effect_ask(runner, transfer, &effect_discard, &target, began_ms);
     return STEP_WAIT;
 }
 
@@ -90,7 +91,7 @@ static bool is_node_gone(struct runner *runner, struct transfer *transfer)
     const struct config_pool *goal = transfer_goal(transfer);
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
     const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
-    const struct effect *effect = effect_find(transfer, EFFECT_DISCARD, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
 
     if (!snapshot->is_known) {
         transfer_wait_for(transfer, "cluster %s to be seen", goal->cluster->name);
@@ -103,7 +104,8 @@ static bool is_node_gone(struct runner *runner, struct transfer *transfer)
 
     transfer_wait_for(transfer, "node object %.120s of a machine that failed to be deleted",
                       node->name);
-    effect = effect_ask(runner, transfer, EFFECT_DISCARD_NODE, &target, snapshot->nodes_seen_ms);
+    effect = effect_ask(runner, transfer, &kube_effect_discard_node, &target,
+                        snapshot->nodes_seen_ms);
     return effect->answered_ms > 0 &&
            (effect->outcome == ERROR_DENIED || effect->outcome == ERROR_INVALID);
 }
@@ -201,7 +203,7 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     case PRESENCE_NO:
         break;
     }
-    effect = effect_ask(runner, transfer, EFFECT_CREATE, &target,
+    effect = effect_ask(runner, transfer, &effect_create, &target,
                         fleet_pool(runner->fleet, goal)->began_ms);
     if (effect->is_in_flight || effect->answered_ms == 0)
         return STEP_WAIT;
@@ -222,7 +224,7 @@ bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer 
 {
     const struct fleet_pool *pool = fleet_pool(runner->fleet, transfer_goal(transfer));
     const struct instance *instance = map_get(pool->instances, transfer->new_instance);
-    const struct effect *effect = effect_find(transfer, EFFECT_CREATE, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, &effect_create, transfer->new_instance);
 
     if (transfer->state != TRANSFER_LIVE || transfer->step != STEP_ACQUIRE)
         return false;

@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
@@ -85,13 +86,13 @@ static enum verdict check_again(struct runner *runner, struct transfer *transfer
         return STEP_UNDO;
     }
     if (!step_may_be_released(runner, transfer))
-        effect_renew(transfer, EFFECT_REMOVE, transfer->instance);
+        effect_renew(transfer, &effect_remove, transfer->instance);
     return STEP_DRAIN_AGAIN;
 }
 
 bool step_may_be_released(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct effect *effect = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    const struct effect *effect = effect_find(transfer, &effect_remove, transfer->instance);
     const struct instance *instance = NULL;
 
     if (!effect_may_have_happened(effect))
@@ -109,7 +110,7 @@ static bool is_in_doubt(const struct runner *runner, const struct transfer *tran
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct node *node = map_get(snapshot->nodes, transfer->node);
 
-    if (effect_may_have_happened(effect_find(transfer, EFFECT_REMOVE, transfer->instance)))
+    if (effect_may_have_happened(effect_find(transfer, &effect_remove, transfer->instance)))
         return false;
     return !snapshot->is_known ||
            (node && text_equal(node->uid, transfer->node_uid) && node->is_ready);
@@ -140,7 +141,7 @@ static enum verdict read_machine(struct runner *runner, struct transfer *transfe
 
 enum verdict step_release(struct runner *runner, struct transfer *transfer)
 {
-    const struct effect *effect = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    const struct effect *effect = effect_find(transfer, &effect_remove, transfer->instance);
     int64_t since_ms = effect && effect->answered_ms > transfer->step_began_ms
                            ? effect->answered_ms
                            : transfer->step_began_ms;
@@ -170,7 +171,7 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
                       instance_state_name(instance->state));
     if (instance->state == INSTANCE_DELETING)
         return STEP_WAIT;
-    if (!effect_may_be_sent(runner, transfer, EFFECT_REMOVE, transfer->instance, began_ms)) {
+    if (!effect_may_be_sent(runner, transfer, &effect_remove, transfer->instance, began_ms)) {
         if (effect && effect->outcome != ERROR_NONE)
             transfer_wait_for(transfer, "the cloud to delete %s: %s", transfer->instance,
                               effect->text);
@@ -182,7 +183,7 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
     verdict = check_again(runner, transfer, effect);
     if (verdict != STEP_DONE)
         return verdict;
-    effect_ask(runner, transfer, EFFECT_REMOVE, &target, began_ms);
+    effect_ask(runner, transfer, &effect_remove, &target, began_ms);
     return STEP_WAIT;
 }
 
@@ -208,7 +209,7 @@ static bool is_fenced(struct runner *runner, struct transfer *transfer,
                       count == 1 ? "" : "s",
                       node->is_ready ? ", once its node is seen to be down" : "");
     if (!node->is_ready && !node_has_taint(node, NODE_TAINT_OUT_OF_SERVICE))
-        effect_ask(runner, transfer, EFFECT_FENCE, &target, snapshot->nodes_seen_ms);
+        effect_ask(runner, transfer, &kube_effect_fence, &target, snapshot->nodes_seen_ms);
     return false;
 }
 
@@ -235,7 +236,7 @@ static int clear_pods(struct runner *runner, struct transfer *transfer,
             continue;
         }
         left++;
-        effect_ask(runner, transfer, EFFECT_CLEAR_POD, &target, snapshot->pods_seen_ms);
+        effect_ask(runner, transfer, &kube_effect_clear_pod, &target, snapshot->pods_seen_ms);
         transfer_wait_for(transfer, "pod %.120s/%.120s to be cleared", pod->namespace, pod->name);
     }
     return left;
@@ -255,7 +256,7 @@ static void tell_of_held(struct transfer *transfer, const struct pod *pod)
 static void clear(struct runner *runner, struct transfer *transfer, const struct snapshot *snapshot,
                   const struct node *node)
 {
-    struct effect_target target = { .object = transfer->node_uid };
+    struct effect_target target = { .object = transfer->node_uid, .node = node };
     const struct pod *held;
 
     if (clear_pods(runner, transfer, snapshot, &held) == 0 &&
@@ -263,7 +264,7 @@ static void clear(struct runner *runner, struct transfer *transfer, const struct
         transfer_wait_for(transfer, "node object %.120s to be deleted%s", transfer->node,
                           node->is_leaving ? " (it has a finalizer)" : "");
         if (!node->is_leaving)
-            effect_ask(runner, transfer, EFFECT_CLEAR_NODE, &target, snapshot->nodes_seen_ms);
+            effect_ask(runner, transfer, &kube_effect_clear_node, &target, snapshot->nodes_seen_ms);
     }
     tell_of_held(transfer, held);
 }

@@ -106,8 +106,8 @@ static void batch_effects(struct journal_batch *batch, struct transfer *transfer
 
     for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);) {
         struct effect *effect = value;
-        owned(chars) char *id = text_format("%s/%s/%s", transfer->id,
-                                            effect_kind_name(effect->kind), effect->object);
+        owned(chars) char *id = text_format("%s/%s/%s", transfer->id, effect->kind->name,
+                                            effect->object);
 
         if (effect->rev == 0 || effect->is_in_flight)
             continue;

@@ -3,7 +3,7 @@
  *
  * The step table keeps its own rules, and its diagram is the one that the documentation shows.
  */
-#include "broker/transfer/effect_send.h"
+#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/steps.h"
 #include "tests/support/golden.h"
 #include "tests/support/unit.h"
@@ -48,32 +48,47 @@ static void the_way_back_ends_at_the_point_of_no_return(void **state)
     }
 }
 
+static size_t count_kinds(const struct effect_kind *const *kinds)
+{
+    size_t count = 0;
+
+    while (kinds[count])
+        count++;
+    return count;
+}
+
 static void each_effect_has_its_steps(void **state)
 {
     static const struct {
-        enum effect_kind kind;
+        const struct effect_kind *kind;
         const char *steps; /* a letter for each step that allows it, "." for one that does not */
         bool stops_at_freeze;
     } rows[] = {
-        { EFFECT_ANNOUNCE, "ah........", true },    { EFFECT_CORDON, "..cdf.....", true },
-        { EFFECT_EVICT, "...df.....", true },       { EFFECT_MARK, "...df.....", true },
-        { EFFECT_DELETE_POD, "...df.....", true },  { EFFECT_REMOVE, ".....r....", true },
-        { EFFECT_CLEAR_POD, "......c...", false },  { EFFECT_FENCE, "......c...", false },
-        { EFFECT_CLEAR_NODE, "......c...", false }, { EFFECT_CREATE, ".......a..", false },
-        { EFFECT_DISCARD, ".......a..", false },    { EFFECT_DISCARD_NODE, ".......a..", false },
-        { EFFECT_WELCOME, "........jh", false },    { EFFECT_RESTORE, "ahcdf.....", false },
+        { &kube_effect_announce, "ah........", true },
+        { &kube_effect_cordon, "..cdf.....", true },
+        { &kube_effect_evict, "...df.....", true },
+        { &kube_effect_mark, "...df.....", true },
+        { &kube_effect_delete_pod, "...df.....", true },
+        { &effect_remove, ".....r....", true },
+        { &kube_effect_clear_pod, "......c...", false },
+        { &kube_effect_fence, "......c...", false },
+        { &kube_effect_clear_node, "......c...", false },
+        { &effect_create, ".......a..", false },
+        { &effect_discard, ".......a..", false },
+        { &kube_effect_discard_node, ".......a..", false },
+        { &kube_effect_welcome, "........jh", false },
+        { &kube_effect_restore, "ahcdf.....", false },
     };
 
     (void)state;
-    assert_int_equal(COUNT_OF(rows), EFFECT_KIND_COUNT);
+    assert_int_equal(COUNT_OF(rows), count_kinds(effect_machine_kinds) + count_kinds(kube_effects));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_int_equal(rows[i].kind, i);
         assert_int_equal(strlen(rows[i].steps), STEP_COUNT);
-        assert_int_equal(effect_stops_at_freeze(rows[i].kind), rows[i].stops_at_freeze);
+        assert_int_equal(rows[i].kind->stops_at_freeze, rows[i].stops_at_freeze);
         for (int step = 0; step < STEP_COUNT; step++)
             assert_int_equal(effect_fits_step(rows[i].kind, step), rows[i].steps[step] != '.');
         for (size_t k = 0; k < i; k++)
-            assert_string_not_equal(effect_kind_name(rows[i].kind), effect_kind_name(rows[k].kind));
+            assert_string_not_equal(rows[i].kind->name, rows[k].kind->name);
     }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "broker/transfer/effect.h"
+#include "broker/transfer/kube_effects.h"
 #include "tests/cli/stepwise.h"
 
 enum { NODES = 2, LONG_MS = 45 * MINUTE_MS, SHORT_MS = 50 };
@@ -72,7 +73,7 @@ static inline void run_to_rest(struct rehearsal *rehearsal)
     rehearsal_run(rehearsal, rehearsal->is_dead ? 0 : 2 * MINUTE_MS);
 }
 
-static inline int effects_of(const struct rehearsal *rehearsal, enum effect_kind kind)
+static inline int effects_of(const struct rehearsal *rehearsal, const struct effect_kind *kind)
 {
     const struct runner *runner = rehearsal->service->runner;
     int count = 0;
@@ -89,9 +90,9 @@ static inline void expect_force(const struct rehearsal *rehearsal, bool is_force
 {
     int times = is_forced ? NODES : 0;
 
-    assert_int_equal(effects_of(rehearsal, EFFECT_MARK), 2 * times);
-    assert_int_equal(effects_of(rehearsal, EFFECT_DELETE_POD), 2 * times);
-    assert_int_equal(effects_of(rehearsal, EFFECT_CLEAR_POD), times);
+    assert_int_equal(effects_of(rehearsal, &kube_effect_mark), 2 * times);
+    assert_int_equal(effects_of(rehearsal, &kube_effect_delete_pod), 2 * times);
+    assert_int_equal(effects_of(rehearsal, &kube_effect_clear_pod), times);
 }
 
 /* Nothing is left of the machines that went, and no node is closed. */

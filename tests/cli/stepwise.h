@@ -77,7 +77,7 @@ static inline struct transfer *reclaimed(struct rehearsal *rehearsal, enum trans
 /* The removal of the transfer's machine; NULL: it was not asked for. */
 static inline const struct effect *removal_of(const struct transfer *transfer)
 {
-    return effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    return effect_find(transfer, &effect_remove, transfer->instance);
 }
 
 /* The cloud of a pool. */

@@ -4,6 +4,7 @@
  * Deadlines and graces inside a whole transfer, watched by somebody who sees only the cluster: when
  * a pod is told to leave, how long it is given, and what is done with the one that does not go.
  */
+#include "broker/transfer/kube_effects.h"
 #include "tests/cli/people.h"
 
 enum {
@@ -195,7 +196,7 @@ static void a_pod_that_does_not_stop_has_until_the_deadline(void **state)
     assert_int_equal(story.told_grace_s, 60);
     assert_in_range(story.forced_ms, DEADLINE_MS, DEADLINE_MS + LATE_MS);
     assert_non_null(pod);
-    effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+    effect = effect_find(transfer, &kube_effect_delete_pod, pod->uid);
     assert_non_null(effect);
     assert_int_equal(effect->grace_s, 1);
     expect_done(rehearsal, transfer);
@@ -239,7 +240,7 @@ static void what_outlives_its_machine_is_removed_before_its_node(void **state)
     text_copy(uid, sizeof uid, held_pod(rehearsal)->uid);
     while (transfer->step < STEP_RELEASE || has_machine(rehearsal, transfer)) {
         assert_non_null(held_pod(rehearsal));
-        assert_null(effect_find(transfer, EFFECT_CLEAR_POD, uid));
+        assert_null(effect_find(transfer, &kube_effect_clear_pod, uid));
         run_on(rehearsal, transfer);
     }
     assert_non_null(held_pod(rehearsal));
@@ -250,7 +251,7 @@ static void what_outlives_its_machine_is_removed_before_its_node(void **state)
     assert_non_null(map_get(research(rehearsal)->nodes, transfer->node));
     while (map_get(research(rehearsal)->nodes, transfer->node))
         run_on(rehearsal, transfer);
-    effect = effect_find(transfer, EFFECT_CLEAR_POD, uid);
+    effect = effect_find(transfer, &kube_effect_clear_pod, uid);
     assert_non_null(effect);
     assert_true(effect->answered_ms > 0);
     assert_int_equal(effect->outcome, ERROR_NONE);
@@ -295,8 +296,8 @@ static void a_foreign_finalizer_is_left_and_gone_past(void **state)
     }
     assert_true(was_told);
     assert_true(was_told_after);
-    assert_null(effect_find(transfer, EFFECT_CLEAR_POD, uid)); /* it would change nothing */
-    assert_non_null(effect_find(transfer, EFFECT_CLEAR_NODE, transfer->node_uid));
+    assert_null(effect_find(transfer, &kube_effect_clear_pod, uid)); /* it would change nothing */
+    assert_non_null(effect_find(transfer, &kube_effect_clear_node, transfer->node_uid));
     expect_done(rehearsal, transfer);
 }
 
@@ -333,10 +334,10 @@ static void a_pod_that_comes_to_an_emptied_node_is_evicted(void **state)
     text_copy(uid, sizeof uid, pod->uid);
     while (transfer->step == STEP_FORCE)
         run_for(rehearsal, transfer, 1);
-    evicted = effect_find(transfer, EFFECT_EVICT, uid);
+    evicted = effect_find(transfer, &kube_effect_evict, uid);
     assert_non_null(evicted);
     assert_int_equal(evicted->outcome, ERROR_NONE);
-    assert_null(effect_find(transfer, EFFECT_DELETE_POD, uid));
+    assert_null(effect_find(transfer, &kube_effect_delete_pod, uid));
     expect_done(rehearsal, transfer);
 }
 
@@ -480,7 +481,7 @@ static void a_pod_that_comes_late_has_its_grace(void **state)
     pod = people_bind(rehearsal, people_node(rehearsal, "research-a", transfer->node), "late",
                       false);
     rehearsal_run(rehearsal, 10 * SECOND_MS);
-    effect = effect_find(transfer, EFFECT_DELETE_POD, pod->uid);
+    effect = effect_find(transfer, &kube_effect_delete_pod, pod->uid);
     assert_non_null(effect);
     assert_int_equal(effect->grace_s, 30);
 }

@@ -5,6 +5,7 @@
  * itself, an answer that never came, a pool without room, and a node that is not empty, not the
  * one, or not free, when its turn comes.
  */
+#include "broker/transfer/kube_effects.h"
 #include "tests/cli/people.h"
 
 static struct kube_node *research_node(struct rehearsal *rehearsal, const char *name)
@@ -70,7 +71,7 @@ static void a_machine_that_is_listed_is_not_gone(void **state)
     assert_non_null(transfer);
     rehearsal_run(rehearsal, 20 * MINUTE_MS);
     assert_int_equal(transfer->step, STEP_RELEASE);
-    effect = effect_find(transfer, EFFECT_REMOVE, transfer->instance);
+    effect = effect_find(transfer, &effect_remove, transfer->instance);
     assert_non_null(effect);
     assert_true(effect->sent_count > 1); /* it was told so, and asked again */
     assert_int_equal(effect->outcome, ERROR_NONE);
@@ -87,7 +88,7 @@ static void a_machine_that_is_listed_is_not_gone(void **state)
 
 static bool create_failed(const struct transfer *transfer)
 {
-    const struct effect *effect = effect_find(transfer, EFFECT_CREATE, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, &effect_create, transfer->new_instance);
 
     return effect && effect->outcome != ERROR_NONE;
 }
@@ -236,11 +237,11 @@ static void a_pod_that_only_the_server_lists_keeps_its_node(void **state)
 {
     static const struct {
         int64_t silent_ms;
-        enum transfer_step step; /* at the end of it */
-        enum effect_kind way;    /* in which the pod leaves after it */
+        enum transfer_step step;       /* at the end of it */
+        const struct effect_kind *way; /* in which the pod leaves after it */
     } rows[] = {
-        { 2 * MINUTE_MS, STEP_DRAIN, EFFECT_EVICT },
-        { 25 * MINUTE_MS, STEP_FORCE, EFFECT_DELETE_POD },
+        { 2 * MINUTE_MS, STEP_DRAIN, &kube_effect_evict },
+        { 25 * MINUTE_MS, STEP_FORCE, &kube_effect_delete_pod },
     };
 
     (void)state;

@@ -4,7 +4,7 @@
  * An overloaded API server is left alone for as long as it asks, and it alone.  Who is told no by a
  * rule asks again now and then.
  */
-#include "broker/transfer/effect_send.h"
+#include "broker/transfer/effect.h"
 #include "clusters/kube/kube_error.h"
 #include "tests/cli/stepwise.h"
 
@@ -153,7 +153,7 @@ static void nothing_is_asked_again_before_the_time_that_a_server_named(void **st
     error_set(&err, ERROR_THROTTLED, "the server is busy");
     err.retry_after_ms = 30 * SECOND_MS;
     for (int i = 0; i < 100; i++) {
-        effect_answered(effect, &err);
+        effect_finish(effect, &err);
         assert_true(effect->not_before_ms >= loop_now(rehearsal->loop) + err.retry_after_ms);
     }
 }

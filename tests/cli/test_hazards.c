@@ -4,6 +4,7 @@
  * Hazards: each case plays one way in which a transfer could lose work, lose a machine, or stop for
  * ever, and that a reader of the code would not see.
  */
+#include "broker/transfer/kube_effects.h"
 #include "clusters/kube_verbs.h"
 #include "tests/cli/stepwise.h"
 
@@ -33,7 +34,7 @@ static bool cordon_is_sent(struct rehearsal *rehearsal)
 {
     const struct transfer *transfer = first_live(rehearsal);
 
-    return transfer && effect_find(transfer, EFFECT_CORDON, transfer->node_uid);
+    return transfer && effect_find(transfer, &kube_effect_cordon, transfer->node_uid);
 }
 
 static void a_freeze_in_a_drain_takes_no_grace_away(void **state)
@@ -277,7 +278,7 @@ static bool remove_is_refused(struct rehearsal *rehearsal)
 {
     const struct transfer *transfer = first_live(rehearsal);
     const struct effect *effect = transfer
-                                      ? effect_find(transfer, EFFECT_REMOVE, transfer->instance)
+                                      ? effect_find(transfer, &effect_remove, transfer->instance)
                                       : NULL;
 
     return effect && effect->outcome == ERROR_THROTTLED;
@@ -507,7 +508,7 @@ static bool is_acquiring(struct rehearsal *rehearsal)
     const struct transfer *transfer = first_live(rehearsal);
 
     return is_in(rehearsal, STEP_ACQUIRE) &&
-           effect_find(transfer, EFFECT_CREATE, transfer->new_instance);
+           effect_find(transfer, &effect_create, transfer->new_instance);
 }
 
 static bool is_joining(struct rehearsal *rehearsal)

@@ -17,7 +17,7 @@ static const struct transfer *only(struct rehearsal *rehearsal)
 
 static const struct effect *create_of(struct rehearsal *rehearsal, const char *machine)
 {
-    return effect_find(only(rehearsal), EFFECT_CREATE, machine);
+    return effect_find(only(rehearsal), &effect_create, machine);
 }
 
 /* Plays until the cloud has the machine, in that state. */

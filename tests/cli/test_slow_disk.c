@@ -4,6 +4,7 @@
  * While a promise is written to a slow disk the world goes on: what it was made for may not hold
  * any more when it is kept.
  */
+#include "broker/transfer/kube_effects.h"
 #include "tests/cli/dying.h"
 #include "tests/cli/people.h"
 
@@ -11,7 +12,7 @@ enum { WRITE_MS = 10 * SECOND_MS };
 
 /* Until the effect of the first transfer waits for its intent to be written. */
 static const struct transfer *run_to_intent(struct rehearsal *rehearsal, enum transfer_step step,
-                                            enum effect_kind kind)
+                                            const struct effect_kind *kind)
 {
     const struct transfer *transfer = run_to(rehearsal, step);
 
@@ -49,7 +50,7 @@ static void play_removal(bool is_opened)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = begin(folder);
-    const struct transfer *transfer = run_to_intent(rehearsal, STEP_RELEASE, EFFECT_REMOVE);
+    const struct transfer *transfer = run_to_intent(rehearsal, STEP_RELEASE, &effect_remove);
     const char *node = transfer->node;
     bool was_told = false;
 
@@ -81,7 +82,7 @@ static void a_freeze_stops_what_waits_for_the_disk(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = begin(folder);
-    const struct transfer *transfer = run_to_intent(rehearsal, STEP_CORDON, EFFECT_CORDON);
+    const struct transfer *transfer = run_to_intent(rehearsal, STEP_CORDON, &kube_effect_cordon);
     const struct kube_node *node = people_node(rehearsal, "research-a", transfer->node);
 
     (void)state;

@@ -3,6 +3,7 @@
  *
  * Volumes of the pods that leave: detached before their machine goes, or let go after it.
  */
+#include "broker/transfer/kube_effects.h"
 #include "tests/cli/stepwise.h"
 #include "tools/simulator/kube_volumes.h"
 
@@ -146,7 +147,7 @@ static void a_fence_whose_answer_was_lost_is_seen(void **state)
     simulator_fault_next(rehearsal->simulator, "lost_answer", "patch_node");
     while (!is_fenced(rehearsal, transfer))
         rehearsal_run(rehearsal, STEPWISE_MS);
-    fence = effect_find(transfer, EFFECT_FENCE, transfer->node_uid);
+    fence = effect_find(transfer, &kube_effect_fence, transfer->node_uid);
     while (fence->is_in_flight) /* the server has done it, and nobody has heard of it */
         rehearsal_run(rehearsal, STEPWISE_MS);
     assert_int_equal(fence->outcome, ERROR_UNKNOWN_OUTCOME);

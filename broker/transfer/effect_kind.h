@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Kinds of effects: a row for each.  The core owns those on machines (effect_machine.c); what is
+ * done to a cluster is its side's.  A record of the journal names its row.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "broker/transfer/steps.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct effect;
+struct effect_target;
+struct intent;
+struct pod;
+
+struct effect_kind {
+    const char *name; /* in the journal: it never changes */
+
+    /* The steps in which it may happen: forced deletes never before theirs, nothing that cannot be
+       taken back before the point of no return. */
+    enum transfer_step first;
+    enum transfer_step last;
+    bool stops_at_freeze; /* of the origin or the target */
+    bool goes_back;       /* it may happen on the way back */
+    unsigned means_done;  /* bits 1 << error kind: refusals by which it is so already */
+
+    /* Copies what it will be done to, as it is seen now. */
+    void (*prepare)(struct effect *effect, const struct effect_target *target,
+                    struct intent *intent);
+
+    /* Sends the exchange of a journaled intent; effect_finish() is called once, later. */
+    void (*send)(const struct intent *intent);
+
+    /* NULL, or: whether the world went on since it was asked for, so that it must not be sent; err
+       says why. */
+    bool (*is_overtaken)(const struct intent *intent, struct error *err);
+
+    /* NULL, or: it was prepared and is not sent. */
+    void (*drop)(struct effect *effect, const struct error *err);
+
+    /* NULL, or: how long it rests after an ERROR_THROTTLED, in ms. */
+    int64_t (*busy_ms)(const struct effect *effect, const struct error *err);
+
+    /* NULL: it asks no workload to leave.  Or: whether it is the first that asks this pod, and
+       whether the pod has said that it needs no more time. */
+    bool (*asks_to_leave)(const struct effect *effect, const struct pod *pod, bool *ret_is_ready);
+};
+
+/* effect_machine.c */
+extern const struct effect_kind effect_remove;  /* the cloud deletes the machine and shrinks the
+                                                   pool */
+extern const struct effect_kind effect_create;  /* the cloud grows the pool by our machine */
+extern const struct effect_kind effect_discard; /* the cloud deletes a machine of ours that never
+                                                   served */
+extern const struct effect_kind *const effect_machine_kinds[]; /* NULL at the end */
+
+bool effect_fits_step(const struct effect_kind *kind, int step);
+
+/* Takes the answer of the exchange; err NULL: it was accepted. */
+void effect_finish(struct effect *effect, const struct error *err);

@@ -1,0 +1,123 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The effects on machines: what a cloud is asked for.
+ */
+#include "broker/transfer/effect.h"
+#include "broker/transfer/runner.h"
+
+static void answered(void *context, const char *operation, const struct error *err)
+{
+    (void)operation;
+    effect_finish(context, err);
+}
+
+/* The effect's key is the machine's name. */
+static void prepare(struct effect *effect, const struct effect_target *target,
+                    struct intent *intent)
+{
+    (void)effect;
+    (void)target;
+    (void)intent;
+}
+
+static void create(const struct intent *intent)
+{
+    struct effect *effect = intent->effect;
+    const struct config_pool *goal = transfer_goal(effect->transfer);
+    struct pool_address address = fleet_address(goal);
+
+    provider_create(fleet_provider(effect->runner->fleet, goal), &address, effect->object,
+                    effect->request_id, answered, effect);
+}
+
+static void delete_machine(struct effect *effect, const struct config_pool *pool, const char *bound)
+{
+    struct pool_address address = fleet_address(pool);
+
+    /* The machine bound at the start, or one that this transfer made: never any other. */
+    require(text_equal(effect->object, bound));
+    provider_remove(fleet_provider(effect->runner->fleet, pool), &address, effect->object,
+                    effect->request_id, answered, effect);
+}
+
+static void remove_machine(const struct intent *intent)
+{
+    const struct transfer *transfer = intent->effect->transfer;
+
+    delete_machine(intent->effect, transfer->source, transfer->instance);
+}
+
+static void discard_machine(const struct intent *intent)
+{
+    const struct transfer *transfer = intent->effect->transfer;
+
+    delete_machine(intent->effect, transfer_goal(transfer), transfer->new_instance);
+}
+
+/* Whether the watch shows the node open, or with a pod that came to it since its removal was asked
+   for: the look before that holds no more. */
+static bool is_node_in_use(const struct runner *runner, const struct transfer *transfer,
+                           int64_t asked_ms)
+{
+    int64_t asked_wall_ms = runner_now(runner).ms - (loop_now(runner->world->loop) - asked_ms);
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct node *node = map_get(snapshot->nodes, transfer->node);
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
+
+    if (!node || !text_equal(node->uid, transfer->node_uid))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0 &&
+            (pods[i]->started.ms == 0 ||
+             snapshot_wall(snapshot, pods[i]->started).ms >= asked_wall_ms))
+            return true;
+    return !node->is_unschedulable;
+}
+
+static bool is_in_use(const struct intent *intent, struct error *err)
+{
+    const struct transfer *transfer = intent->effect->transfer;
+
+    if (!is_node_in_use(intent->effect->runner, transfer, intent->asked_ms))
+        return false;
+    error_set(err, ERROR_TRANSIENT, "not sent: node %s is in use again", transfer->node);
+    return true;
+}
+
+const struct effect_kind effect_remove = {
+    .name = "remove",
+    .first = STEP_RELEASE,
+    .last = STEP_RELEASE,
+    .stops_at_freeze = true,
+    .means_done = 1u << ERROR_NOT_FOUND,
+    .prepare = prepare,
+    .send = remove_machine,
+    .is_overtaken = is_in_use,
+};
+
+const struct effect_kind effect_create = {
+    .name = "create",
+    .first = STEP_ACQUIRE,
+    .last = STEP_ACQUIRE,
+    .means_done = 1u << ERROR_CONFLICT,
+    .prepare = prepare,
+    .send = create,
+};
+
+const struct effect_kind effect_discard = {
+    .name = "discard",
+    .first = STEP_ACQUIRE,
+    .last = STEP_ACQUIRE,
+    .means_done = 1u << ERROR_NOT_FOUND,
+    .prepare = prepare,
+    .send = discard_machine,
+};
+
+const struct effect_kind *const effect_machine_kinds[] = {
+    &effect_remove,
+    &effect_create,
+    &effect_discard,
+    NULL,
+};

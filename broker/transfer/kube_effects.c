@@ -1,0 +1,265 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions that prepare and send, and the rows that choose among them.
+ */
+#include "broker/transfer/kube_effects.h"
+
+#include "base/json.h"
+#include "broker/transfer/effect.h"
+#include "broker/transfer/pod_wishes.h"
+#include "broker/transfer/runner.h"
+#include "clusters/kube_verbs.h"
+
+enum {
+    LINE_BACKOFF_MS = SECOND_MS,        /* the gate knows better when its budget has room */
+    UNSEEN_BACKOFF_MS = 10 * SECOND_MS, /* of a budget or rule that the gate cannot see */
+    BUSY_BACKOFF_MS = 5 * SECOND_MS,
+};
+
+/* What happens before a machine is acquired is done to the origin. */
+static const struct config_cluster *config_of(const struct effect *effect)
+{
+    return effect->kind->first < STEP_ACQUIRE ? effect->transfer->source->cluster
+                                              : transfer_goal(effect->transfer)->cluster;
+}
+
+static struct cluster *cluster_of(const struct effect *effect)
+{
+    return fleet_cluster(effect->runner->fleet, config_of(effect));
+}
+
+static void answered(void *context, const json_t *body, const struct error *err)
+{
+    struct effect *effect = context;
+
+    (void)body;
+    if (err)
+        gate_slow(effect->runner->gate, config_of(effect), err);
+    effect_finish(effect, err);
+}
+
+/* ---- changes of nodes ---- */
+
+static void prepare_patch(const struct effect_target *target, struct node_change *change,
+                          struct intent *intent)
+{
+    if (!change->labels)
+        change->labels = target->labels;
+    change->annotations = target->annotations;
+    intent->name = mem_copy_chars(target->node->name);
+    intent->patch = node_change_patch(target->node, change);
+}
+
+static void prepare_announce(struct effect *effect, const struct effect_target *target,
+                             struct intent *intent)
+{
+    struct node_change change = {
+        .taint_key = SLUICE_TAINT_LEAVING,
+        .taint_value = effect->transfer->id,
+        .taint_effect = "PreferNoSchedule",
+    };
+
+    prepare_patch(target, &change, intent);
+}
+
+static void prepare_cordon(struct effect *effect, const struct effect_target *target,
+                           struct intent *intent)
+{
+    struct node_change change = {
+        .cordon = NODE_CORDON,
+        .taint_key = SLUICE_TAINT_LEAVING,
+        .taint_value = effect->transfer->id,
+        .taint_effect = "NoSchedule",
+    };
+
+    prepare_patch(target, &change, intent);
+}
+
+/* Only our own cordon is lifted: the note says what stood there before it. */
+static void prepare_restore(struct effect *effect, const struct effect_target *target,
+                            struct intent *intent)
+{
+    const char *was = node_annotation(target->node, SLUICE_NOTE_WAS_CORDONED);
+    struct node_change change = {
+        .cordon = text_equal(was, "false") ? NODE_UNCORDON : NODE_KEEP,
+        .taint_key = SLUICE_TAINT_LEAVING,
+    };
+
+    (void)effect;
+    prepare_patch(target, &change, intent);
+}
+
+static void prepare_welcome(struct effect *effect, const struct effect_target *target,
+                            struct intent *intent)
+{
+    owned(json) json_t *movable = fleet_ephemeral_label(effect->runner->config);
+    struct node_change change = { .taint_key = SLUICE_TAINT_STARTING, .labels = movable };
+
+    prepare_patch(target, &change, intent);
+}
+
+static void prepare_fence(struct effect *effect, const struct effect_target *target,
+                          struct intent *intent)
+{
+    struct node_change change = {
+        .taint_key = NODE_TAINT_OUT_OF_SERVICE,
+        .taint_value = "nodeshutdown",
+        .taint_effect = "NoExecute",
+    };
+
+    (void)effect;
+    prepare_patch(target, &change, intent);
+}
+
+static void send_patch(const struct intent *intent)
+{
+    cluster_patch_node(cluster_of(intent->effect), intent->name, intent->patch, answered,
+                       intent->effect);
+}
+
+/* ---- deletes of nodes ---- */
+
+static void prepare_node(struct effect *effect, const struct effect_target *target,
+                         struct intent *intent)
+{
+    (void)effect;
+    intent->name = mem_copy_chars(target->node->name);
+    intent->uid = mem_copy_chars(target->node->uid);
+}
+
+static void send_delete_node(const struct intent *intent)
+{
+    cluster_delete_node(cluster_of(intent->effect), intent->name, intent->uid, answered,
+                        intent->effect);
+}
+
+/* ---- pods ---- */
+
+static void prepare_pod(struct effect *effect, const struct effect_target *target,
+                        struct intent *intent)
+{
+    (void)effect;
+    intent->namespace = mem_copy_chars(target->pod->namespace);
+    intent->name = mem_copy_chars(target->pod->name);
+    intent->uid = mem_copy_chars(target->pod->uid);
+    intent->grace_s = target->grace_s;
+}
+
+/* From here on the pod's eviction has its place at the gate. */
+static void prepare_evict(struct effect *effect, const struct effect_target *target,
+                          struct intent *intent)
+{
+    effect->line = gate_enter(effect->runner->gate, config_of(effect), target->pod);
+    prepare_pod(effect, target, intent);
+}
+
+static void drop_evict(struct effect *effect, const struct error *err)
+{
+    gate_leave(effect->runner->gate, config_of(effect), effect->line, err);
+}
+
+static void evict_answered(void *context, const json_t *body, const struct error *err)
+{
+    (void)body;
+    drop_evict(context, err);
+    effect_finish(context, err);
+}
+
+static void send_evict(const struct intent *intent)
+{
+    cluster_evict_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid,
+                      intent->grace_s, evict_answered, intent->effect);
+}
+
+static int64_t evict_busy_ms(const struct effect *effect, const struct error *err)
+{
+    if (effect->line)
+        return LINE_BACKOFF_MS;
+    return cluster_is_budget(err) ? UNSEEN_BACKOFF_MS : BUSY_BACKOFF_MS;
+}
+
+static bool evict_asks(const struct effect *effect, const struct pod *pod, bool *ret_is_ready)
+{
+    (void)effect;
+    *ret_is_ready = wishes_to_leave(pod);
+    return true;
+}
+
+static bool delete_asks(const struct effect *effect, const struct pod *pod, bool *ret_is_ready)
+{
+    *ret_is_ready = wishes_to_leave(pod);
+    return !effect_find(effect->transfer, &kube_effect_evict, pod->uid);
+}
+
+static void send_mark(const struct intent *intent)
+{
+    const struct transfer *transfer = intent->effect->transfer;
+    owned(chars) char *message = text_format("node %s moves to pool %s (transfer %s)",
+                                             transfer->node, transfer->target->name, transfer->id);
+
+    cluster_mark_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid,
+                     message, answered, intent->effect);
+}
+
+/* Grace 0 is not a kill: only after the machine is gone. */
+static void send_delete_pod(const struct intent *intent)
+{
+    require(intent->grace_s >= 1);
+    cluster_delete_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid,
+                       intent->grace_s, answered, intent->effect);
+}
+
+static void send_clear_pod(const struct intent *intent)
+{
+    require(intent->effect->transfer->step == STEP_CLEAR);
+    cluster_delete_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid, 0,
+                       answered, intent->effect);
+}
+
+/* ---- the rows ---- */
+
+/* Deleting what is gone, or evicting a pod that was replaced, is what was wanted; of a patch a
+   conflict says that the node changed. */
+#define GONE (1u << ERROR_NOT_FOUND)
+#define REPLACED (GONE | 1u << ERROR_CONFLICT)
+
+/* clang-format off */
+#define ROW(kind_name, from, to, freezes, done, prepares, sends)                                   \
+    .name = (kind_name), .first = (from), .last = (to), .stops_at_freeze = (freezes),              \
+    .means_done = (done), .prepare = (prepares), .send = (sends)
+
+const struct effect_kind kube_effect_announce = {
+    ROW("announce", STEP_ANNOUNCE, STEP_HOLD, true, GONE, prepare_announce, send_patch) };
+const struct effect_kind kube_effect_cordon = {
+    ROW("cordon", STEP_CORDON, STEP_FORCE, true, GONE, prepare_cordon, send_patch) };
+const struct effect_kind kube_effect_evict = {
+    ROW("evict", STEP_DRAIN, STEP_FORCE, true, REPLACED, prepare_evict, send_evict),
+    .drop = drop_evict, .busy_ms = evict_busy_ms, .asks_to_leave = evict_asks };
+const struct effect_kind kube_effect_mark = {
+    ROW("mark", STEP_DRAIN, STEP_FORCE, true, REPLACED, prepare_pod, send_mark) };
+const struct effect_kind kube_effect_delete_pod = {
+    ROW("delete_pod", STEP_DRAIN, STEP_FORCE, true, REPLACED, prepare_pod, send_delete_pod),
+    .asks_to_leave = delete_asks };
+const struct effect_kind kube_effect_clear_pod = {
+    ROW("clear_pod", STEP_CLEAR, STEP_CLEAR, false, REPLACED, prepare_pod, send_clear_pod) };
+const struct effect_kind kube_effect_fence = {
+    ROW("fence", STEP_CLEAR, STEP_CLEAR, false, GONE, prepare_fence, send_patch) };
+const struct effect_kind kube_effect_clear_node = {
+    ROW("clear_node", STEP_CLEAR, STEP_CLEAR, false, REPLACED, prepare_node, send_delete_node) };
+const struct effect_kind kube_effect_discard_node = {
+    ROW("discard_node", STEP_ACQUIRE, STEP_ACQUIRE, false, REPLACED, prepare_node,
+        send_delete_node) };
+const struct effect_kind kube_effect_welcome = {
+    ROW("welcome", STEP_JOIN, STEP_HAND_OVER, false, GONE, prepare_welcome, send_patch) };
+const struct effect_kind kube_effect_restore = {
+    ROW("restore", STEP_ANNOUNCE, STEP_FORCE, false, GONE, prepare_restore, send_patch),
+    .goes_back = true };
+/* clang-format on */
+
+const struct effect_kind *const kube_effects[] = {
+    &kube_effect_announce, &kube_effect_cordon,     &kube_effect_evict,
+    &kube_effect_mark,     &kube_effect_delete_pod, &kube_effect_clear_pod,
+    &kube_effect_fence,    &kube_effect_clear_node, &kube_effect_discard_node,
+    &kube_effect_welcome,  &kube_effect_restore,    NULL,
+};

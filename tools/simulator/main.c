@@ -85,15 +85,17 @@ static int run(struct command_call *call)
 
 int main(int argc, char **argv)
 {
-    static const struct command root = {
-        .name = "sluice-simulator",
+    static const struct command_help help = {
         .summary = "a simulated world of clusters and clouds on loopback sockets",
-        .options = options,
         .examples = "sluice-simulator --config sluice.yaml --world world.yaml\n"
                     "sluice-simulator -c sluice.yaml -w world.yaml --port 8900 --for 10m",
+    };
+    static const struct command root = {
+        .name = "sluice-simulator",
+        .options = options,
+        .help = &help,
         .run = run,
     };
-
     static const struct command_option none[] = { { 0 } };
 
     mem_setup();

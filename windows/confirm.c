@@ -6,7 +6,7 @@
 #include "windows/confirm.h"
 
 #include "windows/occurrences.h"
-#include "windows/search.h"
+#include "windows/search_targets.h"
 
 #include <math.h>
 
@@ -16,24 +16,42 @@ enum {
     SERVERS_ENOUGH = 40,     /* of which a fraction of one says nothing */
 };
 
-/* The share that waits too long, of the class for which it is greater; never 0. */
-static int late_share(const struct search_setup *setup, int servers, double *ret_share,
-                      struct error *err)
+/* Of each target the share that is late, of the class for which it is greater; never 0. */
+static int late_shares(const struct search_setup *setup, int servers,
+                       double ret_shares[SEARCH_TARGETS], struct error *err)
 {
     owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, 0, err);
     struct replay_result result;
 
-    *ret_share = 0;
     if (!arrivals || replay_report(arrivals, servers, &setup->target, &result, err) < 0)
         return -1;
-    for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        const struct replay_class *found = &result.classes[class];
+    for (int i = 0; i < SEARCH_TARGETS; i++) {
+        ret_shares[i] = 0;
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            const struct replay_class *found = &result.classes[class];
+            double late = (double)search_target_late(found, (enum search_target)i);
 
-        if (found->count > 0)
-            *ret_share = fmax(*ret_share,
-                              fmax((double)found->violations, 0.5) / (double)found->count);
+            if (found->count > 0)
+                ret_shares[i] = fmax(ret_shares[i], fmax(late, 0.5) / (double)found->count);
+        }
     }
     return 0;
+}
+
+/* Servers with a fraction, by the target that asks for most of those that one fewer misses. */
+static double need_between(const struct search_setup *setup, int servers,
+                           const double passes[SEARCH_TARGETS], const double fails[SEARCH_TARGETS])
+{
+    double need = 0;
+
+    for (int i = 0; i < SEARCH_TARGETS; i++) {
+        double p = search_target_percentile(&setup->target, (enum search_target)i) / 100;
+
+        if ((i == SEARCH_WAIT || search_target_s(&setup->target, (enum search_target)i) > 0) &&
+            fails[i] > 1 - p)
+            need = fmax(need, occurrences_between(servers, passes[i], fails[i], p));
+    }
+    return need > 0 ? need : servers;
 }
 
 /* As occurrences_need(), by replays. */
@@ -41,8 +59,8 @@ static int replayed_need(const struct search_setup *setup, double *ret_need, int
                          struct error *err)
 {
     struct search_result found;
-    double passes;
-    double fails = 1;
+    double passes[SEARCH_TARGETS];
+    double fails[SEARCH_TARGETS] = { 1, 1, 1 };
 
     *ret_need = 0;
     if (search_servers(setup, &found, err) < 0)
@@ -53,10 +71,10 @@ static int replayed_need(const struct search_setup *setup, double *ret_need, int
         *ret_need = fmax(*ret_need, 0);
         return 0;
     }
-    if (late_share(setup, found.servers, &passes, err) < 0 ||
-        (found.servers > 1 && late_share(setup, found.servers - 1, &fails, err) < 0))
+    if (late_shares(setup, found.servers, passes, err) < 0 ||
+        (found.servers > 1 && late_shares(setup, found.servers - 1, fails, err) < 0))
         return -1;
-    *ret_need = occurrences_between(found.servers, passes, fails, setup->target.percentile / 100);
+    *ret_need = need_between(setup, found.servers, passes, fails);
     return 0;
 }
 

@@ -11,7 +11,8 @@
 #include "windows/service_time.h"
 
 /* The servers of an exact search, with a fraction, over those of the closed form: of the two latest
-   occurrences of the window that are known, together, under one seed.  0: none is known. */
+   occurrences of the window that are known, together, under one seed.  The fraction is that of the
+   target that asks for most.  0: none is known. */
 int confirm_ratio(const struct forecast_setup *setup, const struct service_time *service,
                   const struct forecast *forecast, size_t window, double *ret_ratio,
                   struct error *err) __attribute__((warn_unused_result));

@@ -79,13 +79,6 @@ static double longest_of(const struct replay_class *class, enum search_target bi
                                   : class->itl.max_s;
 }
 
-static int64_t late_of(const struct replay_class *class, enum search_target binds)
-{
-    return binds == SEARCH_WAIT   ? class->violations
-           : binds == SEARCH_TTFT ? class->ttft.violations
-                                  : class->itl.violations;
-}
-
 /* The longest wait and the late requests of one segment alone. */
 static int replay_segment(const struct question *question, const struct explain_wait *with,
                           struct segment segment, double *ret_longest_s, int64_t *ret_late,
@@ -108,7 +101,7 @@ static int replay_segment(const struct question *question, const struct explain_
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         *ret_longest_s = fmax(*ret_longest_s,
                               longest_of(&result.classes[class], with->targets.binds));
-        *ret_late += late_of(&result.classes[class], with->targets.binds);
+        *ret_late += search_target_late(&result.classes[class], with->targets.binds);
     }
     return 0;
 }

@@ -16,6 +16,20 @@ double search_target_s(const struct replay_target *target, enum search_target wh
                                   : target->itl.limit_s;
 }
 
+double search_target_percentile(const struct replay_target *target, enum search_target which)
+{
+    return which == SEARCH_WAIT   ? target->percentile
+           : which == SEARCH_TTFT ? target->ttft.percentile
+                                  : target->itl.percentile;
+}
+
+int64_t search_target_late(const struct replay_class *found, enum search_target which)
+{
+    return which == SEARCH_WAIT   ? found->violations
+           : which == SEARCH_TTFT ? found->ttft.violations
+                                  : found->itl.violations;
+}
+
 const char *search_target_name(enum search_target which)
 {
     static const char *const names[SEARCH_TARGETS] = { "wait", "ttft", "itl" };

@@ -20,6 +20,12 @@ struct search_targets {
 /* Seconds; 0: none. */
 double search_target_s(const struct replay_target *target, enum search_target which);
 
+/* Of the requests of a class; in (0, 100) where there is a target. */
+double search_target_percentile(const struct replay_target *target, enum search_target which);
+
+/* The requests of a replay that are later than that target. */
+int64_t search_target_late(const struct replay_class *found, enum search_target which);
+
 /* "wait", "ttft", "itl". */
 const char *search_target_name(enum search_target which);
 

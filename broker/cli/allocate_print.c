@@ -81,13 +81,6 @@ static void print_bad_days(const struct allocate_model *model, const struct allo
 static const char *const token_words[SEARCH_TARGETS] = { "requests wait", "first tokens take",
                                                          "later tokens take" };
 
-static double percentile_of(const struct replay_target *target, enum search_target which)
-{
-    return which == SEARCH_WAIT   ? target->percentile
-           : which == SEARCH_TTFT ? target->ttft.percentile
-                                  : target->itl.percentile;
-}
-
 /* Targets beside the wait, and which one decides. */
 static void print_tokens(const struct allocate_model *model, const struct allocate_plan *plan,
                          size_t window)
@@ -100,7 +93,7 @@ static void print_tokens(const struct allocate_model *model, const struct alloca
             if (targets->found_s[at] > 0 && search_target_s(target, (enum search_target)at) > 0)
                 printf("%-16s queue %s: %g of 100 %s up to %.4g s, the target is %.4g s%s\n",
                        model->windows->items[window].name, model->queues[i].name,
-                       percentile_of(target, (enum search_target)at), token_words[at],
+                       search_target_percentile(target, (enum search_target)at), token_words[at],
                        targets->found_s[at], search_target_s(target, (enum search_target)at),
                        targets->binds == (enum search_target)at ? ": the tightest target" : "");
     }
@@ -311,8 +304,8 @@ void allocate_worst_miss(const struct allocate_model *model, const struct alloca
         text_add(out,
                  "queue %s misses its target in window %s: %g of 100 %s up to %.*f s instead of "
                  "%.*f s with %d of %d replicas",
-                 queue->name, window, percentile_of(&queue->target, binds), token_words[binds],
-                 digits, cell->targets.found_s[binds], digits,
+                 queue->name, window, search_target_percentile(&queue->target, binds),
+                 token_words[binds], digits, cell->targets.found_s[binds], digits,
                  search_target_s(&queue->target, binds), cell->granted, cell->needed);
     if (missing > 0)
         text_add(out, "; %d nodes are missing", missing);

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "windows/engine_lengths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,43 @@
 
 static const double SHARE_LET_GO = 0.01; /* of all requests */
 static const double MEAN_MIN_S = 0.001;
+
+/* What is measured, and how errors speak of it. */
+struct unit {
+    const char *name;
+    const char *noun;
+    double mean_min;
+    double most;
+    const char *over_most; /* ends "a time of 90000 s is ..." */
+    const char *means;     /* ends "a mean of 90000 s is not ..." */
+    const char *none;      /* ends "3 requests ..." */
+    const char *longer;    /* ends "10 of 100 requests ..." */
+    const char *remedy;    /* where too many lie above the last bucket */
+};
+
+static const struct unit seconds = {
+    .name = "s",
+    .noun = "time",
+    .mean_min = MEAN_MIN_S,
+    .most = SERVICE_SECONDS_MAX,
+    .over_most = "over a day",
+    .means = "between 1 ms and a day",
+    .none = "took no time",
+    .longer = "took longer",
+    .remedy = "set service_max",
+};
+
+static const struct unit tokens = {
+    .name = "tokens",
+    .noun = "length",
+    .mean_min = 0,
+    .most = ENGINE_TOKENS_MAX,
+    .over_most = "over 1e+07",
+    .means = "between 0 and 1e+07",
+    .none = "have no tokens",
+    .longer = "are longer",
+    .remedy = "give measured lengths as tokens_file",
+};
 
 static const char *const law_names[SERVICE_LAWS] = {
     [SERVICE_CONSTANT] = "constant",   [SERVICE_EXPONENTIAL] = "exponential",
@@ -54,20 +92,22 @@ static int compare_parts(const void *left, const void *right)
     return a->to_s < b->to_s ? -1 : a->to_s > b->to_s;
 }
 
-static int check_parts(const struct service_part *parts, size_t count, struct error *err)
+static int check_parts(const struct unit *unit, const struct service_part *parts, size_t count,
+                       struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const struct service_part *part = &parts[i];
 
         if (!(part->from_s >= 0 && part->to_s >= part->from_s && part->count >= 0) ||
             !(part->count <= 1e15))
-            return error_set(err, ERROR_INVALID, "%g requests between %g and %g s", part->count,
-                             part->from_s, part->to_s);
-        if (part->to_s > SERVICE_SECONDS_MAX)
-            return error_set(err, ERROR_INVALID, "a time of %g s is over a day", part->to_s);
+            return error_set(err, ERROR_INVALID, "%g requests between %g and %g %s", part->count,
+                             part->from_s, part->to_s, unit->name);
+        if (part->to_s > unit->most)
+            return error_set(err, ERROR_INVALID, "a %s of %g %s is %s", unit->noun, part->to_s,
+                             unit->name, unit->over_most);
         if (i > 0 && part->from_s < parts[i - 1].to_s)
-            return error_set(err, ERROR_INVALID, "the times from %g and from %g s overlap",
-                             parts[i - 1].from_s, part->from_s);
+            return error_set(err, ERROR_INVALID, "the %ss from %g and from %g %s overlap",
+                             unit->noun, parts[i - 1].from_s, part->from_s, unit->name);
     }
     return 0;
 }
@@ -103,22 +143,25 @@ static struct moments moments_of(const struct service_part *parts, size_t count)
     return sums;
 }
 
-static int check_mean(const struct moments *moments, double mean_s, struct error *err)
+static int check_mean(const struct unit *unit, const struct moments *moments, double mean_s,
+                      struct error *err)
 {
     double slack_s = SHARE_LET_GO * moments->most_s;
 
-    if (!(mean_s >= MEAN_MIN_S) || mean_s > SERVICE_SECONDS_MAX)
-        return error_set(err, ERROR_INVALID, "a mean of %g s is not between 1 ms and a day",
-                         mean_s);
+    if (!(mean_s >= unit->mean_min) || mean_s > unit->most)
+        return error_set(err, ERROR_INVALID, "a mean of %g %s is not %s", mean_s, unit->name,
+                         unit->means);
     if (mean_s < moments->least_s - slack_s || mean_s > moments->most_s + slack_s)
         return error_set(err, ERROR_INVALID,
-                         "the mean of %g s is not one of times whose mean is between %g and %g s",
-                         mean_s, moments->least_s, moments->most_s);
+                         "the mean of %g %s is not one of %ss whose mean is between %g and %g %s",
+                         mean_s, unit->name, unit->noun, moments->least_s, moments->most_s,
+                         unit->name);
     return 0;
 }
 
-struct service_shape *service_shape_measured(const struct service_part *parts, size_t count,
-                                             double mean_s, const char *origin, struct error *err)
+static struct service_shape *measured(const struct unit *unit, const struct service_part *parts,
+                                      size_t count, double mean_s, const char *origin,
+                                      struct error *err)
 {
     struct service_part *sorted = mem_new_array(count ?: 1, sizeof *sorted);
     owned(service_shape) struct service_shape *shape = service_shape_new(SERVICE_MEASURED, 0, 0,
@@ -130,7 +173,7 @@ struct service_shape *service_shape_measured(const struct service_part *parts, s
         if (parts[i].count != 0)
             sorted[shape->count++] = parts[i];
     qsort(sorted, shape->count, sizeof *sorted, compare_parts);
-    if (check_parts(sorted, shape->count, err) < 0)
+    if (check_parts(unit, sorted, shape->count, err) < 0)
         return NULL;
     for (size_t i = 0; i < shape->count; i++)
         requests += sorted[i].count;
@@ -145,7 +188,13 @@ struct service_shape *service_shape_measured(const struct service_part *parts, s
     shape->requests = requests;
     shape->mean_s = mean_s != 0 ? mean_s : moments.mean_s;
     shape->cv = moments.cv;
-    return check_mean(&moments, shape->mean_s, err) < 0 ? NULL : steal(&shape);
+    return check_mean(unit, &moments, shape->mean_s, err) < 0 ? NULL : steal(&shape);
+}
+
+struct service_shape *service_shape_measured(const struct service_part *parts, size_t count,
+                                             double mean_s, const char *origin, struct error *err)
+{
+    return measured(&seconds, parts, count, mean_s, origin, err);
 }
 
 static int compare_buckets(const void *left, const void *right)
@@ -157,17 +206,18 @@ static int compare_buckets(const void *left, const void *right)
 }
 
 /* Sorts them, and evens out what extrapolation made fall. */
-static int check_buckets(struct service_bucket *buckets, size_t count, struct error *err)
+static int check_buckets(const struct unit *unit, struct service_bucket *buckets, size_t count,
+                         struct error *err)
 {
     if (count < 2)
         return error_set(err, ERROR_INVALID, "%zu buckets are no histogram", count);
     for (size_t i = 0; i < count; i++) {
         if (isnan(buckets[i].upper_s) || !isfinite(buckets[i].count) || buckets[i].count < 0)
-            return error_set(err, ERROR_INVALID, "%g requests up to %g s", buckets[i].count,
-                             buckets[i].upper_s);
+            return error_set(err, ERROR_INVALID, "%g requests up to %g %s", buckets[i].count,
+                             buckets[i].upper_s, unit->name);
         if (buckets[i].upper_s <= 0 && buckets[i].count > 0)
-            return error_set(err, ERROR_INVALID, "%g requests took no time (up to %g s)",
-                             buckets[i].count, buckets[i].upper_s);
+            return error_set(err, ERROR_INVALID, "%g requests %s (up to %g %s)", buckets[i].count,
+                             unit->none, buckets[i].upper_s, unit->name);
     }
     qsort(buckets, count, sizeof *buckets, compare_buckets);
     if (!isinf(buckets[count - 1].upper_s) || isinf(buckets[0].upper_s))
@@ -180,11 +230,13 @@ static int check_buckets(struct service_bucket *buckets, size_t count, struct er
         double before = buckets[i - 1].count;
 
         if (bucket->upper_s == buckets[i - 1].upper_s)
-            return error_set(err, ERROR_INVALID, "two buckets end at %g s", bucket->upper_s);
+            return error_set(err, ERROR_INVALID, "two buckets end at %g %s", bucket->upper_s,
+                             unit->name);
         if (before - bucket->count > SHARE_LET_GO * all)
             return error_set(err, ERROR_INVALID,
-                             "%g requests up to %g s, and only %g up to %g s: no histogram", before,
-                             buckets[i - 1].upper_s, bucket->count, bucket->upper_s);
+                             "%g requests up to %g %s, and only %g up to %g %s: no histogram",
+                             before, buckets[i - 1].upper_s, unit->name, bucket->count,
+                             bucket->upper_s, unit->name);
         if (bucket->count < before)
             bucket->count = before;
     }
@@ -192,13 +244,15 @@ static int check_buckets(struct service_bucket *buckets, size_t count, struct er
 }
 
 /* The part above the last bound. */
-static int set_tail(struct service_part *tail, double all, double max_s, struct error *err)
+static int set_tail(const struct unit *unit, struct service_part *tail, double all, double max_s,
+                    struct error *err)
 {
     if (max_s == 0 && tail->count > SHARE_LET_GO * all)
-        return error_set(err, ERROR_INVALID,
-                         "%.1f of 100 requests took longer than the last bucket, %g s: add buckets "
-                         "above it, or set service_max",
-                         100 * tail->count / all, tail->from_s);
+        return error_set(
+            err, ERROR_INVALID,
+            "%.1f of 100 requests %s than the last bucket, %g %s: add buckets above it, "
+            "or %s",
+            100 * tail->count / all, unit->longer, tail->from_s, unit->name, unit->remedy);
     if (max_s != 0 && max_s < tail->from_s)
         return error_set(err, ERROR_INVALID,
                          "service_max (%g s) is less than the last bucket, %g s", max_s,
@@ -207,11 +261,11 @@ static int set_tail(struct service_part *tail, double all, double max_s, struct 
     return 0;
 }
 
-struct service_shape *service_shape_of_histogram(struct service_bucket *buckets, size_t count,
-                                                 double sum_s, double max_s, const char *origin,
-                                                 struct error *err)
+static struct service_shape *of_histogram(const struct unit *unit, struct service_bucket *buckets,
+                                          size_t count, double sum_s, double max_s,
+                                          const char *origin, struct error *err)
 {
-    if (check_buckets(buckets, count, err) < 0)
+    if (check_buckets(unit, buckets, count, err) < 0)
         return NULL;
 
     struct service_part *parts = mem_new_array(count, sizeof *parts);
@@ -231,11 +285,24 @@ struct service_shape *service_shape_of_histogram(struct service_bucket *buckets,
         error_set(err, ERROR_INVALID, "%.0f requests were measured, and %d are needed", all,
                   SERVICE_REQUESTS_MIN);
     else if (!(sum_s > 0) || isinf(sum_s))
-        error_set(err, ERROR_INVALID, "the sum of the times is %g s", sum_s);
-    else if (set_tail(&parts[count - 1], all, max_s, err) == 0)
-        shape = service_shape_measured(parts, count, sum_s / all, origin, err);
+        error_set(err, ERROR_INVALID, "the sum of the %ss is %g %s", unit->noun, sum_s, unit->name);
+    else if (set_tail(unit, &parts[count - 1], all, max_s, err) == 0)
+        shape = measured(unit, parts, count, sum_s / all, origin, err);
     mem_free(parts);
     return shape;
+}
+
+struct service_shape *service_shape_of_histogram(struct service_bucket *buckets, size_t count,
+                                                 double sum_s, double max_s, const char *origin,
+                                                 struct error *err)
+{
+    return of_histogram(&seconds, buckets, count, sum_s, max_s, origin, err);
+}
+
+struct service_shape *service_shape_of_lengths(struct service_bucket *buckets, size_t count,
+                                               double sum, const char *origin, struct error *err)
+{
+    return of_histogram(&tokens, buckets, count, sum, 0, origin, err);
 }
 
 struct service_shape *service_shape_of_engine(struct engine *engine, const char *origin,

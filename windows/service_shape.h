@@ -71,6 +71,12 @@ struct service_shape *service_shape_of_histogram(struct service_bucket *buckets,
                                                  struct error *err)
     __attribute__((warn_unused_result));
 
+/* The same of tokens instead of seconds: lengths of prompts or answers, up to ENGINE_TOKENS_MAX
+   (engine_lengths.h).  The shape has tokens in the places of seconds. */
+struct service_shape *service_shape_of_lengths(struct service_bucket *buckets, size_t count,
+                                               double sum, const char *origin, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* From an engine with its lengths (engine_lengths.h), which it takes whatever is returned.
    ERROR_INVALID when a request alone takes over a day, or less than a millisecond on average. */
 struct service_shape *service_shape_of_engine(struct engine *engine, const char *origin,

@@ -196,7 +196,8 @@ static int measure(struct snapshot *snapshot, struct source *source,
     for (size_t i = 0; i < snapshot->config->queue_count; i++) {
         const struct config_queue *queue = &snapshot->config->queues[i];
         const struct source_histogram histogram = { queue->service_histogram,
-                                                    (double)queue->service_max_ms / SECOND_MS };
+                                                    (double)queue->service_max_ms / SECOND_MS,
+                                                    false };
         size_t at = snapshot->service_count;
 
         if (queue->source != config || !queue->service_histogram)

@@ -294,7 +294,7 @@ static int ask_lengths(struct walk *walk, struct error *err)
     owned(chars) char *name = engine_histogram(
         walk->set.kind, walk->at == LENGTHS_OUT ? NAME_TOKENS_OUT : NAME_TOKENS_IN,
         walk->set.selector);
-    const struct source_histogram histogram = { name, 0 };
+    const struct source_histogram histogram = { name, 0, true };
     const struct source_span span = { walk->set.from, walk->set.to, walk->set.step_ms };
 
     if (!name)

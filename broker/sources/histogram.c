@@ -21,6 +21,7 @@ struct measure {
     struct source_ask ask; /* first */
     char *name;
     double max_s;
+    bool is_of_tokens;
     struct source_span span;
     source_measured_fn done;
     void *context;
@@ -132,8 +133,10 @@ static int read_buckets(struct measure *measure, const json_t *list, struct erro
         return error_set(err, ERROR_INVALID,
                          "there are no series called so with _bucket (of "
                          "native histograms there are none)");
-    measure->shape = service_shape_of_histogram(buckets, count, sum_s, measure->max_s,
-                                                measure->name, err);
+    measure->shape = measure->is_of_tokens
+                         ? service_shape_of_lengths(buckets, count, sum_s, measure->name, err)
+                         : service_shape_of_histogram(buckets, count, sum_s, measure->max_s,
+                                                      measure->name, err);
     return measure->shape ? 0 : -1;
 }
 
@@ -188,6 +191,7 @@ int source_measure(struct source *source, const struct source_histogram *histogr
 
     measure->name = mem_copy_chars(name);
     measure->max_s = histogram->max_s;
+    measure->is_of_tokens = histogram->is_of_tokens;
     measure->span = *span;
     measure->done = done;
     measure->context = context;

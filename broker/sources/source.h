@@ -79,7 +79,8 @@ int source_fetch(struct source *source, const struct source_queue *queues, size_
 /* What the source calls a queue's service times: a classic histogram, without _bucket. */
 struct source_histogram {
     const char *name;
-    double max_s; /* what no request takes longer than; 0: not known */
+    double max_s;      /* what no request takes longer than; 0: not known */
+    bool is_of_tokens; /* lengths, not times */
 };
 
 /* Exactly one of shape and err is not NULL; the shape is the callee's to free.  ERROR_INVALID: what
@@ -87,7 +88,8 @@ struct source_histogram {
 typedef void (*source_measured_fn)(void *context, struct service_shape *shape,
                                    const struct error *err);
 
-/* The service times of all requests of the span; `done` as of source_fetch().  Prometheus only. */
+/* The service times (or lengths) of all requests of the span; `done` as of source_fetch().
+ * Prometheus only. */
 int source_measure(struct source *source, const struct source_histogram *histogram,
                    const struct source_span *span, source_measured_fn done, void *context,
                    struct error *err) __attribute__((warn_unused_result));

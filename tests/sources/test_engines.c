@@ -446,6 +446,52 @@ static void prompts_stand_in_where_nothing_is_cached(void **state)
     }
 }
 
+#define BUCKET(le, count) "{\"metric\":{\"le\":\"" le "\"},\"values\":[[1794787200,\"" count "\"]]}"
+
+/* Lengths are no times: neither a day nor service_max has to do with them. */
+static void lengths_are_spoken_of_in_tokens(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *want; /* NULL: it is a histogram */
+    } rows[] = {
+        { MATRIX(BUCKET("100000", "900") "," BUCKET("200000", "1000") "," BUCKET(
+              "+Inf", "1000") "," BUCKET("sum", "6e7")),
+          NULL },
+        { MATRIX(BUCKET("1000", "900") "," BUCKET("+Inf", "1000") "," BUCKET("sum", "9e5")),
+          "10.0 of 100 requests are longer than the last bucket, 1000 tokens: add buckets above "
+          "it, "
+          "or give measured lengths as tokens_file" },
+        { MATRIX(BUCKET("1000", "1000") "," BUCKET("+Inf", "1000") "," BUCKET("sum", "2e6")),
+          "the mean of 2000 tokens is not one of lengths whose mean is between 0 and 1000 tokens" },
+        { MATRIX(BUCKET("1000", "1000") "," BUCKET("+Inf", "1000") "," BUCKET("sum", "NaN")),
+          "the sum of the lengths is nan tokens" },
+        { MATRIX(BUCKET("2e7", "1000") "," BUCKET("+Inf", "1000") "," BUCKET("sum", "9e9")),
+          "a length of 2e+07 tokens is over 1e+07" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct other other = { OUT, 200, rows[i].body };
+        struct source_bench bench;
+        struct heard heard;
+
+        play(&other, 1, &bench, &heard);
+        if (!heard.scrapes)
+            fail_msg("%zu: %s", i, heard.err.text);
+
+        const struct engine_lengths *out = &heard.scrapes->out;
+
+        if ((out->shape != NULL) != !rows[i].want ||
+            (rows[i].want && !strstr(out->why.text, rows[i].want)))
+            fail_msg("%zu: %s", i, out->why.text);
+        if (out->shape)
+            assert_true(out->shape->mean_s == 60000);
+        engine_scrapes_free(heard.scrapes);
+        bench_close(&bench);
+    }
+}
+
 static void a_source_may_be_closed_meanwhile(void **state)
 {
     const struct script_step step = { .method = HTTP_POST, .url = URL, .hangs = true };
@@ -480,6 +526,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_ends_it),
         cmocka_unit_test(what_is_absent_is_not_zero),
         cmocka_unit_test(prompts_stand_in_where_nothing_is_cached),
+        cmocka_unit_test(lengths_are_spoken_of_in_tokens),
         cmocka_unit_test(a_source_may_be_closed_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

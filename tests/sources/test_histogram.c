@@ -19,7 +19,7 @@ static const struct source_settings settings = {
     .kind = "prometheus",
     .endpoint = "http://127.0.0.1:9090",
 };
-static const struct source_histogram histogram = { "latency{model=\"a\"}", 0 };
+static const struct source_histogram histogram = { "latency{model=\"a\"}", 0, false };
 
 struct heard {
     struct service_shape *shape;
@@ -163,7 +163,7 @@ static void a_name_that_is_none_is_not_asked_for(void **state)
     (void)state;
     bench_open(&bench, &settings, NULL, 0);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const struct source_histogram bad = { names[i], 0 };
+        const struct source_histogram bad = { names[i], 0, false };
 
         ask(&bench, &bad, &heard);
         if (heard.err.kind != ERROR_INVALID)

@@ -218,9 +218,10 @@ static json_t *engines_json(const struct allocate_inputs *inputs)
 
         if (queue->is_supposed)
             json_array_append_new(list,
-                                  json_make("{s:s, s:o}", "queue", queue->name, "engine",
+                                  json_make("{s:s, s:o, s:s}", "queue", queue->name, "engine",
                                             engine_facts_json(service_shape_engine(queue->service),
-                                                              (int)queue->engine.slots)));
+                                                              (int)queue->engine.slots),
+                                            "origin", queue->service->origin));
     }
     return list;
 }
@@ -284,7 +285,7 @@ static void print_engine(const json_t *row)
         engine_facts_print(engine);
     else
         printf("a replica serves one request at a time");
-    printf("\n");
+    printf("; %s\n", json_text_or(row, "origin", ""));
 }
 
 static void print_table(const json_t *root)

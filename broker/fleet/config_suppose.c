@@ -191,13 +191,25 @@ static int make_again(struct config *config, size_t at, struct error *err)
     return config_check_floor(config, at, err);
 }
 
+/* Its numbers are neither those of the file nor measured any more. */
+static int finish(struct config *config, size_t at, struct error *err)
+{
+    struct config_queue *queue = &config->queues[at];
+    char *origin = text_format("an assumption (--engine) over %s", queue->service->origin);
+    int result = make_again(config, at, err);
+
+    mem_free(queue->service->origin);
+    queue->service->origin = origin;
+    return result;
+}
+
 int config_suppose(struct config *config, const char *const *texts, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++)
         if (suppose(config, texts[i], err) < 0)
             return -1;
     for (size_t i = 0; i < config->queue_count; i++)
-        if (config->queues[i].is_supposed && make_again(config, i, err) < 0)
+        if (config->queues[i].is_supposed && finish(config, i, err) < 0)
             return -1;
     return 0;
 }

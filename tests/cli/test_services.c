@@ -203,6 +203,42 @@ static void a_measured_engine_counts_instead_of_the_configured_one(void **state)
     assert_non_null(strstr(bad.err->chars, "week.engine.csv:2: iteration_s: expected a number"));
 }
 
+/* Neither the configuration nor the measurement says what --engine supposes. */
+static void a_supposed_engine_says_over_what_it_is_supposed(void **state)
+{
+    static const struct {
+        const char *table;
+        const char *line;
+        const char *want;
+    } rows[] = {
+        { "", "whatif --engine chat.slots=16" WITH,
+          "; an assumption (--engine) over configuration\n" },
+        { ENGINE_HEADER "chat,0.05,0.001,0,0,200,1\n",
+          "whatif --engine chat.slots=16 --engine chat.times=x0.5" WITH, "/week.engine.csv\n" },
+    };
+    owned(test_folder) char *folder = planned_folder();
+
+    (void)state;
+    put_engine_config(folder, "slots: 8, iteration: 200ms, iteration_per_request: 1ms, "
+                              "tokens_out: 200, metrics: 'vllm{model_name=\"chat\"}'");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (rows[i].table[0])
+            planned_put(folder, "week.engine.csv", rows[i].table);
+
+        owned(said) struct said said = expect_code(folder, 0, rows[i].line);
+        owned(chars) char *line = text_format("%s-o json", rows[i].line);
+        owned(said) struct said json = expect_code(folder, 0, line);
+        owned(json) json_t *root = planned_json(&json);
+        const char *origin = json_text_or(json_array_get(json_at(root, "engines"), 0), "origin",
+                                          "");
+
+        if (!strstr(said.out->chars, "; an assumption (--engine) over ") ||
+            !strstr(said.out->chars, rows[i].want))
+            fail_msg("%s", said.out->chars);
+        assert_true(text_starts_with(origin, "an assumption (--engine) over "));
+    }
+}
+
 static void metrics_of_an_engine_need_a_prometheus(void **state)
 {
     owned(test_folder) char *folder = planned_folder();
@@ -223,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_law_is_told),
         cmocka_unit_test(what_a_snapshot_measured_counts_instead_of_the_configuration),
         cmocka_unit_test(a_measured_engine_counts_instead_of_the_configured_one),
+        cmocka_unit_test(a_supposed_engine_says_over_what_it_is_supposed),
         cmocka_unit_test(metrics_of_an_engine_need_a_prometheus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,7 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
     cluster->session = kube_session_new(world, cluster->name, config);
     cluster->served = served_new(cluster->session);
     snapshot_init(&cluster->snapshot);
+    cluster->snapshot.accelerators = settings->accelerators;
     cluster->share.most = (settings->memory_mb > 0 ? settings->memory_mb : CLUSTER_MEMORY_MB) << 20;
     cluster->policy_version = "policy/v1";
     cluster->discovery_timer = timer_new(world->loop, discover, cluster);

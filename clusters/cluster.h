@@ -21,6 +21,7 @@ struct cluster_settings {
     const char *context;    /* NULL: the file's current one */
     const char *plugin;     /* the one program it may run for credentials; NULL: none */
     int64_t memory_mb;      /* see CLUSTER_MEMORY_MB; 0: that */
+    const struct accelerators *accelerators; /* borrowed as long as the cluster; NULL: none */
 };
 
 /* What a cluster's objects may take, and once more while they are listed again.  One of 5,000 nodes

@@ -45,8 +45,7 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
         field_condition(object, "Ready", "True", &node->is_ready, err) < 0 ||
         field_condition(object, "Ready", "Unknown", &node->is_silent, err) < 0 ||
         field_troubles(object, &node->troubles, err) < 0 ||
-        field_marks(object, &node->marks, err) < 0 ||
-        field_gpus(object, "status/allocatable", &node->gpus, err) < 0)
+        field_marks(object, &node->marks, err) < 0)
         return -1;
 
     struct wall_time deletion = { 0 };
@@ -61,8 +60,10 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
         if (json_need_text(taint, "key", &key, err) < 0)
             return error_context(err, "spec/taints");
     }
-    owned(chars) char *others = field_other_gpus(object, "status/allocatable");
-    node->other_gpus = shared_text_of(others ?: "");
+    owned(json) json_t *devices = json_object();
+    if (field_devices(object, "status/allocatable", devices, err) < 0)
+        return -1;
+    node->devices = devices_pack(devices);
     node->is_leaving = deletion.ms != 0;
     /* A copy, as all that is kept: what a cluster takes of our memory is counted here. */
     node->taints = taints ? json_deep_copy(taints) : json_array();
@@ -83,20 +84,51 @@ struct node *node_decode(const json_t *object, struct error *err)
 }
 
 /* What one container asks for.  The server copies limits to requests, but not on every path. */
-static int container_gpus(const json_t *container, int *ret_count, struct error *err)
+static json_t *container_devices(const json_t *container, struct error *err)
 {
-    int requested = 0;
-    int limited = 0;
-    if (field_gpus(container, "resources/requests", &requested, err) < 0 ||
-        field_gpus(container, "resources/limits", &limited, err) < 0)
-        return -1;
-    *ret_count = requested > limited ? requested : limited;
+    json_t *counts = json_object();
+    if (field_devices(container, "resources/requests", counts, err) < 0 ||
+        field_devices(container, "resources/limits", counts, err) < 0) {
+        json_decref(counts);
+        return NULL;
+    }
+    return counts;
+}
+
+static json_int_t sum_of(json_int_t left, json_int_t right)
+{
+    return left < 0 || right < 0 ? DEVICES_UNREADABLE : left + right;
+}
+
+/* Raises each of `counts` to what these take beside those of `beside`. */
+static void raise_all(json_t *counts, const json_t *taken, const json_t *beside)
+{
+    const char *resource = NULL;
+    const json_t *count = NULL;
+
+    json_object_foreach((json_t *)(uintptr_t)taken, resource, count)
+    {
+        json_int_t there = json_integer_value(json_object_get(beside, resource));
+        devices_raise(counts, resource, sum_of(json_integer_value(count), there));
+    }
+}
+
+static int check_range(const json_t *counts, struct error *err)
+{
+    const char *resource = NULL;
+    const json_t *count = NULL;
+
+    json_object_foreach((json_t *)(uintptr_t)counts, resource, count)
+    {
+        if (json_integer_value(count) > INT_MAX)
+            return error_set(err, ERROR_CORRUPT, "spec/containers: %s is out of range", resource);
+    }
     return 0;
 }
 
 /* As the scheduler counts: containers and sidecars run together, other init containers run one
    at a time beside the sidecars that started before them. */
-static int pod_gpus(const json_t *object, int *ret_count, struct error *err)
+static int pod_devices(struct pod *pod, const json_t *object, struct error *err)
 {
     json_t *containers = NULL;
     json_t *starters = NULL;
@@ -106,59 +138,69 @@ static int pod_gpus(const json_t *object, int *ret_count, struct error *err)
 
     size_t at = 0;
     const json_t *container = NULL;
-    int64_t sidecars = 0;
-    int64_t peak = 0;
+    owned(json) json_t *together = json_object();
+    owned(json) json_t *most = json_object();
     json_array_foreach(starters, at, container)
     {
-        int count = 0;
-        if (container_gpus(container, &count, err) < 0)
+        bool is_sidecar = text_equal(json_text_or(container, "restartPolicy", ""), "Always");
+        owned(json) json_t *counts = container_devices(container, err);
+        if (!counts)
             return error_context(err, "spec/initContainers");
-        if (text_equal(json_text_or(container, "restartPolicy", ""), "Always"))
-            sidecars += count;
-        else if (sidecars + count > peak)
-            peak = sidecars + count;
+        raise_all(is_sidecar ? together : most, counts, together);
     }
-    int64_t together = sidecars;
     json_array_foreach(containers, at, container)
     {
-        int count = 0;
-        if (container_gpus(container, &count, err) < 0)
+        owned(json) json_t *counts = container_devices(container, err);
+        if (!counts)
             return error_context(err, "spec/containers");
-        together += count;
+        raise_all(together, counts, together);
     }
-    int64_t most = together > peak ? together : peak;
-    if (most > INT_MAX)
-        return error_set(err, ERROR_CORRUPT, "spec/containers: the GPUs are out of range");
-    *ret_count = (int)most;
+    raise_all(most, together, NULL);
+    if (check_range(most, err) < 0)
+        return -1;
+    pod->devices = devices_pack(most);
     return 0;
 }
 
-static bool asks_for_others(const json_t *containers)
+/* The ResourceClaim of one of its claims, under the name that the pod has for it: the pod's own, or
+   one that was made for it from a template.  "" while there is none; NULL: it needs none. */
+static const char *claim_of(const json_t *pod, const json_t *claim)
 {
-    static const char *const paths[] = { "resources/requests", "resources/limits" };
+    const char *own = json_text_or(claim, "resourceClaimName", NULL);
+    const char *name = json_text_or(claim, "name", "");
     size_t at = 0;
-    const json_t *container = NULL;
-    json_array_foreach(containers, at, container)
+    const json_t *made = NULL;
+
+    if (own)
+        return own;
+    json_array_foreach(json_at(pod, "status/resourceClaimStatuses"), at, made)
     {
-        for (size_t i = 0; i < COUNT_OF(paths); i++) {
-            owned(chars) char *others = field_other_gpus(container, paths[i]);
-            if (others)
-                return true;
-        }
+        if (text_equal(json_text_or(made, "name", ""), name))
+            return json_text_or(made, "resourceClaimName", NULL);
     }
-    return false;
+    return "";
 }
 
-/* What is asked for and not counted.  A claim names no device: what it will be is in objects that
-   are not read, so it may be any. */
-static bool pod_has_other_gpus(const json_t *object)
+/* Never refused: a pod whose claims cannot be read has one of no name. */
+static void pod_claims(struct pod *pod, const json_t *object)
 {
+    static const char unread[] = "?";
     const json_t *claims = json_at(object, "spec/resourceClaims");
+    owned(json) json_t *names = json_object();
+    size_t at = 0;
+    const json_t *claim = NULL;
 
-    return (claims && !json_is_null(claims) &&
-            !(json_is_array(claims) && json_array_size(claims) == 0)) ||
-           asks_for_others(json_at(object, "spec/containers")) ||
-           asks_for_others(json_at(object, "spec/initContainers"));
+    if (claims && !json_is_null(claims) && !json_is_array(claims))
+        json_put(names, unread, json_text(""));
+    json_array_foreach(claims, at, claim)
+    {
+        const char *name = json_text_or(claim, "name", "");
+        const char *named = claim_of(object, claim);
+
+        if (named)
+            json_put(names, name[0] != '\0' ? name : unread, json_text(named));
+    }
+    pod->device_claims = packed_map_new(names, NULL);
 }
 
 static int pod_owner(struct pod *pod, const json_t *object, struct error *err)
@@ -284,10 +326,10 @@ static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
         field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
         field_time(object, "status/startTime", &pod->started, err) < 0 ||
         json_find_int(object, "spec/terminationGracePeriodSeconds", &pod->grace_s, err) < 0 ||
-        pod_count(pod, object, err) < 0 || pod_gpus(object, &pod->gpus, err) < 0)
+        pod_count(pod, object, err) < 0 || pod_devices(pod, object, err) < 0)
         return -1;
 
-    pod->has_other_gpus = pod_has_other_gpus(object);
+    pod_claims(pod, object);
     if (pod_annotation(pod, "kubernetes.io/config.mirror"))
         pod->is_mirror = true;
     pod->gang = gang_of_pod(object);

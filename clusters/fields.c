@@ -13,7 +13,8 @@
 #include <string.h>
 
 /* "8", 8, "2k" or "8000m": what the API may write for a whole number of devices. */
-static int gpu_count(const json_t *quantity, const char *where, int *ret_count, struct error *err)
+static int device_count(const json_t *quantity, const char *where, const char *resource,
+                        int *ret_count, struct error *err)
 {
     long long number = 0;
     if (json_is_integer(quantity)) {
@@ -26,70 +27,76 @@ static int gpu_count(const json_t *quantity, const char *where, int *ret_count, 
             digits[length - 1] = '\0';
         if (!text_to_int(digits, 0, INT_MAX, &number) || (suffix == 'm' && number % 1000 != 0))
             return error_set(err, ERROR_CORRUPT, "%s/%s: \"%s\" is no number of devices", where,
-                             GPU_RESOURCE, json_string_value(quantity));
+                             resource, json_string_value(quantity));
         number = suffix == 'k' ? number * 1000 : suffix == 'm' ? number / 1000 : number;
     } else {
-        return error_set(err, ERROR_CORRUPT, "%s/%s: expected a quantity", where, GPU_RESOURCE);
+        return error_set(err, ERROR_CORRUPT, "%s/%s: expected a quantity", where, resource);
     }
     if (number < 0 || number > INT_MAX)
-        return error_set(err, ERROR_CORRUPT, "%s/%s: %lld is out of range", where, GPU_RESOURCE,
+        return error_set(err, ERROR_CORRUPT, "%s/%s: %lld is out of range", where, resource,
                          number);
     *ret_count = (int)number;
     return 0;
 }
 
-/* The GPUs in a map of quantities; 0 where there is none.  An absent map counts as empty. */
-int field_gpus(const json_t *object, const char *path, int *ret_count, struct error *err)
+/* Extended resources have a domain before their name, and none of Kubernetes' own has. */
+static bool is_extended(const char *resource)
+{
+    const char *slash = strchr(resource, '/');
+
+    return slash && slash != resource && slash[1] != '\0' &&
+           !text_starts_with(resource, "kubernetes.io/") && !strstr(resource, ".kubernetes.io/");
+}
+
+int field_devices(const json_t *object, const char *path, json_t *counts, struct error *err)
 {
     json_t *quantities = NULL;
+    const char *resource = NULL;
+    const json_t *quantity = NULL;
+
     if (json_find_object(object, path, &quantities, err) < 0)
         return -1;
-
-    const json_t *quantity = json_object_get(quantities, GPU_RESOURCE);
-    *ret_count = 0;
-    return quantity ? gpu_count(quantity, path, ret_count, err) : 0;
-}
-
-/* Whether an extended resource is an accelerator: all that have "gpu" in their name, and what other
-   makers call theirs.  A resource that is wrongly taken for one makes a node dearer, no more. */
-static bool is_other_accelerator(const char *resource)
-{
-    static const char *const starts[] = {
-        "mig-", "tpu", "npu", "xpu", "neuron", "gaudi", "ascend", "fpga", "dcu", "mlu", "i915",
-    };
-    const char *slash = strrchr(resource, '/');
-
-    if (!slash || text_equal(resource, GPU_RESOURCE))
-        return false;
-    if (strcasestr(resource, "gpu"))
-        return true;
-    for (size_t i = 0; i < COUNT_OF(starts); i++)
-        if (strncasecmp(slash + 1, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool is_nothing(const json_t *quantity)
-{
-    return (json_is_number(quantity) && json_number_value(quantity) == 0) ||
-           text_equal(json_string_value(quantity), "0");
-}
-
-char *field_other_gpus(const json_t *object, const char *path)
-{
-    const char *name = NULL;
-    json_t *quantity = NULL;
-    owned(text) struct text *found = text_new(200);
-
-    json_object_foreach(json_at(object, path), name, quantity)
+    json_object_foreach(quantities, resource, quantity)
     {
-        if (!is_other_accelerator(name) || is_nothing(quantity))
+        struct error why = { 0 };
+        int count = DEVICES_UNREADABLE;
+
+        if (!is_extended(resource))
             continue;
-        text_add(found, "%s%s", found->length > 0 ? ", " : "", name);
-        if (json_is_string(quantity))
-            text_add(found, " %s", json_string_value(quantity));
+        if (device_count(quantity, path, resource, &count, &why) < 0 &&
+            text_equal(resource, GPU_RESOURCE)) {
+            *err = why;
+            return -1;
+        }
+        devices_raise(counts, resource, count);
     }
-    return found->length > 0 ? mem_copy_chars(found->chars) : NULL;
+    return 0;
+}
+
+void devices_raise(json_t *counts, const char *resource, json_int_t count)
+{
+    const json_t *known = json_object_get(counts, resource);
+
+    if (count == 0 || (known && json_integer_value(known) < 0))
+        return;
+    if (!known || count < 0 || json_integer_value(known) < count)
+        json_put(counts, resource, json_integer(count));
+}
+
+const char *devices_pack(const json_t *counts)
+{
+    owned(json) json_t *texts = json_object();
+    const char *resource = NULL;
+    const json_t *count = NULL;
+
+    json_object_foreach((json_t *)(uintptr_t)counts, resource, count)
+    {
+        char digits[24];
+
+        text_print(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(count));
+        json_put(texts, resource, json_text(digits));
+    }
+    return packed_map_new(texts, NULL);
 }
 
 int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,

@@ -16,14 +16,20 @@
 
 #define GPU_RESOURCE "nvidia.com/gpu"
 
-/* The GPUs in the map of quantities at the path; 0 where there is none. */
-int field_gpus(const json_t *object, const char *path, int *ret_count, struct error *err)
+/* A count that is there and cannot be read. */
+enum { DEVICES_UNREADABLE = -1 };
+
+/* Adds the extended resources of the map of quantities at the path to `counts`, an object of
+   integers: the greater count wins, and none that is 0 is added.  Only an unreadable count of
+   GPU_RESOURCE is an error. */
+int field_devices(const json_t *object, const char *path, json_t *counts, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The accelerators in it that field_gpus() does not count, such as "nvidia.com/mig-1g.10gb 7,
-   amd.com/gpu 8"; NULL for none, and the caller frees it.  Which resources are meant is a table in
-   fields.c. */
-char *field_other_gpus(const json_t *object, const char *path) __attribute__((warn_unused_result));
+/* The greater of the count that is there and this one; unreadable is the greatest. */
+void devices_raise(json_t *counts, const char *resource, json_int_t count);
+
+/* As a packed map of numbers. */
+const char *devices_pack(const json_t *counts) __attribute__((returns_nonnull, warn_unused_result));
 
 /* Untouched when absent. */
 int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,

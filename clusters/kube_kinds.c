@@ -81,9 +81,8 @@ static const struct kube_member pod_spec[] = {
     { NULL, NULL },
 };
 static const struct kube_member pod_status[] = {
-    { "phase", NULL },
-    { "conditions", condition },
-    { "startTime", NULL },
+    { "phase", NULL },     { "conditions", condition },
+    { "startTime", NULL }, { "resourceClaimStatuses", NULL },
     { NULL, NULL },
 };
 static const struct kube_member pod_members[] = {

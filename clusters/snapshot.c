@@ -90,7 +90,7 @@ const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, co
 void node_share(struct node *node, struct shared_pool *pool)
 {
     shared_pool_take(pool, &node->troubles);
-    shared_pool_take(pool, &node->other_gpus);
+    shared_pool_take(pool, &node->devices);
     shared_pool_take(pool, &node->labels);
     shared_pool_take(pool, &node->annotations);
 }
@@ -98,9 +98,10 @@ void node_share(struct node *node, struct shared_pool *pool)
 /* What is each pod's own (its name and UID) would only fill the pool. */
 void pod_share(struct pod *pod, struct shared_pool *pool)
 {
-    const char **texts[] = { &pod->namespace,  &pod->node_name,     &pod->owner_kind,
-                             &pod->owner_name, &pod->owner_version, &pod->finalizers,
-                             &pod->labels,     &pod->annotations };
+    const char **texts[] = { &pod->namespace,    &pod->node_name,     &pod->owner_kind,
+                             &pod->owner_name,   &pod->owner_version, &pod->finalizers,
+                             &pod->labels,       &pod->annotations,   &pod->devices,
+                             &pod->device_claims };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         shared_pool_take(pool, texts[i]);
@@ -115,7 +116,7 @@ void node_free(struct node *node)
     shared_text_drop(node->resource_version);
     shared_text_drop(node->provider_id);
     shared_text_drop(node->troubles);
-    shared_text_drop(node->other_gpus);
+    shared_text_drop(node->devices);
     shared_text_drop(node->labels);
     shared_text_drop(node->annotations);
     json_decref(node->taints);
@@ -134,6 +135,8 @@ void pod_free(struct pod *pod)
     shared_text_drop(pod->owner_name);
     shared_text_drop(pod->owner_version);
     shared_text_drop(pod->finalizers);
+    shared_text_drop(pod->devices);
+    shared_text_drop(pod->device_claims);
     shared_text_drop(pod->labels);
     shared_text_drop(pod->annotations);
     gang_ref_clear(&pod->gang);

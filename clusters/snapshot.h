@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct accelerators;
 struct budget;
 struct index;
 struct shared_pool;
@@ -34,13 +35,11 @@ struct node {
     const char *resource_version;
     const char *provider_id; /* spec.providerID; "" while unknown */
     bool is_unschedulable;
-    bool is_ready;          /* condition Ready is True */
-    bool is_silent;         /* it is Unknown: the kubelet does not answer any more */
-    bool is_leaving;        /* metadata.deletionTimestamp is set */
-    unsigned marks;         /* bits 1 << NODE_MARK_...: the conditions of ours that are True */
-    int gpus;               /* status.allocatable of the GPU resource */
-    const char *other_gpus; /* accelerators that it shows and that are not counted: "amd.com/gpu 8";
-                               "": none */
+    bool is_ready;       /* condition Ready is True */
+    bool is_silent;      /* it is Unknown: the kubelet does not answer any more */
+    bool is_leaving;     /* metadata.deletionTimestamp is set */
+    unsigned marks;      /* bits 1 << NODE_MARK_...: the conditions of ours that are True */
+    const char *devices; /* its extended resources: "nvidia.com/gpu" -> "8"; see gpus.h */
     struct wall_time created;
     const char *troubles; /* conditions that are not as on a healthy node, for people: "Ready is
                              False (KubeletNotReady)"; "": none */
@@ -75,14 +74,13 @@ struct pod {
     const char *annotations;
     struct gang_ref gang; /* what it lives and dies with */
     enum pod_phase phase;
-    int gpus;   /* requested by its containers */
-    int claims; /* of persistent volumes, which somebody has to detach */
+    const char *devices;       /* extended resources that its containers ask for, as a node's */
+    const char *device_claims; /* its name of a claim -> the ResourceClaim's; "": none yet */
+    int claims;                /* of persistent volumes, which somebody has to detach */
     struct wall_time created;
     struct wall_time started;  /* status.startTime; 0: not yet */
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
-    bool has_other_gpus; /* it asks for accelerators that are not counted (MIG, another maker's), or
-                            has a ResourceClaim, which may be one */
     bool is_mirror;
     bool awaits_count;      /* nobody waits for its processes any more: deleted with grace 0, it
                                stays until its Job's controller has counted it */
@@ -106,7 +104,8 @@ struct snapshot {
     int64_t pods_seen_ms;
     int64_t budgets_seen_ms;
     bool budgets_are_known; /* without them pods are evicted as the server lets them */
-    int64_t ahead_ms;       /* the clock by which its times were written, of ours */
+    const struct accelerators *accelerators; /* the names of a configuration; NULL: none */
+    int64_t ahead_ms; /* the clock by which its times were written, of ours */
 };
 
 /* A time of one of its objects, by our clock. */
@@ -129,7 +128,7 @@ size_t snapshot_budgets_of(const struct snapshot *snapshot, const struct pod *po
 const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, const char *id,
                                              const char *name);
 
-/* Decode one API object.  The GPU resource is nvidia.com/gpu.  NULL and ERROR_CORRUPT, with the
+/* Decode one API object.  NULL and ERROR_CORRUPT, with the
    object's path, when a member that must be there is not. */
 struct node *node_decode(const json_t *object, struct error *err)
     __attribute__((warn_unused_result));

@@ -157,7 +157,8 @@ static int read_sections(struct config *config, const struct config_file *file, 
         optional_read(CONFIG_LEAD, file->lead, &config->lead, err) < 0 ||
         optional_read(CONFIG_JOIN, file->join, &config->join, err) < 0 ||
         optional_read(CONFIG_VICTIMS, file->victims, &config->victims, err) < 0 ||
-        optional_read(CONFIG_HEADROOM, file->headroom, &config->headroom, err) < 0)
+        optional_read(CONFIG_HEADROOM, file->headroom, &config->headroom, err) < 0 ||
+        config_read_accelerators(config, file->accelerators, err) < 0)
         return -1;
 
     config->clusters = section_read(CONFIG_CLUSTERS, file->clusters, &config->cluster_count, err);
@@ -317,6 +318,7 @@ void config_free(struct config *config)
     section_free(CONFIG_PROVIDERS, config->providers, config->provider_count);
     section_free(CONFIG_RESERVATIONS, config->reservations, config->reservation_count);
     section_free(CONFIG_CLUSTERS, config->clusters, config->cluster_count);
+    array_clear(&config->accelerators.rows);
     window_set_free(config->windows);
     mem_free(config->path);
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "clusters/accelerators.h"
 #include "windows/demand.h"
 #include "windows/engine_table.h"
 #include "windows/replay.h"
@@ -234,6 +235,7 @@ struct config {
     struct config_join join;
     struct config_victims victims;
     struct config_headroom headroom; /* of all workloads */
+    struct accelerators accelerators;
     struct config_cluster *clusters;
     size_t cluster_count;
     struct config_reservation *reservations;

@@ -39,6 +39,8 @@ static const struct setting top_settings[] = {
     { "join", SETTING_NODE, NODE(join), "", 0, 0, "when a new machine may serve" },
     { "victims", SETTING_NODE, NODE(victims), "", 0, 0, "which nodes are taken" },
     { "headroom", SETTING_NODE, NODE(headroom), "", 0, 0, "which losses plans are made for" },
+    { "accelerators", SETTING_NODE, NODE(accelerators), "", 0, 0,
+      "GPUs that one unit of an extended resource is: `example.com/npu: 1`" },
     { "clusters", SETTING_NODE, NODE(clusters), NULL, 0, 0, "the clusters, by name" },
     { "reservations", SETTING_NODE, NODE(reservations), NULL, 0, 0,
       "the capacity that is paid for, by name" },
@@ -453,7 +455,14 @@ static const char windows_text[] =
     "| `to` | date and time | required | |\n"
     "| `multiplier` | number, up to 1000 | required | `sluice allocate` multiplies the arrivals "
     "of these hours of the week by it |\n"
-    "| `queues` | list | all queues | whose arrivals are multiplied |\n";
+    "| `queues` | list | all queues | whose arrivals are multiplied |\n"
+    "\n## `accelerators`\n"
+    "GPUs that one unit of an extended resource is (`example.com/npu: 1`, `example.com/vgpu: "
+    "0.25`), or one device of a driver of Dynamic Resource Allocation (`npu.example.com: 1`). 0: "
+    "it "
+    "is no accelerator. Known without it: `nvidia.com/gpu`, `nvidia.com/mig-*`, `amd.com/gpu`, "
+    "`gpu.intel.com/i915` and `gpu.intel.com/xe`. An accelerator that is not known counts as the "
+    "whole node.\n";
 
 void config_document(struct text *out)
 {

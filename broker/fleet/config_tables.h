@@ -45,6 +45,7 @@ struct config_file {
     const struct yaml_node *join;
     const struct yaml_node *victims;
     const struct yaml_node *headroom;
+    const struct yaml_node *accelerators;
     const struct yaml_node *clusters;
     const struct yaml_node *reservations;
     const struct yaml_node *providers;
@@ -69,6 +70,10 @@ extern const struct config_table config_tables[CONFIG_TABLE_COUNT];
 /* References, sums and whatever else no single key can get wrong: resolves names to pointers and
    ranks the zones.  Errors name file, line and key.  config_check.c */
 int config_check(struct config *config, struct error *err) __attribute__((warn_unused_result));
+
+/* `accelerators`; NULL: it is absent.  config_accelerators.c */
+int config_read_accelerators(struct config *config, const struct yaml_node *section,
+                             struct error *err) __attribute__((warn_unused_result));
 
 /* The lists of `join`.  config_join.c */
 int config_check_join(const struct config *config, struct error *err)

@@ -130,8 +130,8 @@ static void list_next(struct listing *listing, const char *page)
     provider_list(listing->provider, &address, page, list_answered, listing);
 }
 
-static struct cluster *open_cluster(struct world *world, const struct config_cluster *config,
-                                    struct error *err)
+static struct cluster *open_cluster(struct world *world, const struct config *whole,
+                                    const struct config_cluster *config, struct error *err)
 {
     struct cluster_settings settings = {
         .name = config->name,
@@ -139,6 +139,7 @@ static struct cluster *open_cluster(struct world *world, const struct config_clu
         .context = config->context,
         .plugin = config->plugin,
         .memory_mb = config->memory_mb,
+        .accelerators = &whole->accelerators,
     };
 
     return cluster_open(world, &settings, err);
@@ -166,7 +167,7 @@ void fleet_check(struct world *world, const struct config *config, fleet_found_f
     for (size_t i = 0; i < config->cluster_count; i++) {
         struct error err = { 0 };
 
-        cluster_close(open_cluster(world, &config->clusters[i], &err));
+        cluster_close(open_cluster(world, config, &config->clusters[i], &err));
         found(context, "kubeconfig", config->clusters[i].kubeconfig, &err);
     }
     for (size_t i = 0; i < config->provider_count; i++) {
@@ -184,7 +185,7 @@ static int open_clusters(struct fleet *fleet, struct error *err)
 
     fleet->clusters = mem_new_array(config->cluster_count, sizeof(struct cluster *));
     for (size_t i = 0; i < config->cluster_count; i++) {
-        fleet->clusters[i] = open_cluster(fleet->world, &config->clusters[i], err);
+        fleet->clusters[i] = open_cluster(fleet->world, config, &config->clusters[i], err);
         if (!fleet->clusters[i])
             return -1;
     }

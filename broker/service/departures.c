@@ -29,8 +29,8 @@ static json_t *jobs_on(const struct service *service, const struct config_pool *
     int64_t node_gpus = pool->reservation->gpus_per_node;
     json_t *jobs = json_array();
     size_t count = 0;
-    const struct pod *const *pods = snapshot_pods_on(fleet_snapshot(service->fleet, pool->cluster),
-                                                     node, &count);
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
+    const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
 
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pods[i];
@@ -47,9 +47,10 @@ static json_t *jobs_on(const struct service *service, const struct config_pool *
             map_set(seen, key, job);
             map_set(shares, key, mem_new(sizeof(struct gang_share)));
         }
-        json_object_set_new(job, "gpus",
-                            json_integer(json_int_or(job, "gpus", 0) +
-                                         gang_share_add(map_get(shares, key), pod, node_gpus)));
+        struct gang_share *share = map_get(shares, key);
+
+        (void)gang_share_add(share, gpus_of_pod(snapshot, pod), node_gpus);
+        json_object_set_new(job, "gpus", json_integer(gang_share_gpus(share, node_gpus)));
     }
     return jobs;
 }

@@ -15,6 +15,7 @@
 /* A gang while its pods are counted. */
 struct draft {
     size_t index;                /* in the book */
+    int64_t parts;               /* of GPUs, on all nodes */
     struct wall_time started;    /* of its first pod; 0: none runs yet */
     struct wall_time checkpoint; /* the newest that any pod tells of; 0: none */
 };
@@ -65,16 +66,23 @@ static struct draft *draft_of(struct drafts *drafts, const struct pod *pod)
 
 static int64_t weight(const struct gang_share *share, int64_t node_gpus)
 {
-    return share->is_whole && share->gpus < node_gpus ? node_gpus : share->gpus;
+    int64_t all = node_gpus * GPU_PARTS;
+
+    return share->is_whole && share->parts < all ? all : share->parts;
 }
 
-int64_t gang_share_add(struct gang_share *share, const struct pod *pod, int64_t node_gpus)
+int64_t gang_share_add(struct gang_share *share, struct gpu_demand demand, int64_t node_gpus)
 {
     int64_t former = weight(share, node_gpus);
 
-    share->gpus += pod->gpus;
-    share->is_whole = share->is_whole || pod->has_other_gpus;
+    share->parts += demand.parts;
+    share->is_whole = share->is_whole || demand.is_whole;
     return weight(share, node_gpus) - former;
+}
+
+int64_t gang_share_gpus(const struct gang_share *share, int64_t node_gpus)
+{
+    return gpu_parts_whole(weight(share, node_gpus));
 }
 
 /* Of the pools of the cluster: on which of them a pod is does not matter to a price that is a guess
@@ -112,8 +120,8 @@ static void add_pod(struct drafts *drafts, const struct pod *pod)
         return;
     drafts->book->gangs.items[draft->index].is_sunk = false;
     work->is_protected = work->is_protected || pod_is_protected(pod);
-    drafts->book->gangs.items[draft->index].gpus += gang_share_add(&work->shares.items[k], pod,
-                                                                   drafts->node_gpus);
+    draft->parts += gang_share_add(&work->shares.items[k],
+                                   gpus_of_pod(drafts->survey->snapshot, pod), drafts->node_gpus);
     if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
         draft->started = pod->started;
     if (checkpoint.ms > draft->checkpoint.ms)
@@ -145,7 +153,7 @@ static int64_t median_run_s(const struct drafts *drafts)
     for (size_t i = 0; map_next(drafts->by_key, &i, NULL, &value);) {
         const struct draft *draft = value;
 
-        if (draft->started.ms > 0 && drafts->book->gangs.items[draft->index].gpus > 0)
+        if (draft->started.ms > 0 && draft->parts > 0)
             *array_add(&runs) = seconds_since(drafts, draft->started);
     }
     if (runs.count > 0) {
@@ -182,9 +190,11 @@ static void price_gangs(struct drafts *drafts)
                         survey->config->victims.fairness * losses_share(survey->losses, gang->team);
 
         /* A replica is rebuilt elsewhere and loses nothing but its place. */
-        gang->lost_gpu_s = gang->gpus * (survey->cluster->role == ROLE_PRODUCTION
-                                             ? 1
-                                             : lost_s(drafts, draft, median_s));
+        int64_t run_s = survey->cluster->role == ROLE_PRODUCTION ? 1
+                                                                 : lost_s(drafts, draft, median_s);
+
+        gang->gpus = gpu_parts_whole(draft->parts);
+        gang->lost_gpu_s = draft->parts * run_s / GPU_PARTS;
         gang->price_gpu_s = (int64_t)((double)gang->lost_gpu_s * factor);
     }
 }

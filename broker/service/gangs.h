@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "broker/planning/victims.h"
 #include "broker/service/losses.h"
+#include "clusters/gpus.h"
 #include "clusters/snapshot.h"
 
 /* All clusters' gangs: nodes name them by index. */
@@ -19,13 +20,16 @@ struct gang_book {
 
 /* What one gang takes of one node. */
 struct gang_share {
-    int64_t gpus;  /* asked for */
-    bool is_whole; /* accelerators among it are not counted */
+    int64_t parts; /* of GPUs, asked for */
+    bool is_whole; /* something among it cannot be read */
 };
 
-/* Adds a pod, of a node of so many GPUs: one whose accelerators are not counted takes the whole
-   node, once.  Returns by how many GPUs the share grew. */
-int64_t gang_share_add(struct gang_share *share, const struct pod *pod, int64_t node_gpus);
+/* Adds what a pod asks for of a node of so many GPUs: one whose accelerators cannot be read takes
+   the whole node, once.  Returns by how many parts of a GPU the share grew. */
+int64_t gang_share_add(struct gang_share *share, struct gpu_demand demand, int64_t node_gpus);
+
+/* The share in whole GPUs. */
+int64_t gang_share_gpus(const struct gang_share *share, int64_t node_gpus);
 
 struct node_work {
     ARRAY(size_t) gangs;

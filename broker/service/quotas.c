@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/service/dial.h"
+#include "clusters/gpus.h"
 #include "clusters/kube_verbs.h"
 #include "clusters/kueue.h"
 
@@ -132,12 +133,13 @@ static int64_t wanted_gpus(const struct quotas *quotas, const struct config_quot
     if (!snapshot->is_known)
         return -1;
     if (quota->pool)
-        return gpus + supply_gpus(service, quota->pool, is_movable, service->config);
+        return gpus +
+               supply_units(service, quota->pool, quota->resource, is_movable, service->config);
     for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
         const struct node *node = value;
 
         if (is_movable(service->config, node) && supply_counts(service, quota->cluster, node))
-            gpus += node->gpus;
+            gpus += gpus_units(snapshot, node, quota->resource);
     }
     return gpus;
 }
@@ -160,22 +162,24 @@ static bool is_static(const void *context, const struct node *node)
 }
 
 /* Those that can be used, of as many as there should be; while nobody knows, all of them can. */
-static int64_t static_gpus(const struct service *service, const struct config_cluster *cluster)
+static int64_t static_units(const struct service *service, const struct config_cluster *cluster,
+                            const char *resource)
 {
     const struct config *config = service->config;
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
     int64_t sum = 0;
 
     for (size_t i = 0; i < config->pool_count; i++) {
         const struct config_pool *pool = &config->pools[i];
         int64_t gpus = pool->static_nodes * pool->reservation->gpus_per_node;
-        int64_t usable = gpus;
+        int64_t units = gpus_to_units(snapshot, gpus, resource);
+        int64_t usable = units;
 
         if (pool->cluster != cluster)
             continue;
-        if (fleet_snapshot(service->fleet, cluster)->is_known &&
-            fleet_pool(service->fleet, pool)->is_known)
-            usable = supply_gpus(service, pool, is_static, config);
-        sum += usable < gpus ? usable : gpus;
+        if (snapshot->is_known && fleet_pool(service->fleet, pool)->is_known)
+            usable = supply_units(service, pool, resource, is_static, config);
+        sum += usable < units ? usable : units;
     }
     return sum;
 }
@@ -209,7 +213,7 @@ static int allow_one(const struct quotas *quotas, const struct dial *dial, struc
 {
     const struct config_quota *quota = quota_of(dial);
     const char *cluster = dial->cluster->name;
-    int64_t holds = static_gpus(quotas->service, dial->cluster);
+    int64_t holds = static_units(quotas->service, dial->cluster, quota->resource);
     owned(text) struct text *who = text_new(QUOTA_NAMES_SIZE);
     int64_t promised;
 

@@ -269,7 +269,7 @@ static int64_t ready_gpus(const struct scaler *scaler, const struct config_clust
 
     for (size_t i = 0; i < config->pool_count; i++)
         if (config->pools[i].cluster == cluster)
-            gpus += supply_gpus(scaler->service, &config->pools[i], is_welcome, NULL);
+            gpus += supply_units(scaler->service, &config->pools[i], NULL, is_welcome, NULL);
     return gpus;
 }
 

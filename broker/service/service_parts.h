@@ -224,10 +224,11 @@ void bills_charge(struct service *service, struct survey *survey,
    transfer takes it away. */
 bool supply_counts(const struct service *service, const struct config_cluster *cluster,
                    const struct node *node);
-/* The GPUs of the pool's nodes that count and are wanted, as far as the pool's list is known. */
+/* The units of a resource (NULL: whole GPUs) that the pool's nodes have which count and are wanted,
+   as far as the pool's list is known. */
 typedef bool (*supply_filter_fn)(const void *context, const struct node *node);
-int64_t supply_gpus(const struct service *service, const struct config_pool *pool,
-                    supply_filter_fn is_wanted, const void *context);
+int64_t supply_units(const struct service *service, const struct config_pool *pool,
+                     const char *resource, supply_filter_fn is_wanted, const void *context);
 
 /* scaler.c: replicas of the workloads' Deployments */
 struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_result));

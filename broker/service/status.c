@@ -195,8 +195,8 @@ static json_t *describe_cluster(const struct service *service, const struct surv
     for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
         const struct node *node = value;
 
-        tally.gpus += node->is_ready && !node_has_taint(node, SLUICE_TAINT_STARTING) ? node->gpus
-                                                                                     : 0;
+        if (node->is_ready && !node_has_taint(node, SLUICE_TAINT_STARTING))
+            tally.gpus += gpus_of_node(snapshot, node);
     }
     here = tally.present + tally.leaving;
     watch_trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));

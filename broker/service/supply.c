@@ -5,6 +5,7 @@
  */
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "clusters/gpus.h"
 
 /* A transfer that takes this node away, and will not give it back. */
 static bool is_leaving(const struct service *service, const struct config_cluster *cluster,
@@ -27,10 +28,11 @@ bool supply_counts(const struct service *service, const struct config_cluster *c
            !node_has_taint(node, SLUICE_TAINT_STARTING) && !is_leaving(service, cluster, node);
 }
 
-int64_t supply_gpus(const struct service *service, const struct config_pool *pool,
-                    supply_filter_fn is_wanted, const void *context)
+int64_t supply_units(const struct service *service, const struct config_pool *pool,
+                     const char *resource, supply_filter_fn is_wanted, const void *context)
 {
-    int64_t gpus = 0;
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
+    int64_t units = 0;
     void *value;
 
     for (size_t i = 0; map_next(fleet_pool(service->fleet, pool)->instances, &i, NULL, &value);) {
@@ -38,7 +40,7 @@ int64_t supply_gpus(const struct service *service, const struct config_pool *poo
         const struct node *node = fleet_node_of(service->fleet, pool, instance->name);
 
         if (node && supply_counts(service, pool->cluster, node) && is_wanted(context, node))
-            gpus += node->gpus;
+            units += gpus_units(snapshot, node, resource);
     }
-    return gpus;
+    return units;
 }

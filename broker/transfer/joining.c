@@ -38,9 +38,11 @@ bool step_may_discard(const struct runner *runner, const struct transfer *transf
 
     if (!node)
         return true;
-    return !readiness_is_other(node, goal->reservation->gpus_per_node) &&
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
+
+    return !readiness_is_other(snapshot, node, goal->reservation->gpus_per_node) &&
            !effect_may_have_happened(effect_find(transfer, &kube_effect_welcome, node->uid)) &&
-           !has_work(fleet_snapshot(runner->fleet, goal->cluster), node);
+           !has_work(snapshot, node);
 }
 
 bool step_is_hidden(struct runner *runner, struct transfer *transfer)

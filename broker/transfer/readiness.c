@@ -6,6 +6,7 @@
 #include "broker/transfer/readiness.h"
 
 #include "base/text.h"
+#include "clusters/gpus.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -118,25 +119,42 @@ static void describe_daemon(const struct readiness *readiness, const char *daemo
         add(missing, "a pod of DaemonSet %s", daemon);
 }
 
-/* Other accelerators are no failure of the machine: it may be as its owner wants it. */
-static void describe_gpus(const struct readiness *readiness, struct text *missing)
+/* What keeps the count from being sure: accelerators that are not counted, and slices, from which
+   whole GPUs are only concluded.  That is no failure of the machine: it may be as its owner wants
+   it. */
+static void describe_doubt(const struct snapshot *snapshot, const struct node *node,
+                           struct text *doubt)
 {
-    const struct node *node = readiness->node;
+    owned(text) struct text *others = text_new(ITEM_SIZE / 2);
+    owned(text) struct text *slices = text_new(ITEM_SIZE / 2);
 
-    if (node->gpus == readiness->gpus)
-        return;
-    if (readiness_is_other(node, readiness->gpus))
-        add(missing,
-            "%d of %" PRId64 " GPUs allocatable, but %s, which sluice does not count: an operator "
-            "must decide",
-            node->gpus, readiness->gpus, node->other_gpus);
-    else
-        add(missing, "%d of %" PRId64 " GPUs allocatable", node->gpus, readiness->gpus);
+    gpus_uncounted(snapshot, node, others);
+    gpus_slices(snapshot, node, slices);
+    if (others->length > 0)
+        text_add(doubt, ", but %s, which sluice does not count: an operator must decide",
+                 others->chars);
+    else if (slices->length > 0)
+        text_add(doubt, ", but cut into %s: an operator must decide", slices->chars);
 }
 
-bool readiness_is_other(const struct node *node, int64_t gpus)
+static void describe_gpus(const struct readiness *readiness, struct text *missing)
 {
-    return node->gpus != gpus && node->other_gpus[0] != '\0';
+    int64_t gpus = gpus_of_node(readiness->snapshot, readiness->node);
+    owned(text) struct text *doubt = text_new(ITEM_SIZE);
+
+    if (gpus == readiness->gpus)
+        return;
+    describe_doubt(readiness->snapshot, readiness->node, doubt);
+    add(missing, "%" PRId64 " of %" PRId64 " GPUs allocatable%s", gpus, readiness->gpus,
+        doubt->chars);
+}
+
+bool readiness_is_other(const struct snapshot *snapshot, const struct node *node, int64_t gpus)
+{
+    owned(text) struct text *doubt = text_new(ITEM_SIZE);
+
+    describe_doubt(snapshot, node, doubt);
+    return gpus_of_node(snapshot, node) != gpus && doubt->length > 0;
 }
 
 void readiness_describe(const struct readiness *readiness, struct text *missing)

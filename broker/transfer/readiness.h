@@ -20,9 +20,9 @@ struct readiness {
     struct wall_time not_before; /* a Node older than this is not of this machine */
 };
 
-/* Whether the node lacks GPUs and shows accelerators that are not counted: what it has is not
-   known, so it must not be thrown away. */
-bool readiness_is_other(const struct node *node, int64_t gpus);
+/* Whether the node has another number of GPUs and shows accelerators that are not counted, or
+   slices: what it has is not known surely, so it must not be thrown away. */
+bool readiness_is_other(const struct snapshot *snapshot, const struct node *node, int64_t gpus);
 
 /* Appends what is missing, with "; " between; nothing when the node may serve. */
 void readiness_describe(const struct readiness *readiness, struct text *missing);

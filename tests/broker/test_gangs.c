@@ -23,11 +23,6 @@ struct scene {
     struct wall_time now;
 };
 
-static void free_pod(void *pod)
-{
-    pod_free(pod);
-}
-
 static void scene_init(struct scene *scene)
 {
     struct error err;
@@ -35,7 +30,7 @@ static void scene_init(struct scene *scene)
     *scene = (struct scene){ .cluster.role = ROLE_RESEARCH };
     scene->config.victims = (struct config_victims){ .checkpoint = (char *)(uintptr_t) "saved",
                                                      .blocks = (char *)(uintptr_t) "rack, block" };
-    scene->snapshot.pods = map_new(free_pod);
+    snapshot_init(&scene->snapshot);
     losses_init(&scene->losses);
     assert_int_equal(wall_parse(now_text, false, &scene->now, &err), 0);
 }
@@ -43,7 +38,7 @@ static void scene_init(struct scene *scene)
 static void owned_scene(struct scene *scene)
 {
     map_free(scene->work);
-    map_free(scene->snapshot.pods);
+    snapshot_clear(&scene->snapshot);
     losses_clear(&scene->losses);
     array_clear(&scene->book.gangs);
 }
@@ -112,31 +107,75 @@ static const struct victim_gang *gang(const struct scene *scene, const char *nam
     return NULL;
 }
 
-/* What cannot be read is no idle node, and not free: it counts as all of the node, once. */
-static void accelerators_that_are_not_counted_are_a_whole_node(void **state)
+/* The pools of the scene's cluster have nodes of eight GPUs. */
+static void with_machines(struct scene *scene, struct config_reservation *reservation,
+                          struct config_pool *pool)
 {
-    static const char mig[] = "nvidia.com/mig-1g.10gb";
+    *reservation = (struct config_reservation){ .gpus_per_node = 8 };
+    *pool = (struct config_pool){ .reservation = reservation, .cluster = &scene->cluster };
+    scene->config.pools = pool;
+    scene->config.pool_count = 1;
+}
+
+/* What cannot be read is no idle node, and not free: it counts as all of the node, once. */
+static void accelerators_that_cannot_be_read_are_a_whole_node(void **state)
+{
+    static const char odd[] = "nvidia.com/mig-5g.17gb";
     owned(scene) struct scene scene;
-    struct config_reservation reservation = { .gpus_per_node = 8 };
-    struct config_pool pool = { .reservation = &reservation };
+    struct config_reservation reservation;
+    struct config_pool pool;
 
     (void)state;
     scene_init(&scene);
-    pool.cluster = &scene.cluster;
-    scene.config.pools = &pool;
-    scene.config.pool_count = 1;
+    with_machines(&scene, &reservation, &pool);
     add_pod(&scene, "n0", "plain", "11:00", "");
     for (int i = 0; i < 7; i++)
-        add(&scene, &(struct given){ "n1", "sliced", "11:00", "", NULL, 1, mig });
-    add(&scene, &(struct given){ "n2", "sliced", "11:00", "", NULL, 1, mig });
+        add(&scene, &(struct given){ "n1", "sliced", "11:00", "", NULL, 1, odd });
+    add(&scene, &(struct given){ "n2", "sliced", "11:00", "", NULL, 1, odd });
     add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 4, NULL });
-    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 1, "amd.com/gpu" });
+    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 1, "example.com/npu" });
     survey(&scene);
     assert_int_equal(gang(&scene, "ml/plain")->gpus, 4);
     assert_int_equal(gang(&scene, "ml/sliced")->gpus, 16);
     assert_int_equal(gang(&scene, "ml/sliced")->lost_gpu_s, 16 * 3600);
     assert_int_equal(gang(&scene, "ml/sliced")->price_gpu_s, 16 * 3600);
     assert_int_equal(gang(&scene, "ml/mixed")->gpus, 8);
+}
+
+/* Slices count as their share of a GPU, other makers' GPUs as GPUs. */
+static void slices_and_other_makers_gpus_are_counted(void **state)
+{
+    static const struct {
+        const char *resource;
+        int count;
+        int64_t gpus;       /* in the bill: whole ones */
+        int64_t lost_gpu_s; /* of an hour */
+    } rows[] = {
+        { "amd.com/gpu", 4, 4, 14400 },
+        { "gpu.intel.com/i915", 2, 2, 7200 },
+        { "gpu.intel.com/xe", 2, 2, 7200 },
+        { "nvidia.com/mig-1g.5gb", 7, 1, 3600 },
+        { "nvidia.com/mig-1g.5gb", 1, 1, 3600 / 7 },
+        { "nvidia.com/mig-3g.40gb", 3, 2, 5400 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(scene) struct scene scene;
+        struct config_reservation reservation;
+        struct config_pool pool;
+
+        scene_init(&scene);
+        with_machines(&scene, &reservation, &pool);
+        add(&scene,
+            &(struct given){ "n1", "job", "11:00", "", NULL, rows[i].count, rows[i].resource });
+        survey(&scene);
+        if (gang(&scene, "ml/job")->gpus != rows[i].gpus ||
+            gang(&scene, "ml/job")->lost_gpu_s != rows[i].lost_gpu_s)
+            fail_msg("%s %d: %lld GPUs, %lld GPU-seconds", rows[i].resource, rows[i].count,
+                     (long long)gang(&scene, "ml/job")->gpus,
+                     (long long)gang(&scene, "ml/job")->lost_gpu_s);
+    }
 }
 
 static void a_gang_is_priced_whole(void **state)
@@ -344,7 +383,8 @@ static void the_first_label_names_the_block(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accelerators_that_are_not_counted_are_a_whole_node),
+        cmocka_unit_test(accelerators_that_cannot_be_read_are_a_whole_node),
+        cmocka_unit_test(slices_and_other_makers_gpus_are_counted),
         cmocka_unit_test(a_gang_is_priced_whole),
         cmocka_unit_test(a_checkpoint_saves_what_was_before_it),
         cmocka_unit_test(silence_protects_up_to_the_median),

@@ -510,26 +510,50 @@ static void waves_double_while_all_goes_well(void **state)
     expect_rest(rehearsal, 13);
 }
 
+/* New machines of production's pool show this instead of whole GPUs. */
+static void cut_into(struct rehearsal *rehearsal, const char *accelerator)
+{
+    struct pool *pool = NULL;
+
+    for (size_t i = 0; i < rehearsal->simulator->pool_count; i++)
+        if (text_equal(rehearsal->simulator->pools[i].plan->name, "prod-a-east"))
+            pool = &rehearsal->simulator->pools[i];
+    assert_non_null(pool);
+    pool->accelerator = accelerator;
+}
+
+/* Seven slices of each of its GPUs are all of them. */
+static void a_machine_that_is_cut_into_slices_serves(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 31, quick, NULL);
+    const struct transfer *transfer;
+
+    (void)state;
+    transfer = joining(rehearsal, 1);
+    cut_into(rehearsal, "nvidia.com/mig-1g.10gb");
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(transfer->attempt, 1);
+    assert_int_equal(rehearsal->simulator->machines_created, 1);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 /* What it has is not what is counted: a person says whether it is as it should be. */
 static void a_machine_with_other_accelerators_is_not_thrown_away(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 31, quick, NULL);
-    struct pool *pool = NULL;
     const struct transfer *transfer;
 
     (void)state;
-    for (size_t i = 0; i < rehearsal->simulator->pool_count; i++)
-        if (text_equal(rehearsal->simulator->pools[i].plan->name, "prod-a-east"))
-            pool = &rehearsal->simulator->pools[i];
-    assert_non_null(pool);
     transfer = joining(rehearsal, 1);
-    pool->accelerator = "nvidia.com/mig-1g.10gb";
+    cut_into(rehearsal, "nvidia.com/mig-5g.17gb");
     rehearsal_run(rehearsal, HOUR_MS);
     assert_int_equal(transfer->step, STEP_JOIN);
     assert_int_equal(transfer->attempt, 1);
     assert_true(transfer->needs_operator);
-    expect_waits_for(transfer, "0 of 8 GPUs allocatable, but nvidia.com/mig-1g.10gb 56, which");
+    expect_waits_for(transfer, "0 of 8 GPUs allocatable, but nvidia.com/mig-5g.17gb 56, which");
     assert_int_equal(rehearsal->simulator->machines_created, 1);
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
@@ -593,6 +617,7 @@ int main(void)
         cmocka_unit_test(a_stock_out_tears_no_second_wave_down),
         cmocka_unit_test(an_announced_node_waits_while_its_pool_is_closed),
         cmocka_unit_test(waves_double_while_all_goes_well),
+        cmocka_unit_test(a_machine_that_is_cut_into_slices_serves),
         cmocka_unit_test(a_machine_with_other_accelerators_is_not_thrown_away),
         cmocka_unit_test(a_quarantined_host_is_taken_by_the_last_attempt),
         cmocka_unit_test(a_person_may_keep_the_new_node_closed),

@@ -4,7 +4,9 @@
  * API objects -> struct node and struct pod, the classes of pods, and the patch of a node.
  */
 #include "base/json.h"
+#include "base/shared_text.h"
 #include "base/text.h"
+#include "clusters/gpus.h"
 #include "clusters/kube_kinds.h"
 #include "clusters/snapshot.h"
 #include "tests/support/unit.h"
@@ -26,6 +28,26 @@ static json_t *parse(const struct kube_kind *kind, const char *chars)
 }
 
 #define NODE_META "\"metadata\":{\"name\":\"n\",\"uid\":\"U\",\"resourceVersion\":\"9\""
+
+/* Counted without a node and a configuration that say more. */
+static const struct snapshot *nothing_known(void)
+{
+    static struct snapshot snapshot;
+
+    if (!snapshot.nodes)
+        snapshot.nodes = map_new(NULL);
+    return &snapshot;
+}
+
+static int64_t node_gpus(const struct node *node)
+{
+    return gpus_of_node(nothing_known(), node);
+}
+
+static struct gpu_demand gpus_of(const struct pod *pod)
+{
+    return gpus_of_pod(nothing_known(), pod);
+}
 
 static void a_whole_node_is_read(void **state)
 {
@@ -52,8 +74,10 @@ static void a_whole_node_is_read(void **state)
     assert_true(node->is_ready);
     assert_string_equal(node->troubles, "Hot is True (Sun)");
     assert_true(node->is_leaving);
-    assert_int_equal(node->gpus, 8);
-    assert_string_equal(node->other_gpus, "nvidia.com/mig-1g.10gb 7");
+    assert_string_equal(packed_map_get(node->devices, "nvidia.com/gpu"), "8");
+    assert_string_equal(packed_map_get(node->devices, "nvidia.com/mig-1g.10gb"), "7");
+    assert_null(packed_map_get(node->devices, "amd.com/gpu"));
+    assert_null(packed_map_get(node->devices, "cpu"));
     assert_int_equal(node->created.ms, 1794917525000);
     assert_string_equal(node_label(node, "pool"), "a");
     assert_string_equal(node_annotation(node, "k/x"), "y");
@@ -92,7 +116,7 @@ static void gpu_quantities_are_read_or_refused(void **state)
             cases[i].quantity);
         owned(json) json_t *object = parse(&kube_nodes, chars);
         struct node *node = node_decode(object, &err);
-        if (node ? node->gpus != cases[i].want : cases[i].want != -1)
+        if (node ? node_gpus(node) != cases[i].want : cases[i].want != -1)
             fail_msg("%s: %s", cases[i].quantity, err.text);
         if (!node)
             assert_int_equal(err.kind, ERROR_CORRUPT);
@@ -206,7 +230,7 @@ static void a_whole_pod_is_read(void **state)
     assert_string_equal(pod_label(pod, "l"), "v");
     assert_int_equal(pod->phase, POD_RUNNING);
     assert_int_equal(pod->grace_s, 0);
-    assert_int_equal(pod->gpus, 3);
+    assert_int_equal(gpus_of(pod).parts, 3 * GPU_PARTS);
     assert_true(pod->is_ready);
     assert_string_equal(pod->finalizers, "batch.kubernetes.io/job-tracking");
     assert_int_equal(pod->started.ms - pod->created.ms, 1000);
@@ -266,7 +290,7 @@ static void gpus_of_a_pod_are_counted_as_the_scheduler_does(void **state)
         owned(chars) char *chars = text_format(POD("", ",\"spec\":%s"), cases[i].spec);
         owned(json) json_t *object = parse(&kube_pods, chars);
         struct pod *pod = pod_decode(object, &err);
-        if (pod ? pod->gpus != cases[i].want : cases[i].want != -1)
+        if (pod ? gpus_of(pod).parts != cases[i].want * GPU_PARTS : cases[i].want != -1)
             fail_msg("%s: %s", cases[i].spec, err.text);
         pod_free(pod);
     }
@@ -278,25 +302,28 @@ static void accelerators_that_are_not_counted_are_noticed(void **state)
     "{\"resources\":{\"limits\":{\"" name "\":\"" count "\",\"memory\":\"8\"}}}"
     static const struct {
         const char *spec;
-        int gpus;
+        int64_t parts;
         bool others;
     } cases[] = {
         { "{}", 0, false },
         { "{\"containers\":[" LIMIT("cpu", "2") "]}", 0, false },
-        { "{\"containers\":[" LIMIT("nvidia.com/gpu", "8") "]}", 8, false },
+        { "{\"containers\":[" LIMIT("nvidia.com/gpu", "8") "]}", 8 * GPU_PARTS, false },
         { "{\"containers\":[" LIMIT("rdma/hca", "1") "]}", 0, false },
         { "{\"containers\":[" LIMIT("example.com/input-device", "1") "]}", 0, false },
-        { "{\"containers\":[" LIMIT("nvidia.com/mig-1g.10gb", "1") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("nvidia.com/mig-1g.10gb", "1") "]}", GPU_PARTS / 4, false },
+        { "{\"containers\":[" LIMIT("nvidia.com/mig-3g.20gb", "x") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("nvidia.com/mig-9g.90gb", "1") "]}", 0, true },
         { "{\"containers\":[" LIMIT("nvidia.com/mig-1g.10gb", "0") "]}", 0, false },
-        { "{\"containers\":[" LIMIT("amd.com/gpu", "8") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("amd.com/gpu", "8") "]}", 8 * GPU_PARTS, false },
         { "{\"containers\":[" LIMIT("nvidia.com/gpu.shared", "1") "]}", 0, true },
-        { "{\"containers\":[" LIMIT("gpu.intel.com/i915", "1") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("gpu.intel.com/i915", "1") "]}", GPU_PARTS, false },
         { "{\"containers\":[" LIMIT("aws.amazon.com/neuroncore", "2") "]}", 0, true },
         { "{\"containers\":[" LIMIT("huawei.com/Ascend910", "2") "]}", 0, true },
-        { "{\"containers\":[" LIMIT("nvidia.com/gpu", "4") "," LIMIT("google.com/tpu", "1") "]}", 4,
-          true },
-        { "{\"containers\":[{\"resources\":{\"requests\":{\"amd.com/gpu\":2}}}]}", 0, true },
-        { "{\"initContainers\":[" LIMIT("amd.com/gpu", "1") "]}", 0, true },
+        { "{\"containers\":[" LIMIT("nvidia.com/gpu", "4") "," LIMIT("google.com/tpu", "1") "]}",
+          4 * GPU_PARTS, true },
+        { "{\"containers\":[{\"resources\":{\"requests\":{\"amd.com/gpu\":2}}}]}", 2 * GPU_PARTS,
+          false },
+        { "{\"initContainers\":[" LIMIT("amd.com/gpu", "1") "]}", GPU_PARTS, false },
         { "{\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]}", 0,
           true },
         { "{\"resourceClaims\":[]}", 0, false },
@@ -309,7 +336,8 @@ static void accelerators_that_are_not_counted_are_noticed(void **state)
         owned(chars) char *chars = text_format(POD("", ",\"spec\":%s"), cases[i].spec);
         owned(json) json_t *object = parse(&kube_pods, chars);
         struct pod *pod = pod_decode(object, &err);
-        if (!pod || pod->gpus != cases[i].gpus || pod->has_other_gpus != cases[i].others)
+        if (!pod || gpus_of(pod).parts != cases[i].parts ||
+            gpus_of(pod).is_whole != cases[i].others)
             fail_msg("%s: %s", cases[i].spec, err.text);
         pod_free(pod);
     }

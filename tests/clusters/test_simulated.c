@@ -5,6 +5,7 @@
  * hours of faults the snapshot ends up equal to what direct reads say.
  */
 #include "base/log.h"
+#include "clusters/gpus.h"
 #include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 #include "tools/simulator/simulator.h"
@@ -140,7 +141,7 @@ static void the_simulated_cluster_is_seen(void **state)
     assert_int_equal(map_count(snapshot->nodes), 3);
     assert_int_equal(map_count(snapshot->unreadable), 0);
     assert_true(map_count(snapshot->pods) > 3);
-    assert_int_equal(first_node(&it)->gpus, 8);
+    assert_int_equal(gpus_of_node(cluster_snapshot(it.cluster), first_node(&it)), 8);
     assert_true(first_node(&it)->is_ready);
     assert_true(text_starts_with(first_node(&it)->provider_id, "gce://p/r-a/"));
     assert_true(loop_now(it.loop) - snapshot->nodes_seen_ms < 70000);

@@ -4,6 +4,7 @@
  * Cases about the last of a pod and the first of a node: what is deleted past its deadline, on a
  * node that answers or does not, what of a new node is believed; and whether there is a Kueue.
  */
+#include "clusters/gpus.h"
 #include "clusters/kube_verbs.h"
 #include "clusters/kueue.h"
 #include "tests/conformance/conformance.h"
@@ -194,7 +195,8 @@ static bool has_gpus(struct stage *stage, const void *context)
     const struct gpus *gpus = context;
     const struct node *node = stage_node(stage, gpus->node);
 
-    return node && node->is_ready && node->gpus == gpus->count;
+    return node && node->is_ready &&
+           gpus_of_node(cluster_snapshot(stage->cluster), node) == gpus->count;
 }
 
 /* The kubelet says how many there are: none, and again eight; Ready says nothing of them. */

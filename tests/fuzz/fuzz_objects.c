@@ -19,13 +19,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     node = node_decode(object, &err);
     if (node)
-        require(node->name[0] != '\0' && node->uid && node->gpus >= 0);
+        require(node->name[0] != '\0' && node->uid && node->devices);
     else
         fuzz_expect_error(&err);
     node_free(node);
     pod = pod_decode(object, &err);
     if (pod)
-        require(pod->name[0] != '\0' && pod->uid[0] != '\0' && pod->gpus >= 0 && pod->grace_s >= 0);
+        require(pod->name[0] != '\0' && pod->uid[0] != '\0' && pod->devices && pod->device_claims &&
+                pod->grace_s >= 0);
     else
         fuzz_expect_error(&err);
     pod_free(pod);

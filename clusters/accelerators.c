@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See accelerators.h.
+ *
+ * The share of a MIG profile "3g.40gb" follows from its name: 3 of 7 compute slices, and 40 GB of
+ * the GPU's memory, in eighths; the greater of the two counts.  The memory of the GPU is a label of
+ * its node.  Where that is absent, the table of NVIDIA's MIG User Guide says which GPU has such a
+ * profile.  Where two have it, a pod counts the greater share, and a node the fewer GPUs.
+ */
+#include "clusters/accelerators.h"
+
+#include "base/shared_text.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICES = 7, EIGHTHS = 8, MIB_PER_GB = 1024, LABEL_MOST = 100000000 };
+
+static const char nvidia_gpu[] = "nvidia.com/gpu";
+static const char nvidia_shared[] = "nvidia.com/gpu.shared";
+static const char nvidia_mig[] = "nvidia.com/mig-";
+
+/* Resources of known size, in GPUs. */
+static const struct {
+    const char *resource;
+    int gpus;
+} whole[] = {
+    { nvidia_gpu, 1 },
+    { "amd.com/gpu", 1 },
+    { "gpu.intel.com/i915", 1 },
+    { "gpu.intel.com/xe", 1 },
+    /* asked for beside a GPU, or without one */
+    { "gpu.intel.com/i915_monitoring", 0 },
+    { "gpu.intel.com/xe_monitoring", 0 },
+    { "gpu.intel.com/millicores", 0 },
+    { "gpu.intel.com/memory.max", 0 },
+    { "gpu.intel.com/tiles", 0 },
+};
+
+/* MIG profiles by their slices and gigabytes, and the eighths of the GPU's memory. */
+static const struct {
+    int64_t slices;
+    int64_t gigabytes;
+    int64_t eighths;
+} profiles[] = {
+    { 1, 6, 2 },  { 2, 12, 4 }, { 4, 24, 8 },                               /* 24 GB */
+    { 1, 5, 1 },  { 1, 10, 2 }, { 2, 10, 2 },  { 3, 20, 4 },  { 4, 20, 4 }, /* 40 GB */
+    { 7, 40, 8 }, { 1, 20, 2 }, { 2, 20, 2 },  { 3, 40, 4 },  { 4, 40, 4 }, /* 80 GB */
+    { 7, 80, 8 }, { 1, 10, 1 }, { 1, 12, 1 },  { 1, 24, 2 },  { 2, 24, 2 },
+    { 3, 47, 4 },                                                           /* 94 GB */
+    { 4, 47, 4 }, { 7, 94, 8 }, { 3, 48, 4 },  { 4, 48, 4 },  { 7, 96, 8 }, /* 96 GB */
+    { 1, 24, 1 }, { 2, 48, 4 }, { 4, 96, 8 },  { 1, 18, 1 },  { 1, 35, 2 },
+    { 2, 35, 2 },                                                           /* 141 GB */
+    { 3, 71, 4 }, { 4, 71, 4 }, { 7, 141, 8 }, { 1, 23, 1 },  { 1, 45, 2 }, /* 180 GB */
+    { 2, 45, 2 }, { 3, 90, 4 }, { 4, 90, 4 },  { 7, 180, 8 },
+};
+
+/* Whether an extended resource is an accelerator: all that have "gpu" in their name, and what other
+   makers call theirs.  A resource that is wrongly taken for one makes a node dearer, no more. */
+static bool is_accelerator(const char *resource)
+{
+    static const char *const starts[] = {
+        "mig-", "tpu", "npu",  "xpu",  "neuron", "gaudi", "ascend", "fpga",
+        "dcu",  "mlu", "i915", "spx_", "dpx_",   "qpx_",  "cpx_",
+    };
+    const char *slash = strrchr(resource, '/');
+
+    if (!slash)
+        return false;
+    if (strcasestr(resource, "gpu"))
+        return true;
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
+        if (strncasecmp(slash + 1, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The number that stands there, of at most four digits, and then `unit`; NULL: it does not. */
+static const char *read_number(const char *at, const char *unit, int64_t *ret)
+{
+    size_t digits = strspn(at, "0123456789");
+
+    if (digits == 0 || digits > 4 || !text_starts_with(at + digits, unit))
+        return NULL;
+    *ret = strtoll(at, NULL, 10);
+    return at + digits + strlen(unit);
+}
+
+/* "3g.40gb", with attributes behind it ("+me") or a compute instance before it ("1c."), which is
+   counted as the whole slice that it is part of. */
+static bool read_profile(const char *name, int64_t *ret_slices, int64_t *ret_gigabytes)
+{
+    int64_t ignored;
+    const char *at = read_number(name, "c.", &ignored) ?: name;
+
+    at = read_number(at, "g.", ret_slices);
+    at = at ? read_number(at, "gb", ret_gigabytes) : NULL;
+    return at && (*at == '\0' || strchr("+-.", *at)) && *ret_slices >= 1 && *ret_slices <= SLICES;
+}
+
+/* Which eighths of a GPU's memory so many gigabytes are: the least and the most that they may be.
+ */
+static bool find_eighths(int64_t slices, int64_t gigabytes, int64_t memory_mib, int64_t *ret_least,
+                         int64_t *ret_most)
+{
+    *ret_least = INT64_MAX;
+    *ret_most = 0;
+    if (memory_mib > 0) {
+        *ret_most = (gigabytes * MIB_PER_GB * EIGHTHS + memory_mib / 2) / memory_mib;
+        *ret_least = *ret_most;
+        return *ret_most >= 1 && *ret_most <= EIGHTHS;
+    }
+    for (size_t i = 0; i < COUNT_OF(profiles); i++) {
+        int64_t eighths = profiles[i].eighths;
+
+        if (profiles[i].slices != slices || profiles[i].gigabytes != gigabytes)
+            continue;
+        *ret_least = eighths < *ret_least ? eighths : *ret_least;
+        *ret_most = eighths > *ret_most ? eighths : *ret_most;
+    }
+    return *ret_most > 0;
+}
+
+static int64_t slice_parts(int64_t slices, int64_t eighths)
+{
+    int64_t of_compute = slices * (GPU_PARTS / SLICES);
+    int64_t of_memory = eighths * (GPU_PARTS / EIGHTHS);
+
+    return of_compute > of_memory ? of_compute : of_memory;
+}
+
+static struct gpu_share slice_share(int64_t slices, int64_t gigabytes, int64_t memory_mib)
+{
+    int64_t least;
+    int64_t most;
+
+    if (!find_eighths(slices, gigabytes, memory_mib, &least, &most))
+        return (struct gpu_share){ .kind = GPU_SHARE_UNKNOWN };
+    return (struct gpu_share){
+        .kind = GPU_SHARE_KNOWN,
+        .parts = slice_parts(slices, most),
+        .slices = slices,
+        .eighths = least,
+        .per_gpu = GPU_PARTS / slice_parts(slices, least),
+    };
+}
+
+static struct gpu_share known_share(int64_t parts)
+{
+    return (struct gpu_share){ .kind = parts > 0 ? GPU_SHARE_KNOWN : GPU_SHARE_NONE,
+                               .parts = parts };
+}
+
+/* Units that share a GPU, or a slice of one, in time. */
+static struct gpu_share shared_share(struct gpu_share share, int64_t replicas)
+{
+    return replicas > 1 && share.kind == GPU_SHARE_KNOWN
+               ? known_share((share.parts + replicas - 1) / replicas)
+               : share;
+}
+
+static struct gpu_share share_by_name(const char *resource, const struct gpu_facts *facts)
+{
+    int64_t slices;
+    int64_t gigabytes;
+
+    if (text_equal(resource, nvidia_shared) && facts->replicas > 1)
+        return shared_share(known_share(GPU_PARTS), facts->replicas);
+    if (text_equal(resource, nvidia_gpu))
+        return shared_share(facts->slices > 0
+                                ? slice_share(facts->slices, facts->gigabytes, facts->memory_mib)
+                                : known_share(GPU_PARTS),
+                            facts->replicas);
+    for (size_t i = 0; i < COUNT_OF(whole); i++)
+        if (text_equal(resource, whole[i].resource))
+            return known_share(whole[i].gpus * GPU_PARTS);
+    if (text_starts_with(resource, nvidia_mig) &&
+        read_profile(resource + sizeof nvidia_mig - 1, &slices, &gigabytes))
+        return slice_share(slices, gigabytes, facts->memory_mib);
+    return (struct gpu_share){ .kind = is_accelerator(resource) ? GPU_SHARE_UNKNOWN
+                                                                : GPU_SHARE_NONE };
+}
+
+struct gpu_share accelerator_share(const struct accelerators *configured, const char *resource,
+                                   const struct gpu_facts *facts)
+{
+    static const struct gpu_facts nothing;
+
+    for (size_t i = 0; configured && i < configured->rows.count; i++)
+        if (text_equal(resource, configured->rows.items[i].resource))
+            return known_share(configured->rows.items[i].parts);
+    return share_by_name(resource, facts ? facts : &nothing);
+}
+
+static int64_t label_number(const char *labels, const char *key)
+{
+    const char *chars = packed_map_get(labels, key);
+    long long number = 0;
+
+    return chars && text_to_int(chars, 0, LABEL_MOST, &number) ? number : 0;
+}
+
+/* "NVIDIA-A100-SXM4-40GB": 40 GB; 0: it does not say. */
+static int64_t memory_in(const char *product)
+{
+    for (const char *at = product; (at = strchr(at, '-'));) {
+        int64_t gigabytes;
+
+        if (read_number(++at, "GB", &gigabytes))
+            return gigabytes;
+    }
+    return 0;
+}
+
+struct gpu_facts gpu_facts_of(const char *labels)
+{
+    static const char mark[] = "-MIG-";
+    const char *product = packed_map_get(labels, "nvidia.com/gpu.product") ?: "";
+    const char *profile = strstr(product, mark);
+    struct gpu_facts facts = {
+        .memory_mib = label_number(labels, "nvidia.com/gpu.memory"),
+        .replicas = label_number(labels, "nvidia.com/gpu.replicas"),
+    };
+
+    /* Every GPU is cut alike, and nvidia.com/gpu and its labels speak of one slice. */
+    if (profile && read_profile(profile + sizeof mark - 1, &facts.slices, &facts.gigabytes))
+        facts.memory_mib = memory_in(product) * MIB_PER_GB;
+    return facts;
+}
+
+int64_t gpu_parts_whole(int64_t parts)
+{
+    return (parts + GPU_PARTS - 1) / GPU_PARTS;
+}

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What one unit of an extended resource is of a GPU.  Whole GPUs and MIG slices are known by name;
+ * a configuration adds names or corrects them; labels of the node say the rest.  What is an
+ * accelerator and cannot be read is reported as such, so that it never counts as nothing.
+ */
+#pragma once
+
+#include "base/array.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* GPUs are added up in parts, so that sevenths, eighths and thirds of one add up exactly. */
+enum { GPU_PARTS = 5040 };
+
+/* The names of a configuration. */
+struct accelerator {
+    const char *resource; /* "example.com/npu"; borrowed */
+    int64_t parts;        /* that one unit is; 0: it is no accelerator */
+};
+
+struct accelerators {
+    ARRAY(struct accelerator) rows;
+};
+
+/* What a node's labels (NVIDIA's GPU feature discovery) say about its GPUs; 0: nothing. */
+struct gpu_facts {
+    int64_t memory_mib; /* of a whole GPU */
+    int64_t replicas;   /* units of nvidia.com/gpu that share one GPU or slice */
+    int64_t slices;     /* of seven: of one unit of nvidia.com/gpu (MIG strategy "single") */
+    int64_t gigabytes;  /* and its memory */
+};
+
+/* Of packed labels. */
+struct gpu_facts gpu_facts_of(const char *labels);
+
+struct gpu_share {
+    enum { GPU_SHARE_NONE, GPU_SHARE_KNOWN, GPU_SHARE_UNKNOWN } kind;
+    int64_t parts;   /* of one unit, at most */
+    int64_t slices;  /* a MIG slice: of the GPU's seven compute slices; 0: it is none */
+    int64_t eighths; /* of its memory, at least */
+    int64_t per_gpu; /* such slices that one GPU is cut into, at most */
+};
+
+/* configured may be NULL. */
+struct gpu_share accelerator_share(const struct accelerators *configured, const char *resource,
+                                   const struct gpu_facts *facts);
+
+/* Whole GPUs that hold so many parts, rounded up. */
+int64_t gpu_parts_whole(int64_t parts);

@@ -1,0 +1,160 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See gpus.h.
+ */
+#include "clusters/gpus.h"
+
+#include "base/map.h"
+#include "base/shared_text.h"
+
+#include <stdlib.h>
+
+static int64_t whole_quotient(int64_t dividend, int64_t divisor)
+{
+    return (dividend + divisor - 1) / divisor;
+}
+
+/* Slices of GPUs while they are counted. */
+struct slices {
+    int64_t compute; /* sevenths */
+    int64_t memory;  /* eighths */
+    int64_t alike;   /* GPUs that the slices of one profile fill, of the profile that fills most */
+};
+
+static void slices_add(struct slices *slices, const struct gpu_share *share, int64_t count)
+{
+    int64_t alike = whole_quotient(count, share->per_gpu);
+
+    slices->compute += count * share->slices;
+    slices->memory += count * share->eighths;
+    if (alike > slices->alike)
+        slices->alike = alike;
+}
+
+static int64_t slices_gpus(const struct slices *slices)
+{
+    int64_t gpus = slices->alike;
+
+    if (whole_quotient(slices->compute, 7) > gpus)
+        gpus = whole_quotient(slices->compute, 7);
+    if (whole_quotient(slices->memory, 8) > gpus)
+        gpus = whole_quotient(slices->memory, 8);
+    return gpus;
+}
+
+int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node)
+{
+    struct gpu_facts facts = gpu_facts_of(node->labels);
+    struct slices slices = { 0 };
+    int64_t parts = 0;
+    const char *at = node->devices;
+    const char *resource;
+    const char *digits;
+
+    while (packed_map_next(&at, &resource, &digits)) {
+        struct gpu_share share = accelerator_share(snapshot->accelerators, resource, &facts);
+        int64_t count = strtoll(digits, NULL, 10);
+
+        if (count < 0 || share.kind != GPU_SHARE_KNOWN)
+            continue;
+        if (share.slices > 0)
+            slices_add(&slices, &share, count);
+        else
+            parts += count * share.parts;
+    }
+    return gpu_parts_whole(parts) + slices_gpus(&slices);
+}
+
+static bool is_uncounted(const struct gpu_share *share, bool is_readable)
+{
+    return share->kind == GPU_SHARE_UNKNOWN || (share->kind == GPU_SHARE_KNOWN && !is_readable);
+}
+
+static bool is_slice(const struct gpu_share *share, bool is_readable)
+{
+    return share->slices > 0 && is_readable;
+}
+
+static void list_devices(const struct snapshot *snapshot, const struct node *node,
+                         bool (*is_listed)(const struct gpu_share *share, bool is_readable),
+                         struct text *out)
+{
+    struct gpu_facts facts = gpu_facts_of(node->labels);
+    const char *at = node->devices;
+    const char *resource;
+    const char *digits;
+
+    while (packed_map_next(&at, &resource, &digits)) {
+        struct gpu_share share = accelerator_share(snapshot->accelerators, resource, &facts);
+        bool is_readable = digits[0] != '-';
+
+        if (is_listed(&share, is_readable))
+            text_add(out, "%s%s%s%s", out->length > 0 ? ", " : "", resource, is_readable ? " " : "",
+                     is_readable ? digits : "");
+    }
+}
+
+void gpus_uncounted(const struct snapshot *snapshot, const struct node *node, struct text *out)
+{
+    list_devices(snapshot, node, is_uncounted, out);
+}
+
+void gpus_slices(const struct snapshot *snapshot, const struct node *node, struct text *out)
+{
+    list_devices(snapshot, node, is_slice, out);
+}
+
+static bool is_of_gpus(const struct snapshot *snapshot, const char *resource)
+{
+    return !resource ||
+           accelerator_share(snapshot->accelerators, resource, NULL).kind == GPU_SHARE_NONE;
+}
+
+int64_t gpus_units(const struct snapshot *snapshot, const struct node *node, const char *resource)
+{
+    const char *digits;
+    int64_t count;
+
+    if (is_of_gpus(snapshot, resource))
+        return gpus_of_node(snapshot, node);
+    digits = packed_map_get(node->devices, resource);
+    count = digits ? strtoll(digits, NULL, 10) : 0;
+    return count > 0 ? count : 0;
+}
+
+int64_t gpus_to_units(const struct snapshot *snapshot, int64_t gpus, const char *resource)
+{
+    struct gpu_share share = accelerator_share(snapshot->accelerators, resource, NULL);
+
+    return share.kind == GPU_SHARE_KNOWN ? gpus * GPU_PARTS / share.parts : gpus;
+}
+
+static struct gpu_facts facts_around(const struct snapshot *snapshot, const struct pod *pod)
+{
+    const struct node *node = map_get(snapshot->nodes, pod->node_name);
+
+    return node ? gpu_facts_of(node->labels) : (struct gpu_facts){ 0 };
+}
+
+struct gpu_demand gpus_of_pod(const struct snapshot *snapshot, const struct pod *pod)
+{
+    struct gpu_demand demand = { .is_whole = pod->device_claims[0] != '\0' };
+    struct gpu_facts facts = { 0 };
+    const char *at = pod->devices;
+    const char *resource;
+    const char *digits;
+
+    if (at[0] != '\0')
+        facts = facts_around(snapshot, pod);
+    while (packed_map_next(&at, &resource, &digits)) {
+        struct gpu_share share = accelerator_share(snapshot->accelerators, resource, &facts);
+        int64_t count = strtoll(digits, NULL, 10);
+
+        if (share.kind == GPU_SHARE_UNKNOWN || (share.kind == GPU_SHARE_KNOWN && count < 0))
+            demand.is_whole = true;
+        else
+            demand.parts += count * share.parts;
+    }
+    return demand;
+}

@@ -63,9 +63,10 @@ static const struct setting drain_settings[] = {
     { "settle", SETTING_DURATION, offsetof(struct config_drain, settle_ms), "5s", 0, HOUR_MS,
       "after the cordon, before a node may count as empty" },
     { "gangs", SETTING_TEXT, offsetof(struct config_drain, gangs_name), "suspend", 0, 0,
-      "`suspend`: pods that live and die together are stopped through their owner (Kueue Workload, "
-      "JobSet, training job, Job, Argo Workflow) before the first is evicted, and go on when their "
-      "nodes are empty; `evict`: one by one" },
+      "`suspend`: the owner of a gang (Kueue Workload, JobSet, training job, Job, Argo Workflow) "
+      "is "
+      "suspended before its first pod is evicted, and resumed when the nodes are empty; `evict`: "
+      "pods are evicted one by one" },
 };
 
 static const struct setting guard_settings[] = {
@@ -215,7 +216,7 @@ static const struct setting source_settings[] = {
     { "settle", SETTING_DURATION, SOURCE(settle_ms), "15m", 0, DAY_MS,
       "points younger than this may still change and are not asked for" },
     { "token", SETTING_TEXT, SOURCE(token), "", 0, 0,
-      "prometheus: path of a file with a bearer token, read anew for each request" },
+      "prometheus: path of a file with a bearer token, read again for each request" },
     { "tenant", SETTING_TEXT, SOURCE(tenant), "", 0, 0,
       "prometheus: X-Scope-OrgID, for Mimir and Cortex" },
     { "ca", SETTING_TEXT, SOURCE(ca), "", 0, 0,

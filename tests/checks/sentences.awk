@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Prints FILE:LINE: N words: "..." for each sentence of Markdown pages with more than -v limit=N words.
-# Code blocks are left out; a code span and a link's text count as what a reader sees; a cell of a table
-# and an item of a list end a sentence.
+# Code blocks are left out; a code span and a link's text count as what a reader sees.  A cell of a
+# table, a comma or semicolon in it, and an item of a list end a sentence.
 
-function flush(   parts, count, i, words, n, k) {
+function flush(is_row,   parts, count, i, words, n, k) {
     gsub(/`[^`]*`/, "code", text)
     gsub(/\]\([^)]*\)/, "", text)
+    if (is_row)
+        gsub(/[,;] /, "|", text)
     count = split(text, parts, /[.!?]["')*]*[ \t]+|[|]/)
     for (i = 1; i <= count; i++) {
         n = 0
+        if (parts[i] ~ /^JSON|[{}]/) # members, no sentence
+            continue
         k = split(parts[i], words, /[ \t]+/)
         while (k > 0)
             n += words[k--] ~ /[[:alnum:]]/
@@ -40,7 +44,8 @@ is_code { next }
     sub(/^[ \t]*([-*]|[0-9]+\.)[ \t]+/, "")
     text = text (text == "" ? "" : " ") $0
 }
-/^#/ || /^[ \t]*[|]/ { flush() }
+/^#/ { flush() }
+/^[ \t]*[|]/ { flush(1) }
 END {
     flush()
     exit bad

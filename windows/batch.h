@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include "base/array.h"
 #include "base/random.h"
 #include "windows/demand.h"
 #include "windows/engine.h"
@@ -28,11 +29,21 @@ enum batch_figure {
     BATCH_FIGURES,
 };
 
+/* Figures above zero as they become known, each with its request's number. */
+struct batch_told {
+    size_t number;
+    uint64_t value;
+};
+struct batch_told_list {
+    ARRAY(struct batch_told) list;
+};
+
 /* What is counted; zeroed, and owned by the caller. */
 struct batch_tally {
     uint64_t limits[BATCH_FIGURES]; /* UINT64_MAX: none */
     int64_t late[BATCH_FIGURES][DEMAND_CLASSES];
-    uint64_t *kept[BATCH_FIGURES][DEMAND_CLASSES]; /* by number; NULL: not wanted */
+    uint64_t *kept[BATCH_FIGURES][DEMAND_CLASSES];               /* by number; NULL: not wanted */
+    struct batch_told_list *told[BATCH_FIGURES][DEMAND_CLASSES]; /* likewise */
 };
 
 /* Requests in the order of time. */
@@ -46,7 +57,7 @@ struct batch_feed {
 
 struct batch;
 
-/* Borrows both.  All replicas are empty. */
+/* Borrows both.  All replicas are empty; there may be none. */
 struct batch *batch_new(const struct engine *engine, int replicas, struct batch_tally *tally)
     __attribute__((returns_nonnull, warn_unused_result));
 void batch_free(struct batch *batch);
@@ -67,6 +78,16 @@ void batch_run_before(struct batch *batch, const struct batch_feed *feed);
 
 /* Times count from `now` on; who runs stays, who waits is forgotten.  None of them is counted. */
 void batch_begin(struct batch *batch, double now);
+
+/* So many replicas from `now` on; never more than batch_new() was told.  Those that have most to do
+   stay or come back, the most requests before the longest rest; then empty ones join.  The others
+   drain: they end what runs in them, and what waited in their own lines goes to the router again,
+   high first.  Requests that come while there is no replica wait for the first. */
+void batch_resize(struct batch *batch, int replicas, double now);
+
+/* The least number of those of a class that wait or, where the time per token counts, run; SIZE_MAX
+   for none. */
+size_t batch_first_open(const struct batch *batch, enum demand_class class);
 
 bool batch_anyone_waits(const struct batch *batch);
 

@@ -33,6 +33,13 @@ static uint64_t limit_of(const struct replay_limit *limit, double units)
     return limit->limit_s > 0 ? (uint64_t)floor(limit->limit_s * units + 0.5) : UINT64_MAX;
 }
 
+void batch_replay_limits(const struct replay_target *target, uint64_t limits[BATCH_FIGURES])
+{
+    limits[BATCH_WAIT] = (uint64_t)target->wait_ms * TICKS_PER_MS;
+    limits[BATCH_TTFT] = limit_of(&target->ttft, TICKS_PER_SECOND);
+    limits[BATCH_ITL] = limit_of(&target->itl, NS_PER_SECOND);
+}
+
 /* `keeps`: so many of the figures, from the first on. */
 static void trial_init(struct trial *trial, struct arrivals *arrivals, int servers,
                        const struct replay_target *target, const struct calm *calm, int keeps)
@@ -41,9 +48,7 @@ static void trial_init(struct trial *trial, struct arrivals *arrivals, int serve
                                    target->itl.percentile };
 
     *trial = (struct trial){ .arrivals = arrivals, .has_calm = calm != NULL, .is_bounded = true };
-    trial->tally.limits[BATCH_WAIT] = (uint64_t)target->wait_ms * TICKS_PER_MS;
-    trial->tally.limits[BATCH_TTFT] = limit_of(&target->ttft, TICKS_PER_SECOND);
-    trial->tally.limits[BATCH_ITL] = limit_of(&target->itl, NS_PER_SECOND);
+    batch_replay_limits(target, trial->tally.limits);
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         int64_t total = arrivals_total(arrivals, (enum demand_class) class);
 

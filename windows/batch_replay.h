@@ -9,6 +9,7 @@
 #pragma once
 
 #include "windows/arrivals.h"
+#include "windows/batch.h"
 #include "windows/replay_result.h"
 
 struct calm;
@@ -27,6 +28,9 @@ bool batch_replay_count(struct arrivals *arrivals, int servers, const struct rep
 int batch_replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
                        struct replay_waits *ret_waits, struct error *err)
     __attribute__((warn_unused_result));
+
+/* What counts as late, in the units of the figures. */
+void batch_replay_limits(const struct replay_target *target, uint64_t limits[BATCH_FIGURES]);
 
 /* The highest load: requests served at once, each alone in its replica, if none had to wait. */
 double batch_replay_peak(const struct arrivals *arrivals);

@@ -38,8 +38,9 @@ struct batch_replica {
     double pause; /* ticks from then on for which prompts still hold all of them up */
     double read;  /* ticks: when the prompts of who runs have been read */
     int running;
-    double *ends;    /* tokens with which each is done, the next one last */
-    uint16_t *slots; /* where each runs; behind them the free slots */
+    double *ends;                   /* tokens with which each is done, the next one last */
+    uint16_t *slots;                /* where each runs; behind them the free slots */
+    struct batch_request *requests; /* by slot, where the time per token counts */
     struct batch_line lines[DEMAND_CLASSES];
 };
 

@@ -11,6 +11,8 @@
  */
 #include "windows/backtest/judge.h"
 
+#include "windows/backtest/borders.h"
+#include "windows/backtest/judge_engines.h"
 #include "windows/backtest/offered.h"
 #include "windows/backtest/staff.h"
 
@@ -43,25 +45,12 @@ struct court {
     struct offered offered;
     uint64_t left_until; /* who was busy when the segment began is done */
     const struct replay_target *target;
-    const struct judge_span *spans;
-    size_t span_count;
-    size_t *marks[DEMAND_CLASSES]; /* two a span: requests before its begin and before its end */
-    size_t marked[DEMAND_CLASSES];
+    struct borders borders;
     struct bench *benches;
     size_t bench_count;
     struct wall_time begin; /* of all plans */
     ARRAY(uint64_t) waits;  /* of the span that is scored */
 };
-
-static int servers_at(const struct judge_plan *plan, int64_t slot)
-{
-    int servers;
-
-    if (slot < 0)
-        slot = 0;
-    servers = plan->servers[(size_t)slot < plan->slots ? (size_t)slot : plan->slots - 1];
-    return (size_t)slot + 1 >= plan->slots && servers < 1 ? 1 : servers;
-}
 
 /* -1: before the plans begin. */
 static int64_t first_slot(const struct court *court)
@@ -207,7 +196,7 @@ static void run_starts(struct bench *bench, const struct feed *feed, uint64_t ho
 static void run_slot(struct court *court, struct bench *bench, int64_t slot, uint64_t begin,
                      uint64_t end)
 {
-    int servers = servers_at(bench->plan, slot);
+    int servers = judge_servers(bench->plan, slot);
 
     if (bench->is_offered) {
         if ((size_t)servers >= court->offered.most)
@@ -225,43 +214,15 @@ static size_t started(const struct court *court, const struct bench *bench, int 
     return bench->is_offered ? court->offered.after.next[class] : bench->next[class];
 }
 
-static struct wall_time border(const struct court *court, size_t at)
+/* The next chunk, and the borders in it. */
+static void load_next(struct court *court, const size_t needed[DEMAND_CLASSES])
 {
-    return at % 2 ? court->spans[at / 2].end : court->spans[at / 2].begin;
-}
+    const struct arrivals_chunk *chunk = feed_next(&court->feed, needed);
+    size_t before[DEMAND_CLASSES];
 
-/* How many of the chunk arrive before `wall`. */
-static size_t count_before(const struct court *court, const struct arrivals_chunk *chunk, int class,
-                           struct wall_time wall)
-{
-    int64_t since_ms = wall.ms - court->feed.origin_ms;
-    size_t low = 0;
-    size_t high = chunk->count[class];
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (since_ms > 0 && chunk->at[class][middle] < (uint64_t)since_ms * TICKS_PER_MS)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Marks the borders that lie before the chunk's end. */
-static void mark_borders(struct court *court, const struct arrivals_chunk *chunk)
-{
-    int64_t end_ms = court->feed.origin_ms + (int64_t)(chunk->end / TICKS_PER_MS);
-
-    for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        size_t before = feed_total(&court->feed, class) - chunk->count[class];
-        size_t *at = &court->marked[class];
-
-        for (; *at < 2 * court->span_count && border(court, *at).ms <= end_ms; ++*at)
-            court->marks[class][*at] = before +
-                                       count_before(court, chunk, class, border(court, *at));
-    }
+    for (int class = 0; class < DEMAND_CLASSES; class ++)
+        before[class] = feed_total(&court->feed, class) - chunk->count[class];
+    borders_mark(&court->borders, chunk, court->feed.origin_ms, before);
 }
 
 /* All who arrive before `end`. */
@@ -276,7 +237,7 @@ static void load_until(struct court *court, uint64_t end)
                 if (started(court, &court->benches[i], class) < needed[class])
                     needed[class] = started(court, &court->benches[i], class);
         }
-        mark_borders(court, feed_next(&court->feed, needed));
+        load_next(court, needed);
     }
 }
 
@@ -286,8 +247,8 @@ static void score_class(struct court *court, struct bench *bench, struct judge_s
 {
     struct waited_list *waited = &bench->waited[class];
     uint64_t target = (uint64_t)court->target->wait_ms * TICKS_PER_MS;
-    size_t begin = court->marks[class][2 * bench->span];
-    size_t end = court->marks[class][2 * bench->span + 1];
+    size_t begin = borders_begin(&court->borders, class, bench->span);
+    size_t end = borders_behind(&court->borders, class, bench->span);
     size_t at = 0;
 
     court->waits.count = 0;
@@ -315,15 +276,15 @@ static void score_class(struct court *court, struct bench *bench, struct judge_s
 static bool is_over(const struct court *court, const struct bench *bench)
 {
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        if (court->marked[class] < 2 * bench->span + 2 ||
-            started(court, bench, class) < court->marks[class][2 * bench->span + 1])
+        if (!borders_are_known(&court->borders, class, bench->span) ||
+            started(court, bench, class) < borders_behind(&court->borders, class, bench->span))
             return false;
     return true;
 }
 
 static void score_spans(struct court *court, struct bench *bench)
 {
-    for (; bench->span < court->span_count && is_over(court, bench); bench->span++) {
+    for (; bench->span < court->borders.count && is_over(court, bench); bench->span++) {
         struct judge_score *score = &bench->scores[bench->span];
 
         *score = (struct judge_score){ .is_met = true };
@@ -343,7 +304,7 @@ static void begin_segment(struct court *court)
     court->left_until = busy > 0 ? left[0] : 0;
     for (size_t i = 0; i < court->bench_count; i++) {
         struct bench *bench = &court->benches[i];
-        int servers = servers_at(bench->plan, first_slot(court));
+        int servers = judge_servers(bench->plan, first_slot(court));
 
         bench->is_offered = (size_t)servers >= busy;
         bench->has_vanished = !bench->is_offered;
@@ -365,8 +326,8 @@ static void drain(struct court *court, struct bench *bench, int64_t slot)
         bool is_last = slot + 1 >= (int64_t)bench->plan->slots;
         uint64_t end = is_last ? UINT64_MAX : slot_end(court, slot);
 
-        if (servers_at(bench->plan, slot) != bench->servers)
-            change_servers(bench, servers_at(bench->plan, slot), begin);
+        if (judge_servers(bench->plan, slot) != bench->servers)
+            change_servers(bench, judge_servers(bench->plan, slot), begin);
         run_starts(bench, &court->feed, end);
         begin = end;
         slot++;
@@ -407,8 +368,7 @@ static void court_clear(struct court *court)
             array_clear(&bench->waited[class].list);
     }
     mem_free(court->benches);
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        mem_free(court->marks[class]);
+    borders_clear(&court->borders);
     array_clear(&court->waits);
     offered_clear(&court->offered);
     feed_clear(&court->feed);
@@ -417,9 +377,12 @@ static void court_clear(struct court *court)
 void judge_all(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
                const struct replay_target *target, const struct judge_span *spans, size_t count)
 {
+    if (arrivals_setup_of(arrivals)->service->engine) {
+        judge_engines(arrivals, cases, case_count, target, spans, count);
+        return;
+    }
+
     struct court court = { .target = target,
-                           .spans = spans,
-                           .span_count = count,
                            .bench_count = case_count,
                            .begin = cases[0].plan.begin };
 
@@ -430,13 +393,11 @@ void judge_all(struct arrivals *arrivals, const struct judge_case *cases, size_t
         court.benches[i].plan = &cases[i].plan;
         court.benches[i].scores = cases[i].scores;
     }
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        court.marks[class] = mem_new_array(2 * count, sizeof(size_t));
+    borders_init(&court.borders, spans, count);
     while (court.feed.chunk < arrivals_chunks(arrivals))
         run_segment(&court);
-    for (int class = 0; class < DEMAND_CLASSES; class ++)
-        for (; court.marked[class] < 2 * count; court.marked[class]++)
-            court.marks[class][court.marked[class]] = feed_total(&court.feed, class);
+    borders_end(&court.borders, (const size_t[]){ feed_total(&court.feed, DEMAND_HIGH),
+                                                  feed_total(&court.feed, DEMAND_LOW) });
     for (size_t i = 0; i < case_count; i++)
         score_spans(&court, &court.benches[i]);
     court_clear(&court);

@@ -7,6 +7,9 @@
  * nobody new starts before fewer are busy than there are servers.  Who waits at the end of a span
  * waits on in the next one.
  *
+ * Where a server is a replica of an engine (windows/engine.h), those with least to do leave first
+ * (batch_resize()): they end what runs in them, and what waited in them goes to the others.
+ *
  * Requests belong to the span (the unbroken stretch of a window) in which they arrive.
  */
 #pragma once
@@ -27,11 +30,23 @@ struct judge_plan {
     size_t slots;
 };
 
+static inline int judge_servers(const struct judge_plan *plan, int64_t slot)
+{
+    int servers;
+
+    if (slot < 0)
+        slot = 0;
+    servers = plan->servers[(size_t)slot < plan->slots ? (size_t)slot : plan->slots - 1];
+    return (size_t)slot + 1 >= plan->slots && servers < 1 ? 1 : servers;
+}
+
 struct judge_score {
     int64_t count[DEMAND_CLASSES];
-    int64_t violations[DEMAND_CLASSES];
-    double wait_s[DEMAND_CLASSES]; /* at the percentile */
-    bool is_met;                   /* by both classes; true where nobody arrives */
+    int64_t violations[DEMAND_CLASSES]; /* of the target that is missed by most */
+    double wait_s[DEMAND_CLASSES];      /* at the percentile */
+    double ttft_s[DEMAND_CLASSES];      /* likewise, where there is such a target; otherwise 0 */
+    double itl_s[DEMAND_CLASSES];
+    bool is_met; /* all of both classes; true where nobody arrives */
 };
 
 /* Scores spans that are sorted and do not overlap.  The arrivals' segments are in the order of

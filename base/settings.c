@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/timestamp.h"
+#include "base/url.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -30,6 +31,12 @@ static union field field_of(const struct setting *setting, void *object)
     return (union field){ .any = (char *)object + setting->offset };
 }
 
+static bool is_text(const struct setting *setting)
+{
+    return setting->type == SETTING_TEXT || setting->type == SETTING_PATH ||
+           setting->type == SETTING_URL;
+}
+
 static bool has_limits(const struct setting *setting)
 {
     return setting->min != 0 || setting->max != 0;
@@ -43,6 +50,8 @@ static void set_default(const struct setting *setting, void *object)
 
     switch (setting->type) {
     case SETTING_TEXT:
+    case SETTING_PATH:
+    case SETTING_URL:
         *field.text = otherwise && *otherwise ? mem_copy_chars(otherwise) : NULL;
         return;
     case SETTING_INT:
@@ -82,7 +91,7 @@ void settings_clear(const struct setting *table, size_t count, void *object)
     for (size_t i = 0; i < count; i++) {
         union field field = field_of(&table[i], object);
 
-        if (table[i].type == SETTING_TEXT)
+        if (is_text(&table[i]))
             mem_free(steal(field.text));
         else if (table[i].type == SETTING_NODE)
             *field.node = NULL;
@@ -100,6 +109,19 @@ static int read_text(const struct yaml_node *node, char **field, struct error *e
     return 0;
 }
 
+/* An empty one is refused by whoever refuses all empty texts. */
+static int read_url(const struct yaml_node *node, char **field, struct error *err)
+{
+    struct error why = { 0 };
+    struct url url;
+
+    if (read_text(node, field, err) < 0)
+        return -1;
+    if (**field == '\0' || url_parse(*field, &url, &why) == 0)
+        return 0;
+    return yaml_error(err, node, "%s", why.text);
+}
+
 static int read_field(const struct setting *setting, const struct yaml_node *node, void *object,
                       struct error *err)
 {
@@ -109,7 +131,10 @@ static int read_field(const struct setting *setting, const struct yaml_node *nod
 
     switch (setting->type) {
     case SETTING_TEXT:
+    case SETTING_PATH:
         return read_text(node, field.text, err);
+    case SETTING_URL:
+        return read_url(node, field.text, err);
     case SETTING_INT:
         return yaml_int(node, min, max, field.integer, err);
     case SETTING_DOUBLE:
@@ -129,8 +154,7 @@ static int read_field(const struct setting *setting, const struct yaml_node *nod
     return 0;
 }
 
-static const struct setting *find_setting(const struct setting *table, size_t count,
-                                          const char *key)
+const struct setting *settings_find(const struct setting *table, size_t count, const char *key)
 {
     for (size_t i = 0; i < count; i++)
         if (text_equal(table[i].key, key))
@@ -138,63 +162,110 @@ static const struct setting *find_setting(const struct setting *table, size_t co
     return NULL;
 }
 
+char **settings_next_path(const struct setting *table, size_t count, void *object, size_t *at)
+{
+    while (*at < count) {
+        const struct setting *setting = &table[(*at)++];
+
+        if (setting->type == SETTING_PATH)
+            return field_of(setting, object).text;
+    }
+    return NULL;
+}
+
 /* Names the key that was probably meant, or else all that there are. */
-static int fail_unknown(const struct yaml_node *node, const struct setting *table, size_t count,
-                        struct error *err)
+static int fail_unknown(const struct yaml_node *node, const struct settings_part *parts,
+                        size_t count, struct error *err)
 {
     owned(text) struct text *known = text_new(ERROR_TEXT_SIZE);
     struct nearest nearest = nearest_to(node->key);
 
-    for (size_t i = 0; i < count; i++) {
-        nearest_offer(&nearest, table[i].key);
-        text_add(known, "%s%s", i ? ", " : "", table[i].key);
-    }
+    for (size_t at = 0; at < count; at++)
+        for (size_t i = 0; i < parts[at].count; i++) {
+            nearest_offer(&nearest, parts[at].settings[i].key);
+            text_add(known, "%s%s", known->length > 0 ? ", " : "", parts[at].settings[i].key);
+        }
     if (nearest.name)
         return yaml_error(err, node, "unknown key, did you mean \"%s\"?", nearest.name);
     return yaml_error(err, node, "unknown key, expected one of: %s", known->chars);
 }
 
-int settings_change(const struct yaml_node *mapping, const struct setting *table, size_t count,
-                    void *object, struct error *err)
+static int read_key(const struct yaml_node *node, const struct settings_part *parts, size_t count,
+                    struct error *err)
+{
+    for (size_t at = 0; at < count; at++) {
+        const struct setting *setting = settings_find(parts[at].settings, parts[at].count,
+                                                      node->key);
+
+        if (setting)
+            return read_field(setting, node, parts[at].object, err);
+    }
+    return fail_unknown(node, parts, count, err);
+}
+
+static int change(const struct yaml_node *mapping, const struct settings_part *parts, size_t count,
+                  struct error *err)
 {
     if (yaml_expect(mapping, YAML_MAPPING, err) < 0)
         return -1;
-    for (size_t i = 0; i < mapping->count; i++) {
-        const struct yaml_node *node = &mapping->children[i];
-        const struct setting *setting = find_setting(table, count, node->key);
-
-        if (setting == NULL)
-            return fail_unknown(node, table, count, err);
-        if (read_field(setting, node, object, err) < 0)
+    for (size_t i = 0; i < mapping->count; i++)
+        if (read_key(&mapping->children[i], parts, count, err) < 0)
             return -1;
-    }
     return 0;
 }
 
-static int check_required(const struct yaml_node *mapping, const struct setting *table,
-                          size_t count, struct error *err)
+int settings_change(const struct yaml_node *mapping, const struct setting *table, size_t count,
+                    void *object, struct error *err)
 {
-    for (size_t i = 0; i < count; i++)
-        if (table[i].otherwise == NULL && yaml_get(mapping, table[i].key) == NULL)
-            return yaml_error(err, mapping, "the key \"%s\" is missing", table[i].key);
+    return change(mapping, &(struct settings_part){ table, count, object }, 1, err);
+}
+
+const struct yaml_node *settings_need(const struct yaml_node *mapping, const char *key,
+                                      struct error *err)
+{
+    const struct yaml_node *node = yaml_get(mapping, key);
+
+    if (!node)
+        yaml_error(err, mapping, "the key \"%s\" is missing", key);
+    return node;
+}
+
+static int check_required(const struct yaml_node *mapping, const struct settings_part *part,
+                          struct error *err)
+{
+    for (size_t i = 0; i < part->count; i++)
+        if (part->settings[i].otherwise == NULL &&
+            !settings_need(mapping, part->settings[i].key, err))
+            return -1;
     return 0;
+}
+
+int settings_read_parts(const struct yaml_node *mapping, const struct settings_part *parts,
+                        size_t count, struct error *err)
+{
+    int result;
+
+    for (size_t i = 0; i < count; i++)
+        settings_default(parts[i].settings, parts[i].count, parts[i].object);
+    result = change(mapping, parts, count, err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = check_required(mapping, &parts[i], err);
+    for (size_t i = 0; i < count && result < 0; i++)
+        settings_clear(parts[i].settings, parts[i].count, parts[i].object);
+    return result;
 }
 
 int settings_read(const struct yaml_node *mapping, const struct setting *table, size_t count,
                   void *object, struct error *err)
 {
-    settings_default(table, count, object);
-    if (settings_change(mapping, table, count, object, err) == 0 &&
-        check_required(mapping, table, count, err) == 0)
-        return 0;
-    settings_clear(table, count, object);
-    return -1;
+    return settings_read_parts(mapping, &(struct settings_part){ table, count, object }, 1, err);
 }
 
 static void add_type(struct text *out, const struct setting *setting)
 {
     static const char *const names[] = {
-        [SETTING_TEXT] = "text",         [SETTING_INT] = "whole number",
+        [SETTING_TEXT] = "text",         [SETTING_PATH] = "text",
+        [SETTING_URL] = "text",          [SETTING_INT] = "whole number",
         [SETTING_DOUBLE] = "number",     [SETTING_BOOL] = "boolean",
         [SETTING_DURATION] = "duration", [SETTING_SECONDS] = "duration",
         [SETTING_NODE] = "see below",

@@ -12,7 +12,6 @@
 #include "base/url.h"
 #include "providers/gcp_errors.h"
 #include "providers/gcp_machine.h"
-#include "providers/gcp_token.h"
 
 #include <string.h>
 
@@ -291,9 +290,10 @@ static struct gcp_call *call_at(struct gcp *gcp, const char *path, const char *r
 }
 
 /* A call of a verb of the group; it takes what follows the verb in the URL. */
-static struct gcp_call *call_new(struct gcp *gcp, const struct pool_address *pool, const char *verb,
-                                 const char *query)
+static struct gcp_call *call_new(struct gcp *gcp, const struct pool_address *address,
+                                 const char *verb, const char *query)
 {
+    const struct gcp_pool *pool = gcp_pool_of(address);
     owned(chars) char *group = url_format("/projects/%s/zones/%s/instanceGroupManagers/%s",
                                           pool->project, pool->zone, pool->group);
     owned(chars) char *rest = text_format("/%s%s", verb, query);
@@ -329,7 +329,8 @@ static void gcp_remove(struct provider *provider, const struct pool_address *poo
                        void *context)
 {
     owned(chars) char *query = url_format("?requestId=%s", request_id);
-    owned(chars) char *partial = text_format("zones/%s/instances/%s", pool->zone, instance);
+    owned(chars) char *partial = text_format("zones/%s/instances/%s", gcp_pool_of(pool)->zone,
+                                             instance);
     struct gcp_call *call = call_new((struct gcp *)provider, pool, "deleteInstances", query);
     mutate(call,
            json_make("{s:[s], s:b}", "instances", partial, "skipInstancesOnValidationError", 1),
@@ -345,10 +346,11 @@ static void gcp_create(struct provider *provider, const struct pool_address *poo
     mutate(call, json_make("{s:[{s:s}]}", "instances", "name", instance), done, context);
 }
 
-static void read_one(struct provider *provider, const struct pool_address *pool,
+static void read_one(struct provider *provider, const struct pool_address *address,
                      const char *instance, provider_host_fn hosted, provider_look_fn looked,
                      void *context)
 {
+    const struct gcp_pool *pool = gcp_pool_of(address);
     owned(chars) char *path = url_format("/projects/%s/zones/%s/instances/%s", pool->project,
                                          pool->zone, instance);
     struct gcp_call *call = call_at((struct gcp *)provider, path, "");
@@ -373,20 +375,41 @@ static void gcp_look(struct provider *provider, const struct pool_address *pool,
 }
 
 /* A group "NAME-grp" of GKE names its machines "NAME-xxxx", any other one "GROUP-xxxx". */
-static bool gcp_may_own(const struct pool_address *pool, const char *instance)
+static size_t gcp_may_own(const struct pool_address *pool, const char *instance)
 {
     static const char tail[] = "-grp";
-    size_t length = strlen(pool->group);
-    if (length > strlen(tail) && text_equal(pool->group + length - strlen(tail), tail))
+    const char *group = gcp_pool_of(pool)->group;
+    size_t length = strlen(group);
+    if (length > strlen(tail) && text_equal(group + length - strlen(tail), tail))
         length -= strlen(tail);
-    return strncmp(instance, pool->group, length) == 0 && instance[length] == '-';
+    return strncmp(instance, group, length) == 0 && instance[length] == '-' ? strlen(group) : 0;
 }
 
-static bool gcp_node_id(const struct pool_address *pool, const char *instance, char *out,
+static bool gcp_node_id(const struct pool_address *address, const char *instance, char *out,
                         size_t size)
 {
-    return text_print(out, size, "%s%s/%s/%s", gcp_verbs.node_id_prefix, pool->project, pool->zone,
+    const struct gcp_pool *pool = gcp_pool_of(address);
+
+    return text_print(out, size, "%s%s/%s/%s", gcp_kind.node_id_prefix, pool->project, pool->zone,
                       instance);
+}
+
+static void gcp_set_zone(struct pool_address *pool, const char *zone)
+{
+    ((struct gcp_pool *)(void *)pool)->zone = zone;
+}
+
+static void gcp_name_machine(const struct pool_address *pool, const char *request_key,
+                             char out[INSTANCE_NAME_SIZE])
+{
+    text_print(out, INSTANCE_NAME_SIZE, "%.50s-%.8s", gcp_pool_of(pool)->group, request_key);
+}
+
+static void gcp_print_place(const struct pool_address *address, struct text *out)
+{
+    const struct gcp_pool *pool = gcp_pool_of(address);
+
+    text_add(out, "group %s of project %s in zone %s", pool->group, pool->project, pool->zone);
 }
 
 static void gcp_close(struct provider *provider)
@@ -399,19 +422,20 @@ static void gcp_close(struct provider *provider)
     mem_free(gcp);
 }
 
-static struct provider *gcp_open(struct world *world, const struct provider_settings *settings,
+static struct provider *gcp_open(struct world *world, const struct provider_account *given,
                                  struct error *err)
 {
-    struct gcp_token *token = gcp_token_new(world, settings, err);
+    const struct gcp_account *account = (const struct gcp_account *)(const void *)given;
+    struct gcp_token *token = gcp_token_new(world, &account->whose, err);
     if (!token) {
         error_context(err, "gcp");
         return NULL;
     }
     struct gcp *gcp = mem_new(sizeof *gcp);
-    gcp->provider.verbs = &gcp_verbs;
+    gcp->provider.kind = &gcp_kind;
     gcp->world = world;
     gcp->token = token;
-    const char *endpoint = settings->endpoint ?: PUBLIC_ENDPOINT;
+    const char *endpoint = account->endpoint ?: PUBLIC_ENDPOINT;
     size_t length = strlen(endpoint);
     while (length > 0 && endpoint[length - 1] == '/')
         length--;
@@ -419,8 +443,35 @@ static struct provider *gcp_open(struct world *world, const struct provider_sett
     return &gcp->provider;
 }
 
-const struct provider_verbs gcp_verbs = {
-    .kind = "gcp",
+static const struct setting account_settings[] = {
+    { "endpoint", SETTING_URL, offsetof(struct gcp_account, endpoint), "", 0, 0,
+      "URL of the API; absent: the cloud's own" },
+    { "credentials", SETTING_PATH, offsetof(struct gcp_account, whose.credentials), "", 0, 0,
+      "path of a service account's key; absent: the metadata server" },
+    { "metadata", SETTING_URL, offsetof(struct gcp_account, whose.metadata), "", 0, 0,
+      "URL of the metadata server; absent: the cloud's own" },
+};
+
+static const struct setting pool_settings[] = {
+    { "project", SETTING_TEXT, offsetof(struct gcp_pool, project), NULL, 0, 0,
+      "project or account at the cloud" },
+    { "group", SETTING_TEXT, offsetof(struct gcp_pool, group), NULL, 0, 0,
+      "name of the instance group at the cloud" },
+};
+
+const struct provider_kind gcp_kind = {
+    .account = { .name = "gcp",
+                 .settings = account_settings,
+                 .count = COUNT_OF(account_settings),
+                 .size = sizeof(struct gcp_account) },
+    .pool = { .name = "gcp",
+              .settings = pool_settings,
+              .count = COUNT_OF(pool_settings),
+              .size = sizeof(struct gcp_pool) },
+    .place_key = "group",
+    .set_zone = gcp_set_zone,
+    .print_place = gcp_print_place,
+    .name_machine = gcp_name_machine,
     .node_id_prefix = "gce://",
     .open = gcp_open,
     .close = gcp_close,

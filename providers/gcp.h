@@ -7,6 +7,25 @@
  */
 #pragma once
 
+#include "providers/gcp_token.h"
 #include "providers/provider.h"
 
-extern const struct provider_verbs gcp_verbs;
+/* What it reads of `providers.NAME`; a struct provider_account. */
+struct gcp_account {
+    const char *endpoint;      /* overrides the public URL; NULL: the cloud's own */
+    struct gcp_identity whose; /* its token is asked for */
+};
+
+/* What it reads of `pools.NAME`; a struct pool_address. */
+struct gcp_pool {
+    const char *project;
+    const char *group; /* managed instance group */
+    const char *zone;  /* of the reservation; borrowed */
+};
+
+static inline const struct gcp_pool *gcp_pool_of(const struct pool_address *pool)
+{
+    return (const struct gcp_pool *)(const void *)pool;
+}
+
+extern const struct provider_kind gcp_kind;

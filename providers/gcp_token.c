@@ -234,19 +234,19 @@ static void on_deliver(void *context)
         fetch(token);
 }
 
-struct gcp_token *gcp_token_new(struct world *world, const struct provider_settings *settings,
+struct gcp_token *gcp_token_new(struct world *world, const struct gcp_identity *whose,
                                 struct error *err)
 {
     struct gcp_token *token = mem_new(sizeof *token);
     token->world = world;
     token->last = &token->first;
-    if (settings->credentials) {
-        if (read_key(token, settings->credentials, err) < 0) {
+    if (whose->credentials) {
+        if (read_key(token, whose->credentials, err) < 0) {
             gcp_token_free(token);
             return NULL;
         }
     } else {
-        token->url = text_format("%s%s", settings->metadata ?: METADATA_URL, METADATA_PATH);
+        token->url = text_format("%s%s", whose->metadata ?: METADATA_URL, METADATA_PATH);
     }
     token->deliver = timer_new(world->loop, on_deliver, token);
     return token;

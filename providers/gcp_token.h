@@ -8,11 +8,16 @@
 
 #include "base/error.h"
 #include "base/world.h"
-#include "providers/provider.h"
 
 #include <stdbool.h>
 
 struct gcp_token;
+
+/* Who asks.  Texts are borrowed while gcp_token_new() runs. */
+struct gcp_identity {
+    const char *credentials; /* path of a service account's key; NULL: the metadata server */
+    const char *metadata;    /* overrides the metadata server's URL; NULL: its own */
+};
 
 /* Embedded in whatever waits. */
 struct gcp_waiter {
@@ -23,7 +28,7 @@ struct gcp_waiter {
 };
 
 /* Reads the key file; nothing is sent yet. */
-struct gcp_token *gcp_token_new(struct world *world, const struct provider_settings *settings,
+struct gcp_token *gcp_token_new(struct world *world, const struct gcp_identity *whose,
                                 struct error *err) __attribute__((warn_unused_result));
 void gcp_token_free(struct gcp_token *token);
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "base/world.h"
 
 #include <stdbool.h>
@@ -46,11 +47,10 @@ struct instance_page {
     const char *next; /* token of the next page; NULL: this was the last */
 };
 
-struct pool_address {
-    const char *project; /* account, subscription */
-    const char *zone;
-    const char *group; /* managed instance group, scaling group */
-};
+/* What a kind reads of `providers.NAME` and of `pools.NAME`.  Opaque to all but the kind: it is
+   the struct that its own settings table fills. */
+struct provider_account;
+struct pool_address;
 
 struct provider;
 
@@ -69,18 +69,26 @@ typedef void (*provider_host_fn)(void *context, const char *host, const struct e
 typedef void (*provider_look_fn)(void *context, const struct instance *instance,
                                  const struct error *err);
 
-struct provider_settings {
-    const char *kind;        /* "gcp" */
-    const char *endpoint;    /* overrides the public URL; NULL: the cloud's own */
-    const char *credentials; /* path of a key file; NULL: the metadata server */
-    const char *metadata;    /* overrides the metadata server's URL; NULL: its own */
-};
+/* One implementation a file; the table is at its bottom, and providers/kinds.c lists it.  Embeds
+   struct provider first. */
+struct provider_kind {
+    struct settings_kind account; /* its keys of `providers.NAME`; its name is the kind's */
+    struct settings_kind pool;    /* its keys of `pools.NAME` */
+    const char *place_key;        /* of those, the one that says which group it is */
+    const char *node_id_prefix;   /* of spec.providerID: "gce://" */
 
-/* One implementation a file; the table is at its bottom.  Embeds struct provider first. */
-struct provider_verbs {
-    const char *kind;
-    const char *node_id_prefix; /* of spec.providerID: "gce://" */
-    struct provider *(*open)(struct world *world, const struct provider_settings *settings,
+    /* The zone is that of the pool's reservation; borrowed, it outlives the address. */
+    void (*set_zone)(struct pool_address *pool, const char *zone);
+    /* One place, one text, which people read too: "group G of project P in zone Z". */
+    void (*print_place)(const struct pool_address *pool, struct text *out);
+
+    /* How the cloud will name the machine that create() makes under this key.  NULL: the cloud says
+       so itself, in its list. */
+    void (*name_machine)(const struct pool_address *pool, const char *request_key,
+                         char out[INSTANCE_NAME_SIZE]);
+
+    /* The account must outlive the provider. */
+    struct provider *(*open)(struct world *world, const struct provider_account *account,
                              struct error *err);
     void (*close)(struct provider *provider);
 
@@ -106,20 +114,22 @@ struct provider_verbs {
     void (*look)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_look_fn done, void *context);
 
-    /* Whether the cloud names machines of this group like that. */
-    bool (*may_own)(const struct pool_address *pool, const char *instance);
+    /* How much of the name tells that the cloud names machines of this group like that; 0: it does
+       not. */
+    size_t (*may_own)(const struct pool_address *pool, const char *instance);
 
     /* spec.providerID of the instance's Node: fills `out`, false when it does not fit. */
     bool (*node_id)(const struct pool_address *pool, const char *instance, char *out, size_t size);
 };
 
 struct provider {
-    const struct provider_verbs *verbs;
+    const struct provider_kind *kind;
 };
 
-/* By kind; ERROR_INVALID names the kinds that there are. */
-struct provider *provider_open(struct world *world, const struct provider_settings *settings,
-                               struct error *err) __attribute__((warn_unused_result));
+/* Nothing is sent yet; files of credentials are read. */
+struct provider *provider_open(struct world *world, const struct provider_kind *kind,
+                               const struct provider_account *account, struct error *err)
+    __attribute__((warn_unused_result));
 void provider_close(struct provider *provider);
 
 void provider_list(struct provider *provider, const struct pool_address *pool, const char *page,
@@ -138,8 +148,11 @@ void provider_host(struct provider *provider, const struct pool_address *pool, c
 bool provider_can_look(const struct provider *provider);
 void provider_look(struct provider *provider, const struct pool_address *pool, const char *instance,
                    provider_look_fn done, void *context);
-bool provider_may_own(const struct provider *provider, const struct pool_address *pool,
-                      const char *instance);
+/* The place of a pool: equal texts, equal places.  The caller frees it. */
+char *provider_place(const struct provider_kind *kind, const struct pool_address *pool)
+    __attribute__((returns_nonnull, warn_unused_result));
+size_t provider_may_own(const struct provider *provider, const struct pool_address *pool,
+                        const char *instance);
 bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
                       const char *instance, char *out, size_t size);
 

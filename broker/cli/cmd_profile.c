@@ -32,9 +32,8 @@ struct profile {
     struct command_call *call;
     struct config *config; /* NULL: without */
     struct profile_ask ask;
-    char *selector; /* of the queue */
-    struct config_source plain;
-    const struct config_source *from;
+    char *selector;              /* of the queue */
+    struct source_settings from; /* name NULL: none is known yet */
     struct source_world world;
     struct engine_scrapes *scrapes;
     struct error err;
@@ -76,7 +75,8 @@ static int take_queue(struct profile *profile, const char *name, struct error *e
             queue = &profile->config->queues[i];
     if (!queue)
         return error_set(err, ERROR_NOT_FOUND, "%s: no queue %s", profile->config->path, name);
-    profile->from = queue->source;
+    if (queue->source)
+        profile->from = source_settings_of(queue->source);
     if (queue->engine.metrics)
         return engine_metrics_parse(queue->engine.metrics, &profile->ask.kind, &profile->selector,
                                     err);
@@ -124,15 +124,13 @@ static int read_options(struct profile *profile, struct error *err)
     }
     profile->ask.selector = profile->selector ?: "";
     if (url) {
-        profile->plain = (struct config_source){ .name = (char *)(uintptr_t)url,
-                                                 .kind = (char *)(uintptr_t) "prometheus",
-                                                 .endpoint = (char *)(uintptr_t)url };
-        profile->from = &profile->plain;
+        profile->from =
+            (struct source_settings){ .name = url, .kind = "prometheus", .endpoint = url };
     }
-    if (!profile->from)
+    if (!profile->from.name)
         return error_set(err, ERROR_INVALID,
                          "--prometheus is required: the queue has no source to ask");
-    profile->ask.source = profile->from->name;
+    profile->ask.source = profile->from.name;
     return call_int(call, "slots", 1, SLOTS_MOST, &profile->ask.slots, err);
 }
 
@@ -148,12 +146,11 @@ static void on_scrapes(void *context, struct engine_scrapes *scrapes, const stru
 
 static int ask_source(struct profile *profile, struct error *err)
 {
-    const struct source_settings settings = source_settings_of(profile->from);
     struct engine_question_set set = {
         .kind = profile->ask.kind,
         .selector = profile->ask.selector,
     };
-    owned(source) struct source *source = source_open(&profile->world.world, &settings, err);
+    owned(source) struct source *source = source_open(&profile->world.world, &profile->from, err);
 
     engine_question_set_span(&set, profile->ask.from, profile->ask.to);
     if (!source || engine_scrapes_ask(source, &set, on_scrapes, profile, err) < 0)

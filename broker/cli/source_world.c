@@ -24,24 +24,10 @@ void source_world_close(struct source_world *world)
 
 struct source_settings source_settings_of(const struct config_source *source)
 {
-    return (struct source_settings){
-        .name = source->name,
-        .kind = source->kind,
-        .endpoint = source->endpoint,
-        .token = source->token,
-        .ca = source->ca,
-        .credentials = source->credentials,
-        .tenant = source->tenant,
-        .query = source->query,
-        .region = source->region,
-        .profile = source->profile,
-        .role = source->role,
-        .external_id = source->external_id,
-        .metadata = source->metadata,
-        .project = source->project,
-        .namespace = source->namespace,
-        .metric = source->metric,
-        .dimension = source->dimension,
-        .missing_zero = text_equal(source->missing, "zero"),
-    };
+    struct source_settings settings = *(const struct source_settings *)source->own.settings;
+
+    settings.name = source->name;
+    settings.kind = source->kind_name;
+    settings.missing_zero = text_equal(source->missing, "zero");
+    return settings;
 }

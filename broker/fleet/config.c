@@ -44,7 +44,7 @@ static void section_free(enum config_table_id id, void *items, size_t count)
 
     for (size_t i = 0; items && i < count; i++) {
         mem_free(*item_name(table, items, i));
-        settings_clear(table->settings, table->count, (char *)items + i * table->item_size);
+        config_clear_entry(table, (char *)items + i * table->item_size);
     }
     mem_free(items);
 }
@@ -60,26 +60,20 @@ int config_refuse_empty(const struct yaml_node *mapping, struct error *err)
     return 0;
 }
 
-static int entry_read(const struct config_table *table, const struct yaml_node *entry, void *item,
-                      struct error *err)
+static int entry_read(const struct config *config, const struct config_table *table,
+                      const struct yaml_node *entry, void *item, struct error *err)
 {
     if (!is_name(entry->key))
         return yaml_error(err, entry,
                           "a name has up to %d letters, digits, \".\", \"_\" and \"-\", and "
                           "begins with a letter or digit",
                           NAME_LENGTH_MAX);
-    if (settings_read(entry, table->settings, table->count, item, err) < 0)
-        return -1;
-    if (config_refuse_empty(entry, err) < 0) {
-        settings_clear(table->settings, table->count, item);
-        return -1;
-    }
-    return 0;
+    return config_read_entry(config, table, entry, item, err);
 }
 
 /* The entries of a named section as an array of its struct; NULL on failure. */
-static void *section_read(enum config_table_id id, const struct yaml_node *section,
-                          size_t *ret_count, struct error *err)
+static void *section_read(const struct config *config, enum config_table_id id,
+                          const struct yaml_node *section, size_t *ret_count, struct error *err)
 {
     const struct config_table *table = &config_tables[id];
 
@@ -94,7 +88,7 @@ static void *section_read(enum config_table_id id, const struct yaml_node *secti
     for (size_t i = 0; i < section->count; i++) {
         const struct yaml_node *entry = &section->children[i];
 
-        if (entry_read(table, entry, (char *)items + i * table->item_size, err) < 0) {
+        if (entry_read(config, table, entry, (char *)items + i * table->item_size, err) < 0) {
             section_free(id, items, i);
             return NULL;
         }
@@ -161,34 +155,37 @@ static int read_sections(struct config *config, const struct config_file *file, 
         config_read_accelerators(config, file->accelerators, err) < 0)
         return -1;
 
-    config->clusters = section_read(CONFIG_CLUSTERS, file->clusters, &config->cluster_count, err);
+    config->clusters = section_read(config, CONFIG_CLUSTERS, file->clusters, &config->cluster_count,
+                                    err);
     if (!config->clusters)
         return -1;
-    config->reservations = section_read(CONFIG_RESERVATIONS, file->reservations,
+    config->reservations = section_read(config, CONFIG_RESERVATIONS, file->reservations,
                                         &config->reservation_count, err);
     if (!config->reservations)
         return -1;
-    config->providers = section_read(CONFIG_PROVIDERS, file->providers, &config->provider_count,
-                                     err);
+    config->providers = section_read(config, CONFIG_PROVIDERS, file->providers,
+                                     &config->provider_count, err);
     if (!config->providers)
         return -1;
-    config->pools = section_read(CONFIG_POOLS, file->pools, &config->pool_count, err);
+    config->pools = section_read(config, CONFIG_POOLS, file->pools, &config->pool_count, err);
     if (!config->pools)
         return -1;
     if (file->sources) {
-        config->sources = section_read(CONFIG_SOURCES, file->sources, &config->source_count, err);
+        config->sources = section_read(config, CONFIG_SOURCES, file->sources, &config->source_count,
+                                       err);
         if (!config->sources)
             return -1;
     }
-    config->queues = section_read(CONFIG_QUEUES, file->queues, &config->queue_count, err);
+    config->queues = section_read(config, CONFIG_QUEUES, file->queues, &config->queue_count, err);
     if (!config->queues)
         return -1;
-    config->workloads = section_read(CONFIG_WORKLOADS, file->workloads, &config->workload_count,
-                                     err);
+    config->workloads = section_read(config, CONFIG_WORKLOADS, file->workloads,
+                                     &config->workload_count, err);
     if (!config->workloads)
         return -1;
     if (file->quotas) {
-        config->quotas = section_read(CONFIG_QUOTAS, file->quotas, &config->quota_count, err);
+        config->quotas = section_read(config, CONFIG_QUOTAS, file->quotas, &config->quota_count,
+                                      err);
         if (!config->quotas)
             return -1;
     }
@@ -229,6 +226,15 @@ static void place_queue(const char *file, struct config_queue *queue)
     place(file, &queue->engine.tokens_file);
 }
 
+static void place_own(const char *file, const struct config_own *own)
+{
+    size_t at = 0;
+    char **path;
+
+    while ((path = config_next_path(own, &at)))
+        place(file, path);
+}
+
 static int place_all(struct config *config, struct error *err)
 {
     char folder[PATH_MAX];
@@ -245,12 +251,11 @@ static int place_all(struct config *config, struct error *err)
         if (cluster_has_file(config->clusters[i].kubeconfig))
             place(file, &config->clusters[i].kubeconfig);
     for (size_t i = 0; i < config->provider_count; i++)
-        place(file, &config->providers[i].credentials);
-    for (size_t i = 0; i < config->source_count; i++) {
-        place(file, &config->sources[i].token);
-        place(file, &config->sources[i].ca);
-        place(file, &config->sources[i].credentials);
-    }
+        place_own(file, &config->providers[i].own);
+    for (size_t i = 0; i < config->pool_count; i++)
+        place_own(file, &config->pools[i].own);
+    for (size_t i = 0; i < config->source_count; i++)
+        place_own(file, &config->sources[i].own);
     for (size_t i = 0; i < config->queue_count; i++)
         place_queue(file, &config->queues[i]);
 
@@ -333,6 +338,11 @@ void config_free(struct config *config)
                    &config->join);
     yaml_document_free(config->document);
     mem_free(config);
+}
+
+char *config_place_of_pool(const struct config_pool *pool)
+{
+    return provider_place(pool->provider->kind, pool->own.settings);
 }
 
 const struct config_cluster *config_cluster(const struct config *config, const char *name)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "clusters/accelerators.h"
+#include "providers/provider.h"
 #include "windows/demand.h"
 #include "windows/engine_table.h"
 #include "windows/replay.h"
@@ -43,12 +44,17 @@ struct config_reservation {
     size_t zone_index; /* of `zone` among the zones of its machine and region, sorted by name */
 };
 
+/* What an entry has of its kind alone: only the kind knows the struct. */
+struct config_own {
+    const struct settings_kind *kind;
+    void *settings; /* owned */
+};
+
 struct config_provider {
     char *name;
-    char *kind;
-    char *endpoint;    /* NULL: the cloud's own */
-    char *credentials; /* absolute path; NULL: the metadata server */
-    char *metadata;
+    char *kind_name;
+    struct config_own own; /* a struct provider_account */
+    const struct provider_kind *kind;
 };
 
 struct config_pool {
@@ -56,10 +62,9 @@ struct config_pool {
     char *cluster_name;
     char *reservation_name;
     char *provider_name;
-    char *project;
-    char *group;
-    int64_t static_nodes; /* of this pool's nodes, how many are not ephemeral: the floor */
-    int64_t node_max;     /* the pool never grows over this; 0: the reservation's size */
+    struct config_own own; /* a struct pool_address */
+    int64_t static_nodes;  /* of this pool's nodes, how many are not ephemeral: the floor */
+    int64_t node_max;      /* the pool never grows over this; 0: the reservation's size */
     const struct config_cluster *cluster;
     const struct config_reservation *reservation;
     const struct config_provider *provider;
@@ -68,22 +73,8 @@ struct config_pool {
 /* Where recorded arrivals are asked for. */
 struct config_source {
     char *name;
-    char *kind; /* "prometheus", "cloudwatch", "monitoring" */
-    char *endpoint;
-    char *token; /* absolute path of a file with a bearer token */
-    char *tenant;
-    char *ca; /* absolute path */
-    char *query;
-    char *region;
-    char *profile;
-    char *role;
-    char *external_id;
-    char *credentials; /* absolute path */
-    char *metadata;
-    char *project;
-    char *namespace;
-    char *metric;
-    char *dimension;
+    char *kind_name;
+    struct config_own own; /* a struct source_settings */
     char *missing;
     int64_t settle_ms;
 };
@@ -257,6 +248,13 @@ struct config {
 /* Reads and checks the file.  Paths in it are relative to its folder. */
 struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
 void config_free(struct config *config);
+
+/* The place of a pool at its provider: equal texts, equal places.  The caller frees it. */
+char *config_place_of_pool(const struct config_pool *pool)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* A file that the provider's settings name; NULL: they name none. */
+const char *config_provider_file(const struct config_provider *provider);
 
 /* Who may change the files of a configuration.  ERROR_DENIED when others may change the file
    itself: it names programs that are run, and servers to which credentials are sent.  `warn` is

@@ -7,8 +7,8 @@
  */
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/url.h"
 #include "broker/fleet/config_tables.h"
+#include "providers/kinds.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -134,26 +134,6 @@ static int check_reservations(struct config *config, struct error *err)
     return 0;
 }
 
-static int check_url(const struct config *config, const char *section, size_t at, const char *key,
-                     const char *value, struct error *err)
-{
-    struct error why = { 0 };
-    struct url url;
-
-    if (!value || url_parse(value, &url, &why) == 0)
-        return 0;
-    return yaml_error(err, config_place(config, section, at, key), "%s", why.text);
-}
-
-static int check_providers(const struct config *config, struct error *err)
-{
-    for (size_t i = 0; i < config->provider_count; i++)
-        if (check_url(config, "providers", i, "endpoint", config->providers[i].endpoint, err) < 0 ||
-            check_url(config, "providers", i, "metadata", config->providers[i].metadata, err) < 0)
-            return -1;
-    return 0;
-}
-
 /* The item of a section with that name; NULL and an error at `place` when there is none. */
 const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
                            const void *items, size_t count, const char *name, struct error *err)
@@ -187,22 +167,26 @@ static int resolve_pool(const struct config *config, size_t at, struct config_po
     pool->provider = config_resolve(config_place(config, "pools", at, "provider"), CONFIG_PROVIDERS,
                                     config->providers, config->provider_count, pool->provider_name,
                                     err);
-    return pool->provider ? 0 : -1;
+    if (!pool->provider)
+        return -1;
+    pool->provider->kind->set_zone(pool->own.settings, pool->reservation->zone);
+    return 0;
 }
 
 /* Against the pools before it. */
 static int check_pool_differs(const struct config *config, size_t at, struct error *err)
 {
     const struct config_pool *pool = &config->pools[at];
+    const struct provider_kind *kind = pool->provider->kind;
+    owned(chars) char *place = config_place_of_pool(pool);
 
     for (size_t i = 0; i < at; i++) {
         const struct config_pool *other = &config->pools[i];
+        owned(chars) char *theirs = config_place_of_pool(other);
 
-        if (text_equal(pool->project, other->project) && text_equal(pool->group, other->group) &&
-            text_equal(pool->reservation->zone, other->reservation->zone))
-            return yaml_error(err, config_place(config, "pools", at, "group"),
-                              "%s is this group of project %s in zone %s already", other->name,
-                              other->project, other->reservation->zone);
+        if (other->provider->kind == kind && text_equal(theirs, place))
+            return yaml_error(err, config_place(config, "pools", at, kind->place_key),
+                              "%s is %s already", other->name, place);
         if (pool->cluster == other->cluster && pool->reservation == other->reservation)
             return yaml_error(err, config_place(config, "pools", at, "reservation"),
                               "%s is the pool of cluster %s in reservation %s already", other->name,
@@ -233,6 +217,8 @@ static int check_floor(const struct config *config, size_t at, struct error *err
 
 static int check_pools(struct config *config, struct error *err)
 {
+    for (size_t i = 0; i < config->provider_count; i++)
+        config->providers[i].kind = provider_kind_find(config->providers[i].own.kind->name);
     for (size_t i = 0; i < config->pool_count; i++)
         if (resolve_pool(config, i, &config->pools[i], err) < 0 ||
             check_pool_differs(config, i, err) < 0 || check_floor(config, i, err) < 0)
@@ -248,47 +234,14 @@ static bool is_served(const struct config *config, const char *queue)
     return false;
 }
 
-/* The keys that only some kinds of source know, and what each kind cannot do without. */
-static const struct {
-    const char *key;
-    const char *kinds;
-} source_keys[] = {
-    { "token", "prometheus" },     { "tenant", "prometheus" },
-    { "ca", "prometheus" },        { "query", "prometheus monitoring" },
-    { "region", "cloudwatch" },    { "profile", "cloudwatch" },
-    { "namespace", "cloudwatch" }, { "credentials", "cloudwatch monitoring" },
-    { "metric", "cloudwatch" },    { "metadata", "monitoring" },
-    { "dimension", "cloudwatch" }, { "project", "monitoring" },
-    { "role", "cloudwatch" },      { "external_id", "cloudwatch" },
-};
-
 static int check_source(const struct config *config, size_t at, struct error *err)
 {
     const struct config_source *source = &config->sources[at];
-    const char *kind = source->kind;
-    bool is_prometheus = text_equal(kind, "prometheus");
-    bool is_cloudwatch = text_equal(kind, "cloudwatch");
-    const char *needed = is_prometheus ? "endpoint" : is_cloudwatch ? "region" : "project";
-    const struct yaml_node *entry = config_place(config, "sources", at, "");
 
-    if (!is_prometheus && !is_cloudwatch && !text_equal(kind, "monitoring"))
-        return yaml_error(err, config_place(config, "sources", at, "kind"),
-                          "expected prometheus, cloudwatch or monitoring, found \"%s\"", kind);
-    for (size_t i = 0; i < COUNT_OF(source_keys); i++)
-        if (yaml_get(entry, source_keys[i].key) && !strstr(source_keys[i].kinds, kind))
-            return yaml_error(err, yaml_get(entry, source_keys[i].key),
-                              "is no key of a %s source (of %s)", kind, source_keys[i].kinds);
-    if (!yaml_get(entry, needed))
-        return yaml_error(err, entry, "a %s source needs %s", kind, needed);
-    if (source->external_id && !source->role)
-        return yaml_error(err, config_place(config, "sources", at, "external_id"),
-                          "is what a role asks for, and there is none");
     if (!text_equal(source->missing, "unknown") && !text_equal(source->missing, "zero"))
         return yaml_error(err, config_place(config, "sources", at, "missing"),
                           "expected unknown or zero, found \"%s\"", source->missing);
-    if (check_url(config, "sources", at, "endpoint", source->endpoint, err) < 0)
-        return -1;
-    return check_url(config, "sources", at, "metadata", source->metadata, err);
+    return 0;
 }
 
 static int check_queue_source(const struct config *config, size_t at, struct config_queue *queue,
@@ -453,9 +406,9 @@ int config_check(struct config *config, struct error *err)
 {
     if (check_top(config, err) < 0 || check_victims(config, err) < 0 ||
         check_clusters(config, err) < 0 || check_reservations(config, err) < 0 ||
-        check_providers(config, err) < 0 || check_pools(config, err) < 0 ||
-        check_sources(config, err) < 0 || check_workloads(config, err) < 0 ||
-        config_check_quotas(config, err) < 0 || check_events(config, err) < 0)
+        check_pools(config, err) < 0 || check_sources(config, err) < 0 ||
+        check_workloads(config, err) < 0 || config_check_quotas(config, err) < 0 ||
+        check_events(config, err) < 0)
         return -1;
     return check_queues(config, err);
 }

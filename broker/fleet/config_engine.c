@@ -130,7 +130,8 @@ int config_check_engine(const struct config *config, size_t at, struct config_qu
                           "expected least-outstanding, random, round-robin or central, found "
                           "\"%s\"",
                           queue->engine.router_name);
-    if (queue->engine.metrics && (!queue->source || !text_equal(queue->source->kind, "prometheus")))
+    if (queue->engine.metrics &&
+        (!queue->source || !text_equal(queue->source->kind_name, "prometheus")))
         return yaml_error(err, engine_place(queue, "metrics"),
                           "needs a source of the kind prometheus");
     return config_engine_is_whole(queue) ? check_tokens(queue, err) : check_short(queue, err);

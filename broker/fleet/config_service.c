@@ -53,7 +53,7 @@ int config_check_service(const struct config *config, size_t at, struct config_q
     if (law == SERVICE_CONSTANT)
         queue->service_cv = 0;
     if (queue->service_histogram &&
-        (!queue->source || !text_equal(queue->source->kind, "prometheus")))
+        (!queue->source || !text_equal(queue->source->kind_name, "prometheus")))
         return yaml_error(err, config_place(config, "queues", at, "service_histogram"),
                           "needs a source of the kind prometheus");
     if (queue->service_max_ms > 0 && !queue->service_histogram)

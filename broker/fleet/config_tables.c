@@ -7,6 +7,8 @@
 #include "broker/fleet/config_tables.h"
 
 #include "base/timestamp.h"
+#include "broker/sources/source.h"
+#include "providers/kinds.h"
 
 #define TOP(field) offsetof(struct config_file, config.field)
 #define NODE(field) offsetof(struct config_file, field)
@@ -176,14 +178,10 @@ static const struct setting reservation_settings[] = {
       "machines that are paid for" },
 };
 
+/* Of providers, pools and sources only what all kinds have: the rest stands in the kinds' own
+   tables.  The meaning of `kind` is made of their names. */
 static const struct setting provider_settings[] = {
-    { "kind", SETTING_TEXT, offsetof(struct config_provider, kind), NULL, 0, 0, "`gcp`" },
-    { "endpoint", SETTING_TEXT, offsetof(struct config_provider, endpoint), "", 0, 0,
-      "URL of the API; absent: the cloud's own" },
-    { "credentials", SETTING_TEXT, offsetof(struct config_provider, credentials), "", 0, 0,
-      "path of a service account's key; absent: the metadata server" },
-    { "metadata", SETTING_TEXT, offsetof(struct config_provider, metadata), "", 0, 0,
-      "URL of the metadata server; absent: the cloud's own" },
+    { "kind", SETTING_TEXT, offsetof(struct config_provider, kind_name), NULL, 0, 0, "" },
 };
 
 static const struct setting pool_settings[] = {
@@ -193,56 +191,19 @@ static const struct setting pool_settings[] = {
       "the capacity that its nodes come from" },
     { "provider", SETTING_TEXT, offsetof(struct config_pool, provider_name), NULL, 0, 0,
       "the account that makes its machines" },
-    { "project", SETTING_TEXT, offsetof(struct config_pool, project), NULL, 0, 0,
-      "project or account at the cloud" },
-    { "group", SETTING_TEXT, offsetof(struct config_pool, group), NULL, 0, 0,
-      "name of the instance group at the cloud" },
     { "static_nodes", SETTING_INT, offsetof(struct config_pool, static_nodes), "0", 0, 100000,
       "nodes that never leave: the pool's floor" },
     { "node_max", SETTING_INT, offsetof(struct config_pool, node_max), "0", 0, 100000,
       "the pool never grows over this; 0: the reservation's size" },
 };
 
-#define SOURCE(field) offsetof(struct config_source, field)
-
 static const struct setting source_settings[] = {
-    { "kind", SETTING_TEXT, SOURCE(kind), NULL, 0, 0,
-      "`prometheus`, `cloudwatch` (AWS) or `monitoring` (Google Cloud)" },
-    { "endpoint", SETTING_TEXT, SOURCE(endpoint), "", 0, 0,
-      "URL of the API, without /api/v1 (https, or loopback); absent: the cloud's own" },
-    { "missing", SETTING_TEXT, SOURCE(missing), "unknown", 0, 0,
+    { "kind", SETTING_TEXT, offsetof(struct config_source, kind_name), NULL, 0, 0, "" },
+    { "missing", SETTING_TEXT, offsetof(struct config_source, missing), "unknown", 0, 0,
       "a step without a point is `unknown`, or `zero` within an hour that has points; an hour "
       "without any is always unknown" },
-    { "settle", SETTING_DURATION, SOURCE(settle_ms), "15m", 0, DAY_MS,
+    { "settle", SETTING_DURATION, offsetof(struct config_source, settle_ms), "15m", 0, DAY_MS,
       "points younger than this may still change and are not asked for" },
-    { "token", SETTING_TEXT, SOURCE(token), "", 0, 0,
-      "prometheus: path of a file with a bearer token, read again for each request" },
-    { "tenant", SETTING_TEXT, SOURCE(tenant), "", 0, 0,
-      "prometheus: X-Scope-OrgID, for Mimir and Cortex" },
-    { "ca", SETTING_TEXT, SOURCE(ca), "", 0, 0,
-      "prometheus: path of the authorities' certificates; absent: the system's" },
-    { "query", SETTING_TEXT, SOURCE(query), "", 0, 0,
-      "prometheus: what is asked, with `$arrivals` and `$step`; absent: "
-      "`sum(increase($arrivals[$step]))`. monitoring: the filter; absent: `$arrivals`" },
-    { "region", SETTING_TEXT, SOURCE(region), "", 0, 0, "cloudwatch: us-east-1" },
-    { "profile", SETTING_TEXT, SOURCE(profile), "", 0, 0,
-      "cloudwatch: profile of the shared files; absent: the environment, a web identity, "
-      "`default`, the container's agent, the metadata server" },
-    { "role", SETTING_TEXT, SOURCE(role), "", 0, 0,
-      "cloudwatch: ARN of a role that is taken on with those keys" },
-    { "external_id", SETTING_TEXT, SOURCE(external_id), "", 0, 0,
-      "cloudwatch: that the role asks for" },
-    { "credentials", SETTING_TEXT, SOURCE(credentials), "", 0, 0,
-      "cloudwatch: path of the shared credentials file. monitoring: path of a service account's "
-      "key; absent: the metadata server" },
-    { "metadata", SETTING_TEXT, SOURCE(metadata), "", 0, 0,
-      "monitoring: URL of the metadata server; absent: the cloud's own" },
-    { "project", SETTING_TEXT, SOURCE(project), "", 0, 0, "monitoring: the project" },
-    { "namespace", SETTING_TEXT, SOURCE(namespace), "AWS/SQS", 0, 0, "cloudwatch" },
-    { "metric", SETTING_TEXT, SOURCE(metric), "NumberOfMessagesSent", 0, 0,
-      "cloudwatch: its sum over each minute is the arrivals" },
-    { "dimension", SETTING_TEXT, SOURCE(dimension), "QueueName", 0, 0,
-      "cloudwatch: the dimension whose value a queue's `arrivals` is" },
 };
 
 static const struct setting queue_settings[] = {
@@ -376,6 +337,7 @@ static const struct setting quota_settings[] = {
 };
 
 #define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)
+#define KINDS(type, list) .kinds = (list), .own_offset = offsetof(struct type, own)
 #define ENTRIES(type) .item_size = sizeof(struct type), .name_offset = offsetof(struct type, name)
 
 const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
@@ -404,14 +366,17 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                               "inside a reservation.",
                               TABLE(reservation_settings), ENTRIES(config_reservation) },
     [CONFIG_PROVIDERS] = { "providers.NAME", "One way into a cloud.", TABLE(provider_settings),
-                           ENTRIES(config_provider) },
+                           ENTRIES(config_provider),
+                           KINDS(config_provider, provider_account_kind) },
     [CONFIG_POOLS] = { "pools.NAME",
                        "One node group of one cluster in one reservation: what is resized.",
-                       TABLE(pool_settings), ENTRIES(config_pool) },
+                       TABLE(pool_settings), ENTRIES(config_pool),
+                       KINDS(config_pool, provider_pool_kind), .kind_of = config_kind_of_pool },
     [CONFIG_SOURCES] = { "sources.NAME",
                          "One place where recorded arrivals are asked for. Only the keys of its "
                          "kind may be set.",
-                         TABLE(source_settings), ENTRIES(config_source) },
+                         TABLE(source_settings), ENTRIES(config_source),
+                         KINDS(config_source, source_kind_settings) },
     [CONFIG_QUEUES] = { "queues.NAME", "One stream of requests and how long they may wait.",
                         TABLE(queue_settings), ENTRIES(config_queue) },
     [CONFIG_ENGINES] = { "queues.NAME.engine",
@@ -465,6 +430,23 @@ static const char windows_text[] =
     "`gpu.intel.com/i915` and `gpu.intel.com/xe`. An accelerator that is not known counts as the "
     "whole node.\n";
 
+/* A row without a meaning of its own is `kind`. */
+static void document_table(const struct config_table *table, struct text *out)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        owned(text) struct text *names = text_new(TEXT_UNBOUNDED);
+        struct setting row = table->settings[i];
+
+        if (row.help[0] == '\0') {
+            config_name_kinds(table->kinds, names);
+            row.help = names->chars;
+        }
+        settings_document(&row, 1, out);
+    }
+    if (table->kinds)
+        config_document_kinds(table->kinds, out);
+}
+
 void config_document(struct text *out)
 {
     for (size_t i = 0; i < CONFIG_TABLE_COUNT; i++) {
@@ -475,7 +457,7 @@ void config_document(struct text *out)
         else
             text_add(out, "# sluice.yaml\n");
         text_add(out, "%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", table->help);
-        settings_document(table->settings, table->count, out);
+        document_table(table, out);
         if (i == CONFIG_TOP)
             text_add(out, "%s", windows_text);
     }

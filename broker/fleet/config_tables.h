@@ -63,6 +63,13 @@ struct config_table {
     size_t count;
     size_t item_size;   /* named sections: of one entry's struct, */
     size_t name_offset; /* and where in it the name is */
+
+    /* Sections whose entries have keys of their kind; NULL: they have not. */
+    settings_kinds_fn kinds;
+    size_t own_offset; /* of struct config_own */
+    /* The kind of one entry, or NULL and an error.  NULL: its key `kind` says it. */
+    const struct settings_kind *(*kind_of)(const struct config *config,
+                                           const struct yaml_node *entry, struct error *err);
 };
 
 extern const struct config_table config_tables[CONFIG_TABLE_COUNT];
@@ -74,6 +81,25 @@ int config_check(struct config *config, struct error *err) __attribute__((warn_u
 /* `accelerators`; NULL: it is absent.  config_accelerators.c */
 int config_read_accelerators(struct config *config, const struct yaml_node *section,
                              struct error *err) __attribute__((warn_unused_result));
+
+/* Entries with keys of their kind; config_kinds.c.  Reads one entry, with what is of its kind. */
+int config_read_entry(const struct config *config, const struct config_table *table,
+                      const struct yaml_node *entry, void *item, struct error *err)
+    __attribute__((warn_unused_result));
+void config_clear_entry(const struct config_table *table, void *item);
+
+/* Their paths, one a call; *at is 0 at first.  NULL: there are no more. */
+char **config_next_path(const struct config_own *own, size_t *at);
+
+/* What a pool's provider is decides which keys the pool has. */
+const struct settings_kind *config_kind_of_pool(const struct config *config,
+                                                const struct yaml_node *entry, struct error *err);
+
+/* Appends the rows of all kinds: a key that several know has one row. */
+void config_document_kinds(settings_kinds_fn kinds, struct text *out);
+
+/* "`prometheus`, `cloudwatch` (AWS) or `monitoring` (Google Cloud)" */
+void config_name_kinds(settings_kinds_fn kinds, struct text *out);
 
 /* The lists of `join`.  config_join.c */
 int config_check_join(const struct config *config, struct error *err)

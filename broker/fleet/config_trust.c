@@ -5,7 +5,7 @@
  */
 #include "base/text.h"
 #include "base/trust.h"
-#include "broker/fleet/config.h"
+#include "broker/fleet/config_tables.h"
 #include "clusters/cluster.h"
 
 struct teller {
@@ -21,6 +21,15 @@ static void look(const struct teller *teller, const char *path, bool also_others
 
     if (trust == TRUST_GROUP || (trust == TRUST_OTHERS && also_others))
         teller->warn(teller->context, path, why.text);
+}
+
+static void look_at_own(const struct teller *teller, const struct config_own *own)
+{
+    size_t at = 0;
+    char **path;
+
+    while ((path = config_next_path(own, &at)))
+        look(teller, *path, false);
 }
 
 int config_check_files(const struct config *config, config_warn_fn warn, void *context,
@@ -42,7 +51,7 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
         if (cluster_has_file(config->clusters[i].kubeconfig))
             look(&teller, config->clusters[i].kubeconfig, false);
     for (size_t i = 0; i < config->provider_count; i++)
-        look(&teller, config->providers[i].credentials, false);
+        look_at_own(&teller, &config->providers[i].own);
     if (!text_equal(config->journal, ":memory:"))
         look(&teller, config->journal, true);
     return 0;

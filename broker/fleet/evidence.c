@@ -66,17 +66,13 @@ static void forget(struct map *moments, int64_t before_ms)
 /* "gce://PROJECT/ZONE/" */
 static bool place_of(const struct listing *listing, char *out, size_t size)
 {
-    struct pool_address address = fleet_address(listing->pool.config);
-
-    return provider_node_id(listing->provider, &address, "", out, size);
+    return provider_node_id(listing->provider, listing->pool.config->own.settings, "", out, size);
 }
 
 /* How much of the name tells that it is this pool's; 0: it does not. */
 static size_t claim_of(const struct listing *listing, const char *name)
 {
-    struct pool_address address = fleet_address(listing->pool.config);
-
-    return provider_may_own(listing->provider, &address, name) ? strlen(address.group) : 0;
+    return provider_may_own(listing->provider, listing->pool.config->own.settings, name);
 }
 
 /* Whether another pool of the cluster has the machine, or has a better claim to it. */

@@ -125,9 +125,8 @@ static void list_answered(void *context, const struct instance_page *page, const
 
 static void list_next(struct listing *listing, const char *page)
 {
-    struct pool_address address = fleet_address(listing->pool.config);
-
-    provider_list(listing->provider, &address, page, list_answered, listing);
+    provider_list(listing->provider, listing->pool.config->own.settings, page, list_answered,
+                  listing);
 }
 
 static struct cluster *open_cluster(struct world *world, const struct config *whole,
@@ -148,13 +147,7 @@ static struct cluster *open_cluster(struct world *world, const struct config *wh
 static struct provider *open_provider(struct world *world, const struct config_provider *config,
                                       struct error *err)
 {
-    struct provider_settings settings = {
-        .kind = config->kind,
-        .endpoint = config->endpoint,
-        .credentials = config->credentials,
-        .metadata = config->metadata,
-    };
-    struct provider *provider = provider_open(world, &settings, err);
+    struct provider *provider = provider_open(world, config->kind, config->own.settings, err);
 
     if (!provider)
         error_context(err, "provider %s", config->name);
@@ -175,7 +168,8 @@ void fleet_check(struct world *world, const struct config *config, fleet_found_f
         struct provider *provider = open_provider(world, &config->providers[i], &err);
 
         provider_close(provider);
-        found(context, "provider", config->providers[i].credentials ?: config->path, &err);
+        found(context, "provider", config_provider_file(&config->providers[i]) ?: config->path,
+              &err);
     }
 }
 
@@ -299,15 +293,6 @@ struct provider *fleet_provider(const struct fleet *fleet, const struct config_p
     return listing_of(fleet, config)->provider;
 }
 
-struct pool_address fleet_address(const struct config_pool *config)
-{
-    return (struct pool_address){
-        .project = config->project,
-        .zone = config->reservation->zone,
-        .group = config->group,
-    };
-}
-
 void fleet_refresh(struct fleet *fleet, const struct config_pool *config)
 {
     struct listing *listing = listing_of(fleet, config);
@@ -357,11 +342,11 @@ const struct node *fleet_node_of(const struct fleet *fleet, const struct config_
                                  const char *instance)
 {
     const struct snapshot *snapshot = fleet_snapshot(fleet, config->cluster);
-    struct pool_address address = fleet_address(config);
     char id[512];
 
     /* Most clouds name the Node after the machine; the provider ID decides in any case. */
-    if (!provider_node_id(fleet_provider(fleet, config), &address, instance, id, sizeof id))
+    if (!provider_node_id(fleet_provider(fleet, config), config->own.settings, instance, id,
+                          sizeof id))
         return NULL;
     return snapshot_node_of_provider(snapshot, id, instance);
 }

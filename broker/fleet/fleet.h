@@ -58,7 +58,6 @@ const struct snapshot *fleet_snapshot(const struct fleet *fleet,
                                       const struct config_cluster *config);
 const struct fleet_pool *fleet_pool(const struct fleet *fleet, const struct config_pool *config);
 struct provider *fleet_provider(const struct fleet *fleet, const struct config_pool *config);
-struct pool_address fleet_address(const struct config_pool *config);
 
 /* Asks for a new list of the pool within a few seconds, if none is on its way. */
 void fleet_refresh(struct fleet *fleet, const struct config_pool *config);

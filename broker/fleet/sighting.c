@@ -72,7 +72,6 @@ static struct sighting *find_or_add(struct listing *listing, const char *name, i
 enum presence sighting_of(struct listing *listing, const char *name, int64_t since_ms,
                           const struct instance **ret_instance)
 {
-    struct pool_address address = fleet_address(listing->pool.config);
     int64_t now = loop_now(listing->fleet->world->loop);
     struct sighting *sighting = find_or_add(listing, name, now);
     bool is_new = sighting->asked_ms > since_ms && now - sighting->asked_ms <= VALID_MS;
@@ -88,6 +87,7 @@ enum presence sighting_of(struct listing *listing, const char *name, int64_t sin
     sighting->is_under_way = true;
     sighting->is_good = false;
     sighting->asked_ms = now;
-    provider_look(listing->provider, &address, sighting->name, answered, sighting);
+    provider_look(listing->provider, listing->pool.config->own.settings, sighting->name, answered,
+                  sighting);
     return PRESENCE_UNKNOWN;
 }

@@ -11,10 +11,12 @@
 
 static bool is_same_pool(const struct config_pool *old, const struct config_pool *next)
 {
+    owned(chars) char *place = config_place_of_pool(old);
+    owned(chars) char *next_place = config_place_of_pool(next);
+
     return text_equal(old->cluster->name, next->cluster->name) &&
            text_equal(old->reservation->name, next->reservation->name) &&
-           text_equal(old->provider->kind, next->provider->kind) &&
-           text_equal(old->project, next->project) && text_equal(old->group, next->group);
+           old->provider->kind == next->provider->kind && text_equal(place, next_place);
 }
 
 static int check_pool(const struct config *next, const struct config_pool *pool, const char *what,

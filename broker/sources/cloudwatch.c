@@ -20,14 +20,18 @@ enum {
     CODE_SIZE = 64,
 };
 
-static int cloudwatch_open(const struct source *source, struct error *err)
+static int check_settings(const void *object, const char **ret_key, struct error *err)
 {
-    const struct source_settings *settings = source->settings;
+    const struct source_settings *settings = object;
 
+    *ret_key = "region";
     if (!settings->region || strspn(settings->region, "abcdefghijklmnopqrstuvwxyz0123456789-") !=
                                  strlen(settings->region))
         return error_set(err, ERROR_INVALID, "expected a region like us-east-1, found \"%s\"",
                          settings->region ?: "");
+    *ret_key = "external_id";
+    if (settings->external_id && !settings->role)
+        return error_set(err, ERROR_INVALID, "is what a role asks for, and there is none");
     return 0;
 }
 
@@ -289,13 +293,33 @@ static int cloudwatch_read(const struct source *source, struct source_part *part
     return 0;
 }
 
+static const struct setting own_settings[] = {
+    SOURCE_SETTING(endpoint, SETTING_URL, "", SOURCE_ENDPOINT_HELP),
+    SOURCE_SETTING(region, SETTING_TEXT, NULL, "us-east-1"),
+    SOURCE_SETTING(profile, SETTING_TEXT, "",
+                   "profile of the shared files; absent: the environment, a web identity, "
+                   "`default`, the container's agent, the metadata server"),
+    SOURCE_SETTING(role, SETTING_TEXT, "", "ARN of a role that is taken on with those keys"),
+    SOURCE_SETTING(external_id, SETTING_TEXT, "", "that the role asks for"),
+    SOURCE_SETTING(credentials, SETTING_PATH, "", "path of the shared credentials file"),
+    SOURCE_SETTING(namespace, SETTING_TEXT, "AWS/SQS", ""),
+    SOURCE_SETTING(metric, SETTING_TEXT, "NumberOfMessagesSent",
+                   "its sum over each minute is the arrivals"),
+    SOURCE_SETTING(dimension, SETTING_TEXT, "QueueName",
+                   "the dimension whose value a queue's `arrivals` is"),
+};
+
 const struct source_kind source_cloudwatch = {
-    .name = "cloudwatch",
+    .own = { .name = "cloudwatch",
+             .maker = "AWS",
+             .settings = own_settings,
+             .count = COUNT_OF(own_settings),
+             .size = sizeof(struct source_settings),
+             .check = check_settings },
     .lines_max = METRICS_MAX,
     .steps_max = POINTS_MAX,
     .points_max = POINTS_MAX,
     .is_aws = true,
-    .open = cloudwatch_open,
     .check = cloudwatch_check,
     .write = cloudwatch_write,
     .read = cloudwatch_read,

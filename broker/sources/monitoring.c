@@ -15,12 +15,14 @@
 
 static const char default_endpoint[] = "https://monitoring.googleapis.com";
 
-static int monitoring_open(const struct source *source, struct error *err)
+static int check_settings(const void *object, const char **ret_key, struct error *err)
 {
-    const struct source_settings *settings = source->settings;
+    const struct source_settings *settings = object;
 
+    *ret_key = "project";
     if (!settings->project)
         return error_set(err, ERROR_INVALID, "has no project");
+    *ret_key = "query";
     if (settings->query && !strstr(settings->query, "$arrivals"))
         return error_set(err, ERROR_INVALID, "its query has no $arrivals: all queues would be one");
     return 0;
@@ -144,11 +146,25 @@ static int monitoring_read(const struct source *source, struct source_part *part
     return 0;
 }
 
+static const struct setting own_settings[] = {
+    SOURCE_SETTING(endpoint, SETTING_URL, "", SOURCE_ENDPOINT_HELP),
+    SOURCE_SETTING(query, SETTING_TEXT, "", "the filter; absent: `$arrivals`"),
+    SOURCE_SETTING(credentials, SETTING_PATH, "",
+                   "path of a service account's key; absent: the metadata server"),
+    SOURCE_SETTING(metadata, SETTING_URL, "",
+                   "URL of the metadata server; absent: the cloud's own"),
+    SOURCE_SETTING(project, SETTING_TEXT, NULL, "the project"),
+};
+
 const struct source_kind source_monitoring = {
-    .name = "monitoring",
+    .own = { .name = "monitoring",
+             .maker = "Google Cloud",
+             .settings = own_settings,
+             .count = COUNT_OF(own_settings),
+             .size = sizeof(struct source_settings),
+             .check = check_settings },
     .lines_max = 1,
     .is_google = true,
-    .open = monitoring_open,
     .check = monitoring_check,
     .write = monitoring_write,
     .read = monitoring_read,

@@ -20,12 +20,14 @@ enum { TOKEN_LIMIT = 6000 };
 
 static const char default_query[] = "sum(increase($arrivals[$step]))";
 
-static int prometheus_open(const struct source *source, struct error *err)
+static int check_settings(const void *object, const char **ret_key, struct error *err)
 {
-    const struct source_settings *settings = source->settings;
+    const struct source_settings *settings = object;
 
+    *ret_key = "endpoint";
     if (!settings->endpoint)
         return error_set(err, ERROR_INVALID, "has no endpoint");
+    *ret_key = "query";
     if (settings->query && !strstr(settings->query, "$arrivals"))
         return error_set(err, ERROR_INVALID, "its query has no $arrivals: all queues would be one");
     return 0;
@@ -157,11 +159,26 @@ static int prometheus_read(const struct source *source, struct source_part *part
     return 0;
 }
 
+static const struct setting own_settings[] = {
+    SOURCE_SETTING(endpoint, SETTING_URL, NULL, SOURCE_ENDPOINT_HELP),
+    SOURCE_SETTING(token, SETTING_PATH, "",
+                   "path of a file with a bearer token, read again for each request"),
+    SOURCE_SETTING(tenant, SETTING_TEXT, "", "X-Scope-OrgID, for Mimir and Cortex"),
+    SOURCE_SETTING(ca, SETTING_PATH, "",
+                   "path of the authorities' certificates; absent: the system's"),
+    SOURCE_SETTING(query, SETTING_TEXT, "",
+                   "what is asked, with `$arrivals` and `$step`; absent: "
+                   "`sum(increase($arrivals[$step]))`"),
+};
+
 const struct source_kind source_prometheus = {
-    .name = "prometheus",
+    .own = { .name = "prometheus",
+             .settings = own_settings,
+             .count = COUNT_OF(own_settings),
+             .size = sizeof(struct source_settings),
+             .check = check_settings },
     .lines_max = 1,
     .steps_max = 11000, /* more points than that are refused by the server */
-    .open = prometheus_open,
     .write = prometheus_write,
     .read = prometheus_read,
 };

@@ -31,13 +31,12 @@ static int open_parts(struct source *source, struct error *err)
         source->tls.ca_pem = source->ca->chars;
     }
     if (source->kind->is_google) {
-        struct provider_settings account = {
-            .kind = "gcp",
+        const struct gcp_identity whose = {
             .credentials = settings->credentials,
             .metadata = settings->metadata,
         };
 
-        source->google = gcp_token_new(source->world, &account, err);
+        source->google = gcp_token_new(source->world, &whose, err);
         if (!source->google)
             return -1;
     }
@@ -52,24 +51,30 @@ static int open_parts(struct source *source, struct error *err)
 
         source->aws = aws_login_new(source->world, &account);
     }
-    return source->kind->open(source, err);
+    return 0;
+}
+
+const struct settings_kind *source_kind_settings(size_t at)
+{
+    return at < COUNT_OF(kinds) ? &kinds[at]->own : NULL;
 }
 
 struct source *source_open(struct world *world, const struct source_settings *settings,
                            struct error *err)
 {
     owned(source) struct source *source = mem_new(sizeof *source);
+    const char *key;
 
     source->world = world;
     source->settings = settings;
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (text_equal(kinds[i]->name, settings->kind))
+        if (text_equal(kinds[i]->own.name, settings->kind))
             source->kind = kinds[i];
     if (!source->kind) {
         error_set(err, ERROR_INVALID, "source %s: no kind \"%s\"", settings->name, settings->kind);
         return NULL;
     }
-    if (open_parts(source, err) < 0) {
+    if (source->kind->own.check(settings, &key, err) < 0 || open_parts(source, err) < 0) {
         error_context(err, "source %s", settings->name);
         return NULL;
     }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "base/timestamp.h"
 #include "base/world.h"
 #include "windows/demand.h"
@@ -23,8 +24,8 @@
 
 struct source;
 
-/* As in sluice.yaml (sources.NAME); texts that are not set are NULL.  Borrowed, must outlive the
-   source. */
+/* As in sluice.yaml (sources.NAME); texts that are not set are NULL.  Each kind's table fills the
+   members that it knows.  Borrowed, must outlive the source. */
 struct source_settings {
     const char *name;
     const char *kind; /* "prometheus", "cloudwatch", "monitoring" */
@@ -45,6 +46,9 @@ struct source_settings {
     const char *dimension;
     bool missing_zero; /* within an hour that has points */
 };
+
+/* What the kinds of source know of `sources.NAME`, by number; NULL after the last. */
+const struct settings_kind *source_kind_settings(size_t at);
 
 /* What the source calls a queue's arrivals.  Without priorities: DEMAND_LOW alone. */
 struct source_queue {

@@ -53,15 +53,23 @@ struct source_access {
     struct wall_time now;        /* by the clock of who is asked */
 };
 
-struct source_kind {
-    const char *name;
-    size_t lines_max;  /* in one request */
-    size_t steps_max;  /* of one line in one request; 0: any number */
-    size_t points_max; /* of all lines in one request; 0: any number */
-    bool is_google;    /* asks with an access token */
-    bool is_aws;       /* signs with keys */
+#define SOURCE_ENDPOINT_HELP                                                                       \
+    "URL of the API, without /api/v1 (https, or loopback); absent: the cloud's own"
 
-    int (*open)(const struct source *source, struct error *err);
+/* A row of the table where a kind fills one member of the settings. */
+#define SOURCE_SETTING(key, type, otherwise, help)                                                 \
+    {                                                                                              \
+#key, type, offsetof(struct source_settings, key), otherwise, 0, 0, help                   \
+    }
+
+struct source_kind {
+    struct settings_kind own; /* its keys of `sources.NAME`; its name is the kind's */
+    size_t lines_max;         /* in one request */
+    size_t steps_max;         /* of one line in one request; 0: any number */
+    size_t points_max;        /* of all lines in one request; 0: any number */
+    bool is_google;           /* asks with an access token */
+    bool is_aws;              /* signs with keys */
+
     /* Whether the source still keeps points of that step; NULL: it does. */
     int (*check)(const struct source *source, const struct source_span *span, struct error *err);
     int (*write)(const struct source *source, const struct source_part *part,

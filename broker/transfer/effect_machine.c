@@ -25,19 +25,16 @@ static void create(const struct intent *intent)
 {
     struct effect *effect = intent->effect;
     const struct config_pool *goal = transfer_goal(effect->transfer);
-    struct pool_address address = fleet_address(goal);
 
-    provider_create(fleet_provider(effect->runner->fleet, goal), &address, effect->object,
+    provider_create(fleet_provider(effect->runner->fleet, goal), goal->own.settings, effect->object,
                     effect->request_id, answered, effect);
 }
 
 static void delete_machine(struct effect *effect, const struct config_pool *pool, const char *bound)
 {
-    struct pool_address address = fleet_address(pool);
-
     /* The machine bound at the start, or one that this transfer made: never any other. */
     require(text_equal(effect->object, bound));
-    provider_remove(fleet_provider(effect->runner->fleet, pool), &address, effect->object,
+    provider_remove(fleet_provider(effect->runner->fleet, pool), pool->own.settings, effect->object,
                     effect->request_id, answered, effect);
 }
 

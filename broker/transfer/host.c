@@ -47,7 +47,6 @@ void host_ask(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
     struct provider *provider = fleet_provider(runner->fleet, goal);
-    struct pool_address address = fleet_address(goal);
     struct host_look *look = look_of(runner, transfer);
     int64_t now = loop_now(runner->world->loop);
 
@@ -65,7 +64,7 @@ void host_ask(struct runner *runner, struct transfer *transfer)
         return;
     look->is_under_way = true;
     look->asked_ms = now;
-    provider_host(provider, &address, look->machine, answered, look);
+    provider_host(provider, goal->own.settings, look->machine, answered, look);
 }
 
 const char *host_of(const struct transfer *transfer)

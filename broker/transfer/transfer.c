@@ -116,13 +116,11 @@ const struct config_pool *transfer_goal(const struct transfer *transfer)
 void transfer_name_instance(struct transfer *transfer)
 {
     owned(chars) char *key = text_format("%s/%d", transfer->id, transfer->attempt);
-    const char *group = transfer_goal(transfer)->group;
+    const struct config_pool *goal = transfer_goal(transfer);
     char hash[SHA256_TEXT_SIZE];
-    owned(chars) char *name = NULL;
 
     crypto_sha256_text(key, strlen(key), hash);
-    name = text_format("%.50s-%.8s", group, hash);
-    text_copy(transfer->new_instance, sizeof transfer->new_instance, name);
+    goal->provider->kind->name_machine(goal->own.settings, hash, transfer->new_instance);
 }
 
 void transfer_move_clock(struct transfer *transfer, int64_t by_ms)

@@ -11,6 +11,7 @@
 #include "base/timestamp.h"
 #include "broker/fleet/config.h"
 #include "broker/fleet/config_tables.h"
+#include "providers/gcp.h"
 #include "tests/broker/config_edits.h"
 #include "tests/support/unit.h"
 
@@ -86,7 +87,7 @@ static void refuse_setting(struct text *said, const struct text *good, const cha
     static const char *const wrong[] = {
         [SETTING_TEXT] = "[1]",   [SETTING_INT] = "many",    [SETTING_DOUBLE] = "many",
         [SETTING_BOOL] = "yes",   [SETTING_DURATION] = "10", [SETTING_NODE] = "7",
-        [SETTING_SECONDS] = "10",
+        [SETTING_SECONDS] = "10", [SETTING_PATH] = "[1]",    [SETTING_URL] = "[1]",
     };
     owned(chars) char *path = text_format("%s%s", place, setting->key);
     owned(chars) char *above = text_format("%" PRId64, setting->max < 9999999 ? (int64_t)9999999
@@ -95,7 +96,8 @@ static void refuse_setting(struct text *said, const struct text *good, const cha
     expect_edit_refused(said, good, &(struct edit){ path, wrong[setting->type] }, 1);
     if (!setting->otherwise)
         expect_edit_refused(said, good, &(struct edit){ path, NULL }, 1);
-    if (setting->type == SETTING_TEXT)
+    if (setting->type == SETTING_TEXT || setting->type == SETTING_PATH ||
+        setting->type == SETTING_URL)
         expect_edit_refused(said, good, &(struct edit){ path, "\"\"" }, 1);
     if (setting->type == SETTING_INT || setting->type == SETTING_DOUBLE) {
         expect_edit_refused(said, good, &(struct edit){ path, "-1" }, 1);
@@ -111,6 +113,38 @@ static void refuse_setting(struct text *said, const struct text *good, const cha
     }
 }
 
+/* Where in the good file an entry of each kind stands. */
+static const struct {
+    enum config_table_id table;
+    const char *kind;
+    const char *place;
+} kind_places[] = {
+    { CONFIG_PROVIDERS, "gcp", "providers.google." },
+    { CONFIG_POOLS, "gcp", "pools.prod-a-main." },
+    { CONFIG_SOURCES, "prometheus", "sources.metrics." },
+    { CONFIG_SOURCES, "cloudwatch", "sources.aws." },
+    { CONFIG_SOURCES, "monitoring", "sources.google." },
+};
+
+static const char *place_of_kind(enum config_table_id table, const char *kind)
+{
+    for (size_t i = 0; i < COUNT_OF(kind_places); i++)
+        if (kind_places[i].table == table && text_equal(kind_places[i].kind, kind))
+            return kind_places[i].place;
+    fail_msg("the good file has no entry of kind %s", kind);
+    return NULL;
+}
+
+static void each_key_of_a_kind(struct text *said, const struct text *good,
+                               enum config_table_id table)
+{
+    const struct settings_kind *kind;
+
+    for (size_t at = 0; (kind = config_tables[table].kinds(at)); at++)
+        for (size_t i = 0; i < kind->count; i++)
+            refuse_setting(said, good, place_of_kind(table, kind->name), &kind->settings[i]);
+}
+
 static void each_key_alone(struct text *said, const struct text *good)
 {
     for (size_t i = 0; i < CONFIG_TABLE_COUNT; i++) {
@@ -119,6 +153,8 @@ static void each_key_alone(struct text *said, const struct text *good)
 
         for (size_t j = 0; j < table->count; j++)
             refuse_setting(said, good, table_places[i], &table->settings[j]);
+        if (table->kinds)
+            each_key_of_a_kind(said, good, (enum config_table_id)i);
         expect_edit_refused(said, good, &(struct edit){ unknown, "1" }, 1);
     }
 }
@@ -136,6 +172,9 @@ static void keys_of_sources(struct text *said, const struct text *good)
         { { "sources.aws.role", NULL } },
         { { "sources.metrics.role", "r" } },
         { { "sources.google.project", NULL } },
+        { { "sources.google.query", "up" } },
+        { { "sources.metrics.query", "up" } },
+        { { "sources.aws.region", "us east" } },
         { { "sources", "{}" } },
         { { "queues.chat-large.source", NULL } },
         { { "queues.chat-large.source", "other" } },
@@ -284,6 +323,7 @@ static void keys_together(struct text *said, const struct text *good)
         { { "queues.chat-large.scale_up", "0" } },
         { { "time_zone", "Mars/Olympus" } },
         { { "time_zone", "../../etc/passwd" } },
+        { { "providers.google.kind", "aws" } },
         { { "providers.google.endpoint", "ftp://example.com" } },
         { { "providers.google.metadata", "metadata" } },
         { { "clusters", "{}" } },
@@ -451,7 +491,7 @@ static void paths_are_absolute_against_the_folder_of_the_file(void **state)
     expect_path(config->socket, folder, "/state/sluice.sock");
     expect_path(config->clusters[0].kubeconfig, folder, "/kube/prod-a.yaml");
     expect_path(config->clusters[3].kubeconfig, "/etc/sluice", "/research-b.yaml");
-    expect_path(config->providers[0].credentials, folder, "/keys/broker.json");
+    expect_path(config_provider_file(&config->providers[0]), folder, "/keys/broker.json");
     assert_string_equal(changed->journal, ":memory:");
     assert_string_equal(changed->clusters[1].kubeconfig, "/home/someone/.kube/config");
 }
@@ -502,7 +542,7 @@ static void what_is_left_out_has_its_default(void **state)
     assert_false(config->guard.canary);
     assert_false(config->workloads[0].headroom.node || config->headroom.zone);
     assert_true(config->workloads[0].headroom.zone); /* its own */
-    assert_null(config->providers[0].endpoint);
+    assert_null(((const struct gcp_account *)config->providers[0].own.settings)->endpoint);
     assert_true(config->queues[0].percentile > 97.9);
     assert_string_equal(config->workloads[0].namespace, "default");
 }

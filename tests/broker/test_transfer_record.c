@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "broker/transfer/steps.h"
 #include "broker/transfer/transfer.h"
+#include "providers/gcp.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
@@ -17,9 +18,11 @@ static char research_name[] = "research-a-east";
 static char group_name[] = "group-of-a-name-that-is-longer-than-fifty-characters-in-all";
 static char config_path[] = "sluice.yaml";
 
+static struct gcp_pool places[] = { { .group = prod_name }, { .group = group_name } };
+static const struct config_provider google = { .kind = &gcp_kind };
 static struct config_pool pools[] = {
-    { .name = prod_name, .group = prod_name },
-    { .name = research_name, .group = group_name },
+    { .name = prod_name, .provider = &google, .own = { NULL, &places[0] } },
+    { .name = research_name, .provider = &google, .own = { NULL, &places[1] } },
 };
 static const struct config config = { .path = config_path, .pools = pools, .pool_count = 2 };
 

@@ -4,8 +4,9 @@
  * The verbs of a managed instance group against a script: bytes, pages, states, tokens.
  */
 #include "base/world.h"
-#include "providers/provider.h"
+#include "providers/kinds.h"
 #include "tests/clusters/scripted_http.h"
+#include "tests/providers/gcp_bench.h"
 
 #define HOST "http://127.0.0.1:9"
 #define TOKEN_URL "http://127.0.0.1:8/computeMetadata/v1/instance/service-accounts/default/token"
@@ -23,7 +24,7 @@
                   "\"Bearer\"}")
 #define DONE(url) ASK(HTTP_POST, url, 200, .answer = "{\"name\":\"op-1\",\"status\":\"PENDING\"}")
 
-static const struct pool_address pool = { "p/1", "z", "g" };
+static const struct gcp_pool place = { .project = "p/1", .zone = "z", .group = "g" };
 
 struct bench {
     struct loop *loop;
@@ -42,17 +43,16 @@ struct bench {
 
 static void bench_open(struct bench *bench, const struct script_step *steps, size_t count)
 {
-    static const struct provider_settings settings = {
-        .kind = "gcp",
+    static const struct gcp_account account = {
         .endpoint = HOST "/",
-        .metadata = "http://127.0.0.1:8",
+        .whose = { .metadata = "http://127.0.0.1:8" },
     };
     struct error err = { 0 };
     *bench = (struct bench){ 0 };
     bench->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
     bench->script = scripted_http_new(bench->loop, steps, count);
     bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
-    bench->provider = provider_open(&bench->world, &settings, &err);
+    bench->provider = gcp_provider(&bench->world, &account, &err);
     if (!bench->provider)
         fail_msg("%s", err.text);
 }
@@ -89,12 +89,12 @@ static void on_page(void *context, const struct instance_page *page, const struc
 
 static void create(struct bench *bench)
 {
-    provider_create(bench->provider, &pool, "g-ab12", "r-1", on_done, bench);
+    provider_create(bench->provider, address_of(&place), "g-ab12", "r-1", on_done, bench);
 }
 
 static void list(struct bench *bench, const char *page)
 {
-    provider_list(bench->provider, &pool, page, on_page, bench);
+    provider_list(bench->provider, address_of(&place), page, on_page, bench);
 }
 
 static void what_is_on_the_wire(void **state)
@@ -119,7 +119,7 @@ static void what_is_on_the_wire(void **state)
     assert_string_equal(bench.script->authorization, "Bearer one");
     assert_string_equal(bench.script->content_type, "application/json");
 
-    provider_remove(bench.provider, &pool, "g-ab12", "r-1", on_done, &bench);
+    provider_remove(bench.provider, address_of(&place), "g-ab12", "r-1", on_done, &bench);
     loop_run(bench.loop);
     assert_int_equal(bench.calls, 2);
     assert_true(bench.script->is_mutation);
@@ -212,7 +212,7 @@ static void on_host(void *context, const char *host, const struct error *err)
 static void ask_host(struct bench *bench)
 {
     assert_true(provider_tells_host(bench->provider));
-    provider_host(bench->provider, &pool, "g-1", on_host, bench);
+    provider_host(bench->provider, address_of(&place), "g-1", on_host, bench);
 }
 
 static void where_a_machine_is(void **state)
@@ -242,7 +242,7 @@ static void on_look(void *context, const struct instance *instance, const struct
 static void ask_look(struct bench *bench)
 {
     assert_true(provider_can_look(bench->provider));
-    provider_look(bench->provider, &pool, "g-1", on_look, bench);
+    provider_look(bench->provider, address_of(&place), "g-1", on_look, bench);
 }
 
 /* Only the API's own word says that there is no such machine: not a proxy's 404. */
@@ -281,8 +281,9 @@ static void whose_a_name_may_be(void **state)
     (void)state;
     bench_open(&bench, NULL, 0);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct pool_address address = { "p", "z", cases[i].group };
-        assert_int_equal(provider_may_own(bench.provider, &address, cases[i].name), cases[i].want);
+        struct gcp_pool one = { .project = "p", .zone = "z", .group = cases[i].group };
+        assert_int_equal(provider_may_own(bench.provider, address_of(&one), cases[i].name),
+                         cases[i].want ? strlen(cases[i].group) : 0);
     }
     bench_close(&bench);
 }
@@ -555,22 +556,23 @@ static void closing_ends_what_is_in_flight(void **state)
 
 static void names(void **state)
 {
-    struct error err = { 0 };
-    struct provider_settings settings = { .kind = "abacus" };
-    struct world world = { 0 };
+    const struct gcp_pool one = { .project = "p", .zone = "z-a", .group = "g" };
+    const struct pool_address *address = address_of(&one);
     char id[32];
     struct bench bench;
     (void)state;
-    assert_null(provider_open(&world, &settings, &err));
-    assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "there is no provider \"abacus\"; there are: gcp");
+    assert_null(provider_kind_find("abacus"));
+    assert_ptr_equal(provider_kind_find("gcp"), &gcp_kind);
+    assert_null(provider_account_kind(provider_kind_count));
+
+    owned(chars) char *where = provider_place(&gcp_kind, address);
+    assert_string_equal(where, "group g of project p in zone z-a");
 
     bench_open(&bench, NULL, 0);
-    const struct pool_address address = { "p", "z-a", "g" };
-    assert_true(provider_node_id(bench.provider, &address, "g-1", id, sizeof id));
+    assert_true(provider_node_id(bench.provider, address, "g-1", id, sizeof id));
     assert_string_equal(id, "gce://p/z-a/g-1");
-    assert_false(provider_node_id(bench.provider, &address, "g-1", id, 15));
-    assert_string_equal(bench.provider->verbs->node_id_prefix, "gce://");
+    assert_false(provider_node_id(bench.provider, address, "g-1", id, 15));
+    assert_string_equal(bench.provider->kind->node_id_prefix, "gce://");
     assert_string_equal(instance_state_name(INSTANCE_OTHER), "other");
     bench_close(&bench);
 }

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/world.h"
-#include "providers/provider.h"
 #include "tests/clusters/scripted_http.h"
+#include "tests/providers/gcp_bench.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -117,10 +117,9 @@ static void the_assertion_is_signed_and_exchanged(void **state)
     };
     static const char start[] = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
                                 "&assertion=";
-    const struct pool_address pool = { "p", "z", "g" };
-    struct provider_settings settings = { .kind = "gcp",
-                                          .endpoint = "http://127.0.0.1:9",
-                                          .credentials = path };
+    const struct gcp_pool place = { .project = "p", .zone = "z", .group = "g" };
+    const struct gcp_account account = { .endpoint = "http://127.0.0.1:9",
+                                         .whose = { .credentials = path } };
     struct error err = { 0 };
     int pages = 0;
     (void)state;
@@ -128,10 +127,10 @@ static void the_assertion_is_signed_and_exchanged(void **state)
     owned(loop) struct loop *loop = loop_virtual_new((struct wall_time){ 1790000000999 });
     struct scripted_http *script = scripted_http_new(loop, steps, COUNT_OF(steps));
     struct world world = { loop, &script->http, NULL, NULL };
-    struct provider *provider = provider_open(&world, &settings, &err);
+    struct provider *provider = gcp_provider(&world, &account, &err);
     if (!provider)
         fail_msg("%s", err.text);
-    provider_list(provider, &pool, NULL, on_page, &pages);
+    provider_list(provider, address_of(&place), NULL, on_page, &pages);
     loop_run(loop);
     assert_int_equal(pages, 1);
     assert_string_equal(script->authorization, "Bearer one");
@@ -172,9 +171,9 @@ static void keys_that_are_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct error err = { 0 };
         struct world world = { 0 };
-        struct provider_settings settings = { .kind = "gcp", .credentials = path };
+        const struct gcp_account account = { .whose = { .credentials = path } };
         write_file(cases[i].file);
-        assert_null(provider_open(&world, &settings, &err));
+        assert_null(gcp_provider(&world, &account, &err));
         if (err.kind == ERROR_NONE || !strstr(err.text, cases[i].want) || !strstr(err.text, path))
             fail_msg("%s: %s", cases[i].file, err.text);
     }

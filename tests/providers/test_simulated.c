@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/world.h"
-#include "providers/provider.h"
+#include "tests/providers/gcp_bench.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/simulator.h"
 
@@ -26,7 +26,7 @@ static const char config[] =
     "queues: {}\n"
     "workloads: {}\n";
 
-static const struct pool_address pool = { "p", "r-a", "g-lab" };
+static const struct gcp_pool place = { .project = "p", .zone = "r-a", .group = "g-lab" };
 
 struct rehearsal {
     char folder[64];
@@ -51,10 +51,9 @@ static void write_file(const struct rehearsal *it, const char *name, const char 
 
 static void rehearsal_open(struct rehearsal *it, const char *world)
 {
-    static const struct provider_settings settings = {
-        .kind = "gcp",
+    static const struct gcp_account account = {
         .endpoint = "http://127.0.0.1:1",
-        .metadata = "http://127.0.0.1:1",
+        .whose = { .metadata = "http://127.0.0.1:1" },
     };
     struct error err = { 0 };
     *it = (struct rehearsal){ .folder = "/tmp/sluice-rehearsal-XXXXXX" };
@@ -68,7 +67,7 @@ static void rehearsal_open(struct rehearsal *it, const char *world)
     if (!it->simulator)
         fail_msg("%s", err.text);
     it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
-    it->provider = provider_open(&it->world, &settings, &err);
+    it->provider = gcp_provider(&it->world, &account, &err);
     assert_non_null(it->provider);
     unlink(config_path);
     unlink(world_path);
@@ -116,7 +115,7 @@ static enum error_kind answer_of(struct rehearsal *it)
 
 static const struct instance *find(struct rehearsal *it, const char *name)
 {
-    provider_list(it->provider, &pool, NULL, on_page, it);
+    provider_list(it->provider, address_of(&place), NULL, on_page, it);
     assert_int_equal(answer_of(it), ERROR_NONE);
     for (size_t i = 0; i < it->count; i++) {
         if (text_equal(it->items[i].name, name))
@@ -137,7 +136,7 @@ static void a_machine_comes_and_goes(void **state)
     text_copy(old, sizeof old, it.items[0].name);
 
     static const char *const id = "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b";
-    provider_create(it.provider, &pool, "g-lab-new1", id, on_done, &it);
+    provider_create(it.provider, address_of(&place), "g-lab-new1", id, on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     const struct instance *made = find(&it, "g-lab-new1");
     assert_non_null(made);
@@ -146,7 +145,7 @@ static void a_machine_comes_and_goes(void **state)
     assert_int_equal(find(&it, "g-lab-new1")->state, INSTANCE_RUNNING);
 
     static const char *const other_id = "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5c";
-    provider_remove(it.provider, &pool, old, other_id, on_done, &it);
+    provider_remove(it.provider, address_of(&place), old, other_id, on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     assert_int_equal(find(&it, old)->state, INSTANCE_DELETING);
     run_for(&it, 30 * MINUTE_MS);
@@ -154,7 +153,8 @@ static void a_machine_comes_and_goes(void **state)
     assert_int_equal(simulator_pool_running(it.simulator, "lab-main"), 2);
     assert_int_equal(simulator_pool_target(it.simulator, "lab-main"), 2);
 
-    provider_remove(it.provider, &pool, old, other_id, on_done, &it); /* repeating harms nothing */
+    provider_remove(it.provider, address_of(&place), old, other_id, on_done,
+                    &it); /* repeating harms nothing */
     assert_int_equal(answer_of(&it), ERROR_NONE);
     assert_int_equal(simulator_pool_target(it.simulator, "lab-main"), 2);
     rehearsal_close(&it);
@@ -165,8 +165,8 @@ static void a_full_reservation_shows_in_the_list(void **state)
     struct rehearsal it;
     (void)state;
     rehearsal_open(&it, "pools: {lab-main: {nodes: 3}}\n");
-    provider_create(it.provider, &pool, "g-lab-new1", "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b",
-                    on_done, &it);
+    provider_create(it.provider, address_of(&place), "g-lab-new1",
+                    "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     run_for(&it, 10 * MINUTE_MS);
     const struct instance *made = find(&it, "g-lab-new1");
@@ -195,8 +195,8 @@ static void faults_have_their_kinds(void **state)
         struct rehearsal it;
         rehearsal_open(&it, "pools: {lab-main: {nodes: 1}}\n");
         simulator_fault_next(it.simulator, cases[i].fault, cases[i].verb);
-        provider_create(it.provider, &pool, "g-lab-new1", "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b",
-                        on_done, &it);
+        provider_create(it.provider, address_of(&place), "g-lab-new1",
+                        "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", on_done, &it);
         if (answer_of(&it) != cases[i].want)
             fail_msg("%s of %s: %s", cases[i].fault, cases[i].verb, it.err.text);
         rehearsal_close(&it);

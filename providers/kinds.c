@@ -1,0 +1,15 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE table of kinds of provider.
+ */
+#include "providers/kinds.h"
+
+#include "base/memory.h"
+#include "providers/gcp.h"
+
+const struct provider_kind *const provider_kinds[] = {
+    &gcp_kind,
+};
+
+const size_t provider_kind_count = COUNT_OF(provider_kinds);

@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kinds of provider that there are.  A new kind is a file of its own and a row in kinds.c; its
+ * settings, and how it is read, checked and documented, follow from its tables.
+ *
+ * kinds.c holds the table and nothing else, so that a test program can link a table of its own.
+ */
+#pragma once
+
+#include "providers/provider.h"
+
+extern const struct provider_kind *const provider_kinds[];
+extern const size_t provider_kind_count;
+
+/* The kind of that name; NULL: there is none. */
+const struct provider_kind *provider_kind_find(const char *name);
+
+/* What the kinds know of `providers.NAME` and of `pools.NAME`, by number; NULL after the last. */
+const struct settings_kind *provider_account_kind(size_t at);
+const struct settings_kind *provider_pool_kind(size_t at);

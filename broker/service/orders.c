@@ -299,9 +299,33 @@ static const struct reclaim *one_too_many(const struct service *service)
     return over > ORDERS_KEPT ? oldest : NULL;
 }
 
+/* Those without a pool that are over. */
+static void forget_lost(struct service *service)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    struct journal_batch *batch = NULL;
+    struct error err;
+
+    for (size_t i = service->lost_reclaims.count; i-- > 0;) {
+        struct reclaim *reclaim = &service->lost_reclaims.items[i];
+
+        if (reclaim->until.ms > now.ms)
+            continue;
+        batch = batch ?: journal_batch_new(service->epoch);
+        journal_remove(batch, "reclaim", reclaim->id, reclaim->rev);
+        reclaim_clear(reclaim);
+        array_remove(&service->lost_reclaims, i);
+    }
+    if (batch && journal_commit(service->world->journal, &batch, &err) < 0)
+        runner_break(service->runner, &err);
+}
+
 void orders_trim(struct service *service)
 {
     const struct reclaim *oldest;
+
+    if (!service->runner->is_broken)
+        forget_lost(service);
 
     while (!service->runner->is_broken && (oldest = one_too_many(service))) {
         owned(chars) char *order = mem_copy_chars(oldest->order);

@@ -19,6 +19,9 @@ void reclaims_clear(struct service *service)
     for (size_t i = 0; i < service->reclaims.count; i++)
         reclaim_clear(&service->reclaims.items[i]);
     array_clear(&service->reclaims);
+    for (size_t i = 0; i < service->lost_reclaims.count; i++)
+        reclaim_clear(&service->lost_reclaims.items[i]);
+    array_clear(&service->lost_reclaims);
 }
 
 int64_t reclaims_level(const struct service *service, const struct config_pool *pool)
@@ -61,9 +64,9 @@ static int load_reclaim(void *context, const char *id, uint64_t rev, const json_
     }
     read.pool = config_pool(service->config, name);
     if (!read.pool) {
-        reclaim_clear(&read);
         log_warn("reclaim_ignored", FIELD_TEXT("reclaim", id),
                  FIELD_TEXT("text", "its pool is not configured any more"));
+        *array_add(&service->lost_reclaims) = read;
         return 0;
     }
     *array_add(&service->reclaims) = read;

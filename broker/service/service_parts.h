@@ -58,6 +58,7 @@ struct service {
     uint64_t named_rev; /* of its record; 0: none */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */
     ARRAY(struct reclaim) reclaims;
+    ARRAY(struct reclaim) lost_reclaims; /* their pool is not configured: NULL */
     struct losses losses;
     struct unreadable unreadable;
     struct timer *timer;
@@ -177,8 +178,8 @@ json_t *order_describe(const struct service *service, const struct survey *surve
 int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
                  const char *event, const char *by, struct error *err)
     __attribute__((warn_unused_result));
-/* Forgets the oldest of more than ORDERS_KEPT orders that are over, and their keys with them; the
-   events keep their story. */
+/* Forgets the oldest of more than ORDERS_KEPT orders that are over, and their keys with them, and
+   what is over and has no pool any more; the events keep their story. */
 void orders_trim(struct service *service);
 /* Whether the emergency was begun for an order that a person has ended since. */
 bool orders_end_covers(const struct service *service, const struct transfer *transfer);

@@ -223,6 +223,65 @@ static void the_oldest_orders_are_forgotten(void **state)
     expect_rest(rehearsal, 7);
 }
 
+/* As a record of a pool that a later configuration lacks. */
+static void put_lost(struct rehearsal *rehearsal, const char *id, int64_t for_ms)
+{
+    struct service *service = rehearsal->service;
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    owned(json) json_t *value = reclaim_encode(&service->reclaims.items[0]);
+    struct error err = { 0 };
+
+    json_object_set_new(value, "id", json_text(id));
+    json_object_set_new(value, "pool", json_text("gone"));
+    json_object_set_new(value, "until",
+                        json_wall((struct wall_time){ order_time(service).ms + for_ms }));
+    journal_put(batch, "reclaim", id, 0, value);
+    assert_int_equal(journal_commit(service->world->journal, &batch, &err), 0);
+}
+
+static int count_record(void *context, const char *id, uint64_t rev, const json_t *value,
+                        struct error *err)
+{
+    (void)id;
+    (void)rev;
+    (void)value;
+    (void)err;
+    ++*(int *)context;
+    return 0;
+}
+
+static int records(struct rehearsal *rehearsal)
+{
+    int count = 0;
+
+    assert_int_equal(
+        journal_load(rehearsal->service->world->journal, "reclaim", count_record, &count, NULL), 0);
+    return count;
+}
+
+/* While it is in force it stays: the pool may come back. */
+static void an_order_whose_pool_is_gone_is_forgotten_when_it_is_over(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 56);
+    owned(json) json_t *kept = must_order(rehearsal, 1, "launch", "", true);
+
+    (void)state;
+    put_lost(rehearsal, "r-short", 10 * MINUTE_MS);
+    put_lost(rehearsal, "r-long", 300 * MINUTE_MS);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(records(rehearsal), 3);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(records(rehearsal), 2);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(records(rehearsal), 2);
+    rehearsal_run(rehearsal, 300 * MINUTE_MS);
+    assert_int_equal(orders_of(rehearsal, true), 1);
+    assert_int_equal(records(rehearsal), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +290,7 @@ int main(void)
         cmocka_unit_test(an_order_can_be_ended_early),
         cmocka_unit_test(the_end_of_one_order_leaves_the_other),
         cmocka_unit_test(the_oldest_orders_are_forgotten),
+        cmocka_unit_test(an_order_whose_pool_is_gone_is_forgotten_when_it_is_over),
     };
 
     mem_setup();

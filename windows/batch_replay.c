@@ -309,6 +309,17 @@ int batch_replay_waits(struct arrivals *arrivals, int servers, const struct repl
     return 0;
 }
 
+static struct replay_day day_of(const struct trial *trial, enum batch_figure figure,
+                                double percentile, double scale)
+{
+    struct waits waits = waits_of(trial, figure);
+    struct replay_day found = waits_late_day(&waits, trial->arrivals, trial->tally.limits[figure],
+                                             percentile);
+
+    found.quantile_s *= scale;
+    return found;
+}
+
 static struct replay_spread spread_of(const struct trial *trial, enum batch_figure figure,
                                       int class, const struct replay_limit *limit, double scale)
 {
@@ -340,6 +351,9 @@ int batch_replay_report(struct arrivals *arrivals, int servers, const struct rep
 
     struct waits waits = waits_of(&trial, BATCH_WAIT);
 
+    ret_result->wait_day = day_of(&trial, BATCH_WAIT, target->percentile, 1);
+    ret_result->ttft_day = day_of(&trial, BATCH_TTFT, target->ttft.percentile, 1);
+    ret_result->itl_day = day_of(&trial, BATCH_ITL, target->itl.percentile, 1e-3);
     ret_result->waits = waits_quantiles(&waits, arrivals, target->percentile);
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         struct replay_class *found = &ret_result->classes[class];

@@ -55,17 +55,21 @@ static void find_fullness(const struct engine *engine, double peak_per_s, struct
                       ((double)station.slots * station.replicas);
 }
 
-/* `ret_day` is left as it is where there is no such number. */
+/* The worst day is by the wait, unless targets of tokens tell it. */
 static int find_wait(const struct question *question, double peak_per_s, struct explain_wait *wait,
-                     struct search_day *ret_day, struct error *err)
+                     struct error *err)
 {
+    struct search_day day;
+
     if (wait->replicas == 0)
         return 0;
     if (search_wait_under(&question->setup, wait->seed, wait->replicas,
-                          &wait->targets.found_s[SEARCH_WAIT], ret_day, err) < 0 ||
+                          &wait->targets.found_s[SEARCH_WAIT], &day, err) < 0 ||
         search_tokens_under(&question->setup, wait->seed, wait->replicas, &wait->targets, err) < 0)
         return -1;
     search_targets_judge(&wait->targets, &question->setup.target);
+    if (wait->targets.day.begin.ms == 0)
+        wait->targets.day = (struct search_late_day){ .begin = day.begin, .found_s = day.wait_s };
     if (question->service->engine)
         find_fullness(question->service->engine, peak_per_s, wait);
     return 0;
@@ -79,10 +83,10 @@ static double longest_of(const struct replay_class *class, enum search_target bi
                                   : class->itl.max_s;
 }
 
-/* The longest wait and the late requests of one segment alone. */
+/* The longest time of the target that binds, and what is late, in one segment alone. */
 static int replay_segment(const struct question *question, const struct explain_wait *with,
-                          struct segment segment, double *ret_longest_s, int64_t *ret_late,
-                          struct error *err)
+                          enum search_target binds, struct segment segment, double *ret_longest_s,
+                          int64_t *ret_late, struct error *err)
 {
     struct segment_list list = { 0 };
     struct search_setup setup = question->setup;
@@ -99,9 +103,8 @@ static int replay_segment(const struct question *question, const struct explain_
     *ret_longest_s = 0;
     *ret_late = 0;
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        *ret_longest_s = fmax(*ret_longest_s,
-                              longest_of(&result.classes[class], with->targets.binds));
-        *ret_late += search_target_late(&result.classes[class], with->targets.binds);
+        *ret_longest_s = fmax(*ret_longest_s, longest_of(&result.classes[class], binds));
+        *ret_late += search_target_late(&result.classes[class], binds);
     }
     return 0;
 }
@@ -109,8 +112,8 @@ static int replay_segment(const struct question *question, const struct explain_
 /* The segment with the most late requests; among equals, with the longest wait.  Where each day
    counts, it is one of the day that binds. */
 static int worst_segment(const struct question *question, const struct explain_wait *with,
-                         const struct segment_list *segments, struct segment *ret_worst,
-                         double *ret_longest_s, struct error *err)
+                         enum search_target binds, const struct segment_list *segments,
+                         struct segment *ret_worst, double *ret_longest_s, struct error *err)
 {
     int64_t most = -1;
 
@@ -119,7 +122,8 @@ static int worst_segment(const struct question *question, const struct explain_w
         double longest_s;
         int64_t late;
 
-        if (replay_segment(question, with, segments->list.items[i], &longest_s, &late, err) < 0)
+        if (replay_segment(question, with, binds, segments->list.items[i], &longest_s, &late, err) <
+            0)
             return -1;
         if (late > most || (late == most && longest_s > *ret_longest_s)) {
             most = late;
@@ -150,7 +154,8 @@ static int find_binding(const struct question *question, const struct explain_wa
     size_t below = 0; /* so many steps have not seen the longest wait yet */
 
     segments_that_bind(question, explain->day.begin, &segments);
-    if (worst_segment(question, with, &segments, &worst, &explain->binding_wait_s, err) < 0)
+    if (worst_segment(question, with, explain->binds, &segments, &worst, &explain->binding_wait_s,
+                      err) < 0)
         return -1;
     if (!(explain->binding_wait_s > 0))
         return 0;
@@ -159,8 +164,8 @@ static int find_binding(const struct question *question, const struct explain_wa
         double longest_s;
         int64_t late;
 
-        if (replay_segment(question, with, (struct segment){ worst.first, middle }, &longest_s,
-                           &late, err) < 0)
+        if (replay_segment(question, with, explain->binds, (struct segment){ worst.first, middle },
+                           &longest_s, &late, err) < 0)
             return -1;
         if (longest_s < explain->binding_wait_s)
             below = middle;
@@ -214,13 +219,10 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
     };
     find_rates(&question, ret);
     ret->estimate = allocate_estimate(&question.setup);
-    for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++) {
-        struct search_day day;
-
-        result = find_wait(&question, ret->peak_per_s, &ret->waits[i], i == with ? &ret->day : &day,
-                           err);
-    }
-    ret->binds = ret->waits[with].targets.binds;
+    for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++)
+        result = find_wait(&question, ret->peak_per_s, &ret->waits[i], err);
+    ret->day = ret->waits[with].targets.day;
+    ret->binds = question.setup.is_each_day ? ret->day.which : ret->waits[with].targets.binds;
     if (result == 0)
         result = find_binding(&question, &ret->waits[with], ret, err);
     question_clear(&question);

@@ -24,16 +24,19 @@ struct explain_wait { /* with so many replicas, under one seed */
 
 struct explain {
     struct explain_wait waits[EXPLAIN_STEPS];
-    int estimate;             /* replicas, as --estimate would have them */
-    double rate_per_s;        /* mean of the window */
-    double peak_per_s;        /* of its busiest step, */
-    struct wall_time peak;    /* which begins then */
-    enum search_target binds; /* with one replica less (with this one, where there is none less) */
-    struct wall_time binding; /* the step that then makes the longest wait, or the longest time of
-                                 the target that binds; 0: nobody waits */
-    double binding_wait_s;    /* that wait, or time */
-    struct search_day day;    /* with which the target is missed by most, with one replica less (or
-                                 this one): a day's wait at the percentile */
+    int estimate;               /* replicas, as --estimate would have them */
+    double rate_per_s;          /* mean of the window */
+    double peak_per_s;          /* of its busiest step, */
+    struct wall_time peak;      /* which begins then */
+    enum search_target binds;   /* with one replica less (with this one, where there is none less);
+                                   where each day counts, on the worst day */
+    struct wall_time binding;   /* the step that then makes the longest wait, or the longest time of
+                                   the target that binds; 0: nobody waits */
+    double binding_wait_s;      /* that wait, or time */
+    struct search_late_day day; /* the worst with one replica less (or this one): of engines that
+                                   are held to tokens, by the target with most late requests
+                                   against what is allowed; otherwise by the wait at the
+                                   percentile, and `used` is not known */
 };
 
 /* Of a queue to whom something arrives in the window; its cell is known. */

@@ -44,9 +44,19 @@ struct replay_waits {
     size_t day;                        /* step with which that day begins */
 };
 
+/* The day on which most requests are late against what is allowed on it. */
+struct replay_day {
+    size_t day;        /* step with which it begins */
+    double used;       /* late over allowed and one, of the worse class: 1 or more misses */
+    double quantile_s; /* at the limit's percentile, of that day and class */
+};
+
 struct replay_result {
     struct replay_class classes[DEMAND_CLASSES];
     struct replay_waits waits;
+    struct replay_day wait_day; /* of engines; otherwise zeroes */
+    struct replay_day ttft_day;
+    struct replay_day itl_day;
 };
 
 struct replay_target {

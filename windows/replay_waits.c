@@ -59,6 +59,15 @@ static size_t day_arrivals(const struct arrivals *arrivals, const struct segment
     return count;
 }
 
+static int64_t count_over(const uint64_t *values, size_t count, uint64_t limit)
+{
+    int64_t over = 0;
+
+    for (size_t i = 0; i < count; i++)
+        over += values[i] > limit;
+    return over;
+}
+
 /* Within a class the waits lie in the order of arrival, and so day by day.  They are reordered
    within each day first, and within all then. */
 struct replay_waits waits_quantiles(struct waits *waits, const struct arrivals *arrivals,
@@ -87,5 +96,32 @@ struct replay_waits waits_quantiles(struct waits *waits, const struct arrivals *
     }
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         result.wait_s[class] = seconds_at(waits->items[class], waits->count[class], percentile);
+    return result;
+}
+
+struct replay_day waits_late_day(struct waits *waits, const struct arrivals *arrivals,
+                                 uint64_t limit, double percentile)
+{
+    const struct segment_list *segments = arrivals_setup_of(arrivals)->segments;
+    struct replay_day result = { .used = -1 };
+    size_t begin[DEMAND_CLASSES] = { 0 };
+
+    for (size_t i = 0; i < segments_day_count(segments); i++) {
+        owned(segments) struct segment_list day = { 0 };
+
+        segments_of_day(segments, i, &day);
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            size_t count = day_arrivals(arrivals, &day, (enum demand_class) class);
+            uint64_t *values = waits->items[class] + begin[class];
+            int64_t allowed = replay_allowed((int64_t)count, percentile);
+            double used = (double)count_over(values, count, limit) / (double)(allowed + 1);
+
+            begin[class] += count;
+            if (day.list.count > 0 && used > result.used)
+                result = (struct replay_day){ segments->days.count > 0 ? segments->days.items[i]
+                                                                       : day.list.items[0].first,
+                                              used, seconds_at(values, count, percentile) };
+        }
+    }
     return result;
 }

@@ -42,6 +42,36 @@ bool search_has_tokens(const struct service_time *service)
     return service->engine && !service->engine->is_short;
 }
 
+/* The day of the setup on which a step lies. */
+static struct wall_time day_begin(const struct search_setup *setup, size_t step)
+{
+    size_t begin = step;
+
+    for (size_t i = 0; i < setup->segments->days.count; i++)
+        if (setup->segments->days.items[i] <= step)
+            begin = setup->segments->days.items[i];
+    return demand_time(setup->series, begin);
+}
+
+static void raise_day(struct search_late_day *day, const struct search_setup *setup,
+                      const struct replay_result *result)
+{
+    const struct replay_day *const found[SEARCH_TARGETS] = {
+        [SEARCH_WAIT] = &result->wait_day,
+        [SEARCH_TTFT] = &result->ttft_day,
+        [SEARCH_ITL] = &result->itl_day,
+    };
+
+    for (int i = 0; i < SEARCH_TARGETS; i++) {
+        enum search_target which = (enum search_target)i;
+        bool is_held = which == SEARCH_WAIT || search_target_s(&setup->target, which) > 0;
+
+        if (is_held && (day->begin.ms == 0 || found[i]->used > day->used))
+            *day = (struct search_late_day){ day_begin(setup, found[i]->day), which, found[i]->used,
+                                             found[i]->quantile_s };
+    }
+}
+
 int search_tokens_under(const struct search_setup *setup, int seed, int servers,
                         struct search_targets *targets, struct error *err)
 {
@@ -57,6 +87,8 @@ int search_tokens_under(const struct search_setup *setup, int seed, int servers,
 
         if (!arrivals || replay_report(arrivals, servers, &setup->target, &result, err) < 0)
             return -1;
+        if (setup->target.ttft.limit_s > 0 || setup->target.itl.limit_s > 0)
+            raise_day(&targets->day, setup, &result);
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
             double *found_s = targets->found_s;
 

@@ -10,11 +10,21 @@
 
 enum search_target { SEARCH_WAIT, SEARCH_TTFT, SEARCH_ITL, SEARCH_TARGETS };
 
+/* Of engines that are held to more than the wait. */
+struct search_late_day {
+    struct wall_time begin; /* 0: not known */
+    enum search_target which;
+    double used;    /* requests late over those allowed on that day and one, of the worse class: 1
+                       or more misses that target by itself */
+    double found_s; /* of that target, at its percentile */
+};
+
 struct search_targets {
     double found_s[SEARCH_TARGETS]; /* at the target's percentile, of the worse class; where each
                                        day counts, of the worst day */
     bool is_met;
-    enum search_target binds; /* the one missed by most, or met most narrowly */
+    enum search_target binds;   /* the one missed by most, or met most narrowly */
+    struct search_late_day day; /* the worst, by the target that is worst on it */
 };
 
 /* Seconds; 0: none. */
@@ -32,10 +42,11 @@ const char *search_target_name(enum search_target which);
 /* Whether tokens have times: the queue's replicas are engines that know their iterations. */
 bool search_has_tokens(const struct service_time *service);
 
-/* Raises the times of tokens to those under one seed; leaves them where there are none. */
+/* Raises the times of tokens, and the day on which most are late, to those under one seed; leaves
+   them where there are none. */
 int search_tokens_under(const struct search_setup *setup, int seed, int servers,
                         struct search_targets *targets, struct error *err)
     __attribute__((warn_unused_result));
 
-/* From found_s what follows. */
+/* From found_s what follows, but for the day. */
 void search_targets_judge(struct search_targets *targets, const struct replay_target *target);

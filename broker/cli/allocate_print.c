@@ -57,29 +57,50 @@ static void print_workloads(const struct allocate_model *model, const struct all
     }
 }
 
+static const char *const target_words[SEARCH_TARGETS] = { "requests wait", "first tokens take",
+                                                          "later tokens take" };
+
+/* "wait up to 31.20 s, not 20.00 s", or of tokens: what is wrong with the worst day; NULL when
+   nothing is. */
+static char *miss_of_day(const struct replay_target *target, const struct allocate_cell *cell,
+                         struct wall_time *ret_begin)
+{
+    const struct search_late_day *late = &cell->targets.day;
+    const struct search_day *day = &cell->worst_day;
+    double target_s = (double)target->wait_ms / SECOND_MS;
+
+    *ret_begin = late->begin.ms != 0 ? late->begin : day->begin;
+    if (late->begin.ms != 0 && late->which != SEARCH_WAIT)
+        return late->used < 1 ? NULL
+                              : text_format("%g of 100 %s up to %.4g s, not %.4g s",
+                                            search_target_percentile(target, late->which),
+                                            target_words[late->which], late->found_s,
+                                            search_target_s(target, late->which));
+    if (late->begin.ms != 0 ? late->used < 1 : day->begin.ms == 0 || day->wait_s <= target_s)
+        return NULL;
+    return text_format("%g of 100 wait up to %.2f s, not %.2f s", target->percentile,
+                       late->begin.ms != 0 ? late->found_s : day->wait_s, target_s);
+}
+
 /* A target that is met on all days in one can be missed on one of them. */
 static void print_bad_days(const struct allocate_model *model, const struct allocate_plan *plan,
                            size_t window)
 {
     for (size_t i = 0; i < model->queue_count; i++) {
         const struct allocate_queue *queue = &model->queues[i];
-        const struct search_day *day = &cell_of(plan, window, i)->worst_day;
-        double target_s = (double)queue->target.wait_ms / SECOND_MS;
+        struct wall_time begin;
+        owned(chars) char *miss = miss_of_day(&queue->target, cell_of(plan, window, i), &begin);
 
-        if (queue->is_each_day || day->begin.ms == 0 || day->wait_s <= target_s)
+        if (queue->is_each_day || !miss)
             continue;
 
-        struct civil_date date = time_zone_local(model->windows->zone, day->begin).date;
+        struct civil_date date = time_zone_local(model->windows->zone, begin).date;
 
-        printf("%-16s queue %s: on %04d-%02d-%02d alone %g of 100 wait up to %.2f s, not %.2f s; "
-               "`slo: each-day` would prevent it\n",
+        printf("%-16s queue %s: on %04d-%02d-%02d alone %s; `slo: each-day` would prevent it\n",
                model->windows->items[window].name, queue->name, date.year, date.month, date.day,
-               queue->target.percentile, day->wait_s, target_s);
+               miss);
     }
 }
-
-static const char *const token_words[SEARCH_TARGETS] = { "requests wait", "first tokens take",
-                                                         "later tokens take" };
 
 /* Targets beside the wait, and which one decides. */
 static void print_tokens(const struct allocate_model *model, const struct allocate_plan *plan,
@@ -93,7 +114,7 @@ static void print_tokens(const struct allocate_model *model, const struct alloca
             if (targets->found_s[at] > 0 && search_target_s(target, (enum search_target)at) > 0)
                 printf("%-16s queue %s: %g of 100 %s up to %.4g s, the target is %.4g s%s\n",
                        model->windows->items[window].name, model->queues[i].name,
-                       search_target_percentile(target, (enum search_target)at), token_words[at],
+                       search_target_percentile(target, (enum search_target)at), target_words[at],
                        targets->found_s[at], search_target_s(target, (enum search_target)at),
                        targets->binds == (enum search_target)at ? ": the tightest target" : "");
     }
@@ -159,6 +180,18 @@ static void add_targets(json_t *row, const struct replay_target *target,
     json_object_set_new(row, "binds", json_text(search_target_name(targets->binds)));
 }
 
+/* The worst day of a queue that is held to tokens, by the target that is worst on it. */
+static json_t *late_day_json(const struct search_late_day *day)
+{
+    char begin[WALL_TEXT_SIZE];
+
+    if (day->begin.ms == 0)
+        return json_null();
+    return json_make("{s:s, s:s, s:f, s:b}", "at", wall_format(day->begin, begin), "target",
+                     search_target_name(day->which), "found_s", day->found_s, "is_met",
+                     day->used < 1);
+}
+
 static json_t *queue_json(const struct allocate_queue *queue, const struct allocate_cell *cell)
 {
     const struct search_result *search = &cell->search;
@@ -179,6 +212,7 @@ static json_t *queue_json(const struct allocate_queue *queue, const struct alloc
         survives ? json_integer(cell->lost) : json_null(), "replicas_degraded",
         survives ? json_integer(cell->degraded) : json_null());
     add_targets(row, &queue->target, &cell->targets);
+    json_object_set_new(row, "late_day", late_day_json(&cell->targets.day));
     return row;
 }
 
@@ -305,7 +339,7 @@ void allocate_worst_miss(const struct allocate_model *model, const struct alloca
                  "queue %s misses its target in window %s: %g of 100 %s up to %.*f s instead of "
                  "%.*f s with %d of %d replicas",
                  queue->name, window, search_target_percentile(&queue->target, binds),
-                 token_words[binds], digits, cell->targets.found_s[binds], digits,
+                 target_words[binds], digits, cell->targets.found_s[binds], digits,
                  search_target_s(&queue->target, binds), cell->granted, cell->needed);
     if (missing > 0)
         text_add(out, "; %d nodes are missing", missing);

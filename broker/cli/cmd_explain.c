@@ -158,12 +158,13 @@ static int add_reasons(json_t *row, const struct explain_command *command,
     owned(chars) char *local = is_bound ? local_text(model->windows->zone, explain.binding) : NULL;
     owned(chars) char *day = local_text(model->windows->zone, explain.day.begin);
     json_t *more = json_make(
-        "{s:f, s:f, s:o, s:i, s:i, s:s, s:o, s:s, s:f, s:o, s:o, s:o, s:s}", "rate_per_s",
+        "{s:f, s:f, s:o, s:i, s:i, s:s, s:o, s:s, s:f, s:s, s:o, s:o, s:o, s:s}", "rate_per_s",
         explain.rate_per_s, "peak_per_s", explain.peak_per_s, "peak_at", time_json(explain.peak),
         "seeds", model->seeds, "replicas_estimated", explain.estimate, "slo",
         model->queues[queue].is_each_day ? "each-day" : "pooled", "binding_day_at",
         time_json(explain.day.begin), "binding_day_local", day, "binding_day_wait_s",
-        explain.day.wait_s, "binding_at", time_json(explain.binding), "binding_local",
+        explain.day.found_s, "binding_day_target", search_target_name(explain.day.which),
+        "binding_at", time_json(explain.binding), "binding_local",
         is_bound ? json_text(local) : json_null(), "binding_wait_s",
         is_bound ? json_real(explain.binding_wait_s) : json_null(), "binds",
         search_target_name(explain.binds));

@@ -102,6 +102,23 @@ static void print_binding(const json_t *row)
            text_equal(binds, "itl") ? 4 : 2, number(row, "binding_wait_s"));
 }
 
+/* Of the target that is worst on it. */
+static void print_worst_day(const json_t *row)
+{
+    const char *target = json_text_or(row, "binding_day_target", "");
+    const json_t *limit = json_object_get(row, target);
+    bool is_wait = text_equal(target, "wait");
+
+    printf("  worst day   %s: there %g of 100 %s up to %.*f s with one replica less; the target "
+           "holds for %s\n",
+           json_text_or(row, "binding_day_local", ""), number(is_wait ? row : limit, "percentile"),
+           is_wait                      ? "wait"
+           : text_equal(target, "ttft") ? "first tokens take"
+                                        : "later tokens take",
+           text_equal(target, "itl") ? 4 : 2, number(row, "binding_day_wait_s"),
+           text_equal(json_text_or(row, "slo", ""), "each-day") ? "each day" : "all days in one");
+}
+
 static void print_queue(const char *window, const json_t *row)
 {
     size_t i;
@@ -131,11 +148,7 @@ static void print_queue(const char *window, const json_t *row)
         if (json_is_object(json_object_get(row, "engine")))
             print_tokens(row, item);
     }
-    printf("  worst day   %s: there %g of 100 wait up to %.2f s with one replica less; the target "
-           "holds for %s\n",
-           json_text_or(row, "binding_day_local", ""), number(row, "percentile"),
-           number(row, "binding_day_wait_s"),
-           text_equal(json_text_or(row, "slo", ""), "each-day") ? "each day" : "all days in one");
+    print_worst_day(row);
     if (json_object_get(row, "binding_local") &&
         !json_is_null(json_object_get(row, "binding_local")))
         print_binding(row);

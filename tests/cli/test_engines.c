@@ -140,6 +140,60 @@ static void the_target_that_binds_is_named(void **state)
     }
 }
 
+/* The burst of Tuesday fills batches, and nobody waits: the day is late by its tokens. */
+static void a_bad_day_is_told_by_the_target_that_is_worst_on_it(void **state)
+{
+    static const struct {
+        const char *chat;
+        const char *target;
+        const char *note;
+        const char *day;
+    } rows[] = {
+        { "itl_target: 42ms, " ENGINE, "itl",
+          "queue chat: on 2026-11-17 alone 98 of 100 later tokens take up to 0.04",
+          ": there 98 of 100 later tokens take up to 0.04" },
+        { "ttft_target: 200ms, " ENGINE, "ttft",
+          "queue chat: on 2026-11-17 alone 98 of 100 first tokens take up to ",
+          ": there 98 of 100 first tokens take up to " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = folder_with(rows[i].chat);
+        owned(said) struct said told = expect_code(folder, 0, "allocate --seeds 2" WITH);
+        owned(said) struct said why = expect_code(folder, 0,
+                                                  "explain workload chat-2x --seeds 2" WITH);
+        owned(json) json_t *plan = json_of(folder, "allocate --seeds 2 -o json" WITH);
+        owned(json)
+            json_t *each = json_of(folder, "allocate --seeds 2 --slo each-day -o json" WITH);
+        const json_t *late = json_object_get(chat_by_day(plan), "late_day");
+
+        if (!strstr(told.out->chars, rows[i].note))
+            fail_msg("%s", told.out->chars);
+        if (!strstr(why.out->chars, rows[i].day))
+            fail_msg("%s", why.out->chars);
+        assert_string_equal(json_text_or(late, "target", ""), rows[i].target);
+        assert_string_equal(json_text_or(late, "at", ""), "2026-11-17T13:00:00Z");
+        assert_false(json_bool_or(late, "is_met", true));
+        late = json_object_get(chat_by_day(each), "late_day");
+        assert_true(json_bool_or(late, "is_met", false));
+    }
+}
+
+/* Where each day counts, the moment that binds lies on the worst day, and is of its target. */
+static void the_moment_that_binds_is_of_the_worst_day(void **state)
+{
+    owned(test_folder) char *folder = folder_with("slo: each-day, itl_target: 42ms, " ENGINE);
+    owned(json) json_t *root = json_of(folder, explain_line);
+    const json_t *row = chat_by_day(root);
+
+    (void)state;
+    assert_string_equal(json_text_or(row, "binding_day_target", ""), "itl");
+    assert_string_equal(json_text_or(row, "binds", ""), "itl");
+    assert_true(text_starts_with(json_text_or(row, "binding_day_at", ""), "2026-11-17T13:00"));
+    assert_true(text_starts_with(json_text_or(row, "binding_at", ""), "2026-11-17T"));
+}
+
 static void a_cache_that_holds_fewer_is_named(void **state)
 {
     owned(test_folder) char *folder = folder_with(
@@ -380,6 +434,8 @@ int main(void)
         cmocka_unit_test(proposed_windows_count_replicas),
         cmocka_unit_test(an_engine_is_explained_by_its_slots_and_how_full_they_are),
         cmocka_unit_test(the_target_that_binds_is_named),
+        cmocka_unit_test(a_bad_day_is_told_by_the_target_that_is_worst_on_it),
+        cmocka_unit_test(the_moment_that_binds_is_of_the_worst_day),
         cmocka_unit_test(a_cache_that_holds_fewer_is_named),
         cmocka_unit_test(another_engine_is_supposed_as_the_file_would_say_it),
         cmocka_unit_test(a_plan_says_which_engines_and_targets_it_is_for),

@@ -241,11 +241,12 @@ static int set_up(struct database *database, struct error *err)
 
 /* Whether the file is ours, or empty and made ours with the first migration; before anything is
    written to it. */
-static int check_owner(struct database *database, int32_t application_id, struct error *err)
+static int check_owner(struct database *database, enum database_lock lock, int32_t application_id,
+                       struct error *err)
 {
     int64_t id, tables;
 
-    if (run(database, "PRAGMA locking_mode=EXCLUSIVE", err) < 0 ||
+    if ((lock == DATABASE_EXCLUSIVE && run(database, "PRAGMA locking_mode=EXCLUSIVE", err) < 0) ||
         ask_number(database, "PRAGMA application_id", &id, err) < 0 ||
         ask_number(database, "SELECT count(*) FROM sqlite_schema", &tables, err) < 0)
         return -1;
@@ -328,11 +329,19 @@ static void finalize(void *statement)
 struct database *database_open(const char *path, int32_t application_id,
                                const char *const *migrations, int version, struct error *err)
 {
+    return database_open_with(path, DATABASE_EXCLUSIVE, application_id, migrations, version, err);
+}
+
+struct database *database_open_with(const char *path, enum database_lock lock,
+                                    int32_t application_id, const char *const *migrations,
+                                    int version, struct error *err)
+{
     owned(database) struct database *database = mem_new(sizeof *database);
 
     database->statements = map_new(finalize);
     database->is_in_memory = strcmp(path, ":memory:") == 0;
-    if (open_file(database, path, err) < 0 || check_owner(database, application_id, err) < 0 ||
+    if (open_file(database, path, err) < 0 ||
+        check_owner(database, lock, application_id, err) < 0 ||
         (!database->is_in_memory && check_log(path, err) < 0) || set_up(database, err) < 0 ||
         expect(database, "PRAGMA quick_check(1)", "ok", err) < 0 ||
         migrate(database, application_id, migrations, version, err) < 0 ||

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Batches, the chain of events, and the way to an implementation.
+ * The chain of events, and the way to an implementation.
  */
 #include "broker/journal/journal.h"
 
@@ -16,102 +16,19 @@
 const char journal_chain_start[] =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
-struct journal_batch *journal_batch_new(uint64_t epoch)
+int journal_pass_gate(struct journal *journal, struct error *err)
 {
-    struct journal_batch *batch = mem_new(sizeof *batch);
-
-    batch->epoch = epoch;
-    return batch;
-}
-
-void journal_batch_free(struct journal_batch *batch)
-{
-    if (!batch)
-        return;
-    for (size_t i = 0; i < batch->entries.count; i++) {
-        mem_free(batch->entries.items[i].name);
-        mem_free(batch->entries.items[i].id);
-        json_decref(batch->entries.items[i].value);
-        mem_free(batch->entries.items[i].text);
-    }
-    array_clear(&batch->entries);
-    mem_free(batch);
-}
-
-static struct journal_entry *add(struct journal_batch *batch, enum journal_operation operation,
-                                 const char *name, const char *id)
-{
-    struct journal_entry *entry = array_add(&batch->entries);
-
-    entry->operation = operation;
-    entry->name = mem_copy_chars(name);
-    entry->id = mem_copy_chars(id);
-    return entry;
-}
-
-void journal_put(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev,
-                 json_t *value)
-{
-    struct journal_entry *entry = add(batch, JOURNAL_PUT, kind, id);
-
-    entry->rev = rev;
-    entry->value = json_incref(value);
-}
-
-void journal_remove(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev)
-{
-    add(batch, JOURNAL_REMOVE, kind, id)->rev = rev;
-}
-
-void journal_claim(struct journal_batch *batch, const char *name, const char *holder)
-{
-    add(batch, JOURNAL_CLAIM, name, holder);
-}
-
-void journal_release(struct journal_batch *batch, const char *name, const char *holder)
-{
-    add(batch, JOURNAL_RELEASE, name, holder);
-}
-
-void journal_event(struct journal_batch *batch, struct wall_time at, json_t *event)
-{
-    struct journal_entry *entry = add(batch, JOURNAL_EVENT, NULL, NULL);
-
-    entry->at = at;
-    entry->value = json_incref(event);
+    if (journal->gate && journal->gate(journal->gate_context) < 0)
+        return error_set(err, ERROR_UNKNOWN_OUTCOME, "the journal does not answer");
+    return 0;
 }
 
 int journal_write(struct journal *journal, const struct journal_batch *batch, struct error *err)
 {
-    if (journal->gate && journal->gate(journal->gate_context) < 0)
-        return error_set(err, ERROR_UNKNOWN_OUTCOME, "the journal does not answer");
+    require(journal->verbs->commit);
+    if (journal_pass_gate(journal, err) < 0)
+        return -1;
     return journal->verbs->commit(journal, batch, err);
-}
-
-void journal_batch_join(struct journal_batch **whole, struct journal_batch *batch)
-{
-    owned(journal_batch) struct journal_batch *more = batch;
-
-    if (!*whole) {
-        *whole = steal(&more);
-        return;
-    }
-    for (size_t i = 0; i < more->entries.count; i++)
-        *array_add(&(*whole)->entries) = more->entries.items[i];
-    more->entries.count = 0; /* they are the other one's now */
-}
-
-/* As they are at this moment: who writes later may do so in another thread. */
-static void print_values(struct journal_batch *batch)
-{
-    for (size_t i = 0; i < batch->entries.count; i++) {
-        struct journal_entry *entry = &batch->entries.items[i];
-
-        if (entry->value)
-            entry->text = json_print(entry->value);
-        json_decref(entry->value);
-        entry->value = NULL;
-    }
 }
 
 /* For the queue: accepts the batch, or refuses it whole. */
@@ -133,8 +50,11 @@ static int put_down(struct journal *journal, struct journal_batch *batch, struct
 {
     owned(journal_batch) struct journal_batch *whole = batch;
 
-    if (journal->verbs->writes_text)
-        print_values(whole);
+    if (journal_batch_fold(whole, err) < 0)
+        return -1;
+    journal_batch_print(whole, journal->verbs->keeps_values);
+    if (journal_batch_check(whole, &journal->bound, err) < 0)
+        return -1;
     if (!journal->queue)
         return journal_write(journal, whole, err);
     if (take(journal, whole, err) < 0)
@@ -145,12 +65,14 @@ static int put_down(struct journal *journal, struct journal_batch *batch, struct
 
 void journal_later(struct journal *journal, struct journal_batch **batch)
 {
-    require(!journal->put_off || journal->put_off->epoch == (*batch)->epoch);
-    journal_batch_join(&journal->put_off, steal(batch));
+    require(journal->put_off.count == 0 || journal->put_off.items[0]->epoch == (*batch)->epoch);
+    require((*batch)->entries.count <= journal->bound.rows);
+    *array_add(&journal->put_off) = steal(batch);
 }
 
 void journal_gather(struct journal *journal)
 {
+    require(!journal->is_gathering);
     journal->is_gathering = true;
 }
 
@@ -161,12 +83,22 @@ bool journal_is_gathering(const struct journal *journal)
 
 int journal_settle(struct journal *journal, struct error *err)
 {
+    int result = 0;
+
     journal->is_gathering = false;
-    return journal->put_off ? put_down(journal, steal(&journal->put_off), err) : 0;
+    while (result == 0 && journal->put_off.count > 0)
+        result = put_down(journal, journal_batches_take(&journal->put_off, &journal->bound, NULL),
+                          err);
+    journal_batches_clear(&journal->put_off);
+    return result;
 }
 
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
 {
+    if (journal_batch_check(*batch, &journal->bound, err) < 0) {
+        journal_batch_free(steal(batch));
+        return -1;
+    }
     if (journal->is_gathering) {
         journal_later(journal, batch);
         return 0;
@@ -218,7 +150,7 @@ static int list_ahead(struct journal *journal, struct error *err)
 
 int journal_write_by_thread(struct journal *journal, struct loop *loop, struct error *err)
 {
-    require(!journal->queue);
+    require(!journal->queue && journal->verbs->commit);
     if (list_ahead(journal, err) < 0)
         return -1;
     journal->queue = queue_new_thread(journal, loop, err);
@@ -228,15 +160,22 @@ int journal_write_by_thread(struct journal *journal, struct loop *loop, struct e
 int journal_write_slowly(struct journal *journal, struct loop *loop, int64_t delay_ms,
                          struct error *err)
 {
-    require(!journal->queue);
+    require(!journal->queue && journal->verbs->commit);
     journal->queue = queue_new_timer(journal, loop, delay_ms);
+    return list_ahead(journal, err);
+}
+
+int journal_write_by_store(struct journal *journal, struct loop *loop, struct error *err)
+{
+    require(!journal->queue && journal->verbs->send && journal->verbs->abandon);
+    journal->queue = queue_new_store(journal, loop);
     return list_ahead(journal, err);
 }
 
 /* What a dead process had put off, or accepted and not written, is lost with it. */
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
-    journal_batch_free(steal(&journal->put_off));
+    journal_batches_clear(&journal->put_off);
     journal->is_gathering = false;
     if (journal->queue)
         queue_drop(journal->queue);
@@ -275,7 +214,7 @@ void journal_close(struct journal *journal)
         return;
     queue_free(steal(&journal->queue));
     ahead_free(journal->ahead);
-    journal_batch_free(steal(&journal->put_off));
+    journal_batches_clear(&journal->put_off);
     journal_asides_clear(journal);
     journal->verbs->close(journal);
 }

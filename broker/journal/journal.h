@@ -55,6 +55,13 @@ int64_t journal_sqlite_accept_loss(const char *path, struct error *err)
 
 struct journal *journal_memory_new(void) __attribute__((returns_nonnull, warn_unused_result));
 
+/* Tests: a second handle on what the first one keeps, as another process has it that no lock
+   stopped.  For SQLite every handle on the file is opened so. */
+struct journal *journal_memory_share(struct journal *journal)
+    __attribute__((returns_nonnull, warn_unused_result));
+struct journal *journal_sqlite_open_unlocked(const char *path, struct error *err)
+    __attribute__((warn_unused_result));
+
 void journal_close(struct journal *journal);
 
 /* From now on a thread of the journal's own writes, so that a slow disk does not stop the loop: all
@@ -67,8 +74,10 @@ int journal_write_by_thread(struct journal *journal, struct loop *loop, struct e
 int journal_write_slowly(struct journal *journal, struct loop *loop, int64_t delay_ms,
                          struct error *err) __attribute__((warn_unused_result));
 
-/* Begins a new epoch: a service that starts on a journal calls it once; what an earlier one still
-   tries to write is refused from then on (ERROR_DENIED).  It is kept with its first commit. */
+/* Begins a new epoch: a service that starts on a journal calls it once, before it reads.  From its
+   first commit on at the latest, what an earlier one still tries to write is refused by the store
+   itself, through whichever handle (ERROR_DENIED; for what was accepted already JOURNAL_LOST).  If
+   an earlier one writes before that commit, this one is refused: what it read is of the past. */
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -125,7 +134,7 @@ struct journal_batch *journal_batch_new(uint64_t epoch)
 void journal_batch_free(struct journal_batch *batch);
 
 /* rev: the revision that it replaces, 0 when the record must not exist yet.  The new revision is
-   rev + 1. */
+   rev + 1.  Two puts of one record in a batch follow each other, and are written once. */
 void journal_put(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev,
                  json_t *value);
 void journal_remove(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev);
@@ -138,21 +147,23 @@ void journal_release(struct journal_batch *batch, const char *name, const char *
 void journal_event(struct journal_batch *batch, struct wall_time at, json_t *event);
 
 /* Takes and frees the batch (in any case; *batch is NULL afterwards).  Errors: ERROR_CONFLICT
-   (revision or claim), ERROR_DENIED (epoch), ERROR_UNKNOWN_OUTCOME (the store failed while
-   committing, now or before: nothing may be built on it), others: not written. */
+   (revision or claim), ERROR_DENIED (epoch), ERROR_INVALID (more than one transaction of the store
+   holds: some 100,000 nodes at once), ERROR_UNKNOWN_OUTCOME (the store failed while committing,
+   now or before: nothing may be built on it), others: not written. */
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Puts the batch off, and frees it: it is written with what comes next, or never when the process
-   ends before.  For what the world can be asked again, as an answer. */
+/* Puts the batch, a small one, off, and frees it: it is written with what comes next, or never when
+   the process ends before.  For what the world can be asked again, as an answer. */
 void journal_later(struct journal *journal, struct journal_batch **batch);
 
 /* Until journal_settle() a commit only puts its batch off.  Nothing may be done before that which
    rests on what is written. */
 void journal_gather(struct journal *journal);
 
-/* Writes all that was put off, whole or not at all, and ends the gathering; nothing to write is
-   fine.  Errors as of journal_commit(). */
+/* Writes all that was put off, and ends the gathering; nothing to write is fine.  It is one
+   transaction, whole or not at all; over 20,000 rows it is several, in order, each of whole
+   batches.  Errors as of journal_commit(): what comes after the refused one is not written. */
 int journal_settle(struct journal *journal, struct error *err) __attribute__((warn_unused_result));
 
 /* Calls fn once: when all that was committed so far is on the disk (in this call, if it is), when

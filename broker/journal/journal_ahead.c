@@ -77,10 +77,11 @@ static int take_record(const struct ahead *ahead, struct ahead *next,
     const uint64_t *found = map_get(next->revs, key) ?: map_get(ahead->revs, key);
     uint64_t rev = found ? *found : 0;
 
+    require(entry->operation != JOURNAL_PUT || entry->becomes > 0);
     if (rev != entry->rev || (entry->operation == JOURNAL_REMOVE && rev == 0))
         return error_set(err, ERROR_CONFLICT, "%s is at revision %" PRIu64 ", not at %" PRIu64, key,
                          rev, entry->rev);
-    set_rev(next->revs, key, entry->operation == JOURNAL_PUT ? rev + 1 : 0);
+    set_rev(next->revs, key, entry->becomes);
     return 0;
 }
 
@@ -107,6 +108,7 @@ static int take_entry(const struct ahead *ahead, struct ahead *next,
     switch (entry->operation) {
     case JOURNAL_PUT:
     case JOURNAL_REMOVE:
+    case JOURNAL_ABSENT:
         return take_record(ahead, next, entry, err);
     case JOURNAL_CLAIM:
     case JOURNAL_RELEASE:

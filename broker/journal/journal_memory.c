@@ -18,14 +18,25 @@ struct record {
     json_t *value;
 };
 
-struct memory {
-    struct journal journal;
+/* What is kept, which several handles may share. */
+struct shelf {
+    int handles;
     uint64_t epoch;
     struct map *records; /* "kind/id" -> struct record */
     struct ahead *held;  /* their revisions, and the claims */
     json_t *events;
     char hash[SHA256_TEXT_SIZE];
 };
+
+struct memory {
+    struct journal journal;
+    struct shelf *shelf;
+};
+
+static struct shelf *shelf_of(struct journal *journal)
+{
+    return ((struct memory *)journal)->shelf;
+}
 
 static void record_free(void *value)
 {
@@ -37,46 +48,46 @@ static void record_free(void *value)
     mem_free(record);
 }
 
-static void put(struct memory *memory, const struct journal_entry *entry)
+static void put(struct shelf *shelf, const struct journal_entry *entry)
 {
     owned(chars) char *key = text_format("%s/%s", entry->name, entry->id);
     struct record *record = mem_new(sizeof *record);
 
     record->kind = mem_copy_chars(entry->name);
     record->id = mem_copy_chars(entry->id);
-    record->rev = entry->rev + 1;
+    record->rev = entry->becomes;
     record->value = json_deep_copy(entry->value);
-    map_set(memory->records, key, record);
+    map_set(shelf->records, key, record);
 }
 
-static void append(struct memory *memory, const struct journal_entry *entry)
+static void append(struct shelf *shelf, const struct journal_entry *entry)
 {
-    owned(chars) char *text = json_print(entry->value);
+    size_t seq = json_array_size(shelf->events) + 1;
 
-    require(json_array_size(memory->events) < EVENTS_KEPT_MAX);
-    journal_chain(memory->hash, entry->at, text, memory->hash);
-    json_array_append_new(memory->events, json_make("{sIsIsssO}", "seq",
-                                                    (json_int_t)json_array_size(memory->events) + 1,
-                                                    "at", (json_int_t)entry->at.ms, "hash",
-                                                    memory->hash, "event", entry->value));
+    require(seq <= EVENTS_KEPT_MAX);
+    journal_chain(shelf->hash, entry->at, entry->text, shelf->hash);
+    json_array_append_new(shelf->events, json_make("{sIsIsssO}", "seq", (json_int_t)seq, "at",
+                                                   (json_int_t)entry->at.ms, "hash", shelf->hash,
+                                                   "event", entry->value));
 }
 
-static void apply(struct memory *memory, const struct journal_entry *entry)
+static void apply(struct shelf *shelf, const struct journal_entry *entry)
 {
     owned(chars) char *key = text_format("%s/%s", entry->name ?: "", entry->id ?: "");
 
     switch (entry->operation) {
     case JOURNAL_PUT:
-        put(memory, entry);
+        put(shelf, entry);
         break;
     case JOURNAL_REMOVE:
-        map_remove(memory->records, key);
+        map_remove(shelf->records, key);
         break;
+    case JOURNAL_ABSENT:
     case JOURNAL_CLAIM:
     case JOURNAL_RELEASE:
         break; /* taken with the batch */
     case JOURNAL_EVENT:
-        append(memory, entry);
+        append(shelf, entry);
         break;
     }
 }
@@ -84,40 +95,40 @@ static void apply(struct memory *memory, const struct journal_entry *entry)
 static int memory_commit(struct journal *journal, const struct journal_batch *batch,
                          struct error *err)
 {
-    struct memory *memory = (struct memory *)journal;
+    struct shelf *shelf = shelf_of(journal);
 
-    if (batch->epoch != memory->epoch)
+    if (batch->epoch != shelf->epoch)
         return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
-    if (ahead_take(memory->held, batch, err) < 0)
+    if (ahead_take(shelf->held, batch, err) < 0)
         return -1;
     for (size_t i = 0; i < batch->entries.count; i++)
-        apply(memory, &batch->entries.items[i]);
+        apply(shelf, &batch->entries.items[i]);
     return 0;
 }
 
 static int memory_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
-    struct memory *memory = (struct memory *)journal;
+    struct shelf *shelf = shelf_of(journal);
 
     (void)err;
-    *ret_epoch = ++memory->epoch;
+    *ret_epoch = ++shelf->epoch;
     return 0;
 }
 
 static int memory_list(struct journal *journal, struct ahead *ahead, struct error *err)
 {
     (void)err;
-    ahead_copy(ahead, ((struct memory *)journal)->held);
+    ahead_copy(ahead, shelf_of(journal)->held);
     return 0;
 }
 
 static int memory_each(struct journal *journal, const char *kind, journal_record_fn fn,
                        void *context, struct error *err)
 {
-    struct memory *memory = (struct memory *)journal;
+    struct shelf *shelf = shelf_of(journal);
     void *value;
 
-    for (size_t i = 0; map_next(memory->records, &i, NULL, &value);) {
+    for (size_t i = 0; map_next(shelf->records, &i, NULL, &value);) {
         const struct record *record = value;
 
         if (text_equal(record->kind, kind) &&
@@ -130,32 +141,37 @@ static int memory_each(struct journal *journal, const char *kind, journal_record
 static int memory_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
                              struct error *err)
 {
-    return ahead_each_claim(((struct memory *)journal)->held, fn, context, err);
+    return ahead_each_claim(shelf_of(journal)->held, fn, context, err);
 }
 
 static json_t *memory_events(struct journal *journal, size_t count, struct error *err)
 {
-    struct memory *memory = (struct memory *)journal;
-    size_t all = json_array_size(memory->events);
+    struct shelf *shelf = shelf_of(journal);
+    size_t all = json_array_size(shelf->events);
     json_t *out = json_array();
 
     (void)err;
     for (size_t i = count < all ? all - count : 0; i < all; i++)
-        json_array_append(out, json_array_get(memory->events, i));
+        json_array_append(out, json_array_get(shelf->events, i));
     return out;
 }
 
 static void memory_close(struct journal *journal)
 {
-    struct memory *memory = (struct memory *)journal;
+    struct shelf *shelf = shelf_of(journal);
 
-    map_free(memory->records);
-    ahead_free(memory->held);
-    json_decref(memory->events);
-    mem_free(memory);
+    require(shelf->handles > 0);
+    if (--shelf->handles == 0) {
+        map_free(shelf->records);
+        ahead_free(shelf->held);
+        json_decref(shelf->events);
+        mem_free(shelf);
+    }
+    mem_free(journal);
 }
 
 static const struct journal_verbs memory_verbs = {
+    .keeps_values = true,
     .commit = memory_commit,
     .begin_epoch = memory_begin_epoch,
     .list = memory_list,
@@ -165,14 +181,30 @@ static const struct journal_verbs memory_verbs = {
     .close = memory_close,
 };
 
-struct journal *journal_memory_new(void)
+static struct journal *handle_new(struct shelf *shelf)
 {
     struct memory *memory = mem_new(sizeof *memory);
 
     memory->journal.verbs = &memory_verbs;
-    memory->records = map_new(record_free);
-    memory->held = ahead_new();
-    memory->events = json_array();
-    text_copy(memory->hash, sizeof memory->hash, journal_chain_start);
+    memory->journal.bound = (struct journal_bound)JOURNAL_BOUND_OF_DISK;
+    memory->shelf = shelf;
+    shelf->handles++;
     return &memory->journal;
+}
+
+struct journal *journal_memory_new(void)
+{
+    struct shelf *shelf = mem_new(sizeof *shelf);
+
+    shelf->records = map_new(record_free);
+    shelf->held = ahead_new();
+    shelf->events = json_array();
+    text_copy(shelf->hash, sizeof shelf->hash, journal_chain_start);
+    return handle_new(shelf);
+}
+
+struct journal *journal_memory_share(struct journal *journal)
+{
+    require(journal->verbs == &memory_verbs);
+    return handle_new(shelf_of(journal));
 }

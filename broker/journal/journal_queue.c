@@ -18,11 +18,11 @@ struct after {
 struct journal_queue {
     struct journal *journal;
     struct loop *loop;
-    struct worker *worker; /* one of the two */
+    struct worker *worker; /* one of the two; neither: the store answers later */
     struct timer *timer;
     int64_t delay_ms;
-    struct journal_batch *waiting; /* NULL: nothing */
-    struct journal_batch *writing;
+    struct journal_batches waiting;
+    struct journal_batch *writing; /* NULL: nothing */
     uint64_t accepted; /* batches so far; of them were given to be written, and are on the disk: */
     uint64_t begun;
     uint64_t kept;
@@ -57,7 +57,7 @@ static void fail(struct journal_queue *queue)
 
     queue->is_failed = true;
     queue->err.kind = ERROR_UNKNOWN_OUTCOME;
-    journal_batch_free(steal(&queue->waiting));
+    journal_batches_clear(&queue->waiting);
     tell_all(queue, JOURNAL_LOST);
     if (journal->on_failure)
         journal->on_failure(journal->failure_context, &queue->err);
@@ -79,6 +79,7 @@ static void written(void *context)
 {
     struct journal_queue *queue = context;
 
+    require(queue->writing && queue->kept < queue->begun);
     journal_batch_free(steal(&queue->writing));
     if (queue->result < 0) {
         fail(queue);
@@ -101,17 +102,43 @@ static void fire(void *context)
     written(context);
 }
 
+static void answered(void *context, int result, const struct error *err)
+{
+    struct journal_queue *queue = context;
+
+    queue->result = result;
+    if (result < 0)
+        queue->err = *err;
+    written(queue);
+}
+
+/* What was accepted fits what was accepted before. */
+static struct journal_batch *take_group(struct journal_queue *queue)
+{
+    size_t count;
+    struct journal_batch *group = journal_batches_take(&queue->waiting, &queue->journal->bound,
+                                                       &count);
+    struct error err;
+
+    if (journal_batch_fold(group, &err) < 0)
+        require(false);
+    queue->begun += count;
+    require(queue->begun + queue->waiting.count == queue->accepted);
+    return group;
+}
+
 static void begin(struct journal_queue *queue)
 {
-    if (!queue->waiting || queue->writing || queue->is_telling)
+    if (queue->waiting.count == 0 || queue->writing || queue->is_telling)
         return;
-    queue->writing = steal(&queue->waiting);
-    queue->begun = queue->accepted;
+    queue->writing = take_group(queue);
     queue->begun_ms = loop_now(queue->loop);
     if (queue->worker)
         worker_begin(queue->worker, write_group, written, queue);
-    else
+    else if (queue->timer)
         timer_set(queue->timer, queue->delay_ms);
+    else
+        queue->journal->verbs->send(queue->journal, queue->writing, answered, queue);
 }
 
 static struct journal_queue *queue_new(struct journal *journal, struct loop *loop)
@@ -144,16 +171,31 @@ struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop
     return queue;
 }
 
+struct journal_queue *queue_new_store(struct journal *journal, struct loop *loop)
+{
+    return queue_new(journal, loop);
+}
+
+/* What is under way is nobody's any more. */
+static void let_go(struct journal_queue *queue)
+{
+    if (queue->timer)
+        timer_stop(queue->timer);
+    else if (!queue->worker && queue->writing)
+        queue->journal->verbs->abandon(queue->journal);
+    journal_batch_free(steal(&queue->writing));
+    journal_batches_clear(&queue->waiting);
+}
+
 void queue_free(struct journal_queue *queue)
 {
     if (!queue)
         return;
     queue_wait(queue);
     queue_forget(queue);
+    let_go(queue);
     worker_free(queue->worker);
     timer_free(queue->timer);
-    journal_batch_free(queue->waiting);
-    journal_batch_free(queue->writing);
     array_clear(&queue->afters);
     mem_free(queue);
 }
@@ -166,8 +208,9 @@ const struct error *queue_failure(const struct journal_queue *queue)
 void queue_add(struct journal_queue *queue, struct journal_batch *batch)
 {
     require(!queue->is_failed);
+    require(batch->epoch == queue->journal->epoch);
     queue->accepted++;
-    journal_batch_join(&queue->waiting, batch);
+    *array_add(&queue->waiting) = batch;
     begin(queue);
 }
 
@@ -192,10 +235,7 @@ void queue_drop(struct journal_queue *queue)
 {
     queue_wait(queue); /* a thread's journal lives no longer than its process */
     queue_forget(queue);
-    if (queue->timer)
-        timer_stop(queue->timer);
-    journal_batch_free(steal(&queue->waiting));
-    journal_batch_free(steal(&queue->writing));
+    let_go(queue);
     queue->kept = queue->begun = queue->accepted;
     queue->is_failed = queue->is_failed && queue->worker;
 }

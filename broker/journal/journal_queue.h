@@ -11,10 +11,14 @@
 
 struct journal_queue;
 
-/* By a thread of its own, or (delay_ms later, on any loop) by a timer. */
+/* By a thread of its own, or (delay_ms later, on any loop) by a timer, or by the store, which
+   answers later. */
 struct journal_queue *queue_new_thread(struct journal *journal, struct loop *loop,
                                        struct error *err) __attribute__((warn_unused_result));
 struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop, int64_t delay_ms)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+struct journal_queue *queue_new_store(struct journal *journal, struct loop *loop)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Writes what waits, where a thread does that, and frees. */

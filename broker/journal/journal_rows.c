@@ -18,6 +18,11 @@ void row_bind(sqlite3_stmt *statement, int at, const char *chars)
     require(sqlite3_bind_text(statement, at, chars, -1, SQLITE_TRANSIENT) == SQLITE_OK);
 }
 
+void row_bind_int(sqlite3_stmt *statement, int at, int64_t number)
+{
+    require(sqlite3_bind_int64(statement, at, number) == SQLITE_OK);
+}
+
 const char *row_text(sqlite3_stmt *statement, int at)
 {
     return (const char *)sqlite3_column_text(statement, at) ?: "";

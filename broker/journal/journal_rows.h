@@ -13,6 +13,7 @@
 enum { ROW_HASH_SIZE = 17 };
 
 void row_bind(sqlite3_stmt *statement, int at, const char *chars);
+void row_bind_int(sqlite3_stmt *statement, int at, int64_t number);
 
 /* A column of the present row, borrowed until the next step; "" for NULL. */
 const char *row_text(sqlite3_stmt *statement, int at) __attribute__((returns_nonnull));

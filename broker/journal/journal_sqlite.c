@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "broker/journal/journal_ahead.h"
+#include "broker/journal/journal_entries.h"
 #include "broker/journal/journal_rows.h"
 #include "broker/journal/journal_store.h"
 #include "broker/journal/journal_tally.h"
@@ -56,143 +57,34 @@ struct store {
     struct database *database;
     int tally; /* the file; -1: in memory, or none could be made */
     int64_t commits;
-    uint64_t epoch;
+    uint64_t kept_epoch; /* as it stands in the file */
+    uint64_t epoch;      /* which this handle began; 0: none */
     int64_t last_seq;
     char hash[SHA256_TEXT_SIZE];
 };
 
-static void bind_int(sqlite3_stmt *statement, int at, int64_t number)
+static int fail_fenced(struct error *err)
 {
-    require(sqlite3_bind_int64(statement, at, number) == SQLITE_OK);
+    return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
 }
 
-/* Runs a statement that changes exactly one row. */
-static int change_one(struct store *store, sqlite3_stmt *statement, const char *kind,
-                      const char *id, struct error *err)
-{
-    if (database_step(store->database, statement, err) < 0)
-        return error_context(err, "%s %s", kind, id);
-    if (database_changes(store->database) != 1)
-        return error_set(err, ERROR_CONFLICT, "%s %s is not at the expected revision", kind, id);
-    return 0;
-}
-
-static int put(struct store *store, const struct journal_entry *entry, struct error *err)
-{
-    const char *value = entry->text;
-    char hash[ROW_HASH_SIZE];
-    sqlite3_stmt *statement;
-
-    if (entry->rev == 0) {
-        statement = database_statement(store->database,
-                                       "INSERT INTO record (kind, id, rev, value, hash)"
-                                       " VALUES (?1, ?2, ?3, ?4, ?5)");
-        bind_int(statement, 3, 1);
-    } else {
-        statement = database_statement(store->database,
-                                       "UPDATE record SET rev = rev + 1, value = ?4, hash = ?5"
-                                       " WHERE kind = ?1 AND id = ?2 AND rev = ?3");
-        bind_int(statement, 3, (int64_t)entry->rev);
-    }
-    row_bind(statement, 1, entry->name);
-    row_bind(statement, 2, entry->id);
-    row_bind(statement, 4, value);
-    row_bind(statement, 5, row_hash(entry->name, entry->id, (int64_t)entry->rev + 1, value, hash));
-    return change_one(store, statement, entry->name, entry->id, err);
-}
-
-static int take_out(struct store *store, const struct journal_entry *entry, struct error *err)
-{
-    sqlite3_stmt *statement = database_statement(
-        store->database, "DELETE FROM record WHERE kind = ?1 AND id = ?2 AND rev = ?3");
-
-    row_bind(statement, 1, entry->name);
-    row_bind(statement, 2, entry->id);
-    bind_int(statement, 3, (int64_t)entry->rev);
-    return change_one(store, statement, entry->name, entry->id, err);
-}
-
-static int claim(struct store *store, const struct journal_entry *entry, struct error *err)
-{
-    sqlite3_stmt *statement = database_statement(
-        store->database, "INSERT INTO claim (name, holder, hash) VALUES (?1, ?2, ?3)"
-                         " ON CONFLICT (name) DO UPDATE SET holder = holder WHERE holder = ?2");
-    char hash[ROW_HASH_SIZE];
-
-    row_bind(statement, 1, entry->name);
-    row_bind(statement, 2, entry->id);
-    row_bind(statement, 3, row_hash(entry->name, entry->id, 0, "", hash));
-    if (database_step(store->database, statement, err) < 0)
-        return -1;
-    if (database_changes(store->database) != 1)
-        return error_set(err, ERROR_CONFLICT, "%s is claimed by another holder", entry->name);
-    return 0;
-}
-
-static int release(struct store *store, const struct journal_entry *entry, struct error *err)
-{
-    sqlite3_stmt *statement = database_statement(
-        store->database, "DELETE FROM claim WHERE name = ?1 AND holder = ?2");
-
-    row_bind(statement, 1, entry->name);
-    row_bind(statement, 2, entry->id);
-    return database_step(store->database, statement, err);
-}
-
-static int append(struct store *store, const struct journal_entry *entry, int64_t *seq, char *hash,
-                  struct error *err)
-{
-    const char *value = entry->text;
-    sqlite3_stmt *statement = database_statement(
-        store->database, "INSERT INTO event (seq, at_ms, hash, value) VALUES (?1, ?2, ?3, ?4)");
-
-    journal_chain(hash, entry->at, value, hash);
-    bind_int(statement, 1, ++*seq);
-    bind_int(statement, 2, entry->at.ms);
-    row_bind(statement, 3, hash);
-    row_bind(statement, 4, value);
-    return database_step(store->database, statement, err) < 0 ? -1 : 0;
-}
-
-static int write_entries(struct store *store, const struct journal_batch *batch, int64_t *seq,
-                         char *hash, struct error *err)
-{
-    for (size_t i = 0; i < batch->entries.count; i++) {
-        const struct journal_entry *entry = &batch->entries.items[i];
-        int result = 0;
-
-        switch (entry->operation) {
-        case JOURNAL_PUT:
-            result = put(store, entry, err);
-            break;
-        case JOURNAL_REMOVE:
-            result = take_out(store, entry, err);
-            break;
-        case JOURNAL_CLAIM:
-            result = claim(store, entry, err);
-            break;
-        case JOURNAL_RELEASE:
-            result = release(store, entry, err);
-            break;
-        case JOURNAL_EVENT:
-            result = append(store, entry, seq, hash, err);
-            break;
-        }
-        if (result < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* In each transaction; store->commits follows when it is on the disk. */
+/* In each transaction: only if nobody else has written since this handle read or wrote last.  What
+   stands in the file, and not a lock alone, refuses whoever was replaced. */
 static int count_commit(struct store *store, struct error *err)
 {
     sqlite3_stmt *statement = database_statement(store->database,
-                                                 "UPDATE epoch SET number = ?1, commits = ?2");
+                                                 "UPDATE epoch SET number = ?1, commits = ?2"
+                                                 " WHERE number = ?3 AND commits = ?4");
 
-    bind_int(statement, 1, (int64_t)store->epoch);
-    bind_int(statement, 2, store->commits + 1);
-    return database_step(store->database, statement, err);
+    row_bind_int(statement, 1, (int64_t)store->epoch);
+    row_bind_int(statement, 2, store->commits + 1);
+    row_bind_int(statement, 3, (int64_t)store->kept_epoch);
+    row_bind_int(statement, 4, store->commits);
+    if (database_step(store->database, statement, err) < 0)
+        return -1;
+    if (database_changes(store->database) != 1)
+        return fail_fenced(err);
+    return 0;
 }
 
 /* Before anybody hears that the commit is made.  A tally that cannot be written is behind, which
@@ -211,11 +103,12 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
     char hash[SHA256_TEXT_SIZE];
 
     if (batch->epoch != store->epoch)
-        return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
+        return fail_fenced(err);
     if (database_begin(store->database, err) < 0)
         return -1;
     text_copy(hash, sizeof hash, store->hash);
-    if (write_entries(store, batch, &seq, hash, err) < 0 || count_commit(store, err) < 0) {
+    if (count_commit(store, err) < 0 ||
+        entries_write(store->database, batch, &seq, hash, err) < 0) {
         database_rollback(store->database);
         return -1;
     }
@@ -224,18 +117,26 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
 
     store->last_seq = seq;
     text_copy(store->hash, sizeof store->hash, hash);
+    store->kept_epoch = store->epoch;
     store->commits++;
     acknowledge(store);
     return 0;
 }
 
-/* Kept with the first commit in it. */
+static int read_tail(struct store *store, struct error *err);
+static int read_counts(struct store *store, struct error *err);
+
+/* Kept with the first commit in it: a start does not wait for the disk.  The counts are read first:
+   if another handle writes before that commit, they are of the past, and it is refused. */
 static int sqlite_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
     struct store *store = (struct store *)journal;
+    uint64_t before = store->epoch;
 
-    (void)err;
-    *ret_epoch = ++store->epoch;
+    if (read_counts(store, err) < 0 || read_tail(store, err) < 0)
+        return -1;
+    store->epoch = (before > store->kept_epoch ? before : store->kept_epoch) + 1;
+    *ret_epoch = store->epoch;
     return 0;
 }
 
@@ -306,8 +207,9 @@ static json_t *sqlite_events(struct journal *journal, size_t count, struct error
     owned(json) json_t *rows = json_array();
     int result;
 
-    bind_int(statement, 1,
-             (uint64_t)count < (uint64_t)store->last_seq ? store->last_seq - (int64_t)count : 0);
+    row_bind_int(statement, 1,
+                 (uint64_t)count < (uint64_t)store->last_seq ? store->last_seq - (int64_t)count
+                                                             : 0);
     while ((result = database_step(store->database, statement, err)) == 1) {
         json_t *event = json_parse(row_text(statement, 3),
                                    (size_t)sqlite3_column_bytes(statement, 3), "journal", err);
@@ -335,7 +237,6 @@ static void sqlite_close(struct journal *journal)
 }
 
 static const struct journal_verbs sqlite_verbs = {
-    .writes_text = true,
     .commit = sqlite_commit,
     .begin_epoch = sqlite_begin_epoch,
     .list = sqlite_list,
@@ -371,21 +272,22 @@ static int read_counts(struct store *store, struct error *err)
         return -1;
     if (result == 0)
         return error_set(err, ERROR_CORRUPT, "it has no epoch");
-    store->epoch = (uint64_t)sqlite3_column_int64(statement, 0);
+    store->kept_epoch = (uint64_t)sqlite3_column_int64(statement, 0);
     store->commits = sqlite3_column_int64(statement, 1);
     sqlite3_reset(statement);
     return 0;
 }
 
 /* Without what has to be acknowledged. */
-static struct store *open_store(const char *path, struct error *err)
+static struct store *open_store(const char *path, enum database_lock lock, struct error *err)
 {
     struct store *store = mem_new(sizeof *store);
 
     store->journal.verbs = &sqlite_verbs;
     store->tally = -1;
-    store->database = database_open(path, APPLICATION_ID, migrations, (int)COUNT_OF(migrations),
-                                    err);
+    store->journal.bound = (struct journal_bound)JOURNAL_BOUND_OF_DISK;
+    store->database = database_open_with(path, lock, APPLICATION_ID, migrations,
+                                         (int)COUNT_OF(migrations), err);
     if (!store->database || rows_fill_hashes(store->database, err) < 0 ||
         rows_check(store->database, err) < 0 || read_counts(store, err) < 0 ||
         read_tail(store, err) < 0) {
@@ -427,9 +329,9 @@ static bool is_file(const char *path)
     return !text_equal(path, ":memory:");
 }
 
-struct journal *journal_sqlite_open(const char *path, struct error *err)
+static struct journal *open_journal(const char *path, enum database_lock lock, struct error *err)
 {
-    struct store *store = open_store(path, err);
+    struct store *store = open_store(path, lock, err);
 
     if (!store)
         return NULL;
@@ -449,6 +351,16 @@ struct journal *journal_sqlite_open(const char *path, struct error *err)
     return &store->journal;
 }
 
+struct journal *journal_sqlite_open(const char *path, struct error *err)
+{
+    return open_journal(path, DATABASE_EXCLUSIVE, err);
+}
+
+struct journal *journal_sqlite_open_unlocked(const char *path, struct error *err)
+{
+    return open_journal(path, DATABASE_SHARED, err);
+}
+
 int journal_sqlite_mend_rows(const char *path, struct wall_time at, json_t *found,
                              struct error *err)
 {
@@ -462,7 +374,7 @@ int journal_sqlite_mend_rows(const char *path, struct wall_time at, json_t *foun
 
 int64_t journal_sqlite_accept_loss(const char *path, struct error *err)
 {
-    struct store *store = open_store(path, err);
+    struct store *store = open_store(path, DATABASE_EXCLUSIVE, err);
     int64_t acknowledged = store ? tally_read(path) : 0;
     int64_t lost = -1;
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/crypto.h"
+#include "base/loop.h"
 #include "broker/journal/journal.h"
 
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 enum journal_operation {
     JOURNAL_PUT,
     JOURNAL_REMOVE,
+    JOURNAL_ABSENT, /* of a folded batch alone: the record must not exist, and stays so */
     JOURNAL_CLAIM,
     JOURNAL_RELEASE,
     JOURNAL_EVENT
@@ -22,26 +24,64 @@ enum journal_operation {
 
 struct journal_entry {
     enum journal_operation operation;
-    char *name; /* record: kind; claim: its name */
-    char *id;   /* record: id; claim: holder */
-    uint64_t rev;
+    char *name;       /* record: kind; claim: its name */
+    char *id;         /* record: id; claim: holder */
+    uint64_t rev;     /* record: its revision before, 0: it must not exist */
+    uint64_t becomes; /* record: its revision after, 0: it does not exist */
     struct wall_time at;
     json_t *value; /* record or event */
-    char *text;    /* the value as it is written, where the store asks for that */
+    char *text;    /* the value as it is written */
 };
 
 struct journal_batch {
     uint64_t epoch;
     ARRAY(struct journal_entry) entries;
+    size_t bytes; /* of its names, ids and texts, when it is printed */
 };
+
+/* Batches, in order, each whole by itself. */
+struct journal_batches {
+    struct journal_batch **items;
+    size_t count;
+    size_t capacity;
+};
+
+/* What one transaction of a store may hold. */
+struct journal_bound {
+    size_t rows;  /* entries of a folded batch */
+    size_t bytes; /* of their names, ids and texts */
+};
+
+/* The largest configuration has 100,000 nodes, and a move of them all begins in one batch: two
+   claims, a record and an event for each. */
+#define JOURNAL_BOUND_OF_DISK                                                                      \
+    {                                                                                              \
+        .rows = 500000, .bytes = (size_t)512 << 20                                                 \
+    }
 
 struct ahead;
 struct journal_queue;
 
+/* Of a batch that was given to send(): 0, or -1 with why. */
+typedef void (*journal_written_fn)(void *context, int result, const struct error *err);
+
+/* A store writes a batch whole or not at all, and only if nobody else has written since its handle
+   began its epoch: it compares that itself, within its transaction, because a lock may be lost.  A
+   batch that is written names each record once (journal_batch_fold()); entries of one claim are
+   done in their order. */
 struct journal_verbs {
-    bool writes_text; /* entries have `text` instead of `value` */
-    /* Maybe in another thread, but never two things at once. */
+    bool keeps_values; /* entries have their `value` beside their `text` */
+    /* One of the two.  commit() blocks: in the call, or in a thread, but never two at once. */
     int (*commit)(struct journal *journal, const struct journal_batch *batch, struct error *err);
+    /* send() does not block: a store over the network.  It calls done once, in a later turn of the
+       loop, with what became of the batch, which is the caller's and stays until then.  It repeats
+       by itself what may have been lost, and asks journal_pass_gate() before it writes.  One batch
+       at a time; a store of this kind calls journal_write_by_store() when it is opened. */
+    void (*send)(struct journal *journal, const struct journal_batch *batch,
+                 journal_written_fn done, void *context);
+    /* Whoever waits for the answer is gone: done is not called any more. */
+    void (*abandon)(struct journal *journal);
+    /* Greater than any before.  Keeps it at once, or with the first commit in it. */
     int (*begin_epoch)(struct journal *journal, uint64_t *ret_epoch, struct error *err);
     int (*list)(struct journal *journal, struct ahead *ahead, struct error *err); /* all it holds */
     int (*each)(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
@@ -55,7 +95,8 @@ struct journal_verbs {
 /* Embedded as the first member of an implementation. */
 struct journal {
     const struct journal_verbs *verbs;
-    struct journal_batch *put_off; /* NULL: none */
+    struct journal_bound bound;
+    struct journal_batches put_off;
     ARRAY(struct journal_aside) asides;
     bool is_gathering;
     uint64_t epoch;              /* the last one that was begun here */
@@ -67,8 +108,34 @@ struct journal {
     void *gate_context;
 };
 
-/* Appends the batch to *whole (NULL: it becomes that), and frees it. */
-void journal_batch_join(struct journal_batch **whole, struct journal_batch *batch);
+/* Puts what it says of one record into one entry, at the place of the first.  ERROR_CONFLICT when
+   two entries of a record do not follow each other. */
+int journal_batch_fold(struct journal_batch *batch, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Makes the texts, as the values are at this moment, and counts its bytes; drops the values unless
+   they are kept.  Who writes later may do so in another thread. */
+void journal_batch_print(struct journal_batch *batch, bool keeps_values);
+
+/* ERROR_INVALID when it is over the bound. */
+int journal_batch_check(const struct journal_batch *batch, const struct journal_bound *bound,
+                        struct error *err) __attribute__((warn_unused_result));
+
+/* Takes from the front as many as one transaction holds, one at least, as one batch, owned.  They
+   fit each other, or are folded (and refused) by who writes them.  ret_count may be NULL. */
+struct journal_batch *journal_batches_take(struct journal_batches *batches,
+                                           const struct journal_bound *bound, size_t *ret_count)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+void journal_batches_clear(struct journal_batches *batches);
+
+/* Asks the gate; -1: it is shut. */
+int journal_pass_gate(struct journal *journal, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* From its opening on: the store sends, and does not block. */
+int journal_write_by_store(struct journal *journal, struct loop *loop, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* Writes it to the store, if the gate lets it. */
 int journal_write(struct journal *journal, const struct journal_batch *batch, struct error *err)

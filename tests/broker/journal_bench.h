@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A journal of a test's own, of one of four kinds: on a file or in memory, written in the call of a
- * commit or later.
+ * A journal of a test's own, of one of five kinds: on a file or in memory, written in the call of a
+ * commit or later; or on a server that answers later.
  */
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "base/text.h"
 #include "broker/journal/journal.h"
+#include "tests/broker/remote_store.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 
@@ -20,6 +21,8 @@ struct bench {
     struct journal *journal;
     uint64_t epoch;
     struct loop *loop; /* NULL: what is committed is written at once */
+    bool is_unlocked;  /* SQLite: others may open it too */
+    bool is_second;    /* on the first one's store and loop */
 };
 
 static inline void at_rest(void *context, enum journal_fate fate)
@@ -59,34 +62,79 @@ static inline void begin_epoch(struct bench *bench)
         fail_msg("%s", err.text);
 }
 
+static inline bool is_kind(const struct bench *bench, const char *kind)
+{
+    return text_equal(bench->kind, kind);
+}
+
+static inline struct loop *loop_of(const struct bench *bench)
+{
+    struct error err = { 0 };
+    struct loop *loop;
+
+    if (is_kind(bench, "slow") || is_kind(bench, "remote"))
+        return loop_virtual_new((struct wall_time){ 0 });
+    if (!is_kind(bench, "thread"))
+        return NULL;
+    loop = loop_libevent_new(&err);
+    assert_non_null(loop);
+    return loop;
+}
+
+/* first: NULL, or whose store it is to share. */
+static inline struct journal *journal_of(struct bench *bench, const struct bench *first)
+{
+    struct error err = { 0 };
+
+    if (is_kind(bench, "remote"))
+        return remote_open(first ? remote_server(first->journal) : NULL, bench->loop);
+    if (!bench->path)
+        return first ? journal_memory_share(first->journal) : journal_memory_new();
+
+    struct journal *journal = bench->is_unlocked ? journal_sqlite_open_unlocked(bench->path, &err)
+                                                 : journal_sqlite_open(bench->path, &err);
+
+    if (!journal)
+        fail_msg("%s", err.text);
+    return journal;
+}
+
 /* Where the kind says so. */
 static inline void write_later(struct bench *bench)
 {
     struct error err = { 0 };
 
-    if (text_equal(bench->kind, "slow")) {
-        bench->loop = loop_virtual_new((struct wall_time){ 0 });
+    if (is_kind(bench, "slow"))
         assert_int_equal(journal_write_slowly(bench->journal, bench->loop, 2 * SECOND_MS, &err), 0);
-    } else if (text_equal(bench->kind, "thread")) {
-        bench->loop = loop_libevent_new(&err);
-        assert_non_null(bench->loop);
+    else if (is_kind(bench, "thread"))
         assert_int_equal(journal_write_by_thread(bench->journal, bench->loop, &err), 0);
-    }
+}
+
+static inline struct bench open_one(char *kind, bool is_unlocked)
+{
+    struct bench bench = { .kind = kind, .folder = test_folder_new(), .is_unlocked = is_unlocked };
+
+    if (is_kind(&bench, "sqlite") || is_kind(&bench, "thread"))
+        bench.path = text_format("%s/journal.db", bench.folder);
+    bench.loop = loop_of(&bench);
+    bench.journal = journal_of(&bench, NULL);
+    write_later(&bench);
+    begin_epoch(&bench);
+    return bench;
 }
 
 static inline struct bench open_bench(void **state)
 {
-    struct bench bench = { .kind = *state, .folder = test_folder_new() };
-    struct error err = { 0 };
+    return open_one(*state, false);
+}
 
-    if (text_equal(bench.kind, "memory") || text_equal(bench.kind, "slow")) {
-        bench.journal = journal_memory_new();
-    } else {
-        bench.path = text_format("%s/journal.db", bench.folder);
-        bench.journal = journal_sqlite_open(bench.path, &err);
-        if (!bench.journal)
-            fail_msg("%s", err.text);
-    }
+/* A second handle on its store, with a newer epoch. */
+static inline struct bench open_second(const struct bench *first)
+{
+    struct bench bench = *first;
+
+    bench.is_second = true;
+    bench.journal = journal_of(&bench, first);
     write_later(&bench);
     begin_epoch(&bench);
     return bench;
@@ -95,6 +143,8 @@ static inline struct bench open_bench(void **state)
 static inline void owned_bench(struct bench *bench)
 {
     journal_close(bench->journal);
+    if (bench->is_second)
+        return;
     if (bench->loop)
         loop_free(bench->loop);
     mem_free(bench->path);
@@ -196,6 +246,7 @@ static char sqlite_kind[] __attribute__((unused)) = "sqlite"; /* at once */
 static char memory_kind[] __attribute__((unused)) = "memory";
 static char thread_kind[] __attribute__((unused)) = "thread"; /* SQLite, later */
 static char slow_kind[] __attribute__((unused)) = "slow";     /* memory, later */
+static char remote_kind[] __attribute__((unused)) = "remote"; /* a server, later */
 
 /* clang-format off */
 #define AT_ONCE(test)                                     \
@@ -203,6 +254,7 @@ static char slow_kind[] __attribute__((unused)) = "slow";     /* memory, later *
     { #test " (memory)", test, NULL, NULL, memory_kind }
 #define LATER(test)                                       \
     { #test " (thread)", test, NULL, NULL, thread_kind }, \
-    { #test " (slow)", test, NULL, NULL, slow_kind }
+    { #test " (slow)", test, NULL, NULL, slow_kind },     \
+    { #test " (remote)", test, NULL, NULL, remote_kind }
 #define ALL(test) AT_ONCE(test), LATER(test)
 /* clang-format on */

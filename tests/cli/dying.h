@@ -9,12 +9,16 @@
 
 #include "broker/transfer/effect.h"
 #include "broker/transfer/kube_effects.h"
+#include "tests/broker/remote_store.h"
 #include "tests/cli/stepwise.h"
 
 enum { NODES = 2, LONG_MS = 45 * MINUTE_MS, SHORT_MS = 50 };
 
 /* How long each commit takes; 0: none at all. */
 static int64_t write_ms;
+
+/* Whether the journal is a server that answers later. */
+static bool is_remote;
 
 static const char no_room[] =
     "budgets: [{cluster: research-a, namespace: ml, selector_label: app=held, min_available: "
@@ -43,11 +47,26 @@ static inline void post_obstacles(struct rehearsal *rehearsal)
         }
 }
 
+static inline void use_server(struct rehearsal *rehearsal)
+{
+    struct journal *server = remote_open(NULL, rehearsal->loop);
+    struct error err = { 0 };
+
+    rehearsal_kill(rehearsal);
+    journal_set_gate(server, rehearsal->journal->gate, rehearsal->journal->gate_context);
+    journal_close(rehearsal->journal);
+    rehearsal->journal = rehearsal->world.journal = server;
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
 static inline struct rehearsal *open_world(const char *folder, const char *faults)
 {
     struct rehearsal *rehearsal = small_rehearsal(folder, 11, faults);
 
-    if (write_ms > 0)
+    if (is_remote)
+        use_server(rehearsal);
+    else if (write_ms > 0)
         rehearsal_slow_disk(rehearsal, write_ms);
     return rehearsal;
 }

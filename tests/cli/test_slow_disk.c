@@ -112,6 +112,26 @@ static void a_death_on_a_slow_disk_loses_nothing(void **state)
     write_ms = 0;
 }
 
+/* A store over the network: what is written arrives some time later, its answer again, and a death
+   may fall between the two. */
+static void a_death_while_a_server_keeps_the_journal_loses_nothing(void **state)
+{
+    struct span span;
+    int64_t commits;
+
+    (void)state;
+    is_remote = true;
+    write_ms = 4 * REMOTE_WAY_MS;
+    commits = play(false, NULL, &span);
+    print_message("%lld commits to a server\n", (long long)commits);
+    assert_true(commits > 20);
+    sweep(false, 1, commits, 3);
+    play(true, NULL, &span);
+    sweep(true, span.begin, span.end, 12);
+    is_remote = false;
+    write_ms = 0;
+}
+
 static bool warns_of_disk(struct rehearsal *rehearsal)
 {
     owned(json) json_t *status = service_status(rehearsal->service);
@@ -143,6 +163,7 @@ int main(void)
         cmocka_unit_test(a_freeze_stops_what_waits_for_the_disk),
         cmocka_unit_test(a_disk_that_does_not_answer_is_told),
         cmocka_unit_test(a_death_on_a_slow_disk_loses_nothing),
+        cmocka_unit_test(a_death_while_a_server_keeps_the_journal_loses_nothing),
     };
 
     mem_setup();

@@ -6,7 +6,7 @@
  * moved by both.
  */
 #include "base/file.h"
-#include "broker/journal/journal_store.h"
+#include "broker/journal/journal.h"
 #include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
 #include "tools/simulator/model.h"
@@ -41,68 +41,6 @@ static void open_other(struct other *other, struct rehearsal *rehearsal, struct 
     if (!other->service)
         fail_msg("%s", err.text);
     service_start(other->service);
-}
-
-/* A second handle on the first one's store, as another process has it that a lock did not stop. */
-struct handle {
-    struct journal journal;
-    struct journal *store;
-};
-
-static struct journal *store_of(struct journal *journal)
-{
-    return ((struct handle *)journal)->store;
-}
-
-static int handle_commit(struct journal *journal, const struct journal_batch *batch,
-                         struct error *err)
-{
-    return store_of(journal)->verbs->commit(store_of(journal), batch, err);
-}
-
-static int handle_begin(struct journal *journal, uint64_t *ret_epoch, struct error *err)
-{
-    return store_of(journal)->verbs->begin_epoch(store_of(journal), ret_epoch, err);
-}
-
-static int handle_each(struct journal *journal, const char *kind, journal_record_fn fn,
-                       void *context, struct error *err)
-{
-    return store_of(journal)->verbs->each(store_of(journal), kind, fn, context, err);
-}
-
-static int handle_each_claim(struct journal *journal, journal_claim_fn fn, void *context,
-                             struct error *err)
-{
-    return store_of(journal)->verbs->each_claim(store_of(journal), fn, context, err);
-}
-
-static json_t *handle_events(struct journal *journal, size_t count, struct error *err)
-{
-    return store_of(journal)->verbs->events(store_of(journal), count, err);
-}
-
-static void handle_close(struct journal *journal)
-{
-    mem_free(journal);
-}
-
-static const struct journal_verbs handle_verbs = {
-    .commit = handle_commit,
-    .begin_epoch = handle_begin,
-    .each = handle_each,
-    .each_claim = handle_each_claim,
-    .events = handle_events,
-    .close = handle_close,
-};
-
-static struct journal *handle_on(struct journal *store)
-{
-    struct handle *handle = mem_new(sizeof *handle);
-
-    handle->journal.verbs = &handle_verbs;
-    handle->store = store;
-    return &handle->journal;
 }
 
 /* The first one's way out, with what it changes counted. */
@@ -160,7 +98,7 @@ static int64_t take_over(int64_t after)
     for (int64_t ms = 0; ms < HOUR_MS && (after == 0 || commits < after); ms += 20)
         rehearsal_run(rehearsal, 20);
     if (after > 0) {
-        open_other(&other, rehearsal, handle_on(rehearsal->journal));
+        open_other(&other, rehearsal, journal_memory_share(rehearsal->journal));
         changes = 0;
         rehearsal_run(rehearsal, HOUR_MS); /* until the first one breaks, which stops the loop, */
         rehearsal_run(rehearsal, HOUR_MS); /* and what the second makes of it */

@@ -513,7 +513,7 @@ static void an_effect_that_cannot_be_read_may_have_happened(void **state)
         for (size_t k = 0; map_next(runner->transfers.items[i]->effects, &k, NULL, &value);) {
             const struct effect *effect = value;
             owned(chars) char *id = text_format("%s/%s/%s", effect->transfer->id,
-                                                effect_kind_name(effect->kind), effect->object);
+                                                effect->kind->name, effect->object);
 
             if (!text_equal(id, record->id))
                 continue;

@@ -183,15 +183,45 @@ static struct gpu_share share_by_name(const char *resource, const struct gpu_fac
                                                                 : GPU_SHARE_NONE };
 }
 
+static const struct accelerator *find_configured(const struct accelerators *configured,
+                                                 const char *name)
+{
+    for (size_t i = 0; configured && i < configured->rows.count; i++)
+        if (text_equal(name, configured->rows.items[i].resource))
+            return &configured->rows.items[i];
+    return NULL;
+}
+
 struct gpu_share accelerator_share(const struct accelerators *configured, const char *resource,
                                    const struct gpu_facts *facts)
 {
     static const struct gpu_facts nothing;
+    const struct accelerator *row = find_configured(configured, resource);
 
-    for (size_t i = 0; configured && i < configured->rows.count; i++)
-        if (text_equal(resource, configured->rows.items[i].resource))
-            return known_share(configured->rows.items[i].parts);
-    return share_by_name(resource, facts ? facts : &nothing);
+    return row ? known_share(row->parts) : share_by_name(resource, facts ? facts : &nothing);
+}
+
+/* A driver that is not known may be an accelerator's: only what surely is none counts as nothing.
+ */
+struct gpu_share accelerator_device(const struct accelerators *configured, const char *driver)
+{
+    static const char *const none[] = {
+        "compute-domain.nvidia.com",
+        "dra.net",
+        "dra.cpu",
+        "dra.memory",
+        "sriovnetwork.k8snetworkplumbingwg.io",
+    };
+    const struct accelerator *row = find_configured(configured, driver);
+
+    if (row)
+        return known_share(row->parts);
+    for (size_t i = 0; i < COUNT_OF(none); i++)
+        if (text_equal(driver, none[i]))
+            return known_share(0);
+    if (strcasestr(driver, "gpu"))
+        return known_share(GPU_PARTS);
+    return (struct gpu_share){ .kind = GPU_SHARE_UNKNOWN };
 }
 
 static int64_t label_number(const char *labels, const char *key)

@@ -48,5 +48,8 @@ struct gpu_share {
 struct gpu_share accelerator_share(const struct accelerators *configured, const char *resource,
                                    const struct gpu_facts *facts);
 
+/* Of one whole device of a driver of Dynamic Resource Allocation. */
+struct gpu_share accelerator_device(const struct accelerators *configured, const char *driver);
+
 /* Whole GPUs that hold so many parts, rounded up. */
 int64_t gpu_parts_whole(int64_t parts);

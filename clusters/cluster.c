@@ -7,11 +7,16 @@
 #include "base/text.h"
 #include "clusters/cluster_session.h"
 #include "clusters/kube/kube_config.h"
+#include "clusters/kube/kube_error.h"
 #include "clusters/kube/served.h"
 #include "clusters/kube_kinds.h"
 #include "clusters/kube_verbs.h"
 
-enum { DISCOVERY_RETRY_MS = 30 * SECOND_MS, CLOCK_LIMIT_MS = 10 * SECOND_MS };
+enum {
+    DISCOVERY_RETRY_MS = 30 * SECOND_MS,
+    ABSENCE_MS = 15 * MINUTE_MS,
+    CLOCK_LIMIT_MS = 10 * SECOND_MS
+};
 
 struct cluster {
     struct world *world;
@@ -23,8 +28,12 @@ struct cluster {
     struct kube_watch *nodes;
     struct kube_watch *pods;
     struct kube_watch *budgets; /* NULL: it is not known which version the server has */
+    struct kube_watch *slices;  /* NULL: it is not known whether the server has them */
+    struct kube_watch *claims;
     struct timer *discovery_timer;
     int discovery_failures;
+    struct timer *devices_timer;
+    int devices_failures;
     const char *policy_version;
     struct timer *news_timer; /* many changes of one turn are one piece of news */
     cluster_news_fn news;
@@ -86,6 +95,51 @@ static void discover(void *context)
     served_ask(cluster->served, "policy", on_policy, cluster);
 }
 
+static struct kube_watch *watch_devices(struct cluster *cluster, const struct kube_kind *kind,
+                                        struct map **objects, int64_t *seen_ms,
+                                        struct index **index)
+{
+    struct snapshot *snapshot = &cluster->snapshot;
+    struct kube_store store = { objects, snapshot->unreadable, seen_ms,
+                                index,   snapshot->texts,      &cluster->share };
+    struct kube_watch *watch = kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
+
+    kube_watch_start(watch);
+    return watch;
+}
+
+/* A server without the API is asked again, for it may be upgraded. */
+static void on_resource(void *context, const char *version, const struct error *err)
+{
+    struct cluster *cluster = context;
+    struct snapshot *snapshot = &cluster->snapshot;
+
+    if (err && err->cause == &kube_cause_no_group) {
+        timer_set(cluster->devices_timer, ABSENCE_MS);
+        return;
+    }
+    if (err) {
+        if (cluster->devices_failures++ == 0)
+            log_warn("devices_unknown", FIELD_TEXT("cluster", cluster->name),
+                     FIELD_TEXT("text", err->text));
+        timer_set(cluster->devices_timer, err->retry_after_ms > DISCOVERY_RETRY_MS
+                                              ? err->retry_after_ms
+                                              : DISCOVERY_RETRY_MS);
+        return;
+    }
+    cluster->slices = watch_devices(cluster, kube_slices_of(version), &snapshot->slices,
+                                    &snapshot->slices_seen_ms, &snapshot->slices_by_node);
+    cluster->claims = watch_devices(cluster, kube_claims_of(version), &snapshot->claims,
+                                    &snapshot->claims_seen_ms, &snapshot->claims_by_key);
+}
+
+static void discover_devices(void *context)
+{
+    struct cluster *cluster = context;
+
+    served_ask(cluster->served, "resource.k8s.io", on_resource, cluster);
+}
+
 bool cluster_has_file(const char *kubeconfig)
 {
     return !text_equal(kubeconfig, KUBE_CONFIG_IN_CLUSTER);
@@ -110,6 +164,7 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
     cluster->share.most = (settings->memory_mb > 0 ? settings->memory_mb : CLUSTER_MEMORY_MB) << 20;
     cluster->policy_version = "policy/v1";
     cluster->discovery_timer = timer_new(world->loop, discover, cluster);
+    cluster->devices_timer = timer_new(world->loop, discover_devices, cluster);
     cluster->news_timer = timer_new(world->loop, on_news, cluster);
 
     struct snapshot *snapshot = &cluster->snapshot;
@@ -131,7 +186,10 @@ void cluster_close(struct cluster *cluster)
     kube_watch_free(cluster->nodes);
     kube_watch_free(cluster->pods);
     kube_watch_free(cluster->budgets);
+    kube_watch_free(cluster->slices);
+    kube_watch_free(cluster->claims);
     timer_free(cluster->discovery_timer);
+    timer_free(cluster->devices_timer);
     served_free(cluster->served);
     kube_session_free(cluster->session);
     timer_free(cluster->news_timer);
@@ -152,6 +210,11 @@ void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context)
 void cluster_watch_budgets(struct cluster *cluster)
 {
     timer_set(cluster->discovery_timer, 0);
+}
+
+void cluster_watch_devices(struct cluster *cluster)
+{
+    timer_set(cluster->devices_timer, 0);
 }
 
 const char *cluster_policy_version(const struct cluster *cluster)

@@ -45,6 +45,11 @@ void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context)
    disruption budgets.  A server that does not let us see them still evicts. */
 void cluster_watch_budgets(struct cluster *cluster);
 
+/* Begins also to list and watch the devices of Dynamic Resource Allocation and their claims, where
+   the server has them.  Without them, or the right to see them, a pod with claims takes a whole
+   node, and a node has the GPUs of its device plugins. */
+void cluster_watch_devices(struct cluster *cluster);
+
 /* The clocks.  Every answer tells the server's; ask_clock asks for one, and what else it says is
    thrown away.  clock: by how much it is ahead of loop_wall(), in ms; whether it was heard of after
    since_ms (loop time).  wall_moved: loop_wall() was moved, and the snapshot's times are read anew.

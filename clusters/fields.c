@@ -10,6 +10,8 @@
 #include "clusters/snapshot.h"
 
 #include <limits.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* "8", 8, "2k" or "8000m": what the API may write for a whole number of devices. */
@@ -97,6 +99,30 @@ const char *devices_pack(const json_t *counts)
         json_put(texts, resource, json_text(digits));
     }
     return packed_map_new(texts, NULL);
+}
+
+double field_quantity(const char *quantity)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } suffixes[] = {
+        { "", 1 },        { "n", 1e-9 },    { "u", 1e-6 },    { "m", 1e-3 },
+        { "k", 1e3 },     { "M", 1e6 },     { "G", 1e9 },     { "T", 1e12 },
+        { "P", 1e15 },    { "E", 1e18 },    { "Ki", 0x1p10 }, { "Mi", 0x1p20 },
+        { "Gi", 0x1p30 }, { "Ti", 0x1p40 }, { "Pi", 0x1p50 }, { "Ei", 0x1p60 },
+    };
+    char *end = NULL;
+    double number;
+
+    if (quantity[strspn(quantity, "0123456789.eE+-numkMGTPEi")] != '\0' ||
+        strspn(quantity, "0123456789.") == 0)
+        return NAN;
+    number = strtod(quantity, &end);
+    for (size_t i = 0; i < COUNT_OF(suffixes); i++)
+        if (text_equal(end, suffixes[i].suffix))
+            return number * suffixes[i].factor;
+    return NAN;
 }
 
 int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,

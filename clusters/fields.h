@@ -31,6 +31,9 @@ void devices_raise(json_t *counts, const char *resource, json_int_t count);
 /* As a packed map of numbers. */
 const char *devices_pack(const json_t *counts) __attribute__((returns_nonnull, warn_unused_result));
 
+/* The number that a quantity such as "40Gi", "132", "1500m" or "1e3" is; NAN: it is none. */
+double field_quantity(const char *quantity);
+
 /* Untouched when absent. */
 int field_time(const json_t *object, const char *path, struct wall_time *ret_wall,
                struct error *err) __attribute__((warn_unused_result));

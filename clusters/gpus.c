@@ -5,8 +5,10 @@
  */
 #include "clusters/gpus.h"
 
+#include "base/index.h"
 #include "base/map.h"
 #include "base/shared_text.h"
+#include "clusters/devices.h"
 
 #include <stdlib.h>
 
@@ -48,6 +50,8 @@ int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node)
     struct gpu_facts facts = gpu_facts_of(node->labels);
     struct slices slices = { 0 };
     int64_t parts = 0;
+    int64_t of_plugins;
+    int64_t of_drivers; /* the same GPUs, where both show them */
     const char *at = node->devices;
     const char *resource;
     const char *digits;
@@ -63,7 +67,9 @@ int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node)
         else
             parts += count * share.parts;
     }
-    return gpu_parts_whole(parts) + slices_gpus(&slices);
+    of_plugins = gpu_parts_whole(parts) + slices_gpus(&slices);
+    of_drivers = device_gpus(snapshot, node->name, NULL);
+    return of_plugins > of_drivers ? of_plugins : of_drivers;
 }
 
 static bool is_uncounted(const struct gpu_share *share, bool is_readable)
@@ -98,6 +104,7 @@ static void list_devices(const struct snapshot *snapshot, const struct node *nod
 void gpus_uncounted(const struct snapshot *snapshot, const struct node *node, struct text *out)
 {
     list_devices(snapshot, node, is_uncounted, out);
+    device_uncounted(snapshot, node->name, out);
 }
 
 void gpus_slices(const struct snapshot *snapshot, const struct node *node, struct text *out)
@@ -111,6 +118,13 @@ static bool is_of_gpus(const struct snapshot *snapshot, const char *resource)
            accelerator_share(snapshot->accelerators, resource, NULL).kind == GPU_SHARE_NONE;
 }
 
+static bool is_whole_gpu(const struct snapshot *snapshot, const char *resource)
+{
+    struct gpu_share share = accelerator_share(snapshot->accelerators, resource, NULL);
+
+    return share.slices == 0 && share.parts == GPU_PARTS;
+}
+
 int64_t gpus_units(const struct snapshot *snapshot, const struct node *node, const char *resource)
 {
     const char *digits;
@@ -120,6 +134,8 @@ int64_t gpus_units(const struct snapshot *snapshot, const struct node *node, con
         return gpus_of_node(snapshot, node);
     digits = packed_map_get(node->devices, resource);
     count = digits ? strtoll(digits, NULL, 10) : 0;
+    if (count == 0 && is_whole_gpu(snapshot, resource)) /* pods get them from the driver */
+        count = device_gpus(snapshot, node->name, resource);
     return count > 0 ? count : 0;
 }
 
@@ -137,9 +153,70 @@ static struct gpu_facts facts_around(const struct snapshot *snapshot, const stru
     return node ? gpu_facts_of(node->labels) : (struct gpu_facts){ 0 };
 }
 
+/* One device of a claim, "DRIVER/POOL/DEVICE"; -1: it cannot be read. */
+static int64_t claimed_parts(const struct snapshot *snapshot, const struct pod *pod,
+                             const char *device)
+{
+    size_t driver_length = strcspn(device, "/");
+    const char *last = strrchr(device, '/');
+    owned(chars) char *driver = text_format("%.*s", (int)driver_length, device);
+    owned(chars) char *pool = text_format("%.*s", (int)(last - device - (int)driver_length - 1),
+                                          device + driver_length + 1);
+
+    return device_parts(snapshot, pod->node_name, driver, pool, last + 1);
+}
+
+static const struct device_claim *claim_named(const struct snapshot *snapshot,
+                                              const struct pod *pod, const char *name)
+{
+    owned(chars) char *key = text_format("%s/%s", pod->namespace, name);
+    size_t count;
+    void *const *claims = index_find(snapshot->claims_by_key, key, &count);
+
+    return count > 0 ? claims[0] : NULL;
+}
+
+/* What a claim holds; pods that share it count a part each. */
+static void add_claim(const struct snapshot *snapshot, const struct pod *pod,
+                      const struct device_claim *claim, struct gpu_demand *demand)
+{
+    const char *at = claim->devices;
+    int64_t sum = 0;
+    const char *device;
+    const char *ignored;
+
+    while (packed_map_next(&at, &device, &ignored)) {
+        int64_t parts = claimed_parts(snapshot, pod, device);
+
+        if (parts < 0)
+            demand->is_whole = true;
+        else
+            sum += parts;
+    }
+    demand->parts += claim->users > 1 ? whole_quotient(sum, claim->users) : sum;
+}
+
+static struct gpu_demand gpus_claimed(const struct snapshot *snapshot, const struct pod *pod)
+{
+    struct gpu_demand demand = { 0 };
+    const char *at = pod->device_claims;
+    const char *ignored;
+    const char *name;
+
+    while (packed_map_next(&at, &ignored, &name)) {
+        const struct device_claim *claim = claim_named(snapshot, pod, name);
+
+        if (claim && claim->is_allocated)
+            add_claim(snapshot, pod, claim, &demand);
+        else
+            demand.is_whole = true;
+    }
+    return demand;
+}
+
 struct gpu_demand gpus_of_pod(const struct snapshot *snapshot, const struct pod *pod)
 {
-    struct gpu_demand demand = { .is_whole = pod->device_claims[0] != '\0' };
+    struct gpu_demand demand = gpus_claimed(snapshot, pod);
     struct gpu_facts facts = { 0 };
     const char *at = pod->devices;
     const char *resource;

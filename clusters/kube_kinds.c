@@ -5,7 +5,10 @@
  */
 #include "clusters/kube_kinds.h"
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "clusters/budget.h"
+#include "clusters/devices.h"
 #include "clusters/fields.h"
 #include "clusters/snapshot.h"
 
@@ -196,3 +199,138 @@ const struct kube_kind kube_old_budgets = {
     .share = share_budget,
     .index_key = namespace_of,
 };
+
+static const struct kube_member object_metadata[] = {
+    { "namespace", NULL },       { "name", NULL }, { "uid", NULL },
+    { "resourceVersion", NULL }, { NULL, NULL },
+};
+static const struct kube_member device_attributes[] = { { "type", NULL }, { NULL, NULL } };
+static const struct kube_member basic_device[] = {
+    { "attributes", device_attributes },
+    { "consumesCounters", NULL },
+    { "taints", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member device[] = {
+    { "name", NULL },
+    { "basic", basic_device }, /* v1beta1 */
+    { "attributes", device_attributes },
+    { "consumesCounters", NULL },
+    { "taints", NULL },
+    { NULL, NULL },
+};
+static const struct kube_member slice_spec[] = {
+    { "driver", NULL },    { "pool", NULL },           { "nodeName", NULL },
+    { "devices", device }, { "sharedCounters", NULL }, { NULL, NULL },
+};
+static const struct kube_member slice_members[] = {
+    { "metadata", object_metadata },
+    { "spec", slice_spec },
+    { NULL, NULL },
+};
+static const struct kube_member allocation_result[] = {
+    { "driver", NULL },      { "pool", NULL }, { "device", NULL },
+    { "adminAccess", NULL }, { NULL, NULL },
+};
+static const struct kube_member allocated_devices[] = {
+    { "results", allocation_result },
+    { NULL, NULL },
+};
+static const struct kube_member allocation[] = {
+    { "devices", allocated_devices },
+    { NULL, NULL },
+};
+static const struct kube_member claim_user[] = { { "resource", NULL }, { NULL, NULL } };
+static const struct kube_member claim_status[] = {
+    { "allocation", allocation },
+    { "reservedFor", claim_user },
+    { NULL, NULL },
+};
+static const struct kube_member claim_members[] = {
+    { "metadata", object_metadata },
+    { "status", claim_status },
+    { NULL, NULL },
+};
+
+static void *decode_slice(const json_t *object, struct error *err)
+{
+    return device_slice_decode(object, err);
+}
+
+static void *decode_claim(const json_t *object, struct error *err)
+{
+    return device_claim_decode(object, err);
+}
+
+static void free_slice(void *slice)
+{
+    device_slice_free(slice);
+}
+
+static void free_claim(void *claim)
+{
+    device_claim_free(claim);
+}
+
+static void share_slice(void *slice, struct shared_pool *texts)
+{
+    device_slice_share(slice, texts);
+}
+
+static void share_claim(void *claim, struct shared_pool *texts)
+{
+    device_claim_share(claim, texts);
+}
+
+static const char *slice_node(const void *slice)
+{
+    return ((const struct device_slice *)slice)->node_name;
+}
+
+static const char *claim_key(const void *claim)
+{
+    return ((const struct device_claim *)claim)->key;
+}
+
+#define SLICES(version)                                                                            \
+    {                                                                                              \
+        .name = "resourceslices", .path = "/apis/resource.k8s.io/" version "/resourceslices",      \
+        .key_path = "metadata/name", .members = slice_members, .decode = decode_slice,             \
+        .free = free_slice, .share = share_slice, .index_key = slice_node,                         \
+    }
+#define CLAIMS(version)                                                                            \
+    {                                                                                              \
+        .name = "resourceclaims", .path = "/apis/resource.k8s.io/" version "/resourceclaims",      \
+        .key_path = "metadata/uid", .members = claim_members, .decode = decode_claim,              \
+        .free = free_claim, .share = share_claim, .index_key = claim_key,                          \
+    }
+
+/* What is read of them has the same form, but for devices of v1beta1. */
+static const struct {
+    const char *version;
+    struct kube_kind slices;
+    struct kube_kind claims;
+} device_kinds[] = {
+    { "v1", SLICES("v1"), CLAIMS("v1") },
+    { "v1beta2", SLICES("v1beta2"), CLAIMS("v1beta2") },
+    { "v1beta1", SLICES("v1beta1"), CLAIMS("v1beta1") },
+};
+
+static size_t device_row(const char *version)
+{
+    for (size_t i = 0; i < COUNT_OF(device_kinds); i++)
+        if (text_equal(device_kinds[i].version, version))
+            return i;
+    require(false); /* served.c knows no other */
+    return 0;
+}
+
+const struct kube_kind *kube_slices_of(const char *version)
+{
+    return &device_kinds[device_row(version)].slices;
+}
+
+const struct kube_kind *kube_claims_of(const char *version)
+{
+    return &device_kinds[device_row(version)].claims;
+}

@@ -11,9 +11,20 @@
 #include "base/shared_text.h"
 #include "base/text.h"
 #include "clusters/budget.h"
+#include "clusters/devices.h"
 #include "clusters/kube_kinds.h"
 
 #include <string.h>
+
+static void free_slice(void *slice)
+{
+    device_slice_free(slice);
+}
+
+static void free_claim(void *claim)
+{
+    device_claim_free(claim);
+}
 
 void snapshot_init(struct snapshot *snapshot)
 {
@@ -21,7 +32,11 @@ void snapshot_init(struct snapshot *snapshot)
         .nodes = map_new(kube_nodes.free),
         .pods = map_new(kube_pods.free),
         .budgets = map_new(kube_budgets.free),
+        .slices = map_new(free_slice),
+        .claims = map_new(free_claim),
         .pods_by_node = index_new(),
+        .slices_by_node = index_new(),
+        .claims_by_key = index_new(),
         .budgets_by_namespace = index_new(),
         .nodes_by_provider = index_new(),
         .texts = shared_pool_new(),
@@ -32,11 +47,15 @@ void snapshot_init(struct snapshot *snapshot)
 void snapshot_clear(struct snapshot *snapshot)
 {
     index_free(snapshot->pods_by_node);
+    index_free(snapshot->slices_by_node);
+    index_free(snapshot->claims_by_key);
     index_free(snapshot->budgets_by_namespace);
     index_free(snapshot->nodes_by_provider);
     map_free(snapshot->nodes);
     map_free(snapshot->pods);
     map_free(snapshot->budgets);
+    map_free(snapshot->slices);
+    map_free(snapshot->claims);
     map_free(snapshot->unreadable);
     shared_pool_free(snapshot->texts);
 }

@@ -92,7 +92,11 @@ struct snapshot {
     struct map *nodes;   /* by name -> struct node */
     struct map *pods;    /* by UID -> struct pod */
     struct map *budgets; /* by UID -> struct budget; empty until they are known */
+    struct map *slices;  /* by name -> struct device_slice; empty where the server has none */
+    struct map *claims;  /* by UID -> struct device_claim; likewise */
     struct index *pods_by_node;
+    struct index *slices_by_node;
+    struct index *claims_by_key; /* "NAMESPACE/NAME" */
     struct index *budgets_by_namespace;
     struct index *nodes_by_provider;
     struct shared_pool *texts;
@@ -103,6 +107,8 @@ struct snapshot {
                                event, a bookmark or a list */
     int64_t pods_seen_ms;
     int64_t budgets_seen_ms;
+    int64_t slices_seen_ms;
+    int64_t claims_seen_ms;
     bool budgets_are_known; /* without them pods are evicted as the server lets them */
     const struct accelerators *accelerators; /* the names of a configuration; NULL: none */
     int64_t ahead_ms; /* the clock by which its times were written, of ours */

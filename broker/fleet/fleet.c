@@ -267,6 +267,7 @@ void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context)
     for (size_t i = 0; i < fleet->config->cluster_count; i++) {
         cluster_watch(fleet->clusters[i], cluster_news, fleet);
         cluster_watch_budgets(fleet->clusters[i]);
+        cluster_watch_devices(fleet->clusters[i]);
     }
     for (size_t i = 0; i < fleet->config->pool_count; i++)
         timer_set(fleet->listings[i].timer, 0);

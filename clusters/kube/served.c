@@ -28,6 +28,7 @@ static const struct {
     { "policy", { "v1", "v1beta1" } },
     { "kueue.x-k8s.io", { "v1beta2", "v1beta1" } },
     { "autoscaling", { "v2", "v2beta2", "v1" } },
+    { "resource.k8s.io", { "v1", "v1beta2", "v1beta1" } },
 };
 
 struct waiter {

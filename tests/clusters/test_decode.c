@@ -30,23 +30,26 @@ static json_t *parse(const struct kube_kind *kind, const char *chars)
 #define NODE_META "\"metadata\":{\"name\":\"n\",\"uid\":\"U\",\"resourceVersion\":\"9\""
 
 /* Counted without a node and a configuration that say more. */
-static const struct snapshot *nothing_known(void)
-{
-    static struct snapshot snapshot;
-
-    if (!snapshot.nodes)
-        snapshot.nodes = map_new(NULL);
-    return &snapshot;
-}
-
 static int64_t node_gpus(const struct node *node)
 {
-    return gpus_of_node(nothing_known(), node);
+    struct snapshot nothing;
+    int64_t gpus;
+
+    snapshot_init(&nothing);
+    gpus = gpus_of_node(&nothing, node);
+    snapshot_clear(&nothing);
+    return gpus;
 }
 
 static struct gpu_demand gpus_of(const struct pod *pod)
 {
-    return gpus_of_pod(nothing_known(), pod);
+    struct snapshot nothing;
+    struct gpu_demand demand;
+
+    snapshot_init(&nothing);
+    demand = gpus_of_pod(&nothing, pod);
+    snapshot_clear(&nothing);
+    return demand;
 }
 
 static void a_whole_node_is_read(void **state)

@@ -113,9 +113,11 @@ static const struct {
 
 static void the_gpus_of_a_node(void **state)
 {
-    struct snapshot snapshot = { .accelerators = &configured };
+    struct snapshot snapshot;
 
     (void)state;
+    snapshot_init(&snapshot);
+    snapshot.accelerators = &configured;
     for (size_t i = 0; i < COUNT_OF(nodes); i++) {
         struct node *node = node_of(nodes[i].labels, nodes[i].allocatable);
         owned(text) struct text *uncounted = text_new(200);
@@ -127,6 +129,7 @@ static void the_gpus_of_a_node(void **state)
                      (int)gpus, uncounted->chars);
         node_free(node);
     }
+    snapshot_clear(&snapshot);
 }
 
 /* What one unit takes of a GPU, on a node with these labels. */
@@ -186,16 +189,18 @@ static void the_units_of_a_quota(void **state)
         { "gpus-of-the-team", 8, 2 },
         { NULL, 8, 2 },
     };
-    struct snapshot snapshot = { 0 };
+    struct snapshot snapshot;
     struct node *node = node_of("", "\"nvidia.com/gpu\":\"4\"," MIG("1g.5gb") ":\"28\"");
 
     (void)state;
+    snapshot_init(&snapshot);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(gpus_units(&snapshot, node, rows[i].resource), rows[i].units);
         if (rows[i].resource)
             assert_int_equal(gpus_to_units(&snapshot, 2, rows[i].resource), rows[i].of_two_gpus);
     }
     node_free(node);
+    snapshot_clear(&snapshot);
 }
 
 int main(void)

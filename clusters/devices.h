@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Dynamic Resource Allocation (resource.k8s.io): which devices a node has, by its ResourceSlices,
+ * and which of them a ResourceClaim was given.  What many nodes have alike is one shared text.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/shared_text.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct snapshot;
+struct text;
+
+/* Some of the devices of one pool of one node. */
+struct device_slice {
+    const char *name;
+    const char *node_name; /* "": devices that are not of one node */
+    const char *driver;
+    const char *pool;
+    int64_t generation;  /* of the pool: older slices of it count no more */
+    int64_t slice_count; /* that its generation has */
+    const char
+        *devices; /* packed: name -> a flag, and "SET/COUNTER=QUANTITY,..." that it consumes */
+    const char *totals; /* packed: "SET/COUNTER" -> the quantity that there is */
+};
+
+enum {
+    DEVICE_OPEN = '+',
+    DEVICE_TAINTED = '!', /* no pod gets it */
+    DEVICE_FACE = '~',    /* the same hardware as another device: of no capacity of its own */
+};
+
+struct device_claim {
+    const char *key;     /* "NAMESPACE/NAME" */
+    const char *devices; /* packed: "DRIVER/POOL/DEVICE" -> "" */
+    int64_t users;       /* pods that share it; 0: not only pods, so nobody knows */
+    bool is_allocated;
+};
+
+/* Of versions v1, v1beta2 and v1beta1.  NULL and ERROR_CORRUPT when a member that must be there is
+   not. */
+struct device_slice *device_slice_decode(const json_t *object, struct error *err)
+    __attribute__((warn_unused_result));
+struct device_claim *device_claim_decode(const json_t *object, struct error *err)
+    __attribute__((warn_unused_result));
+void device_slice_free(struct device_slice *slice);
+void device_claim_free(struct device_claim *claim);
+void device_slice_share(struct device_slice *slice, struct shared_pool *texts);
+void device_claim_share(struct device_claim *claim, struct shared_pool *texts);
+
+/* Parts of a GPU of one device of a node; -1: it is not known. */
+int64_t device_parts(const struct snapshot *snapshot, const char *node_name, const char *driver,
+                     const char *pool, const char *device);
+
+/* GPUs that the node's slices show, as far as their pools are complete; a GPU that can be cut
+   counts once, however it can be, and a tainted device does not count.  Only those of drivers whose
+   names end in the domain; NULL: all. */
+int64_t device_gpus(const struct snapshot *snapshot, const char *node_name, const char *domain);
+
+/* Adds the drivers of the node of which nobody knows what their devices are: "tpu.google.com". */
+void device_uncounted(const struct snapshot *snapshot, const char *node_name, struct text *out);

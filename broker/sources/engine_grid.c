@@ -137,15 +137,18 @@ static void add_scrape(struct engine_scrapes *scrapes, size_t instance, const do
         scrapes->slots_seen = fmax(scrapes->slots_seen, running);
 }
 
-/* How much a column grew over all scrapes of an instance; falls are restarts. */
-static double growth(const struct engine_grid *grid, size_t instance, enum engine_column column)
+/* How much a column grew over all scrapes of an instance that tell `beside` too; falls are
+   restarts. */
+static double growth(const struct engine_grid *grid, size_t instance, enum engine_column column,
+                     enum engine_column beside)
 {
-    const double *cells = &grid->cells[instance * grid->steps * ENGINE_COLUMNS + column];
+    const double *cells = &grid->cells[instance * grid->steps * ENGINE_COLUMNS];
     double sum = NAN;
     double before = NAN;
 
     for (size_t step = 0; step < grid->steps; step++) {
-        double now = cells[step * ENGINE_COLUMNS];
+        const double *cell = &cells[step * ENGINE_COLUMNS];
+        double now = isnan(cell[beside]) ? NAN : cell[column];
 
         if (!isnan(before) && !isnan(now))
             sum = more(sum, now >= before ? now - before : now);
@@ -154,12 +157,13 @@ static double growth(const struct engine_grid *grid, size_t instance, enum engin
     return sum;
 }
 
-static double all_growth(const struct engine_grid *grid, enum engine_column column)
+static double all_growth(const struct engine_grid *grid, enum engine_column column,
+                         enum engine_column beside)
 {
     double sum = NAN;
 
     for (size_t i = 0; i < grid->instance_count; i++)
-        sum = more(sum, growth(grid, i, column));
+        sum = more(sum, growth(grid, i, column, beside));
     return sum;
 }
 
@@ -178,8 +182,9 @@ void engine_grid_finish(struct engine_grid *grid, struct engine_scrapes *scrapes
     scrapes->scrapes = mem_new_array(grid->instance_count * grid->steps + 1,
                                      sizeof *scrapes->scrapes);
     scrapes->slots_seen = scrapes->running_most = NAN;
-    scrapes->prompts = all_growth(grid, COLUMN_PROMPTS);
-    scrapes->computed = all_growth(grid, COLUMN_COMPUTED);
+    scrapes->computed = all_growth(grid, COLUMN_COMPUTED, COLUMN_PROMPTS);
+    scrapes->prompts = all_growth(grid, COLUMN_PROMPTS,
+                                  isnan(scrapes->computed) ? COLUMN_PROMPTS : COLUMN_COMPUTED);
     computed = computed_column(scrapes);
     scrapes->computed = computed == COLUMN_PROMPTS ? scrapes->prompts : scrapes->computed;
     for (size_t i = 0; i < grid->instance_count; i++) {

@@ -27,10 +27,10 @@ struct engine_scrapes {
     double slots_seen; /* the most that ran while others waited; NAN: none ever waited */
     double running_most;
     double totals[ENGINE_NAMES]; /* of NAME_FINISHED to NAME_KV_USAGE; NAN */
-    double computed;             /* tokens of prompts, of all instances */
-    double prompts;
-    double cache_tokens; /* of one instance's cache; NAN: not known */
-    bool has_cache_off;  /* it says that it keeps no prefixes */
+    double computed;             /* tokens of prompts, of all instances, */
+    double prompts;              /* where both are told: one is a share of the other */
+    double cache_tokens;         /* of one instance's cache; NAN: not known */
+    bool has_cache_off;          /* it says that it keeps no prefixes */
     struct engine_lengths out;
     struct engine_lengths in;
     struct service_bucket *waits; /* cumulative, ascending; may be none */

@@ -73,12 +73,18 @@ static int measure_write(struct source_ask *ask, const struct source_access *acc
                             step_ms, request, err);
 }
 
-/* What a series says over all its points. */
-static int add_up(const json_t *series, double *ret_sum, struct error *err)
+/* What a series says over all its points: one a day, or the whole span. */
+struct told {
+    double sum;
+    size_t days;
+    int64_t times; /* their sum: with as many days, other ones have another */
+};
+
+static int add_up(const json_t *series, struct told *ret, struct error *err)
 {
     json_t *values = NULL;
 
-    *ret_sum = 0;
+    *ret = (struct told){ 0 };
     if (json_object_get(series, "histograms"))
         return error_set(err, ERROR_INVALID,
                          "is a native histogram, which is not read: keep the "
@@ -91,7 +97,9 @@ static int add_up(const json_t *series, double *ret_sum, struct error *err)
 
         if (prometheus_point(json_array_get(values, i), &ms, &value, err) < 0)
             return -1;
-        *ret_sum += value;
+        ret->sum += value;
+        ret->times += ms;
+        ret->days++;
     }
     return 0;
 }
@@ -106,9 +114,33 @@ static bool read_bound(const char *le, double *ret)
     return text_to_double(le, ret);
 }
 
+/* A series that was dropped for a day would count as nothing there, and the mean be too small. */
+static int check_days(const json_t *list, const struct told *told, struct error *err)
+{
+    const struct told *all = NULL;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (text_equal(json_text_or(json_array_get(list, i), "metric/le", ""), "+Inf"))
+            all = &told[i];
+    for (size_t i = 0; i < json_array_size(list) && all; i++) {
+        const char *le = json_text_or(json_array_get(list, i), "metric/le", "");
+
+        if (told[i].days != all->days)
+            return error_set(err, ERROR_INVALID,
+                             "the series le=\"%.40s\" and le=\"+Inf\" have %zu and %zu points, "
+                             "one a day: what is missing cannot be told",
+                             le, told[i].days, all->days);
+        if (told[i].times != all->times)
+            return error_set(err, ERROR_INVALID,
+                             "the series le=\"%.40s\" and le=\"+Inf\" tell of different days", le);
+    }
+    return 0;
+}
+
 static int read_buckets(struct measure *measure, const json_t *list, struct error *err)
 {
     struct service_bucket buckets[BUCKETS_MAX];
+    struct told told[BUCKETS_MAX];
     double sum_s = NAN;
     size_t count = 0;
 
@@ -118,14 +150,13 @@ static int read_buckets(struct measure *measure, const json_t *list, struct erro
         const json_t *series = json_array_get(list, i);
         const char *le = json_text_or(series, "metric/le", "");
         double bound;
-        double total;
 
-        if (add_up(series, &total, err) < 0)
+        if (add_up(series, &told[i], err) < 0)
             return -1;
         if (text_equal(le, "sum"))
-            sum_s = total;
+            sum_s = told[i].sum;
         else if (read_bound(le, &bound))
-            buckets[count++] = (struct service_bucket){ bound, total };
+            buckets[count++] = (struct service_bucket){ bound, told[i].sum };
         else
             return error_set(err, ERROR_INVALID, "a bucket has the bound le=\"%.40s\"", le);
     }
@@ -133,6 +164,8 @@ static int read_buckets(struct measure *measure, const json_t *list, struct erro
         return error_set(err, ERROR_INVALID,
                          "there are no series called so with _bucket (of "
                          "native histograms there are none)");
+    if (check_days(list, told, err) < 0)
+        return -1;
     measure->shape = measure->is_of_tokens
                          ? service_shape_of_lengths(buckets, count, sum_s, measure->name, err)
                          : service_shape_of_histogram(buckets, count, sum_s, measure->max_s,

@@ -446,6 +446,101 @@ static void prompts_stand_in_where_nothing_is_cached(void **state)
     }
 }
 
+#define B_PROMPTS                                                                                  \
+    "{\"metric\":{\"instance\":\"b:8000\",\"engine\":\"0\"},\"values\":[[1794787200,\"0\"],"       \
+    "[1794787260,\"800\"]]}"
+
+/* The share of prompts that is computed: where nothing counts the computed ones, the prompts say
+   nothing of it either.  Taken as none computed, they would make prompts look cheap. */
+static void the_computed_share_is_of_what_both_counters_saw(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *computed; /* of one instance */
+        const char *more;     /* prompts of another one */
+    } rows[] = {
+        { "both all the time", "50 60 70 70 90", "" },
+        { "computed ones are dropped", "50 60 - - -", "" },
+        { "computed ones begin later", "- - 70 70 90", "" },
+        { "an instance that does not count them", "50 60 70 70 90", "," B_PROMPTS },
+        { "no numbers", "50 60 NaN NaN NaN", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *computed = answer_of(A, rows[i].computed);
+        owned(chars) char *mine = series_of(A, good[PROMPTS][1]);
+        owned(chars) char *prompts = text_format(
+            "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[%s%s]}}", mine,
+            rows[i].more);
+        const struct other others[] = { { COMPUTED, 200, computed }, { PROMPTS, 200, prompts } };
+        struct source_bench bench;
+        struct heard heard;
+
+        play(others, COUNT_OF(others), &bench, &heard);
+        if (!heard.scrapes)
+            fail_msg("%s: %s", rows[i].name, heard.err.text);
+        if (!(heard.scrapes->computed / heard.scrapes->prompts == 0.5))
+            fail_msg("%s: %g of %g", rows[i].name, heard.scrapes->computed, heard.scrapes->prompts);
+        engine_scrapes_free(heard.scrapes);
+        bench_close(&bench);
+    }
+}
+
+/* What froze, fell or sleeps makes fewer scrapes, or one that is no interval; never a quick one. */
+static void what_stands_still_tells_nothing(void **state)
+{
+    static const struct {
+        const char *name;
+        struct other other;
+        size_t scrapes;
+        enum profile_drop drop; /* of the interval between the first two */
+    } rows[] = {
+        { "time is frozen",
+          { TIMES, 200,
+            MATRIX("{\"metric\":{" A "},\"values\":[[1794787200,\"1794787190.5\"],"
+                   "[1794787215,\"1794787190.5\"],[1794787260,\"1794787190.5\"]]}") },
+          1,
+          PROFILE_UNKNOWN },
+        { "a counter is reset",
+          { GENERATED, 200,
+            MATRIX("{\"metric\":{" A "},\"values\":[[1794787200,\"9000\"],[1794787215,\"40\"]]}") },
+          4,
+          PROFILE_RESTART },
+        { "it sleeps",
+          { LEAST, 200,
+            MATRIX("{\"metric\":{" A "},\"values\":[[1794787200,\"0\"],[1794787215,\"0\"]]}") },
+          4,
+          PROFILE_IDLE },
+        { "what ran is not told", { LEAST, 200, EMPTY }, 4, PROFILE_UNKNOWN },
+        { "what ran is no number",
+          { LEAST, 200,
+            MATRIX("{\"metric\":{" A "},\"values\":[[1794787200,\"NaN\"],[1794787215,\"NaN\"]]}") },
+          4,
+          PROFILE_UNKNOWN },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct source_bench bench;
+        struct heard heard;
+
+        play(&rows[i].other, 1, &bench, &heard);
+        if (!heard.scrapes)
+            fail_msg("%s: %s", rows[i].name, heard.err.text);
+
+        owned(profile_intervals) struct profile_intervals *intervals = profile_intervals_new(
+            heard.scrapes->scrapes, heard.scrapes->count);
+
+        if (heard.scrapes->count != rows[i].scrapes ||
+            (intervals->count > 0 && intervals->items[0].drop != rows[i].drop))
+            fail_msg("%s: %zu scrapes, %s", rows[i].name, heard.scrapes->count,
+                     profile_drop_name(intervals->items[0].drop));
+        engine_scrapes_free(heard.scrapes);
+        bench_close(&bench);
+    }
+}
+
 #define BUCKET(le, count) "{\"metric\":{\"le\":\"" le "\"},\"values\":[[1794787200,\"" count "\"]]}"
 
 /* Lengths are no times: neither a day nor service_max has to do with them. */
@@ -526,6 +621,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_ends_it),
         cmocka_unit_test(what_is_absent_is_not_zero),
         cmocka_unit_test(prompts_stand_in_where_nothing_is_cached),
+        cmocka_unit_test(the_computed_share_is_of_what_both_counters_saw),
+        cmocka_unit_test(what_stands_still_tells_nothing),
         cmocka_unit_test(lengths_are_spoken_of_in_tokens),
         cmocka_unit_test(a_source_may_be_closed_meanwhile),
     };

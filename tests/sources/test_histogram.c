@@ -95,6 +95,7 @@ static void days_are_added_up(void **state)
     bench_close(&bench);
 }
 
+#define TWO(value) "[1794873600,\"" value "\"],[1794960000,\"" value "\"]"
 #define POINT(value) "[1794873600,\"" value "\"]"
 
 static const struct {
@@ -115,6 +116,18 @@ static const struct {
       ANSWER(
           SERIES("1", POINT("NaN")) "," SERIES("+Inf", POINT("300")) "," SERIES("sum", POINT("3"))),
       ERROR_INVALID, "nan requests" },
+    { "a sum of fewer days", 200,
+      ANSWER(
+          SERIES("1", TWO("300")) "," SERIES("+Inf", TWO("300")) "," SERIES("sum", POINT("150"))),
+      ERROR_INVALID, "le=\"sum\" and le=\"+Inf\" have 1 and 2 points" },
+    { "a bucket of fewer days", 200,
+      ANSWER(SERIES("1", POINT("297")) "," SERIES("2", TWO("297")) "," SERIES(
+          "+Inf", TWO("300")) "," SERIES("sum", TWO("150"))),
+      ERROR_INVALID, "le=\"1\" and le=\"+Inf\" have 1 and 2 points" },
+    { "a sum of another day", 200,
+      ANSWER(SERIES("1", POINT("300")) "," SERIES("+Inf", POINT("300")) "," SERIES(
+          "sum", "[1794960000,\"150\"]")),
+      ERROR_INVALID, "le=\"sum\" and le=\"+Inf\" tell of different days" },
     { "falling buckets", 200,
       ANSWER(SERIES("1", POINT("300")) "," SERIES("2", POINT("200")) "," SERIES(
           "+Inf", POINT("300")) "," SERIES("sum", POINT("3"))),

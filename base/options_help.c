@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { PATH_LIMIT = 1024, LABEL_SIZE = 64 };
+enum { PATH_LIMIT = 1024, LABEL_SIZE = 64, COLUMNS = 100 };
 
 static const struct command_option help_option = { "help", 'h', NULL, "show this help", false };
 
@@ -79,6 +79,28 @@ static bool is_among(const struct command_option *table, const char *name)
     return false;
 }
 
+/* Words from the column `indent` on, to which further lines are indented. */
+static void add_wrapped(struct text *out, const char *words, int indent)
+{
+    int column = indent;
+
+    while (*words) {
+        int length = (int)strcspn(words, " ");
+
+        if (column > indent && column + 1 + length > COLUMNS) {
+            text_add(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            text_add(out, " ");
+            column++;
+        }
+        text_add(out, "%.*s", length, words);
+        column += length;
+        words += length + (words[length] == ' ');
+    }
+    text_add(out, "\n");
+}
+
 /* `own`: a command's options, which stand for the common ones of the same name; or NULL. */
 static void add_options(struct text *out, const struct command_option *table,
                         const struct command_option *own, int width)
@@ -88,9 +110,12 @@ static void add_options(struct text *out, const struct command_option *table,
     for (; table && table->name; table++) {
         if (is_among(own, table->name))
             continue;
+        owned(chars) char *help = text_format("%s%s", table->help,
+                                              table->may_repeat ? " (may be repeated)" : "");
+
         option_label(table, label);
-        text_add(out, "  %-*s  %s%s\n", width, label, table->help,
-                 table->may_repeat ? " (may be repeated)" : "");
+        text_add(out, "  %-*s  ", width, label);
+        add_wrapped(out, help, width + 4);
     }
 }
 
@@ -102,8 +127,10 @@ static void add_commands(struct text *out, const struct command *children)
         if ((int)strlen(child->name) > width)
             width = (int)strlen(child->name);
     text_add(out, "\nCommands:\n");
-    for (const struct command *child = children; child->name; child++)
-        text_add(out, "  %-*s  %s\n", width, child->name, child->help->summary);
+    for (const struct command *child = children; child->name; child++) {
+        text_add(out, "  %-*s  ", width, child->name);
+        add_wrapped(out, child->help->summary, width + 4);
+    }
 }
 
 static void add_examples(struct text *out, const char *examples)

@@ -240,6 +240,10 @@ static void print_scores(const json_t *root)
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(OUTPUT_LIMIT);
     int64_t follow_ms = json_int_or(root, "follow_s", 0) * SECOND_MS;
+    int64_t horizon_days = json_int_or(root, "horizon_days", 0);
+    owned(chars) char *every = horizon_days == 1
+                                   ? mem_copy_chars("each day")
+                                   : text_format("every %" PRId64 " days", horizon_days);
     char lead[DURATION_TEXT_SIZE];
     const json_t *row;
     size_t i;
@@ -256,8 +260,7 @@ static void print_scores(const json_t *root)
         printf("As far ahead as a plan that is made %s before its window.\n",
                duration_format(follow_ms, lead));
     else
-        printf("As far ahead as a plan that is made anew every %" PRId64 " day(s).\n",
-               json_int_or(root, "horizon_days", 0));
+        printf("As far ahead as a plan that is made again %s.\n", every);
 }
 
 struct forecast_command {

@@ -31,7 +31,7 @@ struct forecasts_options {
 
 /* Lines of a command's table of options. */
 #define FORECASTS_OPTIONS                                                                          \
-    { "horizon", 0, "DAYS", "a plan is made anew after so many: 1 to 7 (default 7)", false },      \
+    { "horizon", 0, "DAYS", "until the plan is made again: 1 to 7 (default 7)", false },           \
         { "follow", 0, "DURATION", "plans are for the next window alone, made so long before it",  \
           false },                                                                                 \
     {                                                                                              \

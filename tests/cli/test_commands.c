@@ -11,6 +11,36 @@
 #include <dirent.h>
 #include <string.h>
 
+/* Examples are to be copied as they are. */
+static void expect_narrow(const char *name, const char *page)
+{
+    enum { COLUMNS = 100 };
+    const char *end = strstr(page, "\nExamples:\n") ?: page + strlen(page);
+
+    while (page < end) {
+        size_t length = strcspn(page, "\n");
+
+        if (length > COLUMNS)
+            fail_msg("%s: %zu columns: %.*s", name, length, (int)length, page);
+        page += length + 1;
+    }
+}
+
+static void no_help_is_wider_than_100_columns(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(said) struct said all = expect_code(folder, 0, "--help");
+
+    (void)state;
+    expect_narrow("sluice", all.out->chars);
+    for (const struct command *command = sluice_commands.children; command->name; command++) {
+        owned(chars) char *line = text_format("%s --help", command->name);
+        owned(said) struct said one = expect_code(folder, 0, line);
+
+        expect_narrow(command->name, one.out->chars);
+    }
+}
+
 static void the_help_of_each_command_is_as_reviewed(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -149,6 +179,7 @@ static void a_broken_file_is_named_with_line_and_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_help_is_wider_than_100_columns),
         cmocka_unit_test(the_help_of_each_command_is_as_reviewed),
         cmocka_unit_test(a_mistake_is_answered_with_what_to_do),
         cmocka_unit_test(a_broken_configuration_starts_nothing),

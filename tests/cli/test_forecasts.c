@@ -37,7 +37,11 @@ static void a_forecast_shows_its_interval_and_its_score(void **state)
         folder, EXIT_DONE, "forecast --demand @/weeks.csv --config @/sluice.yaml --score");
 
     assert_non_null(strstr(table.out->chars, "LAST_WEEK+10%"));
-    assert_non_null(strstr(table.out->chars, "made anew every 7 day(s)"));
+    assert_non_null(strstr(table.out->chars, "made again every 7 days.\n"));
+    owned(said) struct said each = expect_code(
+        folder, EXIT_DONE,
+        "forecast --demand @/weeks.csv --config @/sluice.yaml --score --horizon 1" NOW);
+    assert_non_null(strstr(each.out->chars, "made again each day.\n"));
     owned(said) struct said nightly = expect_code(
         folder, EXIT_DONE,
         "forecast --demand @/weeks.csv --config @/sluice.yaml --horizon 1 -o json" NOW);
@@ -83,7 +87,7 @@ static void a_score_says_which_plans_it_is_of(void **state)
     owned(json) json_t *plain = json_parse(weekly.out->chars, weekly.out->length, "said", NULL);
     const json_t *row = json_array_get(json_at(plain, "forecasts"), 0);
 
-    assert_null(strstr(table.out->chars, "made anew every"));
+    assert_null(strstr(table.out->chars, "made again"));
     assert_non_null(strstr(table.out->chars, "plan that is made 1h30m before its window.\n"));
     assert_int_equal(json_int_or(root, "follow_s", 0), 5400);
     assert_true(json_number_value(

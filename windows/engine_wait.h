@@ -8,9 +8,9 @@
  *
  * Replicas behind a random router are alone with their share of the requests, which is exact.  One
  * queue for all is taken to keep them equally full; a simulation of four replicas at 90 % agrees to
- * 1 %.  Least-outstanding is taken for the same: there fewer wait (four replicas: 10 %; ten: 23 %),
- * and the wait at 98 % is longer (12 %, 18 %).  Round robin has no closed form and counts as
- * random, which is on the safe side.
+ * 1 %.  Least-outstanding is taken for the same.  There the simulated share that waits is below
+ * this one (four replicas: 10 %; ten: 23 %), and the wait at 98 % above it (12 %, 18 %).  Round
+ * robin has no closed form and counts as random, which is on the safe side.
  *
  * A station that gets more than it can end has no stationary state: the share that waits is then 1,
  * every wait INFINITY, all slots run.  Times are seconds, rates are per second.

@@ -57,6 +57,12 @@ void loop_stop(struct loop *loop)
     loop->is_stopped = true;
 }
 
+void loop_skip(struct loop *loop, int64_t by_ms)
+{
+    require(by_ms >= 0);
+    loop->verbs->skip(loop, by_ms);
+}
+
 struct event_base *loop_event_base(const struct loop *loop)
 {
     return loop->verbs->event_base(loop);

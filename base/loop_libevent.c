@@ -26,6 +26,7 @@ struct clocks {
     bool is_read; /* in this turn */
     int64_t now_ms;
     struct wall_time wall;
+    int64_t skipped_ms; /* by loop_skip(), so far */
 };
 
 struct loop_libevent {
@@ -52,8 +53,8 @@ static const struct clocks *clocks_of(const struct loop *loop)
     struct clocks *clocks = ((const struct loop_libevent *)loop)->clocks;
 
     if (!clocks->is_read) {
-        clocks->now_ms = read_clock(CLOCK_BOOTTIME);
-        clocks->wall.ms = read_clock(CLOCK_REALTIME);
+        clocks->now_ms = read_clock(CLOCK_BOOTTIME) + clocks->skipped_ms;
+        clocks->wall.ms = read_clock(CLOCK_REALTIME) + clocks->skipped_ms;
         clocks->is_read = true;
     }
     return clocks;
@@ -78,7 +79,7 @@ static void on_wake(evutil_socket_t fd, short what, void *context)
 
 static void wait_for_events(struct loop_libevent *self, int64_t until_ms)
 {
-    int64_t now_ms = read_clock(CLOCK_BOOTTIME);
+    int64_t now_ms = read_clock(CLOCK_BOOTTIME) + self->clocks->skipped_ms;
     const struct timer *first = timers_first(&self->loop.timers);
     int64_t wake_ms = now_ms + LONGEST_WAIT_MS;
 
@@ -182,6 +183,14 @@ static void libevent_on_hangup(struct loop *loop, timer_fn fire, void *context)
     listen_for(self, &self->hangup, SIGHUP);
 }
 
+static void libevent_skip(struct loop *loop, int64_t by_ms)
+{
+    struct clocks *clocks = ((struct loop_libevent *)loop)->clocks;
+
+    clocks->skipped_ms += by_ms;
+    clocks->is_read = false;
+}
+
 static const struct loop_verbs verbs = {
     .now = libevent_now,
     .machine_wall = libevent_machine_wall,
@@ -190,6 +199,7 @@ static const struct loop_verbs verbs = {
     .event_base = libevent_base,
     .on_terminate = libevent_on_terminate,
     .on_hangup = libevent_on_hangup,
+    .skip = libevent_skip,
 };
 
 /* A machine that does not tell has no name for its start. */

@@ -19,6 +19,7 @@ struct loop_verbs {
     struct event_base *(*event_base)(const struct loop *loop);
     void (*on_terminate)(struct loop *loop, timer_fn fire, void *context);
     void (*on_hangup)(struct loop *loop, timer_fn fire, void *context);
+    void (*skip)(struct loop *loop, int64_t by_ms);
 };
 
 struct loop {

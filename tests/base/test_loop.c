@@ -371,6 +371,11 @@ static void a_broken_pipe_does_not_kill(void **state)
     close(ends[1]);
 }
 
+static void count_fire(void *context)
+{
+    ++*(int *)context;
+}
+
 static void our_wall_clock_moves_only_when_it_is_moved(void **state)
 {
     struct fixture *fixture = *state;
@@ -382,6 +387,31 @@ static void our_wall_clock_moves_only_when_it_is_moved(void **state)
     loop_wall_move(fixture->loop, -HOUR_MS);
     assert_int_equal(loop_wall(fixture->loop).ms - loop_now(fixture->loop), before_ms - HOUR_MS);
     assert_true(llabs(loop_wall_apart(fixture->loop) - HOUR_MS) < 1000);
+}
+
+/* As while a machine sleeps: both clocks go on, and what is due by then fires. */
+static void time_that_is_skipped_has_passed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture->loop;
+    struct wall_time wall = loop_wall(loop);
+    int64_t now_ms = loop_now(loop);
+    int fired = 0;
+    struct timer *soon = timer_new(loop, count_fire, &fired);
+    struct timer *late = timer_new(loop, count_fire, &fired);
+
+    timer_set(soon, HOUR_MS);
+    timer_set(late, 2 * HOUR_MS);
+    loop_run_until(loop, now_ms);
+    assert_int_equal(fired, 0);
+    loop_skip(loop, HOUR_MS);
+    assert_in_range(loop_now(loop) - now_ms, HOUR_MS, HOUR_MS + MINUTE_MS);
+    assert_in_range(loop_wall(loop).ms - wall.ms, HOUR_MS, HOUR_MS + MINUTE_MS);
+    assert_true(llabs(loop_wall_apart(loop)) < MINUTE_MS);
+    loop_run_until(loop, loop_now(loop));
+    assert_int_equal(fired, 1);
+    timer_free(soon);
+    timer_free(late);
 }
 
 static void a_virtual_machine_may_be_set(void **state)
@@ -435,6 +465,7 @@ int main(void)
         ON_BOTH(our_wall_clock_moves_only_when_it_is_moved),
         ON_ONE(a_virtual_clock_jumps_and_stops_exactly, virtual),
         ON_ONE(a_virtual_machine_may_be_set, virtual),
+        ON_ONE(time_that_is_skipped_has_passed, libevent),
         ON_ONE(the_start_of_the_machine_has_a_name, libevent),
         ON_ONE(many_timers_keep_their_order, virtual),
         ON_ONE(a_virtual_loop_stamps_the_log, virtual),

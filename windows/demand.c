@@ -16,7 +16,11 @@
 
 /* Of one queue; and of all queues and priorities of a file, which is 400 MB: few rows can ask for
    any number of steps. */
-enum { STEPS_MAX = 50 * 1000 * 1000, FILE_STEPS_MAX = 100 * 1000 * 1000 };
+enum {
+    STEPS_MAX = 50 * 1000 * 1000,
+    FILE_STEPS_MAX = 100 * 1000 * 1000,
+    LOG_STEPS_MAX = 20 * 1000 * 1000, /* of a file; with more its steps are minutes */
+};
 
 static const int64_t file_bytes_max = (int64_t)16 << 30;
 
@@ -113,8 +117,6 @@ static int sort_rows(struct making *making, struct error *err)
                 local_rows_resolve(&queue->classes[class], making->options->zone, &whose, err) < 0)
                 return -1;
             packed_sort(&queue->classes[class]);
-            if (rows->is_log)
-                packed_merge(&queue->classes[class]);
         }
     return 0;
 }
@@ -246,11 +248,39 @@ static int fill_series(struct making *making, struct error *err)
     return 0;
 }
 
+/* Steps of ten seconds keep the bursts of a log; of very long ones minutes have to do. */
+static int64_t log_step(const struct demand_rows *rows)
+{
+    int64_t first_ms = INT64_MAX;
+    int64_t last_ms = INT64_MIN;
+
+    for (size_t i = 0; i < rows->queues.count; i++) {
+        struct queue_cursor cursor = queue_begin(&rows->queues.items[i]);
+        struct queue_row first;
+        struct packed_row last = last_row(&rows->queues.items[i]);
+
+        if (queue_next(&cursor, &first) && first.row.ms < first_ms)
+            first_ms = first.row.ms;
+        last_ms = last.ms > last_ms ? last.ms : last_ms;
+    }
+    return (last_ms - first_ms) / DEMAND_LOG_STEP_MS > LOG_STEPS_MAX / (int64_t)rows->queues.count
+               ? MINUTE_MS
+               : DEMAND_LOG_STEP_MS;
+}
+
+/* Of a log the rows of a step become one. */
 static int find_steps(struct making *making, struct error *err)
 {
-    if (!making->rows.is_log)
-        return demand_steps_find(&making->rows, making->options->missing_zero, &making->steps, err);
-    demand_steps_of_log(making->rows.queues.count, &making->steps);
+    struct demand_rows *rows = &making->rows;
+    int64_t step_ms;
+
+    if (!rows->is_log)
+        return demand_steps_find(rows, making->options->missing_zero, &making->steps, err);
+    step_ms = log_step(rows);
+    for (size_t i = 0; i < rows->queues.count; i++)
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            packed_merge(&rows->queues.items[i].classes[class], step_ms);
+    demand_steps_of_log(rows->queues.count, step_ms, &making->steps);
     return 0;
 }
 

@@ -12,7 +12,8 @@
  * is left over goes to the next step: any sum over time is right to within one.
  *
  * A table with columns of a request's tokens and none of counts is a log: its rows are requests,
- * which are counted by minutes.  A minute without a row had none, and gaps alone make it unknown.
+ * which are counted by steps of ten seconds, or by minutes where those were too many.  A step
+ * without a row had none, and gaps alone make it unknown.
  *
  * In all others a step without a row is unknown, and unknown is never taken for zero: whoever uses
  * a series skips such steps.  With missing_zero it counts as zero arrivals, except where a gaps
@@ -56,7 +57,7 @@ struct demand_facts {
     bool is_wide;   /* each column is a queue */
     bool has_local; /* some times have no offset */
     bool is_cut;    /* the last line has no line end */
-    bool is_log;    /* each row is one request; a minute without one had none */
+    bool is_log;    /* each row is one request; a step without one had none */
     bool has_means; /* rows tell mean lengths of several requests each */
 };
 

@@ -159,41 +159,40 @@ static int read_tokens(struct demand_part *part, struct token_pairs *pairs, floa
     return found < 0 ? -1 : 0;
 }
 
-static void end_minute(struct packed *packed, struct packed_row *minute)
+static void end_step(struct packed *packed, struct packed_row *step)
 {
-    if (minute->value > 0)
-        packed_add(packed, minute);
-    minute->value = 0;
+    if (step->value > 0)
+        packed_add(packed, step);
+    step->value = 0;
 }
 
-/* One request more in its minute, which ends with the first row of another one. */
+/* One request more in its step, which ends with the first row of another one. */
 static void count_request(struct demand_part *part, size_t queue, enum demand_class class,
                           const struct packed_row *row)
 {
-    int64_t since_ms = (row->ms % MINUTE_MS + MINUTE_MS) % MINUTE_MS;
-    struct packed_row *minute;
+    int64_t since_ms = (row->ms % DEMAND_LOG_STEP_MS + DEMAND_LOG_STEP_MS) % DEMAND_LOG_STEP_MS;
+    struct packed_row *step;
 
-    while (part->minutes.count <= queue)
-        (void)array_add(&part->minutes);
-    minute = &part->minutes.items[queue].classes[class];
-    if (minute->value == 0 || minute->ms != row->ms - since_ms ||
-        minute->is_local != row->is_local) {
-        end_minute(&part->queues.items[queue].classes[class], minute);
-        *minute = *row;
-        minute->ms -= since_ms;
-        minute->kind = PACKED_COUNT;
-        minute->value = 0;
+    while (part->countings.count <= queue)
+        (void)array_add(&part->countings);
+    step = &part->countings.items[queue].classes[class];
+    if (step->value == 0 || step->ms != row->ms - since_ms || step->is_local != row->is_local) {
+        end_step(&part->queues.items[queue].classes[class], step);
+        *step = *row;
+        step->ms -= since_ms;
+        step->kind = PACKED_COUNT;
+        step->value = 0;
     }
-    minute->value++;
+    step->value++;
 }
 
-static void end_minutes(struct demand_part *part)
+static void end_steps(struct demand_part *part)
 {
-    for (size_t i = 0; i < part->minutes.count; i++)
+    for (size_t i = 0; i < part->countings.count; i++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
-            end_minute(&part->queues.items[i].classes[class],
-                       &part->minutes.items[i].classes[class]);
-    array_clear(&part->minutes);
+            end_step(&part->queues.items[i].classes[class],
+                     &part->countings.items[i].classes[class]);
+    array_clear(&part->countings);
 }
 
 /* What a row that is of one queue says of it. */
@@ -244,6 +243,6 @@ void *demand_part_read(void *argument)
     while (csv_next(&part->csv, &part->err) == 1)
         if (read_row(part, &part->err) < 0)
             break;
-    end_minutes(part);
+    end_steps(part);
     return NULL;
 }

@@ -12,8 +12,8 @@
 
 #include <pthread.h>
 
-/* Of a log, for each class: the minute of the last row, and how many rows it has so far. */
-struct demand_minutes {
+/* Of a log, for each class: the step of the last row, and how many rows it has so far. */
+struct demand_counting {
     struct packed_row classes[DEMAND_CLASSES];
 };
 
@@ -25,9 +25,9 @@ struct demand_part {
     struct map *names; /* of queues: their index plus one, so that none is NULL */
     size_t queue;      /* of the last row: files repeat themselves */
     struct cell_clock clock;
-    struct wall_time begin;               /* of times that count from there */
-    ARRAY(struct demand_minutes) minutes; /* of a log: one a queue */
-    struct error err;                     /* with which it ended, if any */
+    struct wall_time begin;                  /* of times that count from there */
+    ARRAY(struct demand_counting) countings; /* of a log: one a queue */
+    struct error err;                        /* with which it ended, if any */
     pthread_t thread;
     bool has_thread;
     bool keeps_local;

@@ -12,7 +12,11 @@
 #include "windows/demand_tokens.h"
 #include "windows/packed.h"
 
-enum { DEMAND_QUEUES_MAX = 10000 };
+enum {
+    DEMAND_QUEUES_MAX = 10000,
+    DEMAND_LOG_STEP_MS = 10 *
+                         SECOND_MS, /* bursts of a second are lost in it, those of ten are not */
+};
 
 struct demand_queue {
     char *name;
@@ -28,8 +32,8 @@ struct demand_rows {
     bool has_local;  /* some times have no offset */
     bool is_wide;    /* each column is a queue */
     bool is_cut;     /* the last line has no line end */
-    bool is_log;     /* each row of it was one request: these are minutes, and a minute may have
-                        several */
+    bool is_log;     /* each row of it was one request: these are steps of DEMAND_LOG_STEP_MS, and a
+                        step may have several */
     bool has_tokens; /* rows tell the lengths of their requests */
 };
 

@@ -282,11 +282,11 @@ static void steps_init(struct demand_steps *steps, size_t count, bool is_shared)
     steps->follows = mem_new_array(steps->count, sizeof *steps->follows);
 }
 
-void demand_steps_of_log(size_t queues, struct demand_steps *steps)
+void demand_steps_of_log(size_t queues, int64_t step_ms, struct demand_steps *steps)
 {
     steps_init(steps, queues, true);
-    *array_add(&steps->shared.eras) = (struct steps_era){ INT64_MIN, MINUTE_MS };
-    steps->shared.step_ms = MINUTE_MS;
+    *array_add(&steps->shared.eras) = (struct steps_era){ INT64_MIN, step_ms };
+    steps->shared.step_ms = step_ms;
 }
 
 int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,

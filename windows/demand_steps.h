@@ -25,8 +25,8 @@ struct demand_steps {
 int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,
                       struct error *err) __attribute__((warn_unused_result));
 
-/* The same of a log, whose requests were counted by minutes. */
-void demand_steps_of_log(size_t queues, struct demand_steps *steps);
+/* The same of a log, whose requests were counted by such steps. */
+void demand_steps_of_log(size_t queues, int64_t step_ms, struct demand_steps *steps);
 void demand_steps_clear(struct demand_steps *steps);
 
 static inline const struct steps *demand_steps_of(const struct demand_steps *steps, size_t queue)

@@ -179,24 +179,25 @@ void packed_sort(struct packed *packed)
     *packed = sorted;
 }
 
-void packed_merge(struct packed *packed)
+void packed_merge(struct packed *packed, int64_t step_ms)
 {
     struct packed_cursor cursor = packed_begin(packed);
     struct packed merged = { 0 };
+    struct packed_row sum = { 0 };
     struct packed_row row;
-    struct packed_row sum;
 
-    if (!packed_next(&cursor, &sum))
-        return;
     while (packed_next(&cursor, &row)) {
-        if (row.ms == sum.ms) {
+        row.ms -= (row.ms % step_ms + step_ms) % step_ms;
+        if (sum.value > 0 && row.ms == sum.ms) {
             sum.value += row.value;
             continue;
         }
-        packed_add(&merged, &sum);
+        if (sum.value > 0)
+            packed_add(&merged, &sum);
         sum = row;
     }
-    packed_add(&merged, &sum);
+    if (sum.value > 0)
+        packed_add(&merged, &sum);
     packed_clear(packed);
     *packed = merged;
 }

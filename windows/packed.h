@@ -62,9 +62,9 @@ bool packed_next(struct packed_cursor *cursor, struct packed_row *ret_row);
 /* By time; rows of one time in the order of their lines. */
 void packed_sort(struct packed *packed);
 
-/* Rows of one time become one, with their values added up: of rows that are sorted and of one kind.
- */
-void packed_merge(struct packed *packed);
+/* Rows of one step become one at its begin, with their values added up: of rows that are sorted and
+   of one kind. */
+void packed_merge(struct packed *packed, int64_t step_ms);
 
 /* Frees what it holds; it is empty afterwards. */
 void packed_clear(struct packed *packed);

@@ -307,7 +307,7 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
     text_add(out,
              "options: days %" PRId64 ", scale-up %.12g, seeds %d, seed %" PRIu64 ", missing %s",
              options->days, options->scale, options->seeds, options->seed,
-             inputs->demand_options.missing_zero ? "zero" : "unknown");
+             demand_input_missing(inputs->demand, &inputs->demand_options));
     if (options->percentile > 0)
         text_add(out, ", percentile %.12g", options->percentile);
     if (options->slo)

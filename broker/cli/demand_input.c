@@ -23,6 +23,11 @@ struct demand_options demand_input_options(const struct command_call *call,
     };
 }
 
+const char *demand_input_missing(const struct demand *demand, const struct demand_options *options)
+{
+    return options->missing_zero || demand->facts.is_log ? "zero" : "unknown";
+}
+
 static void __attribute__((format(printf, 2, 3))) add_note(json_t *notes, const char *format, ...)
 {
     owned(text) struct text *note = text_new(ERROR_TEXT_SIZE);
@@ -60,7 +65,7 @@ static void note_unknown(const struct demand *demand, const struct demand_option
             worst = &demand->series[i];
         }
     }
-    if (!worst || options->missing_zero || demand->facts.is_log)
+    if (!worst || text_equal(demand_input_missing(demand, options), "zero"))
         return;
     add_note(notes,
              "%zu of %zu steps have no row and are unknown, in %zu of %zu queues (most in %s: %zu "
@@ -159,11 +164,14 @@ static void note_tokens(const struct demand *demand, const struct demand_options
 {
     size_t more;
     const struct demand_series *series = first_unanswered(demand, &more);
+    char step[DURATION_TEXT_SIZE];
 
     if (demand->facts.is_log)
-        add_note(notes, "there are columns of tokens and none of counts: each row is taken to be a "
-                        "request, they are counted by minutes, and a minute without one had none; "
-                        "if rows were lost, give --gaps");
+        add_note(notes,
+                 "there are columns of tokens and none of counts: each row is taken to be a "
+                 "request, they are counted by steps of %s, and a step without one had none; if "
+                 "rows were lost, give --gaps",
+                 duration_format(demand->series[0].step_ms, step));
     if (options->begin)
         add_note(notes, "times count from the file's beginning, which --begin says was %s",
                  options->begin);
@@ -254,8 +262,7 @@ json_t *demand_input_json(const struct demand *demand, const struct demand_optio
                                         "tokens", tokens_json(series->tokens)));
     }
     return json_make("{s:s, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "missing",
-                     options->missing_zero || demand->facts.is_log ? "zero" : "unknown",
-                     "time_zone",
+                     demand_input_missing(demand, options), "time_zone",
                      demand->facts.has_local ? json_text(zone_of(options)) : json_null(), "begin",
                      options->begin ? json_text(options->begin) : json_null(), "is_log",
                      (int)demand->facts.is_log, "steps", steps, "steps_unknown", unknown, "notes",

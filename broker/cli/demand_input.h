@@ -29,6 +29,9 @@ struct demand_options demand_input_options(const struct command_call *call,
 struct demand *demand_input_read(const char *path, const struct demand_options *options,
                                  struct error *err) __attribute__((warn_unused_result));
 
+/* "zero" or "unknown": what a step without a row means. */
+const char *demand_input_missing(const struct demand *demand, const struct demand_options *options);
+
 /* What people should know of it, as sentences. */
 json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options);
 

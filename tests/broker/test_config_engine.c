@@ -124,6 +124,69 @@ static void measured_lengths_are_read_beside_the_file(void **state)
     assert_true(fabs(engine_floor_s(engine) - 0.020) < 1e-12);
 }
 
+#define BARE "slots: 8, iteration: 10ms, prefill_per_token: 20us, kv_tokens: 3300"
+
+/* Whoever reads no demand needs no lengths; whoever does has those of its rows, as pairs. */
+static void an_engine_without_lengths_waits_for_a_demand(void **state)
+{
+    static const struct {
+        const char *queue;
+        const char *header;
+        const char *want; /* NULL: accepted */
+    } rows[] = {
+        { "wait_target: 2s, engine: {" BARE "}", "t,queue,input_tokens,output_tokens", NULL },
+        { "wait_target: 2s, engine: {" BARE "}", "t,count,other,another",
+          ":13: queues.chat.engine: needs tokens_out" },
+        { "wait_target: 11ms, engine: {" BARE "}", "t,queue,input_tokens,output_tokens",
+          ":13: queues.chat.wait_target: must be at least" },
+        { "wait_target: 2s, engine: {" BARE ", tokens_in: 5}", NULL,
+          ":13: queues.chat.engine: needs tokens_out" },
+        { "wait_target: 2s, engine: {" BARE ", tokens_law: constant}", NULL,
+          ":13: queues.chat.engine: needs tokens_out" },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        owned(config) struct config *config = read_queue(folder, rows[i].queue, &err);
+        owned(text) struct text *log = text_new(1 << 16);
+
+        print_message("    %s\n", rows[i].queue);
+        assert_int_equal(!config, !rows[i].header);
+        if (config) {
+            const struct demand_options options = { .missing_zero = true };
+
+            assert_null(config->queues[0].service);
+            text_add(log, "%s\n", rows[i].header);
+            for (int at = 0; at < 200; at++)
+                text_add(log, "2026-11-17T12:%02d:%02dZ,%s,%d,%d\n", at / 60, at % 60,
+                         strstr(rows[i].header, "queue") ? "chat" : "7", at % 2 ? 3000 : 500,
+                         at % 2 ? 400 : 100);
+
+            owned(demand) struct demand *demand = demand_parse(log->chars, log->length, "chat.csv",
+                                                               &options, &err);
+
+            if (!demand)
+                fail_msg("%s", err.text);
+            assert_int_equal(config_take_lengths(config, demand, &err), rows[i].want ? -1 : 0);
+        }
+        if (rows[i].want) {
+            assert_non_null(strstr(err.text, rows[i].want));
+            continue;
+        }
+
+        const struct service_shape *shape = config->queues[0].service;
+
+        assert_true(shape->engine->mean_in == 1750 && shape->engine->mean_out == 250);
+        assert_true(shape->engine->is_kv_limited && shape->engine->law.slots == 1);
+        assert_true(shape->requests == 200);
+        assert_string_equal(shape->origin, "the demand's rows");
+        for (int at = 0; at < ENGINE_LENGTHS; at++)
+            assert_true((shape->engine->in[at] == 3000) == (shape->engine->out[at] == 400));
+    }
+}
+
 static void one_slot_has_no_engine(void **state)
 {
     static const char *const queues[] = {
@@ -180,6 +243,7 @@ int main(void)
         cmocka_unit_test(an_engine_is_made_as_it_is_written),
         cmocka_unit_test(slots_beside_a_service_time_stay_when_times_are_measured),
         cmocka_unit_test(measured_lengths_are_read_beside_the_file),
+        cmocka_unit_test(an_engine_without_lengths_waits_for_a_demand),
         cmocka_unit_test(one_slot_has_no_engine),
         cmocka_unit_test(targets_below_the_floor_are_refused_with_the_figure),
     };

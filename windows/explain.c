@@ -176,10 +176,42 @@ static int find_binding(const struct question *question, const struct explain_wa
     return 0;
 }
 
-static void find_rates(const struct question *question, struct explain *explain)
+static double arrivals_in(const struct question *question, size_t step)
 {
     const struct demand_series *series = question->setup.series;
-    double step_s = (double)series->step_ms / SECOND_MS;
+
+    return (double)demand_at(series, DEMAND_HIGH, step) +
+           (double)demand_at(series, DEMAND_LOW, step);
+}
+
+/* The busiest step, or the busiest minute of shorter ones: how full replicas are then says nothing
+   of the seconds in which some requests came at once. */
+static void find_peak(const struct question *question, const struct segment *segment,
+                      struct explain *explain)
+{
+    const struct demand_series *series = question->setup.series;
+    size_t width = series->step_ms < MINUTE_MS ? (size_t)(MINUTE_MS / series->step_ms) : 1;
+    double within = 0;
+
+    width = width < segment->count ? width : segment->count;
+    for (size_t i = 0; i < segment->count; i++) {
+        size_t step = segment->first + i;
+        double rate;
+
+        within += arrivals_in(question, step);
+        within -= i >= width ? arrivals_in(question, step - width) : 0;
+        rate = question->setup.scale * within /
+               ((double)width * (double)series->step_ms / SECOND_MS);
+        if (i + 1 >= width && rate > explain->peak_per_s) {
+            explain->peak_per_s = rate;
+            explain->peak = demand_time(series, step + 1 - width);
+        }
+    }
+}
+
+static void find_rates(const struct question *question, struct explain *explain)
+{
+    double step_s = (double)question->setup.series->step_ms / SECOND_MS;
     double sum = 0;
     double steps = 0;
 
@@ -187,18 +219,10 @@ static void find_rates(const struct question *question, struct explain *explain)
         const struct segment *segment = &question->segments.list.items[i];
 
         for (size_t step = segment->first; step < segment->first + segment->count; step++) {
-            double rate = question->setup.scale *
-                          ((double)demand_at(series, DEMAND_HIGH, step) +
-                           (double)demand_at(series, DEMAND_LOW, step)) /
-                          step_s;
-
-            sum += rate;
+            sum += question->setup.scale * arrivals_in(question, step) / step_s;
             steps += 1;
-            if (rate > explain->peak_per_s) {
-                explain->peak_per_s = rate;
-                explain->peak = demand_time(series, step);
-            }
         }
+        find_peak(question, segment, explain);
     }
     explain->rate_per_s = steps > 0 ? sum / steps : 0;
 }

@@ -26,7 +26,7 @@ struct explain {
     struct explain_wait waits[EXPLAIN_STEPS];
     int estimate;               /* replicas, as --estimate would have them */
     double rate_per_s;          /* mean of the window */
-    double peak_per_s;          /* of its busiest step, */
+    double peak_per_s;          /* of its busiest step, or minute of shorter ones, */
     struct wall_time peak;      /* which begins then */
     enum search_target binds;   /* with one replica less (with this one, where there is none less);
                                    where each day counts, on the worst day */

@@ -4,6 +4,7 @@
  * The bound against every plan there is on short stretches: none that the judge passes costs less.
  * On a longer one it is compared with the oracle.
  */
+#include "tests/windows/paths.h"
 #include "tests/windows/ward.h"
 #include "windows/backtest/bound.h"
 #include "windows/backtest/oracle.h"
@@ -44,7 +45,7 @@ static double least_of_all(const struct stretch_setup *setup, size_t first, int 
             nodes[i] = (servers[i] + servers_per_node - 1) / servers_per_node;
         }
 
-        double hours = moves_cost_of(nodes + first, setup->slots - first, cost);
+        double hours = path_cost(nodes + first, setup->slots - first, cost);
 
         if (hours < least && is_passed(setup, servers))
             least = hours;
@@ -147,8 +148,7 @@ static void work_beyond_the_plan_is_not_asked_for(void **state)
             servers[i] = 1;
         if (!is_passed(&ward.setup, servers))
             fail_msg("%s: the plan fails", unpaid[row].name);
-        if (bound_node_hours(&ward.setup, 0, 1, &cost) >
-            moves_cost_of(servers, slots, &cost) + 1e-9)
+        if (bound_node_hours(&ward.setup, 0, 1, &cost) > path_cost(servers, slots, &cost) + 1e-9)
             fail_msg("%s: bound %g", unpaid[row].name, bound_node_hours(&ward.setup, 0, 1, &cost));
         ward_clear(&ward);
     }
@@ -210,7 +210,7 @@ static void the_oracle_is_near_the_bound(void **state)
     cost.up_h = 0.5;
     cost.down_h = 0.75;
     assert_true(bound_node_hours(&stretch, 0, 1, &cost) <=
-                moves_best(servers, DAYS_SLOTS, &cost, servers));
+                path_best(servers, DAYS_SLOTS, &cost, servers));
     assert_true(bound_node_hours(&stretch, 0, 1, &cost) > bound);
     ward_clear(&ward);
 }

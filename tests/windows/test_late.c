@@ -16,7 +16,7 @@ static int64_t replayed(struct rerun *rerun, size_t slot, size_t servers, enum d
 {
     int64_t late;
 
-    (void)rerun_try(rerun, slot, 1, (int)servers - PLENTY, NULL);
+    (void)try_all(rerun, slot, 1, (int)servers - PLENTY, NULL);
     late = rerun_violations(rerun, class, span);
     rerun_undo(rerun);
     return late;

@@ -4,10 +4,9 @@
  * The cheapest moves against every plan there is on small weeks, and against the plain quadratic
  * recursion on long ones.
  */
-#include "base/memory.h"
 #include "base/random.h"
 #include "tests/support/unit.h"
-#include "windows/backtest/moves.h"
+#include "tests/windows/paths.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -23,9 +22,8 @@ static struct moves_cost random_cost(struct random *random, int nodes_max)
                                 .down_h = random_between(random, 0, 0.3) };
 }
 
-/* The least over all plans; `groups` may be NULL. */
-static double least_of_all(const int *need, const int *groups, size_t slots,
-                           const struct moves_cost *cost)
+/* The least over all plans. */
+static double least_of_all(const int *need, size_t slots, const struct moves_cost *cost)
 {
     double least = INFINITY;
     int plans = 1;
@@ -40,11 +38,9 @@ static double least_of_all(const int *need, const int *groups, size_t slots,
             nodes[i] = (int)(rest % (size_t)(cost->nodes_max + 1));
             rest /= (size_t)(cost->nodes_max + 1);
             is_valid = is_valid && nodes[i] >= need[i];
-            for (size_t j = 0; groups && j < i; j++)
-                is_valid = is_valid && (groups[i] != groups[j] || nodes[i] == nodes[j]);
         }
         if (is_valid)
-            least = fmin(least, moves_cost_of(nodes, slots, cost));
+            least = fmin(least, path_cost(nodes, slots, cost));
     }
     return least;
 }
@@ -58,32 +54,18 @@ static void small_weeks_cost_what_the_best_of_all_plans_costs(void **state)
     for (int trial = 0; trial < 300; trial++) {
         struct moves_cost cost = random_cost(&random, 1 + (int)random_below(&random, SMALL_NODES));
         size_t slots = 1 + random_below(&random, SMALL_SLOTS);
-        int groups = 1 + (int)random_below(&random, 4);
         int need[SMALL_SLOTS];
-        int group_of_slot[SMALL_SLOTS];
         int nodes[SMALL_SLOTS];
 
-        for (size_t i = 0; i < slots; i++) {
+        for (size_t i = 0; i < slots; i++)
             need[i] = (int)random_below(&random, (uint64_t)cost.nodes_max + 1);
-            group_of_slot[i] = (int)random_below(&random, (uint64_t)groups);
-        }
 
-        double best = moves_best(need, slots, &cost, nodes);
+        double best = path_best(need, slots, &cost, nodes);
 
-        assert_true(fabs(best - least_of_all(need, NULL, slots, &cost)) < 1e-9);
-        assert_true(fabs(best - moves_cost_of(nodes, slots, &cost)) < 1e-9);
+        assert_true(fabs(best - least_of_all(need, slots, &cost)) < 1e-9);
+        assert_true(fabs(best - path_cost(nodes, slots, &cost)) < 1e-9);
         for (size_t i = 0; i < slots; i++)
             assert_true(nodes[i] >= need[i] && nodes[i] <= cost.nodes_max);
-
-        double windowed = moves_windowed(need, group_of_slot, slots, groups, &cost, nodes);
-
-        assert_true(fabs(windowed - least_of_all(need, group_of_slot, slots, &cost)) < 1e-9);
-        assert_true(fabs(windowed - moves_cost_of(nodes, slots, &cost)) < 1e-9);
-        for (size_t i = 0; i < slots; i++) {
-            assert_true(nodes[i] >= need[i] && nodes[i] <= cost.nodes_max);
-            for (size_t j = 0; j < i; j++)
-                assert_true(group_of_slot[i] != group_of_slot[j] || nodes[i] == nodes[j]);
-        }
     }
 }
 
@@ -127,10 +109,10 @@ static void long_weeks_cost_what_the_plain_recursion_says(void **state)
             for (int n = 0; n <= LONG_NODES; n++)
                 stages[i * (LONG_NODES + 1) + (size_t)n] = n < need[i] ? INFINITY : n * cost.slot_h;
         }
-        assert_true(fabs(moves_best(need, LONG_SLOTS, &cost, nodes) -
+        assert_true(fabs(path_best(need, LONG_SLOTS, &cost, nodes) -
                          plain(stages, LONG_SLOTS, &cost)) < 1e-6);
-        assert_true(fabs(moves_cost_of(nodes, LONG_SLOTS, &cost) -
-                         plain(stages, LONG_SLOTS, &cost)) < 1e-6);
+        assert_true(fabs(path_cost(nodes, LONG_SLOTS, &cost) - plain(stages, LONG_SLOTS, &cost)) <
+                    1e-6);
         for (size_t i = 0; i < COUNT_OF(stages); i++)
             stages[i] = random_below(&random, 10) == 0 ? INFINITY : random_unit(&random);
         cost.down_h = -cost.down_h;
@@ -153,7 +135,7 @@ static void a_short_gap_is_not_worth_a_release(void **state)
             need[i] = i > 0 && i <= gap ? 0 : 4;
         if (gap == 9)
             continue; /* either */
-        moves_best(need, 20, &cost, nodes);
+        path_best(need, 20, &cost, nodes);
         assert_int_equal(nodes[1], is_released ? 0 : 4);
     }
 }
@@ -162,12 +144,10 @@ static void more_than_there_is_costs_without_end(void **state)
 {
     struct moves_cost cost = { .nodes_max = 3, .slot_h = 1, .up_h = 1, .down_h = 1 };
     int need[] = { 1, 4, 1 };
-    int groups[] = { 0, 1, 0 };
     int nodes[] = { -1, -1, -1 };
 
     (void)state;
-    assert_true(isinf(moves_best(need, 3, &cost, nodes)));
-    assert_true(isinf(moves_windowed(need, groups, 3, 2, &cost, nodes)));
+    assert_true(isinf(path_best(need, 3, &cost, nodes)));
     assert_int_equal(nodes[0], -1);
 }
 

@@ -36,6 +36,17 @@ static struct oracle_setup oracle_setup_of(const struct ward *ward, struct arriv
                                   ward->setup.slots };
 }
 
+/* The smallest number that, in all slots, is passed. */
+static int smallest_constant(const struct oracle_setup *setup)
+{
+    int servers[WARD_SLOTS] = { 0 };
+
+    while (!is_passed(setup, servers))
+        for (size_t i = 0; i < setup->slots; i++)
+            servers[i]++;
+    return servers[0];
+}
+
 static int sum_of(const int *servers, size_t slots)
 {
     int sum = 0;
@@ -70,7 +81,7 @@ static void the_plan_passes_and_costs_no_more_than_a_constant(void **state)
         struct oracle_setup setup = oracle_setup_of(&ward, arrivals, 1 + trial % 2);
 
         assert_int_equal(oracle_staffing(&setup, servers, NULL), 0);
-        assert_int_equal(oracle_constant(&setup, &constant, NULL), 0);
+        constant = smallest_constant(&setup);
         assert_true(is_passed(&setup, servers));
         assert_true(sum_of(servers, setup.slots) <= constant * (int)setup.slots);
         saved += constant * (int)setup.slots - sum_of(servers, setup.slots);

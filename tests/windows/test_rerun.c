@@ -59,7 +59,7 @@ static void what_is_tried_is_judged_alike(void **state)
                 before += rerun_violations(rerun, DEMAND_HIGH, i) +
                           rerun_violations(rerun, DEMAND_LOW, i);
 
-            bool is_met = rerun_try(rerun, first, count, delta, &added);
+            bool is_met = try_all(rerun, first, count, delta, &added);
 
             met += is_met;
             assert_judged(&ward, rerun, is_met);
@@ -73,7 +73,7 @@ static void what_is_tried_is_judged_alike(void **state)
                 rerun_undo(rerun);
             }
         }
-        assert_true(rerun_try(rerun, 0, ward.setup.slots, 1000, NULL));
+        assert_true(try_all(rerun, 0, ward.setup.slots, 1000, NULL));
         rerun_undo(rerun);
         ward_clear(&ward);
     }
@@ -92,7 +92,7 @@ static struct verdict verdict_of(struct rerun *rerun, size_t first, size_t count
 {
     struct verdict verdict;
 
-    verdict.is_met = rerun_try_within(rerun, first, count, -1, limit, &verdict.added);
+    verdict.is_met = rerun_try(rerun, first, count, -1, limit, &verdict.added);
     verdict.is_lost = rerun_is_lost(rerun);
     verdict.reach = rerun_reach(rerun);
     rerun_undo(rerun);
@@ -137,7 +137,7 @@ static void a_trial_within_a_limit_stops_only_when_it_cannot_be_kept(void **stat
             assert_true(!within.is_lost || !full.is_met);
             stopped += !within.is_met && within.added < full.added;
             if (full.is_met && rerun_servers(rerun)[first] > 1) {
-                assert_true(rerun_try(rerun, first, 1, -1, NULL) || count > 1);
+                assert_true(try_all(rerun, first, 1, -1, NULL) || count > 1);
                 kept++;
                 rerun_keep(rerun);
             }
@@ -173,7 +173,7 @@ static void what_changes_out_of_reach_changes_no_verdict(void **state)
             struct verdict before = verdict_of(rerun, first, 1, limit);
             uint64_t kept = rerun_kept(rerun);
 
-            (void)rerun_try(rerun, other, 1, rerun_servers(rerun)[other] > 1 ? -1 : 0, NULL);
+            (void)try_all(rerun, other, 1, rerun_servers(rerun)[other] > 1 ? -1 : 0, NULL);
             rerun_keep(rerun);
             assert_int_equal(rerun_kept(rerun), kept + 1);
             if (rerun_changed(rerun, before.reach) > kept) {

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "tests/support/unit.h"
+#include "windows/backtest/rerun.h"
 #include "windows/backtest/stretch.h"
 
 enum { WARD_SLOTS = 16, WARD_SPANS = 4 };
@@ -85,4 +86,13 @@ static inline void ward_clear(struct ward *ward)
     segments_clear(&ward->segments);
     mem_free(ward->series.counts[DEMAND_HIGH]);
     mem_free(ward->series.counts[DEMAND_LOW]);
+}
+
+/* A trial that is replayed to its end; ret_added may be NULL. */
+static inline bool try_all(struct rerun *rerun, size_t first, size_t count, int change,
+                           int64_t *ret_added)
+{
+    int64_t added;
+
+    return rerun_try(rerun, first, count, change, INT64_MAX, ret_added ? ret_added : &added);
 }

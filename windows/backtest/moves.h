@@ -4,9 +4,9 @@
  * The cheapest way to follow a known need with whole nodes, when every move costs: exactly the
  * least of
  *
- *     sum n_t slot_h + up_h sum (n_t - n_{t-1})+ + down_h sum (n_{t-1} - n_t)+
+ *     sum cost_t(n_t) + up_h sum (n_t - n_{t-1})+ + down_h sum (n_{t-1} - n_t)+
  *
- * in node-hours over all integers n_t from need_t to nodes_max.  Between moves nothing is lost, and
+ * in node-hours over all integers n_t from 0 to nodes_max.  Between moves nothing is lost, and
  * the first number of nodes is there already: a move is what differs between two slots.
  */
 #pragma once
@@ -18,24 +18,14 @@ struct moves_cost {
     double slot_h;
     double up_h;       /* lost by each node that comes: its lead time */
     double down_h;     /* lost by each node that goes: its lead time and the work it evicts */
-    const int *levels; /* moves_staged() only; NULL: each number stands for itself */
+    const int *levels; /* NULL: each number stands for itself */
 };
 
-/* Infinite, with ret_nodes untouched, where a need is greater than nodes_max.  ret_nodes (may be
-   NULL): one number a slot. */
-double moves_best(const int *need, size_t slots, const struct moves_cost *cost, int *ret_nodes);
-
-/* The same where all slots of a group (0 .. groups - 1) have one number of nodes. */
-double moves_windowed(const int *need, const int *group_of_slot, size_t slots, int groups,
-                      const struct moves_cost *cost, int *ret_nodes);
-
-/* The same where n nodes in slot t cost stages[t * (nodes_max + 1) + n] instead of n slot_h; an
-   infinite one forbids it.  The costs of moves may be negative here.
+/* The least, where n nodes in slot t cost stages[t * (nodes_max + 1) + n]; an infinite one forbids
+   it, and the answer is infinite where no path is left.  The costs of moves may be negative.
+   ret_nodes (may be NULL): one number a slot; untouched where the answer is infinite.
 
    With levels (rising, the first one 0) number n stands for levels[n - 1] + 1 to levels[n] nodes,
    and a move costs what is least for any of them: a lower bound on the paths of all nodes. */
 double moves_staged(const double *stages, size_t slots, const struct moves_cost *cost,
                     int *ret_nodes);
-
-/* What a given path costs. */
-double moves_cost_of(const int *nodes, size_t slots, const struct moves_cost *cost);

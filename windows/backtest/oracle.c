@@ -280,8 +280,8 @@ static bool lower(struct oracle *oracle, const struct block *block, int64_t late
     while (is_met && tried < oracle->setup->repetitions) {
         int64_t more;
 
-        is_met = rerun_try_within(oracle->reruns[tried++], block->first, block->count, -1,
-                                  late - added, &more);
+        is_met = rerun_try(oracle->reruns[tried++], block->first, block->count, -1, late - added,
+                           &more);
         added += more;
         is_met = is_met && added <= late;
     }
@@ -309,17 +309,6 @@ static void descend(struct oracle *oracle)
                     ;
             }
         }
-}
-
-int oracle_constant(const struct oracle_setup *setup, int *ret_servers, struct error *err)
-{
-    struct oracle oracle;
-
-    if (oracle_init(&oracle, setup, err) < 0)
-        return -1;
-    *ret_servers = smallest_constant(&oracle);
-    oracle_clear(&oracle);
-    return 0;
 }
 
 int oracle_staffing(const struct oracle_setup *setup, int *ret_servers, struct error *err)

@@ -24,9 +24,5 @@ struct oracle_setup {
 int oracle_staffing(const struct oracle_setup *setup, int *ret_servers, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The smallest number that, in all slots, meets the target. */
-int oracle_constant(const struct oracle_setup *setup, int *ret_servers, struct error *err)
-    __attribute__((warn_unused_result));
-
 /* What judges one repetition. */
 struct stretch_setup oracle_stretch_setup(const struct oracle_setup *setup, int repetition);

@@ -279,8 +279,8 @@ static bool is_met(const struct rerun *rerun)
     return true;
 }
 
-bool rerun_try_within(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
-                      int64_t *ret_added)
+bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
+               int64_t *ret_added)
 {
     size_t last = first + count >= rerun->setup.slots ? SIZE_MAX : first + count - 1;
     bool is_bearable = true;
@@ -305,13 +305,6 @@ bool rerun_try_within(struct rerun *rerun, size_t first, size_t count, int chang
     }
     *ret_added = is_bearable ? rerun->tried_added : least_added(rerun);
     return is_bearable && is_met(rerun);
-}
-
-bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t *ret_added)
-{
-    int64_t added;
-
-    return rerun_try_within(rerun, first, count, change, INT64_MAX, ret_added ? ret_added : &added);
 }
 
 static void mark_changed(struct rerun *rerun, size_t first, size_t last)

@@ -6,7 +6,8 @@
  * trial ends where its state is again the one that is kept.
  *
  *     rerun_plan(rerun, servers);
- *     if (rerun_try(rerun, 40, 3, -1, &added)) rerun_keep(rerun); else rerun_undo(rerun);
+ *     if (rerun_try(rerun, 40, 3, -1, INT64_MAX, &added)) rerun_keep(rerun); else
+ * rerun_undo(rerun);
  */
 #pragma once
 
@@ -26,14 +27,13 @@ bool rerun_plan(struct rerun *rerun, const int *servers);
    rerun_plan() before anything else. */
 bool rerun_passes(struct rerun *rerun, const int *servers);
 
-/* As if `count` slots from `first` on had `change` more servers.  ret_added (may be NULL): how many
-   more wait too long, of both classes.  To be followed by rerun_keep() or rerun_undo(). */
-bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t *ret_added);
-/* The same for servers that are taken away, as far as it may be kept: it stops, and is false, once
-   more than `limit` wait too long in addition or a span misses its target whatever follows.  It can
-   only be undone then, and ret_added is how many there are at least. */
-bool rerun_try_within(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
-                      int64_t *ret_added);
+/* As if `count` slots from `first` on had `change` more servers.  ret_added: how many more wait too
+   long, of both classes.  To be followed by rerun_keep() or rerun_undo().  Where servers are taken
+   away it stops, and is false, once more than `limit` wait too long in addition or a span misses
+   its target whatever follows.  It can only be undone then, and ret_added is how many there are at
+   least. */
+bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
+               int64_t *ret_added);
 void rerun_keep(struct rerun *rerun);
 void rerun_undo(struct rerun *rerun);
 

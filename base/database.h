@@ -31,7 +31,7 @@ struct database *database_open_with(const char *path, enum database_lock lock,
     __attribute__((warn_unused_result));
 void database_close(struct database *database);
 
-/* Closing it will leave its write-ahead log as it is, for whoever looks for what is lost. */
+/* Closing it will leave its write-ahead log as it is, for a repair that looks for what is lost. */
 void database_keep_log(struct database *database);
 
 /* BEGIN IMMEDIATE, COMMIT, ROLLBACK.  A failed commit is ERROR_UNKNOWN_OUTCOME: nothing may be

@@ -6,8 +6,8 @@
  *
  * A function that can fail returns int (0 or -1) or a pointer (NULL on failure), takes
  * `struct error *err` last, and leaves its other outputs untouched on failure.  The leaf writes
- * the sentence, each layer may prefix it once with error_context(), and whoever decides not to
- * pass it on logs it, once.
+ * the sentence, each layer may prefix it once with error_context(), and the layer that decides not
+ * to pass it on logs it, once.
  *
  *     if (file_read(path, limit, &bytes, err) < 0)
  *         return error_context(err, "schedule of window %s", name);
@@ -23,7 +23,7 @@ enum error_kind {
     ERROR_NO_CAPACITY,     /* did not happen; the cloud has no machine now: plan again */
     ERROR_UNKNOWN_OUTCOME, /* may have happened: look before you repeat it */
     ERROR_NOT_FOUND,       /* the object is not there */
-    ERROR_CONFLICT,        /* somebody changed it first, or it exists already: read again */
+    ERROR_CONFLICT,        /* another writer was first, or it exists already: read again */
     ERROR_DENIED,          /* refused by permission, policy or quota: a person must act */
     ERROR_INVALID,         /* the input is wrong: correct it */
     ERROR_CORRUPT,         /* stored data or an answer does not make sense */

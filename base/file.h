@@ -61,7 +61,7 @@ bool file_exists(const char *path);
 char *file_beside(const char *beside, const char *path) __attribute__((warn_unused_result));
 
 /* An exclusive lock on a file (made when missing; a link is refused, for it would have us open or
-   make what somebody else chose), held until closed or the process ends.
+   make what another process chose), held until closed or the process ends.
    ERROR_CONFLICT when another process holds it.  Returns the descriptor or -1. */
 int file_lock(const char *path, struct error *err) __attribute__((warn_unused_result));
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whoever writes the same set again, writes all of it: what a crash left is replaced or removed.
+ * The next write of the same set writes all of it: what a crash left is replaced or removed.
  */
 #include "base/file_set.h"
 

@@ -5,7 +5,7 @@
  * http_call.c (one request and its answer) share.  Private to these.
  *
  * libevent 2.1 tells of a connection only when its first request is complete, and its timeouts
- * start anew with each byte.  So we keep a record of each connection from its accept on, with a
+ * start again with each byte.  So we keep a record of each connection from its accept on, with a
  * deadline of our own.  Until libevent tells us of the connection, the record knows the descriptor
  * and, as descriptors are used again, the inode of the socket behind it.
  */
@@ -49,7 +49,7 @@ TAILQ_HEAD(connection_list, connection);
 TAILQ_HEAD(call_list, http_call);
 
 /* When all places of the unix sockets are taken: the connection that makes place for the newcomer
-   (which is in the list).  It is one of the user who has the most, the oldest that nobody waits
+   (which is in the list).  It is one of the user who has the most, the oldest that no caller waits
    for, else the oldest that is only being read; NULL: all of his are changing something, and the
    newcomer has to go.  So neither a user nor a client that leaves its connections open keeps
    others, or itself, from what is urgent. */

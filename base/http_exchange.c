@@ -188,7 +188,7 @@ static void set_method(struct http_exchange *exchange, const struct http_request
     set_option(easy, CURLOPT_CUSTOMREQUEST, http_method_name(request->method));
 }
 
-/* A mutation gets a connection that nobody used before: on a used one that dies, libcurl sends
+/* A mutation gets a connection that no request used before: on a used one that dies, libcurl sends
    again by itself.  HTTP/1.1 for all: on HTTP/2 libcurl repeats a refused stream, and 7.88 gives
    the bytes of one stream to another when a server answers two long lists on one connection: one of
    them breaks ("Unsupported protocol"), or hangs until its time is over. */

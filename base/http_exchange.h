@@ -35,7 +35,7 @@ struct http_exchange {
     size_t answer_limit;
     bool is_stream;        /* without a timeout */
     bool is_in_flight;     /* libcurl has it */
-    bool is_cancelled;     /* nobody wants the answer any more */
+    bool is_cancelled;     /* no caller wants the answer any more */
     bool may_have_arrived; /* libcurl began to send the request */
 
     struct http_header received[EXCHANGE_HEADER_COUNT]; /* a name and its value are one block */

@@ -7,8 +7,8 @@
  *
  * A secret is what follows the scheme in Authorization, what the headers of session tokens hold,
  * and the assertions and passwords of a form or a query.  It is found as it was sent: a server that
- * encodes it anew has it, and us, in its hand anyway.  What is shorter than 8 bytes is none, for
- * then too much would be struck.
+ * encodes it in another way has it, and us, in its hand anyway.  What is shorter than 8 bytes is
+ * none, for then too much would be struck.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
  * Refused before the handler sees them: methods not in enum http_method, absolute-form targets,
  * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, headers that take
  * longer than 10 s.  Over 512 connections by TCP are refused.  Of 256 by unix sockets, the user who
- * has the most loses one that nobody waits for to whoever comes.
+ * has the most loses one that no caller waits for to the newcomer.
  */
 #pragma once
 

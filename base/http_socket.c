@@ -50,10 +50,11 @@ int http_socket_check(const char *path, struct error *err)
     if (!is_closed_to_us(path))
         return 0;
     if (stat(path, &status) < 0)
-        return error_set(err, ERROR_DENIED,
-                         "%s: a folder on the way to it is closed to you (user %s): ask whoever "
-                         "runs the service, or run this as that user",
-                         path, us);
+        return error_set(
+            err, ERROR_DENIED,
+            "%s: a folder on the way to it is closed to you (user %s): ask the user that "
+            "runs the service, or run this as that user",
+            path, us);
 
     owned(chars) char *owner = user_name(status.st_uid);
     owned(chars) char *group = group_name(status.st_gid);
@@ -66,7 +67,7 @@ int http_socket_check(const char *path, struct error *err)
                          path, us, owner, group, mode, owner);
     return error_set(err, ERROR_DENIED,
                      "%s: you (user %s) may not open it: it belongs to user %s, group %s, mode "
-                     "%04o; become a member of group %s (usermod -aG %s %s, then log in anew), or "
+                     "%04o; become a member of group %s (usermod -aG %s %s, then log in again), or "
                      "run this as user %s",
                      path, us, owner, group, mode, group, group, us, owner);
 }

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Objects by one of their texts: the pods by their node, the nodes by their provider ID.  It owns
- * nothing but its own lists; whoever changes the objects says so before the former one is freed.
- * Objects of one key keep the order in which they came.
+ * nothing but its own lists; a caller that changes the objects says so before the former one is
+ * freed. Objects of one key keep the order in which they came.
  */
 #pragma once
 

@@ -64,7 +64,7 @@ static struct event_base *virtual_event_base(const struct loop *loop)
     return NULL;
 }
 
-/* Nobody sends signals to a simulation: its end is in its script. */
+/* A simulation gets no signals: its end is in its script. */
 static void virtual_on_terminate(struct loop *loop, timer_fn fire, void *context)
 {
     (void)loop;

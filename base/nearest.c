@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { NAME_LIMIT = 40 }; /* longer names are not compared: nobody mistypes those */
+enum { NAME_LIMIT = 40 }; /* longer names are not compared: they are not typed by hand */
 
 static size_t least(size_t left, size_t right)
 {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What options.c (parsing, answers) and options_help.c (pages) share, and nobody else needs.
+ * What options.c (parsing, answers) and options_help.c (pages) share; private to them.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
  * /dev/null, its error output is dropped (it may hold secrets), no other descriptor of ours is open
  * in it.  It has a process group of its own, which is killed when the time is over.  What anybody
  * but root and we may change is not run: the file, and each folder above it, are looked at before
- * each start.  As nobody else may change them, they are the same a moment later.
+ * each start.  As no other user may change them, they are the same a moment later.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How far a long work is, for whoever wants to be told: parts of many items, which threads take.
+ * How far a long work is, for a listener: parts of many items, which threads take.
  * Items are weighed by what they are expected to take, so that the share that is done tells when
  * all will be.
  *
@@ -24,7 +24,7 @@ struct progress_state {
 
 /* Who is told of each step: by any thread, by one at a time. */
 struct progress_report {
-    void (*tell)(void *context, const struct progress_state *state); /* NULL: nobody */
+    void (*tell)(void *context, const struct progress_state *state); /* NULL: no listener */
     void *context;
 };
 

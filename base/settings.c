@@ -109,7 +109,7 @@ static int read_text(const struct yaml_node *node, char **field, struct error *e
     return 0;
 }
 
-/* An empty one is refused by whoever refuses all empty texts. */
+/* An empty one is refused where all empty texts are. */
 static int read_url(const struct yaml_node *node, char **field, struct error *err)
 {
     struct error why = { 0 };

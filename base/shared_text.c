@@ -106,7 +106,7 @@ static struct shared **find_slot(const struct shared_pool *pool, struct shared *
     }
 }
 
-/* Drops what nobody else owns, and is as large as the others need. */
+/* Drops what only the pool owns, and is as large as the others need. */
 static void make_room(struct shared_pool *pool)
 {
     struct shared **former = pool->slots;

@@ -3,7 +3,7 @@
  *
  * Texts that never change and are counted by their owners: tens of thousands of pods say the same
  * namespace, owner and labels, and memory holds each of these once.  A pool knows one text of each
- * content; what is shared through it outlives the pool as long as somebody owns it.
+ * content; what is shared through it outlives the pool as long as it has an owner.
  *
  * A packed map is such a text: "key\0value\0key\0value\0" and an empty key at the end.
  */
@@ -28,7 +28,7 @@ void shared_pool_free(struct shared_pool *pool);
 /* Replaces the owned text by the pool's one of the same content; NULL stays. */
 void shared_pool_take(struct shared_pool *pool, const char **text);
 
-/* Forgets the texts that nobody else owns any more. */
+/* Forgets the texts that only the pool owns. */
 void shared_pool_trim(struct shared_pool *pool);
 
 /* How many texts the pool holds, for tests. */

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See trust.h.  Each name is looked up in a folder that is held open, so nobody can put another
- * one there between the judgement and the opening.  Links are followed here, not by the kernel:
- * each is judged as well.
+ * See trust.h.  Each name is looked up in a folder that is held open, so no other user can put
+ * another one there between the judgement and the opening.  Links are followed here, not by the
+ * kernel: each is judged as well.
  */
 #include "base/trust.h"
 

@@ -28,7 +28,7 @@ int trust_open(const char *path, int flags, enum trust *ret_trust, struct error 
 struct text *trust_read(const char *path, size_t limit, struct error *err)
     __attribute__((warn_unused_result));
 
-/* A file that is run: nobody but root and us.  0 or -1: ERROR_DENIED, ERROR_NOT_FOUND. */
+/* A file that is run: only root and we may change it.  0 or -1: ERROR_DENIED, ERROR_NOT_FOUND. */
 int trust_program(const char *path, struct error *err) __attribute__((warn_unused_result));
 
 /* Who may change it, without reading it; what cannot be looked at is TRUST_OURS, for who reads it

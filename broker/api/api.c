@@ -258,7 +258,8 @@ static const struct route *find_route(struct http_call *call, const struct url_s
     return NULL;
 }
 
-/* Operators are root and the user that runs the service; whoever may open the socket may look. */
+/* Operators are root and the user that runs the service; every user who may open the socket may
+ * look. */
 static bool is_operator(const struct http_peer *peer)
 {
     return peer->is_local && (peer->uid == 0 || peer->uid == geteuid());

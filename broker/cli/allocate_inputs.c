@@ -295,7 +295,7 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
 
     text_add(out,
              "Written by sluice %s allocate. Edit it and it is obeyed; the next allocate\n"
-             "writes it anew.\n",
+             "writes it again.\n",
              SLUICE_VERSION);
     if (add_input(out, "configuration", inputs->config->path, err) < 0 ||
         add_input(out, "demand", demand_path(inputs->call), err) < 0 ||

@@ -10,7 +10,8 @@
 
 const char *const backtest_caveats[] = {
     "The oracle is found by descent: a better one may exist, and then all shares are a little "
-    "lower. By how much at most, the bound says; it holds for whoever meets every target, and a "
+    "lower. By how much at most, the bound says; it holds for every policy that meets every "
+    "target, and a "
     "policy that misses some may pass it.",
     "Lead times and evicted work are constants here; in a real fleet they vary, and "
     "machines can be out of stock.",
@@ -77,7 +78,8 @@ static void say_limit(const struct backtest *backtest, const struct teller *tell
 
     if (!backtest->has_limit)
         return;
-    text_add(out, "Bound: whoever meets every target needs %.0f node-hours at least%s, provably",
+    text_add(out,
+             "Bound: a policy that meets every target needs %.0f node-hours at least%s, provably",
              least_h, backtest->limit.has_moves ? ", moves counted" : ", moves not counted");
     if (oracle)
         text_add(out, "; the oracle takes %.0f, %.1f %% more", taken_h,

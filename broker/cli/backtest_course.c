@@ -31,7 +31,7 @@ struct picture {
     const struct backtest *backtest;
     struct line lines[LINES_MAX];
     size_t count;
-    size_t queue; /* whose misses are marked; SIZE_MAX: nobody's */
+    size_t queue; /* whose misses are marked; SIZE_MAX: none */
     struct plot_axis axis;
 };
 

@@ -170,7 +170,7 @@ static void add_limit(const struct picture *picture, struct text *out)
     if (backtest->has_limit && most <= picture->height.to)
         text_add(out,
                  "<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\">"
-                 "<title>bound: at most %.1f by whoever meets every target</title></line>\n",
+                 "<title>bound: at most %.1f by a policy that meets every target</title></line>\n",
                  LEFT, y_at(picture, most), LEFT + WIDTH, y_at(picture, most), most);
 }
 

@@ -11,7 +11,7 @@
 
 enum { BACKTEST_COLOURS = 10 };
 
-/* A policy has one colour in all pictures, whoever else is played. */
+/* A policy has one colour in all pictures, whichever others are played. */
 static inline size_t backtest_colour(const struct policy *policy)
 {
     return (size_t)(policy - policies) % BACKTEST_COLOURS;

@@ -37,14 +37,14 @@ void client_show(const struct command_call *call, const json_t *json,
 /* {window: text} of the schedule files in a folder; every *.yaml in it is one. */
 json_t *client_schedules(const char *folder, struct error *err) __attribute__((warn_unused_result));
 
-/* Whether somebody is there to be asked: on a terminal, without --yes. */
+/* Whether a person can be asked: on a terminal, without --yes. */
 bool client_will_ask(const struct command_call *call);
 
-/* Asks for `word` then; true when nobody is there. */
+/* Asks for `word` then; true when no person can be asked. */
 bool client_confirm(const struct command_call *call, const char *what, const char *word);
 
 /* Does nothing for a while. */
 void client_rest(int64_t duration_ms);
 
-/* Runs a command that holds secrets: it leaves no core file, and nobody looks into it. */
+/* Runs a command that holds secrets: it leaves no core file, and no debugger can attach. */
 int client_hide(struct command_call *call, int (*run)(struct command_call *call));

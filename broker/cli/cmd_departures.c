@@ -102,7 +102,7 @@ static void print_table(const struct config *config, const json_t *answer, struc
                  unnamed);
 }
 
-/* What nobody can tell now. */
+/* What cannot be told now. */
 static void print_unknown(const json_t *answer, FILE *file)
 {
     owned(text) struct text *lines = text_new(TEXT_UNBOUNDED);

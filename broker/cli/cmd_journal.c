@@ -116,7 +116,7 @@ static int mend(const char *path, const struct config *config, const char *forge
     return in_a_world(path, config, forget, found, err);
 }
 
-/* A failure is a finding that nobody can mend here. */
+/* A failure is a finding that cannot be repaired here. */
 static void mend_all(const char *path, const struct config *config, const char *forget,
                      json_t *found)
 {

@@ -85,7 +85,7 @@ static int print_changes(const json_t *plan, struct text *out)
         changes++;
     }
     json_array_foreach(json_object_get(plan, "lacks"), i, row)
-        text_add(out, "  ! pool %s lacks %" PRId64 " nodes that nobody can give\n",
+        text_add(out, "  ! pool %s lacks %" PRId64 " nodes that no pool can give\n",
                  json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
     return changes;
 }

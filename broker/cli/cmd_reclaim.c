@@ -68,7 +68,7 @@ static int64_t wanted_nodes(const struct command_call *call, const struct config
     return nodes > 0 ? nodes : (gpus + per_node - 1) / per_node;
 }
 
-/* When they can be used, or why nobody can say. */
+/* When they can be used, or why that is not known. */
 static void add_promise(const json_t *answer, struct text *out)
 {
     char p50[DURATION_TEXT_SIZE];

@@ -29,7 +29,7 @@ static bool is_degraded(const json_t *status)
     return !text_equal(severity, "ok") && !text_equal(severity, "note");
 }
 
-/* False when nobody reads any more: the end of `sluice status -w | head`. */
+/* False when the reader has gone: the end of `sluice status -w | head`. */
 static bool show(const struct command_call *call, const json_t *status, bool is_watching)
 {
     owned(text) struct text *board = text_new(BOARD_LIMIT);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice wait: the closed forms, for checking by hand.  It asks nobody and reads nothing.  Servers
- * take one request at a time (windows/erlang.h), or are engines (windows/engine_wait.h).
+ * sluice wait: the closed forms, for checking by hand.  It asks no service and reads nothing.
+ * Servers take one request at a time (windows/erlang.h), or are engines (windows/engine_wait.h).
  */
 #include "base/json.h"
 #include "base/memory.h"

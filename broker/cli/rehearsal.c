@@ -43,7 +43,7 @@ static void pass_answer(void *context, const struct http_answer *answer, const s
 
     passage->inner = NULL;
     if (passage->rehearsal->is_dead)
-        return; /* nobody is there to take it; closing the service frees the passage */
+        return; /* no service takes it; closing the service frees the passage */
     passage->done(passage->context, answer, err);
     mem_free(passage);
 }

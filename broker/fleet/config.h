@@ -258,7 +258,7 @@ const char *config_provider_file(const struct config_provider *provider);
 
 /* Who may change the files of a configuration.  ERROR_DENIED when others may change the file
    itself: it names programs that are run, and servers to which credentials are sent.  `warn` is
-   told of each file that a group may change, and of a journal that others may; NULL: nobody is.
+   told of each file that a group may change, and of a journal that others may; NULL: not told.
    What else others may change (kubeconfigs, plugins, keys) is refused when it is read. */
 typedef void (*config_warn_fn)(void *context, const char *path, const char *text);
 int config_check_files(const struct config *config, config_warn_fn warn, void *context,

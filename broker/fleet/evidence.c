@@ -6,7 +6,7 @@
  *
  * A Node that is Ready has a machine, whatever a list says: the machine stays among the pool's.
  * That contradiction ends when the list shows the machine, or when the cluster no longer hears from
- * the Node.  And half of a pool's machines do not lose their Nodes while they run; somebody may
+ * the Node.  And half of a pool's machines do not lose their Nodes while they run; an operator may
  * have deleted the Nodes all the same, so that one is forgotten after a time.
  */
 #include "base/log.h"

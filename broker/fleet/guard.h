@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The guard: what is never done, whoever asks.  It stands in front of each new transfer and again
+ * The guard: what is never done, for any caller.  It stands in front of each new transfer and again
  * in front of each effect, below the API, and knows no plan: it sees only one wish and the facts.
  *
  * A freeze stops voluntary work on a cluster (or on all) until a time; an emergency passes, and so
- * does a transfer beyond its point of no return, because stopping there helps nobody.
+ * does a transfer beyond its point of no return, because stopping there has no use.
  */
 #pragma once
 

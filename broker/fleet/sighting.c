@@ -41,7 +41,7 @@ static void answered(void *context, const struct instance *instance, const struc
     sighting->listing->fleet->news(sighting->listing->fleet->news_context);
 }
 
-/* Of machines that nobody has asked for lately. */
+/* Of machines that were not asked for lately. */
 static void forget_old(struct listing *listing, int64_t now)
 {
     const char *name;

@@ -48,7 +48,7 @@ int journal_sqlite_mend_rows(const char *path, struct wall_time at, json_t *foun
                              struct error *err) __attribute__((warn_unused_result));
 
 /* For a person's repair, while no service has the journal: what it holds is all there is from now
-   on.  Returns how many commits that were acknowledged are given up (0: none, or nobody knows), -1:
+   on.  Returns how many commits that were acknowledged are given up (0: none, or not known), -1:
    it cannot be opened for another reason. */
 int64_t journal_sqlite_accept_loss(const char *path, struct error *err)
     __attribute__((warn_unused_result));
@@ -167,7 +167,7 @@ void journal_gather(struct journal *journal);
 int journal_settle(struct journal *journal, struct error *err) __attribute__((warn_unused_result));
 
 /* Calls fn once: when all that was committed so far is on the disk (in this call, if it is), when
-   it is lost because the journal failed, or when whoever waits ends. */
+   it is lost because the journal failed, or when the waiting caller ends. */
 enum journal_fate { JOURNAL_KEPT, JOURNAL_LOST, JOURNAL_FORGOTTEN };
 typedef void (*journal_after_fn)(void *context, enum journal_fate fate);
 void journal_after(struct journal *journal, journal_after_fn fn, void *context);
@@ -180,7 +180,7 @@ int64_t journal_write_ms(const struct journal *journal);
 typedef void (*journal_failure_fn)(void *context, const struct error *err);
 void journal_on_failure(struct journal *journal, journal_failure_fn fn, void *context);
 
-/* Whoever gave functions to the two above ends: those that wait are called, with
+/* The caller that gave functions to the two above ends: those that wait are called, with
    JOURNAL_FORGOTTEN. */
 void journal_forget(struct journal *journal);
 

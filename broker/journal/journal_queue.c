@@ -176,7 +176,7 @@ struct journal_queue *queue_new_store(struct journal *journal, struct loop *loop
     return queue_new(journal, loop);
 }
 
-/* What is under way is nobody's any more. */
+/* What is under way has no caller any more. */
 static void let_go(struct journal_queue *queue)
 {
     if (queue->timer)

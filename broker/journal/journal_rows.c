@@ -191,7 +191,7 @@ int rows_set_aside(struct database *database, int64_t at_ms, json_t *found, stru
 }
 
 /* All rows, before anybody rests on one: a record whose kind is damaged would be asked for by
-   nobody, and a claim is never read again, only run into. */
+   no transfer, and a claim is never read again, only run into. */
 int rows_check(struct database *database, struct error *err)
 {
     sqlite3_stmt *row = database_statement(database, all_rows);

@@ -68,8 +68,8 @@ static int fail_fenced(struct error *err)
     return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
 }
 
-/* In each transaction: only if nobody else has written since this handle read or wrote last.  What
-   stands in the file, and not a lock alone, refuses whoever was replaced. */
+/* In each transaction: only if no other handle has written since this handle read or wrote last.
+   What stands in the file, and not a lock alone, refuses the one that was replaced. */
 static int count_commit(struct store *store, struct error *err)
 {
     sqlite3_stmt *statement = database_statement(store->database,
@@ -174,7 +174,7 @@ static int sqlite_each(struct journal *journal, const char *kind, journal_record
                                                "journal", err);
 
         if (!value)
-            value = json_text(text); /* whoever reads it finds no object */
+            value = json_text(text); /* its reader finds no object */
         if (fn(context, id, rev, value, err) < 0) {
             sqlite3_reset(statement);
             return error_context(err, "journal record %s %s", kind, id);

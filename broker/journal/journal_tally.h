@@ -4,7 +4,7 @@
  * The tally of a journal: a small file beside it (JOURNAL.tally) that says how many commits were
  * acknowledged.  SQLite reads a write-ahead log until the first frame that does not fit, and takes
  * what follows for what was never written; so a flipped bit, or an old copy in the journal's place,
- * loses commits that somebody rests on.  The journal counts its commits too: fewer than the tally
+ * loses acknowledged commits.  The journal counts its commits too: fewer than the tally
  * says is a loss.
  *
  * The tally is written after the commit, and never synced: it may stay behind, and is never ahead.

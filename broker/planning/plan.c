@@ -26,7 +26,7 @@ static int64_t limit(const struct plan_pool *pool)
 
 int64_t plan_wanted(const struct plan_pool *pool)
 {
-    /* Without a schedule and a reclaim nobody wants a number: -1, and never 0. */
+    /* Without a schedule and a reclaim no number is wanted: -1, and never 0. */
     int64_t wanted = pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
 
     return wanted > limit(pool) ? limit(pool) : wanted;
@@ -50,7 +50,7 @@ static bool is_withdrawn(const struct plan *plan, const struct plan_live *live)
     return false;
 }
 
-/* Nodes that come from pools that are not known: nobody can tell when, so nothing is given for
+/* Nodes that come from pools that are not known: it is not known when, so nothing is given for
    their sake. */
 static int64_t unsure(const struct books *books, const struct plan_pool *pool)
 {

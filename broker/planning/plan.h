@@ -42,7 +42,7 @@ struct plan_live {
 struct plan_pool {
     const struct config_pool *config;
     int64_t present;               /* machines that exist in it and do not leave */
-    int64_t unseen;                /* of `present`, without a Node: they serve nobody */
+    int64_t unseen;                /* of `present`, without a Node: they serve nothing */
     int64_t incoming;              /* of live transfers, not among `present` */
     int64_t wanted;                /* production: the target, -1: left alone; research: not used */
     int64_t level;                 /* a reclaim's target, 0: none */
@@ -83,7 +83,7 @@ struct plan {
     ARRAY(const char *) withdrawn;         /* ids of live transfers that are not wanted any more */
     struct plan_lack {
         const struct config_pool *pool;
-        int64_t nodes; /* that nobody can give */
+        int64_t nodes; /* that no pool can give */
     } * lacks;
     size_t lack_count;
     ARRAY(struct plan_choice) choices;

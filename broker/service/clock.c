@@ -16,9 +16,9 @@
  *
  * The journal keeps what the clock was at which reading of the monotonic clock.  While the machine
  * was not started again that tells a new process the time exactly, whatever was set meanwhile.
- * After a start of the machine nobody knows how long it was away: the wall clock is believed where
- * it goes forward, but for the pods of nodes that leave none of that time counts; back it never
- * goes.
+ * After a start of the machine it is not known how long it was away: the wall clock is believed
+ * where it goes forward, but for the pods of nodes that leave none of that time counts; back it
+ * never goes.
  */
 #include "base/json.h"
 #include "base/log.h"
@@ -48,7 +48,7 @@ struct clock {
     int64_t written_ms; /* the record, in loop time, */
     int64_t drift_ms;   /* and what has been followed since in small steps */
     int64_t looked_ms;  /* in loop time */
-    int64_t away_ms;    /* that passed for nobody, while the machine was started again */
+    int64_t away_ms;    /* that counts for no deadline: the machine was started again */
     int64_t jump_ms;    /* by so much the machine's clock is ahead of ours; 0: no jump */
     int64_t jumped_ms;  /* when that was noticed, in loop time */
     struct wall_time jumped;

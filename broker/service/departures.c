@@ -247,7 +247,7 @@ static json_t *sorted(json_t *rows, struct wall_time end)
 }
 
 /* With a pool that was not seen lately nothing is planned: `unknown` names it, because the board
-   must not say that nobody leaves. */
+   must not say that no node leaves. */
 json_t *service_departures(struct service *service, int64_t ahead_ms)
 {
     struct wall_time now = loop_wall(service->world->loop);

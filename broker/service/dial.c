@@ -108,7 +108,7 @@ static void note_reversal(struct dial *dial)
 
     dial->reversals++;
     dial->written = -1;
-    text_copy(dial->fighter, sizeof dial->fighter, manager ? manager : "somebody unnamed");
+    text_copy(dial->fighter, sizeof dial->fighter, manager ? manager : "an unnamed controller");
     log_warn("set_back", FIELD_TEXT("kind", dial->kind->name), FIELD_TEXT("id", dial->id),
              FIELD_TEXT("by", dial->fighter), FIELD_INT("times", dial->reversals));
     (void)store(dial, "reversed", "", &err);

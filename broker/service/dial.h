@@ -58,7 +58,7 @@ struct dial {
     int64_t not_before_ms;
     int64_t sent;    /* by the write under way: `wanted` may change meanwhile */
     int64_t written; /* what our last accepted write set; -1: none */
-    int reversals;   /* of it, by somebody else */
+    int reversals;   /* of it, by another controller */
     char fighter[64];
     char trouble[256];
     bool is_refused; /* the trouble is of a write: it holds until one is accepted, or the number is

@@ -43,7 +43,7 @@ static struct freeze *find_freeze(struct service *service, const char *cluster)
     return NULL;
 }
 
-/* What a freeze that cannot be read said nobody knows: it holds until a person ends it. */
+/* What a freeze that cannot be read said is not known: it holds until a person ends it. */
 static void add_stand_in(struct service *service, const char *id)
 {
     struct freeze *freeze = array_add(&service->guard.freezes);
@@ -161,7 +161,7 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
     return 0;
 }
 
-/* `until`, or `for_s` from now: whoever says that needs no clock. */
+/* `until`, or `for_s` from now: a caller that gives it needs no clock. */
 static int read_until(const struct service *service, const json_t *request,
                       struct wall_time *ret_until, struct error *err)
 {

@@ -165,7 +165,7 @@ static int64_t median_run_s(const struct drafts *drafts)
 }
 
 /* The work that ends with the gang: since the checkpoint, where it tells of one since it started;
-   else since the start, but not more than the median run, so that nobody is safe by staying silent
+   else since the start, but not more than the median run, so that no gang is safe by staying silent
    for long. */
 static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, int64_t median_s)
 {

@@ -291,7 +291,7 @@ static bool is_new(struct notices *notices, const struct transfer *transfer, enu
     return true;
 }
 
-/* Whoever starts anew finds the story of days. */
+/* A service that starts again finds the story of days. */
 static bool is_news(const struct notices *notices, const struct transfer *transfer)
 {
     const struct wall_time now = runner_now(notices->service->runner);
@@ -432,7 +432,7 @@ static void send_letter(struct house *house, struct letter *letter)
     cluster_post_event(cluster_of(house), &event, event_answered, letter);
 }
 
-/* Sends what may be sent; forgets what was, what nobody wants, and what is too much. */
+/* Sends what may be sent; forgets what was, what is not wanted, and what is too much. */
 static void send_letters(struct house *house)
 {
     int64_t now = now_of(house);

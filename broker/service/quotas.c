@@ -11,7 +11,7 @@
  * or is not known, no node leaves it.
  *
  * While a quota cannot be set no scheduled move of its nodes begins, and what was announced is not
- * closed: a transfer that waits for it keeps the same number wanted, so nothing is tried anew but
+ * closed: a transfer that waits for it keeps the same number wanted, so nothing is tried again but
  * the write.
  */
 #include "base/json.h"
@@ -161,7 +161,8 @@ static bool is_static(const void *context, const struct node *node)
     return !fleet_is_ephemeral(context, node);
 }
 
-/* Those that can be used, of as many as there should be; while nobody knows, all of them can. */
+/* Those that can be used, of as many as there should be; while that is not known, all of them can.
+ */
 static int64_t static_units(const struct service *service, const struct config_cluster *cluster,
                             const char *resource)
 {
@@ -245,7 +246,7 @@ static bool follows(const struct dial *dial, const struct config_pool *pool)
            (!quota->pool || quota->pool == pool);
 }
 
-/* Where somebody keeps it smaller than it would be, nothing has to be set. */
+/* Where an operator keeps it smaller than it would be, nothing has to be set. */
 static bool is_stuck(const struct dial *dial)
 {
     return dial->trouble[0] != '\0' && (dial->value < 0 || dial->value >= dial->wanted);

@@ -203,7 +203,7 @@ static int64_t level_of(const struct portion *portion)
 }
 
 /* What would be taken at once if the portions were accepted: {bill, transfers}.  What blocks the
-   nodes is only for whoever asks beforehand: an emergency does not wait for it. */
+   nodes is only for a plan or a dry run: an emergency does not wait for it. */
 static json_t *price(const struct service *service, const struct survey *survey,
                      const struct portions *portions, bool is_dry_run)
 {

@@ -4,7 +4,7 @@
  * Replicas: each workload has, in each cluster, the number that the schedules in force want.  It
  * grows with the nodes that are ready, ahead of its window and at the window's begin in any case;
  * it shrinks before nodes leave.  Where an autoscaler owns the replicas its least is set instead,
- * or, if the configuration does not say so, nothing: two hands on one wheel help nobody.
+ * or, if the configuration does not say so, nothing: two controllers of one number fight.
  */
 #include "base/json.h"
 #include "base/text.h"

@@ -128,8 +128,8 @@ json_t *service_release_host(struct service *service, const json_t *request, con
                              struct error *err) __attribute__((warn_unused_result));
 
 /* For a person's repair, while no service has the journal: what a start would set aside is set
-   aside, live transfers get the claims that they lack, and what is held for nobody is named.  Adds
-   {kind, id, text, is_mended, is_aside} to found for each; is_aside: it was so before. */
+   aside, live transfers get the claims that they lack, and what is held for no transfer is named.
+   Adds {kind, id, text, is_mended, is_aside} to found for each; is_aside: it was so before. */
 int service_mend(struct world *world, const struct config *config, json_t *found, struct error *err)
     __attribute__((warn_unused_result));
 

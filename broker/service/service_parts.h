@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The service's inside, shared by the files of this folder and by nobody else.
+ * The service's inside, shared by the files of this folder only.
  */
 #pragma once
 
@@ -112,7 +112,7 @@ json_t *survey_unknown(const struct service *service, const struct config_reserv
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Whether scheduled moves may begin in the reservation.  Right after a start, before the slowest
-   cluster has answered, nobody can tell which node is the best one: they wait for it as long as
+   cluster has answered, it is not known which node is the best one: they wait for it as long as
    knowledge counts as fresh, and no longer.  -1 with ERROR_DENIED and the reason. */
 int survey_allows_scheduled(const struct service *service,
                             const struct config_reservation *reservation, struct error *err)
@@ -134,7 +134,7 @@ struct service *service_new(struct world *world, const struct config *config)
 int service_load_records(struct service *service, struct error *err)
     __attribute__((warn_unused_result));
 
-/* service.c: writes a freeze or a reclaim with its event; the plan is made anew at once. */
+/* service.c: writes a freeze or a reclaim with its event; the plan is made again at once. */
 int service_store_hold(struct service *service, const char *kind, const char *id, uint64_t rev,
                        json_t *value, const char *event, const char *by, struct error *err)
     __attribute__((warn_unused_result));

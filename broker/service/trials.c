@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See trials.h.  An inquiry is one plan that somebody waits for; a question is one exchange: which
+ * See trials.h.  An inquiry is one plan that a caller waits for; a question is one exchange: which
  * webhooks and policies a cluster has, and then a dry run for a pod.
  */
 #include "broker/service/trials.h"
@@ -36,7 +36,7 @@ struct inquiry {
 
 struct question {
     struct trials *trials;
-    struct inquiry *inquiry; /* NULL: nobody waits for it any more */
+    struct inquiry *inquiry; /* NULL: no caller waits for it any more */
     const struct config_cluster *cluster;
     const char *admission; /* the resource that is read; NULL: an eviction is tried */
     char *uid;             /* of the pod; NULL with admission */
@@ -49,7 +49,7 @@ struct trials {
     struct service *service;
     ARRAY(struct inquiry *) inquiries;
     ARRAY(struct question *) line; /* sent or not; in the order of asking */
-    int *in_flight;                /* as config->clusters: a server that hangs is in nobody's way */
+    int *in_flight;                /* as config->clusters: a server that hangs delays no other */
 };
 
 static void pump(struct trials *trials);
@@ -106,8 +106,8 @@ static void sweep(struct trials *trials)
     trials->line.count = kept;
 }
 
-/* The clusters that nobody could ask about pods: they did not say in time who has a say, or may be
-   too old to know a dry run. */
+/* The clusters that could not be asked about pods: they did not say in time who has a say, or may
+   be too old to know a dry run. */
 static json_t *unheard(const struct inquiry *inquiry)
 {
     const struct config *config = inquiry->trials->service->config;
@@ -309,7 +309,7 @@ static void send_question(struct question *question)
     settle(question, NULL, pod ? &err : NULL);
 }
 
-/* Sends what may be sent.  A server that is busy with what matters is not asked at all: nobody
+/* Sends what may be sent.  A server that is busy with what matters is not asked at all: no plan
    waits until it is not. */
 static void pump(struct trials *trials)
 {

@@ -15,7 +15,7 @@
 struct unreadable {
     json_t *records;    /* as journal_put_aside() writes them */
     size_t kept;        /* so many of them, the first, were set aside before this start */
-    struct map *claims; /* claim -> holder: those of transfers that nobody knows */
+    struct map *claims; /* claim -> holder: those of unknown transfers */
 };
 
 void unreadable_init(struct unreadable *unreadable);

@@ -131,7 +131,7 @@ static bool is_known_transfer(const struct service *service, const char *id)
 }
 
 /* Nodes that carry the mark of a transfer that the journal does not know: another broker's, or of a
-   journal that was lost.  Nobody will restore them. */
+   journal that was lost.  No service will restore them. */
 static void add_strays(const struct service *service, const struct config_cluster *cluster,
                        json_t *rows)
 {
@@ -174,7 +174,7 @@ static void add_untainted(const struct service *service, const struct config_poo
     }
 }
 
-/* What could not be set in a cluster, or is set by somebody else. */
+/* What could not be set in a cluster, or is set by another controller. */
 static void add_troubles(json_t *list, const char *what, json_t *rows)
 {
     const json_t *row;
@@ -192,7 +192,7 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
     json_decref(list);
 }
 
-/* Gangs that stand still though nobody needs it, because their owner could not be told. */
+/* Gangs that stand still though no transfer needs it, because their owner could not be told. */
 static void add_gangs(const struct service *service, json_t *rows)
 {
     owned(json) json_t *gangs = suspensions_describe(service->runner->suspensions);

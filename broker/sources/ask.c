@@ -32,7 +32,7 @@ static void forget_access(struct source_ask *ask)
     ask->has_word = false;
 }
 
-/* Whose turn it is; NULL when nobody asks. */
+/* Whose turn it is; NULL when no fetch asks. */
 static struct source_ask *next_ask(const struct source *source)
 {
     struct source_ask *next = NULL;
@@ -193,7 +193,7 @@ static int send(struct source_ask *ask, struct error *err)
     return 0;
 }
 
-/* Whoever hears of the end may close the source: not from inside a call of who gives access. */
+/* The callback of the end may close the source: not from inside a call of who gives access. */
 static void take_word(struct source_ask *ask, const struct error *err)
 {
     ask->access_error = err ? *err : (struct error){ 0 };

@@ -97,8 +97,8 @@ static int add_countries(struct window_set *set, const struct yaml_node *holiday
         return -1;
     if (as && !country)
         return yaml_error(err, as,
-                          "goes with country: it is the day whose windows its holidays "
-                          "have");
+                          "requires country: it is the day whose windows the country's "
+                          "holidays have");
     if (!country || country->kind != YAML_SEQUENCE)
         return country ? add_country(set, country, weekday, err) : 0;
     if (country->count > COUNTRIES_MAX)

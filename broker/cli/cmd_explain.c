@@ -40,7 +40,7 @@ static int read_options(struct explain_command *command, struct command_call *ca
     if (!is_workload && !text_equal(kind, "window"))
         return error_set(err, ERROR_INVALID, "expected workload or window, found \"%s\"", kind);
     if (!is_workload && call_text(call, "window"))
-        return error_set(err, ERROR_INVALID, "--window is for a workload");
+        return error_set(err, ERROR_INVALID, "--window requires workload NAME");
     command->workload = is_workload ? call_argument(call, 1) : NULL;
     command->inputs.options.window = is_workload ? call_text(call, "window")
                                                  : call_argument(call, 1);

@@ -221,7 +221,7 @@ int cmd_journal(struct command_call *call)
     if (!is_repair && !text_equal(call_argument(call, 0), "check"))
         return call_usage_error(call, "expected check or repair");
     if (forget && !is_repair)
-        return call_usage_error(call, "--forget is for repair");
+        return call_usage_error(call, "--forget requires repair");
     config = client_config(call, &code);
     lock = config ? take(call, config, &code) : -1;
     if (lock < 0)

@@ -9,7 +9,7 @@ static int refuse(const struct command_call *call, const char *name, struct erro
 {
     return call_text(call, name)
                ? error_set(err, ERROR_INVALID,
-                           "--%s goes with --service; without it the configuration says", name)
+                           "--%s requires --service; without it the configuration says", name)
                : 0;
 }
 

@@ -134,12 +134,33 @@ static int check_reservations(struct config *config, struct error *err)
     return 0;
 }
 
+/* "pools: prod-a-main, prod-b-main": what a section has, or that it has nothing; not all of many.
+ */
+static void add_known(struct text *out, const struct config_table *table, const void *items,
+                      size_t count)
+{
+    enum { SHOWN = 6 };
+
+    text_add(out, "%.*s: ", (int)strcspn(table->title, "."), table->title);
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        const char *item = (const char *)items + i * table->item_size;
+
+        text_add(out, "%s%s", i > 0 ? ", " : "",
+                 *(char *const *)(const void *)(item + table->name_offset));
+    }
+    if (count > SHOWN)
+        text_add(out, " and %zu more", count - SHOWN);
+    if (count == 0)
+        text_add(out, "none");
+}
+
 /* The item of a section with that name; NULL and an error at `place` when there is none. */
 const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
                            const void *items, size_t count, const char *name, struct error *err)
 {
     const struct config_table *table = &config_tables[id];
     int singular_length = (int)strcspn(table->title, ".") - 1; /* "pools.NAME": "pool" */
+    owned(text) struct text *known = text_new(TEXT_UNBOUNDED);
 
     for (size_t i = 0; i < count; i++) {
         const char *item = (const char *)items + i * table->item_size;
@@ -147,7 +168,9 @@ const void *config_resolve(const struct yaml_node *place, enum config_table_id i
         if (text_equal(*(char *const *)(const void *)(item + table->name_offset), name))
             return item;
     }
-    yaml_error(err, place, "there is no %.*s \"%s\"", singular_length, table->title, name);
+    add_known(known, table, items, count);
+    yaml_error(err, place, "unknown %.*s \"%s\"; known %s", singular_length, table->title, name,
+               known->chars);
     return NULL;
 }
 
@@ -250,7 +273,7 @@ static int check_queue_source(const struct config *config, size_t at, struct con
     const struct yaml_node *entry = config_place(config, "queues", at, "");
 
     if (!queue->source_name && (queue->arrivals || queue->arrivals_high || queue->arrivals_low))
-        return yaml_error(err, entry, "names its arrivals, and no source to ask for them");
+        return yaml_error(err, entry, "has arrivals, which require source");
     if (!queue->source_name)
         return 0;
     if (!queue->arrivals_high != !queue->arrivals_low || !queue->arrivals == !queue->arrivals_low)

@@ -70,11 +70,11 @@ static int refuse_foreign(const struct config_table *table, const struct setting
         return 0;
     for (size_t i = 0; (kind = table->kinds(i)); i++)
         if (settings_find(kind->settings, kind->count, node->key))
-            text_add(others, "%s%s", others->length > 0 ? " " : "", kind->name);
+            text_add(others, "%s%s", others->length > 0 ? ", " : "", kind->name);
     if (others->length == 0)
         return 0;
-    return yaml_error(err, node, "is no key of a %s %.*s (of %s)", own->name,
-                      singular_length(table), table->title, others->chars);
+    return yaml_error(err, node, "not valid for the %.*s kind %s; valid for: %s",
+                      singular_length(table), table->title, own->name, others->chars);
 }
 
 static int check_own(const struct config_own *own, const struct yaml_node *entry, struct error *err)

@@ -58,7 +58,7 @@ int config_check_service(const struct config *config, size_t at, struct config_q
                           "needs a source of the kind prometheus");
     if (queue->service_max_ms > 0 && !queue->service_histogram)
         return yaml_error(err, config_place(config, "queues", at, "service_max"),
-                          "is the bound of a service_histogram, and there is none");
+                          "requires service_histogram");
     return 0;
 }
 

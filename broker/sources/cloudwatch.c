@@ -31,7 +31,7 @@ static int check_settings(const void *object, const char **ret_key, struct error
                          settings->region ?: "");
     *ret_key = "external_id";
     if (settings->external_id && !settings->role)
-        return error_set(err, ERROR_INVALID, "is what a role asks for, and there is none");
+        return error_set(err, ERROR_INVALID, "requires role");
     return 0;
 }
 

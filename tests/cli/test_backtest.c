@@ -415,7 +415,7 @@ static void a_configuration_stands_for_the_flags(void **state)
 
 static const struct mistake refused[] = {
     { "backtest", EXIT_USAGE, "--demand" },
-    { "backtest --demand @/weeks.csv --gpus 2", EXIT_USAGE, "goes with --service" },
+    { "backtest --demand @/weeks.csv --gpus 2", EXIT_USAGE, "requires --service" },
     { "backtest --demand @/weeks.csv --service 40s --learn 3", EXIT_ERROR, "or --learn 1" },
     { "backtest --demand @/weeks.csv --service 40s --queue x", EXIT_ERROR, "no queue \"x\"" },
     { "backtest --demand @/weeks.csv --service 40s --policy sluice,orakle", EXIT_USAGE,

@@ -136,7 +136,7 @@ static const struct mistake mistakes[] = {
     { "explain queue chat" WITH, 64, "expected workload or window, found \"queue\"" },
     { "explain workload chat" WITH, 1, "there is no workload \"chat\"" },
     { "explain window noon" WITH, 1, "no window \"noon\"" },
-    { "explain window day --window day" WITH, 64, "--window is for a workload" },
+    { "explain window day --window day" WITH, 64, "--window requires workload NAME" },
     { "explain window day -c @/sluice.yaml", 64, "--demand is required" },
 };
 

@@ -256,8 +256,8 @@ static void a_forecast_needs_no_configuration(void **state)
     assert_true(json_array_size(json_at(two, "forecasts")) <= 3);
 
     static const struct mistake mistakes[] = {
-        { "forecast --demand @/weeks.csv --wait-target 10s", EXIT_USAGE, "goes with --service" },
-        { "forecast --demand @/weeks.csv --plan-windows 3", EXIT_USAGE, "goes with --service" },
+        { "forecast --demand @/weeks.csv --wait-target 10s", EXIT_USAGE, "requires --service" },
+        { "forecast --demand @/weeks.csv --plan-windows 3", EXIT_USAGE, "requires --service" },
         { "forecast --demand @/weeks.csv --service 0s", EXIT_USAGE, "more than nothing" },
         { "forecast chat --queue chat --demand @/weeks.csv --service 2s", EXIT_USAGE, "give one" },
         { "forecast --demand @/weeks.csv --service 2s --missing none", EXIT_USAGE, "unknown" },

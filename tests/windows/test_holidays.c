@@ -185,7 +185,7 @@ static void a_configuration_that_means_nothing_is_refused(void **state)
         { "holidays: {country: XX}\n",
           "c.yaml:1: holidays.country: there are no holidays of \"XX\"; "
           "known countries: DE, FR, GB, NL, US" },
-        { "holidays: {as: sunday}\n", "goes with country" },
+        { "holidays: {as: sunday}\n", "requires country" },
         { "holidays: {country: US, as: holiday}\n", "expected the day whose windows it has" },
         { "holidays: {country: {US: 1}}\n", "holidays.country: expected a text" },
     };

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "clusters/fields.h"
+#include "clusters/slurm_pods.h"
 #include "clusters/snapshot.h"
 
 #include <limits.h>
@@ -310,6 +311,18 @@ static int pod_phase(const json_t *object, enum pod_phase *ret_phase, struct err
     return error_set(err, ERROR_CORRUPT, "status/phase: there is no phase \"%s\"", name);
 }
 
+static int pod_priority(struct pod *pod, const json_t *object, struct error *err)
+{
+    int64_t priority = 0;
+    if (json_find_int(object, "spec/priority", &priority, err) < 0)
+        return -1;
+    if (priority < INT_MIN || priority > INT_MAX)
+        return error_set(err, ERROR_CORRUPT, "spec/priority: %lld is out of range",
+                         (long long)priority);
+    pod->priority = (int)priority;
+    return 0;
+}
+
 static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
 {
     pod->grace_s = GRACE_OTHERWISE_S;
@@ -326,10 +339,13 @@ static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
         field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
         field_time(object, "status/startTime", &pod->started, err) < 0 ||
         json_find_int(object, "spec/terminationGracePeriodSeconds", &pod->grace_s, err) < 0 ||
-        pod_count(pod, object, err) < 0 || pod_devices(pod, object, err) < 0)
+        field_text(object, "spec/priorityClassName", &pod->priority_class, err) < 0 ||
+        pod_priority(pod, object, err) < 0 || pod_count(pod, object, err) < 0 ||
+        pod_devices(pod, object, err) < 0)
         return -1;
 
     pod_claims(pod, object);
+    pod->slurm = slurm_pod_kind(pod);
     if (pod_annotation(pod, "kubernetes.io/config.mirror"))
         pod->is_mirror = true;
     pod->gang = gang_of_pod(object);

@@ -79,8 +79,14 @@ static const struct kube_member volume[] = {
     { "ephemeral", NULL }, { NULL, NULL },
 };
 static const struct kube_member pod_spec[] = {
-    { "nodeName", NULL },  { "containers", container }, { "initContainers", container },
-    { "volumes", volume }, { "resourceClaims", NULL },  { "terminationGracePeriodSeconds", NULL },
+    { "nodeName", NULL },
+    { "containers", container },
+    { "initContainers", container },
+    { "volumes", volume },
+    { "resourceClaims", NULL },
+    { "priority", NULL },
+    { "priorityClassName", NULL },
+    { "terminationGracePeriodSeconds", NULL },
     { NULL, NULL },
 };
 static const struct kube_member pod_status[] = {

@@ -117,10 +117,10 @@ void node_share(struct node *node, struct shared_pool *pool)
 /* What is each pod's own (its name and UID) would only fill the pool. */
 void pod_share(struct pod *pod, struct shared_pool *pool)
 {
-    const char **texts[] = { &pod->namespace,    &pod->node_name,     &pod->owner_kind,
-                             &pod->owner_name,   &pod->owner_version, &pod->finalizers,
-                             &pod->labels,       &pod->annotations,   &pod->devices,
-                             &pod->device_claims };
+    const char **texts[] = { &pod->namespace,     &pod->node_name,     &pod->owner_kind,
+                             &pod->owner_name,    &pod->owner_version, &pod->finalizers,
+                             &pod->labels,        &pod->annotations,   &pod->devices,
+                             &pod->device_claims, &pod->priority_class };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         shared_pool_take(pool, texts[i]);
@@ -156,6 +156,7 @@ void pod_free(struct pod *pod)
     shared_text_drop(pod->finalizers);
     shared_text_drop(pod->devices);
     shared_text_drop(pod->device_claims);
+    shared_text_drop(pod->priority_class);
     shared_text_drop(pod->labels);
     shared_text_drop(pod->annotations);
     gang_ref_clear(&pod->gang);

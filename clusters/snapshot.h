@@ -61,6 +61,10 @@ enum pod_class {
     POD_CLASS_UNMANAGED, /* nobody will make it again */
 };
 
+/* Tools that run nodes of a Slurm cluster (slurmd) as pods.  Such a pod's jobs are Slurm's: only
+   Slurm can make them leave. */
+enum pod_slurm { POD_SLURM_NONE, POD_SLURM_SLINKY, POD_SLURM_SUNK, POD_SLURM_SOPERATOR };
+
 struct pod {
     const char *namespace;
     const char *name;
@@ -74,9 +78,12 @@ struct pod {
     const char *annotations;
     struct gang_ref gang; /* what it lives and dies with */
     enum pod_phase phase;
-    const char *devices;       /* extended resources that its containers ask for, as a node's */
-    const char *device_claims; /* its name of a claim -> the ResourceClaim's; "": none yet */
-    int claims;                /* of persistent volumes, which somebody has to detach */
+    const char *devices;        /* extended resources that its containers ask for, as a node's */
+    const char *device_claims;  /* its name of a claim -> the ResourceClaim's; "": none yet */
+    int priority;               /* spec.priority, as its class said when it was made */
+    const char *priority_class; /* "": none */
+    enum pod_slurm slurm;       /* it is a node of a Slurm cluster, run by this tool */
+    int claims;                 /* of persistent volumes, which somebody has to detach */
     struct wall_time created;
     struct wall_time started;  /* status.startTime; 0: not yet */
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
@@ -146,6 +153,9 @@ enum pod_class pod_class_of(const struct pod *pod);
 
 /* Whether this pod must leave before its node may be deleted. */
 bool pod_must_leave(const struct pod *pod);
+
+/* The tool that runs it as a node of a Slurm cluster ("Slinky"); NULL: it is no such pod. */
+const char *pod_slurm_tool(const struct pod *pod);
 
 /* Whether it asks not to be evicted (karpenter.sh/do-not-disrupt, safe-to-evict=false, Cluster
    API's drain label): it is left alone until its own last moment. */

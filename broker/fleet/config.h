@@ -202,6 +202,8 @@ struct config_victims {
     char *blocks;     /* the nodes' labels that name a topology block, separated by commas */
     double block_hours;
     double fairness;
+    char *classes; /* PriorityClasses whose pods are protected, separated by commas; NULL: none */
+    int64_t priority; /* pods of at least this priority are protected; 0: none */
 };
 
 struct config_lead {

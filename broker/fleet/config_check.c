@@ -61,11 +61,25 @@ static int check_top(const struct config *config, struct error *err)
     return 0;
 }
 
+/* Items with commas between them, of characters that names of labels have. */
+static bool is_label_list(const char *list)
+{
+    static const char separators[] = ", ";
+
+    do {
+        size_t length = strcspn(list, separators);
+
+        if (!is_label_part(list, length))
+            return false;
+        list += length;
+        list += strspn(list, separators);
+    } while (*list != '\0');
+    return true;
+}
+
 static int check_victims(const struct config *config, struct error *err)
 {
-    static const char letters[] = ", ";
     const struct config_victims *victims = &config->victims;
-    const char *label = victims->blocks;
 
     if (!is_label_part(victims->checkpoint, strlen(victims->checkpoint)))
         return yaml_error(err, place_below(config, "victims", "checkpoint_annotation"),
@@ -73,16 +87,15 @@ static int check_victims(const struct config *config, struct error *err)
     if (victims->team && !is_label_part(victims->team, strlen(victims->team)))
         return yaml_error(err, place_below(config, "victims", "team_label"),
                           "expected a label's key, found \"%s\"", victims->team);
-    do {
-        size_t length = strcspn(label, letters);
-
-        if (!is_label_part(label, length))
-            return yaml_error(err, place_below(config, "victims", "block_labels"),
-                              "expected labels' keys with commas between them, found \"%s\"",
-                              victims->blocks);
-        label += length;
-        label += strspn(label, letters);
-    } while (*label != '\0');
+    if (!is_label_list(victims->blocks))
+        return yaml_error(err, place_below(config, "victims", "block_labels"),
+                          "expected labels' keys with commas between them, found \"%s\"",
+                          victims->blocks);
+    if (victims->classes && !is_label_list(victims->classes))
+        return yaml_error(err, place_below(config, "victims", "protected_classes"),
+                          "expected names of PriorityClasses with commas between them, found "
+                          "\"%s\"",
+                          victims->classes);
     return 0;
 }
 

@@ -137,6 +137,12 @@ static const struct setting victim_settings[] = {
     { "fairness", SETTING_DOUBLE, offsetof(struct config_victims, fairness), "1", 0, 100,
       "a team's lost work counts 1 + this x its share of all work lost lately (half forgotten in "
       "seven days)" },
+    { "protected_classes", SETTING_TEXT, offsetof(struct config_victims, classes), "", 0, 0,
+      "names of PriorityClasses, separated by commas; nodes with their pods are taken only when "
+      "the "
+      "others are not enough" },
+    { "protected_priority", SETTING_INT, offsetof(struct config_victims, priority), "0", 0,
+      2147483647, "the same for pods of this priority or a higher one; 0: none" },
 };
 
 static const struct setting headroom_settings[] = {

@@ -60,6 +60,37 @@ static void number_blocks(struct victim_model *model)
     map_free(numbers);
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const int64_t *a = left;
+    const int64_t *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Ranks of the gangs' priorities among each other, from 0: only their order counts. */
+static void weigh_priorities(struct victim_model *model)
+{
+    const struct victim_case *scene = model->scene;
+    int64_t *sorted = mem_new_array(scene->gang_count + 1, sizeof *sorted);
+    size_t count = 0;
+
+    for (size_t g = 0; g < scene->gang_count; g++)
+        sorted[g] = scene->gangs[g].priority;
+    qsort(sorted, scene->gang_count, sizeof *sorted, by_number);
+    for (size_t g = 0; g < scene->gang_count; g++)
+        if (count == 0 || sorted[count - 1] != sorted[g])
+            sorted[count++] = sorted[g];
+    for (size_t g = 0; g < scene->gang_count; g++) {
+        const int64_t *rank = bsearch(&scene->gangs[g].priority, sorted, count, sizeof *sorted,
+                                      by_number);
+
+        if (model->weight[g] > 0)
+            model->weight[g] += (rank - sorted) * VICTIM_PRIORITY;
+    }
+    mem_free(sorted);
+}
+
 void victim_model_init(struct victim_model *model, const struct victim_case *scene)
 {
     *model = (struct victim_model){ .scene = scene };
@@ -67,6 +98,7 @@ void victim_model_init(struct victim_model *model, const struct victim_case *sce
     for (size_t g = 0; g < scene->gang_count; g++)
         if (!scene->gangs[g].is_sunk)
             model->weight[g] = scene->gangs[g].price_gpu_s * VICTIM_GPU_S + VICTIM_GANG;
+    weigh_priorities(model);
     model->block_weight = scene->block_gpu_s * VICTIM_GPU_S + 1;
     list_gang_nodes(model);
     number_blocks(model);

@@ -6,11 +6,11 @@
  * and the gang's other nodes cost nothing more.
  *
  * Idle nodes go first and nodes with protected pods last.  Between them the set is sought that
- * loses least, by the gangs' price; among equals the one that ends fewer gangs, and then the one
- * that leaves fewer topology blocks partly taken.  Up to VICTIMS_EXACT nodes the answer is the
- * optimum; beyond, parts of the fleet that share no gang are solved one by one, joined by dynamic
- * programming, and the result is improved within a fixed number of steps.  Pure, no clock and no
- * chance: the same case gives the same set.
+ * loses least, by the gangs' price; among equals the one whose gangs have lower priorities, then
+ * the one that ends fewer gangs, and then the one that leaves fewer topology blocks partly taken.
+ * Up to VICTIMS_EXACT nodes the answer is the optimum; beyond, parts of the fleet that share no
+ * gang are solved one by one, joined by dynamic programming, and the result is improved within a
+ * fixed number of steps.  Pure, no clock and no chance: the same case gives the same set.
  */
 #pragma once
 
@@ -28,6 +28,7 @@ struct victim_gang {
     const char *team;
     int64_t gpus;        /* on all nodes */
     int64_t lost_gpu_s;  /* work since its last checkpoint, of all its GPUs */
+    int64_t priority;    /* of its pods, the highest: among equal losses the lower goes first */
     int64_t price_gpu_s; /* that, times what its team has lost lately: what is minimised */
     bool is_sunk;        /* it is lost already: its nodes cost nothing more */
 };

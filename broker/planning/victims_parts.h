@@ -8,8 +8,10 @@
 
 #include "broker/planning/victims.h"
 
-/* One number orders sets: lost work, then gangs, then broken blocks. */
-#define VICTIM_GPU_S ((int64_t)1 << 20)
+/* One number orders sets: lost work, then priorities by their ranks, which add up, then gangs, then
+   broken blocks.  Very many ranks may weigh as much as a GPU-second, which no price is exact to. */
+#define VICTIM_GPU_S ((int64_t)1 << 26)
+#define VICTIM_PRIORITY ((int64_t)1 << 17)
 #define VICTIM_GANG ((int64_t)1 << 10)
 
 struct victim_model {

@@ -16,6 +16,8 @@
 struct draft {
     size_t index;                /* in the book */
     int64_t parts;               /* of GPUs, on all nodes */
+    bool has_priority;           /* of a pod that counts */
+    int priority;                /* the highest of them */
     struct wall_time started;    /* of its first pod; 0: none runs yet */
     struct wall_time checkpoint; /* the newest that any pod tells of; 0: none */
 };
@@ -99,6 +101,35 @@ static int64_t node_gpus_of(const struct gang_survey *survey)
     return most;
 }
 
+/* Whether the list, with commas between its items, has it. */
+static bool is_listed(const char *list, const char *item)
+{
+    static const char separators[] = ", ";
+
+    while (list && *list != '\0') {
+        size_t length = strcspn(list, separators);
+
+        if (length == strlen(item) && strncmp(list, item, length) == 0)
+            return true;
+        list += length;
+        list += strspn(list, separators);
+    }
+    return false;
+}
+
+static bool has_protected_priority(const struct config_victims *victims, const struct pod *pod)
+{
+    return (victims->priority > 0 && pod->priority >= victims->priority) ||
+           (pod->priority_class[0] != '\0' && is_listed(victims->classes, pod->priority_class));
+}
+
+static void note_priority(struct draft *draft, const struct pod *pod)
+{
+    if (!draft->has_priority || pod->priority > draft->priority)
+        draft->priority = pod->priority;
+    draft->has_priority = true;
+}
+
 static void add_pod(struct drafts *drafts, const struct pod *pod)
 {
     struct draft *draft = draft_of(drafts, pod);
@@ -119,7 +150,9 @@ static void add_pod(struct drafts *drafts, const struct pod *pod)
     if (pod->deletion.ms > 0)
         return;
     drafts->book->gangs.items[draft->index].is_sunk = false;
-    work->is_protected = work->is_protected || pod_is_protected(pod);
+    work->is_protected = work->is_protected || pod_is_protected(pod) ||
+                         has_protected_priority(&drafts->survey->config->victims, pod);
+    note_priority(draft, pod);
     draft->parts += gang_share_add(&work->shares.items[k],
                                    gpus_of_pod(drafts->survey->snapshot, pod), drafts->node_gpus);
     if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
@@ -194,6 +227,7 @@ static void price_gangs(struct drafts *drafts)
                                                                  : lost_s(drafts, draft, median_s);
 
         gang->gpus = gpu_parts_whole(draft->parts);
+        gang->priority = draft->priority;
         gang->lost_gpu_s = draft->parts * run_s / GPU_PARTS;
         gang->price_gpu_s = (int64_t)((double)gang->lost_gpu_s * factor);
     }

@@ -185,6 +185,18 @@ static bool is_movable(const struct service *service, const struct node *node)
            !node->is_leaving && node->uid[0] != '\0';
 }
 
+/* Whether a pod on it is a node of a Slurm cluster, which Slurm has to drain first. */
+static bool runs_slurm(const struct snapshot *snapshot, const struct node *node)
+{
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, node->name, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (pod_slurm_tool(pods[i]) && pod_must_leave(pods[i]))
+            return true;
+    return false;
+}
+
 static int64_t named_rank(const struct service *service, const struct config_pool *pool,
                           const char *node)
 {
@@ -209,6 +221,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
         node = fleet_node_of(service->fleet, pool->config, instance->name);
         pool->unseen += !node;
         if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node) ||
+            runs_slurm(fleet_snapshot(service->fleet, pool->config->cluster), node) ||
             unreadable_holds(service, pool->config, instance->name, node->uid))
             continue;
         candidate = array_add(&pool->nodes);

@@ -152,6 +152,18 @@ static bool has_turns(struct question *it)
     return true;
 }
 
+static bool is_slurm_node(struct question *it)
+{
+    const char *tool = pod_slurm_tool(it->pod);
+
+    if (!tool)
+        return false;
+    it->expected_ms = -1;
+    text_add(it->text,
+             "it is a node of a Slurm cluster (slurmd, run by %s): sluice never evicts it", tool);
+    return true;
+}
+
 static bool asks_for_peace(struct question *it)
 {
     if (!pod_is_protected(it->pod))
@@ -229,6 +241,11 @@ static const struct {
     struct blocker_kind kind;
     bool (*is_it)(struct question *it);
 } rows[] = {
+    { { "slurm", "never",
+        "drain the Slurm node, wait until it is drained and runs no job, then let its tool remove "
+        "the pod",
+        false },
+      is_slurm_node },
     { BLOCKER_TWO_BUDGETS, has_two_budgets },
     { { "budget", "never", "let it spare one pod, or add a replica", true }, has_budget_never },
     { { "uncountable", "never",

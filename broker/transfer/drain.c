@@ -212,6 +212,19 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     return NULL;
 }
 
+/* Its jobs are Slurm's: neither eviction nor deadline ends them.  It holds the transfer until an
+   operator has drained it in Slurm, or withdraws the transfer. */
+static void leave_to_slurm(const struct pod *pod, struct rest *rest)
+{
+    owned(chars) char *text = text_format(
+        "pod %.100s/%.100s is a node of a Slurm cluster (%s): drain it in Slurm, and let %s remove "
+        "the pod",
+        pod->namespace, pod->name, pod_slurm_tool(pod), pod_slurm_tool(pod));
+
+    note_why(rest, text);
+    rest->refused++;
+}
+
 /* By eviction before its last moment, by deletion after it; a gang is told to stop before either.
    Whoever comes past the deadline to a node that was closed for so long holds nothing up. */
 static const struct effect *ask_pod(struct runner *runner, struct transfer *transfer,
@@ -225,6 +238,10 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
 
     if (pod->deletion.ms > 0 && left_ms > 0)
         return NULL;
+    if (pod_slurm_tool(pod)) {
+        leave_to_slurm(pod, rest);
+        return NULL;
+    }
     if (left_ms > call_ms) {
         if (left_ms <= call_ms + TELL_AHEAD_MS)
             (void)suspend_is_settled(runner->suspensions, transfer, pod, &why);

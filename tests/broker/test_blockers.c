@@ -101,6 +101,15 @@ static const struct {
       "protected, never: it asks not to be disrupted|" },
     { POD(",\"annotations\":{\"cluster-autoscaler.kubernetes.io/safe-to-evict\":\"false\"}", ""),
       NULL, NULL, NULL, "protected, never: it asks not to be disrupted|" },
+    { POD(",\"annotations\":{\"nodeset.slinky.slurm.net/pod-cordon\":\"true\"}", ""), NULL, NULL,
+      NULL, "" },
+    { "{" META(
+          ",\"ownerReferences\":[{\"apiVersion\":\"sunk.coreweave.com/v1alpha1\",\"kind\":"
+          "\"NodeSet\",\"name\":\"s\",\"controller\":true}]") ",\"spec\":{\"nodeName\":\"n\"}," RUNS
+                                                              "}",
+      NULL, NULL, NULL,
+      "slurm, never: it is a node of a Slurm cluster (slurmd, run by SUNK): sluice never evicts "
+      "it|" },
     { POD(",\"deletionTimestamp\":\"2026-11-21T08:00:00Z\",\"finalizers\":[\"x/hold\"]", ""), NULL,
       NULL, NULL,
       "stuck, never: it was to end at 2026-11-21T08:00:00Z and is held by the finalizers x/hold|"
@@ -166,8 +175,9 @@ static void each_blocker_is_said_in_its_words(void **state)
         json_array_foreach(blockers, at, blocker)
         {
             assert_string_equal(json_text_or(blocker, "pod", ""), "ml/p");
-            if (text_equal(json_text_or(blocker, "kind", ""), "stuck"))
-                assert_null(json_at(blocker, "expected_s")); /* nobody forces a finalizer */
+            if (text_equal(json_text_or(blocker, "kind", ""), "stuck") ||
+                text_equal(json_text_or(blocker, "kind", ""), "slurm"))
+                assert_null(json_at(blocker, "expected_s")); /* nobody forces it */
             text_add(said, "%s, %s: %s|", json_text_or(blocker, "kind", ""),
                      json_text_or(blocker, "verdict", ""), json_text_or(blocker, "text", ""));
         }

@@ -52,6 +52,8 @@ struct given {
     const char *drain; /* Cluster API's label; NULL: none */
     int gpus;
     const char *resource; /* NULL: nvidia.com/gpu */
+    int priority;
+    const char *class; /* NULL: none */
 };
 
 static void add(struct scene *scene, const struct given *given)
@@ -67,14 +69,18 @@ static void add(struct scene *scene, const struct given *given)
     owned(chars) char *drain = given->drain
                                    ? text_format(",\"cluster.x-k8s.io/drain\":\"%s\"", given->drain)
                                    : mem_copy_chars("");
+    owned(chars) char *class = given->class ? text_format(",\"priorityClassName\":\"%s\"",
+                                                          given->class)
+                                            : mem_copy_chars("");
     owned(chars) char *chars = text_format(
         "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"%s\",\"uid\":\"%s\","
         "\"labels\":{\"team\":\"vision\"%s},\"annotations\":{%s},"
         "\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"%s\",\"controller\":true}]},"
-        "\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":"
+        "\"spec\":{\"priority\":%d%s,\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\","
+        "\"resources\":"
         "{\"limits\":{\"%s\":\"%d\"}}}]},\"status\":{\"phase\":\"Running\"%s}}",
-        uid, uid, drain, note, given->job, given->node, given->resource ?: "nvidia.com/gpu",
-        given->gpus, began);
+        uid, uid, drain, note, given->job, given->priority, class, given->node,
+        given->resource ?: "nvidia.com/gpu", given->gpus, began);
     owned(json) json_t *object = json_parse(chars, strlen(chars), "pod", &err);
     struct pod *pod = object ? pod_decode(object, &err) : NULL;
 
@@ -86,7 +92,7 @@ static void add(struct scene *scene, const struct given *given)
 static void add_pod(struct scene *scene, const char *node, const char *job, const char *start,
                     const char *saved)
 {
-    add(scene, &(struct given){ node, job, start, saved, NULL, 4, NULL });
+    add(scene, &(struct given){ node, job, start, saved, NULL, 4, NULL, 0, NULL });
 }
 
 static void survey(struct scene *scene)
@@ -130,10 +136,10 @@ static void accelerators_that_cannot_be_read_are_a_whole_node(void **state)
     with_machines(&scene, &reservation, &pool);
     add_pod(&scene, "n0", "plain", "11:00", "");
     for (int i = 0; i < 7; i++)
-        add(&scene, &(struct given){ "n1", "sliced", "11:00", "", NULL, 1, odd });
-    add(&scene, &(struct given){ "n2", "sliced", "11:00", "", NULL, 1, odd });
-    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 4, NULL });
-    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 1, "example.com/npu" });
+        add(&scene, &(struct given){ "n1", "sliced", "11:00", "", NULL, 1, odd, 0, NULL });
+    add(&scene, &(struct given){ "n2", "sliced", "11:00", "", NULL, 1, odd, 0, NULL });
+    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 4, NULL, 0, NULL });
+    add(&scene, &(struct given){ "n3", "mixed", "11:00", "", NULL, 1, "example.com/npu", 0, NULL });
     survey(&scene);
     assert_int_equal(gang(&scene, "ml/plain")->gpus, 4);
     assert_int_equal(gang(&scene, "ml/sliced")->gpus, 16);
@@ -167,8 +173,8 @@ static void slices_and_other_makers_gpus_are_counted(void **state)
 
         scene_init(&scene);
         with_machines(&scene, &reservation, &pool);
-        add(&scene,
-            &(struct given){ "n1", "job", "11:00", "", NULL, rows[i].count, rows[i].resource });
+        add(&scene, &(struct given){ "n1", "job", "11:00", "", NULL, rows[i].count,
+                                     rows[i].resource, 0, NULL });
         survey(&scene);
         if (gang(&scene, "ml/job")->gpus != rows[i].gpus ||
             gang(&scene, "ml/job")->lost_gpu_s != rows[i].lost_gpu_s)
@@ -242,8 +248,8 @@ static void the_median_is_of_gangs_with_gpus(void **state)
     add_pod(&scene, "n1", "a", "11:50", "");
     add_pod(&scene, "n2", "b", "11:00", "");
     add_pod(&scene, "n3", "c", "02:00", "");
-    add(&scene, &(struct given){ "n1", "web", "01:00", "", NULL, 0, NULL });
-    add(&scene, &(struct given){ "n2", "log", "01:00", "", NULL, 0, NULL });
+    add(&scene, &(struct given){ "n1", "web", "01:00", "", NULL, 0, NULL, 0, NULL });
+    add(&scene, &(struct given){ "n2", "log", "01:00", "", NULL, 0, NULL, 0, NULL });
     survey(&scene);
     assert_int_equal(gang(&scene, "ml/c")->lost_gpu_s, 4 * 3600);
 }
@@ -261,13 +267,64 @@ static void a_pod_that_is_not_to_be_drained_protects_its_node(void **state)
 
     (void)state;
     scene_init(&scene);
-    add(&scene, &(struct given){ "n1", "a", "11:00", "", "skip", 4, NULL });
-    add(&scene, &(struct given){ "n2", "b", "11:00", "", "wait-completed", 4, NULL });
-    add(&scene, &(struct given){ "n3", "c", "11:00", "", "yes", 4, NULL });
+    add(&scene, &(struct given){ "n1", "a", "11:00", "", "skip", 4, NULL, 0, NULL });
+    add(&scene, &(struct given){ "n2", "b", "11:00", "", "wait-completed", 4, NULL, 0, NULL });
+    add(&scene, &(struct given){ "n3", "c", "11:00", "", "yes", 4, NULL, 0, NULL });
     survey(&scene);
     assert_true(is_protected(&scene, "n1"));
     assert_true(is_protected(&scene, "n2"));
     assert_false(is_protected(&scene, "n3"));
+}
+
+static void a_priority_over_the_floor_protects_its_node(void **state)
+{
+    static const struct {
+        char *classes;
+        int64_t floor;
+        int priority;
+        const char *class;
+        bool is_protected;
+    } rows[] = {
+        { NULL, 0, 2000000000, "research-high", false },
+        { NULL, 1000, 999, NULL, false },
+        { NULL, 1000, 1000, NULL, true },
+        { (char *)(uintptr_t) "prod, research-high", 0, 5, "research-high", true },
+        { (char *)(uintptr_t) "prod, research-high", 0, 5, "research", false },
+        { (char *)(uintptr_t) "prod,research-high", 0, 5, "prod", true },
+        { (char *)(uintptr_t) "prod", 0, 5, NULL, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(scene) struct scene scene;
+
+        scene_init(&scene);
+        scene.config.victims.classes = rows[i].classes;
+        scene.config.victims.priority = rows[i].floor;
+        add(&scene, &(struct given){ "n1", "a", "11:00", "", NULL, 4, NULL, rows[i].priority,
+                                     rows[i].class });
+        survey(&scene);
+        if (is_protected(&scene, "n1") != rows[i].is_protected)
+            fail_msg("row %zu", i);
+    }
+}
+
+/* A gang has the highest priority of its pods; one below zero is lower than none. */
+static void the_priority_of_a_gang_is_its_highest(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    add(&scene, &(struct given){ "n1", "a", "11:00", "", NULL, 4, NULL, -20, NULL });
+    add(&scene, &(struct given){ "n2", "a", "11:00", "", NULL, 4, NULL, -10, NULL });
+    add(&scene, &(struct given){ "n3", "b", "11:00", "", NULL, 4, NULL, 100, NULL });
+    add(&scene, &(struct given){ "n3", "b", "11:00", "", NULL, 4, NULL, 50, NULL });
+    add_pod(&scene, "n4", "c", "11:00", "");
+    survey(&scene);
+    assert_int_equal(gang(&scene, "ml/a")->priority, -10);
+    assert_int_equal(gang(&scene, "ml/b")->priority, 100);
+    assert_int_equal(gang(&scene, "ml/c")->priority, 0);
 }
 
 static void who_lost_lately_is_dearer(void **state)
@@ -390,6 +447,8 @@ int main(void)
         cmocka_unit_test(silence_protects_up_to_the_median),
         cmocka_unit_test(the_median_is_of_gangs_with_gpus),
         cmocka_unit_test(a_pod_that_is_not_to_be_drained_protects_its_node),
+        cmocka_unit_test(a_priority_over_the_floor_protects_its_node),
+        cmocka_unit_test(the_priority_of_a_gang_is_its_highest),
         cmocka_unit_test(who_lost_lately_is_dearer),
         cmocka_unit_test(replicas_lose_only_their_place),
         cmocka_unit_test(what_is_leaving_already_costs_nothing),

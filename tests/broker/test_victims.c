@@ -60,6 +60,7 @@ static void read_scene(struct scene *scene, const char *nodes, const char *price
 
         gang->lost_gpu_s = gang->price_gpu_s = strtoll(word + 2, NULL, 10);
         gang->is_sunk = strchr(word, '*') != NULL;
+        gang->priority = strchr(word, '@') ? strtoll(strchr(word, '@') + 1, NULL, 10) : 0;
     }
     scene->scene.nodes = scene->nodes;
     scene->scene.gangs = scene->gangs;
@@ -92,6 +93,15 @@ static const struct {
     /* what is lost already costs nothing */
     { "a b c", "a=9* b=1 c=1", 1, "0" },
     { "ab b c", "a=9* b=1 c=2", 2, "0 1" },
+    /* among equal losses lower priority goes first */
+    { "a b c", "a=5@100 b=5@-10 c=5", 1, "1" },
+    { "a b c", "a=5@100 b=5@-10 c=5", 2, "1 2" },
+    { "a b", "a=4@100 b=5@-10", 1, "0" },
+    { "a b c", "a=2@9 b=1@8 c=1@8", 2, "1 2" },
+    { "a bc", "a=2@9 b=1@0 c=1@0", 1, "1" },
+    { "a bc", "a=2@9 b=1@8 c=1@8", 1, "0" }, /* ranks add up */
+    { "a bc", "a=2@9 b=1@9 c=1@9", 1, "0" },
+    { "a b", "a=0@2000000000 b=0@-2000000000", 1, "1" },
     /* protected nodes are taken last, whatever they cost */
     { "!a b", "a=1 b=99", 1, "1" },
     { "!- b", "b=99", 1, "1" },
@@ -215,6 +225,72 @@ static int64_t brute_force(const struct victim_case *scene, size_t wanted)
             best = lost;
     }
     return best;
+}
+
+/* The lost work of a set, and then the priorities of the gangs that it ends. */
+struct loss {
+    int64_t gpu_s;
+    int64_t priorities;
+};
+
+static struct loss loss_of(const struct victim_case *scene, unsigned set)
+{
+    struct loss loss = { 0 };
+    bool *is_hit = mem_new_array(scene->gang_count + 1, sizeof *is_hit);
+
+    for (size_t i = 0; i < scene->node_count; i++)
+        for (size_t k = 0; (set >> i & 1) && k < scene->nodes[i].gang_count; k++) {
+            size_t gang = scene->nodes[i].gangs[k];
+
+            loss.gpu_s += is_hit[gang] ? 0 : scene->gangs[gang].lost_gpu_s;
+            loss.priorities += is_hit[gang] ? 0 : scene->gangs[gang].priority;
+            is_hit[gang] = true;
+        }
+    mem_free(is_hit);
+    return loss;
+}
+
+static bool is_less(struct loss left, struct loss right)
+{
+    return left.gpu_s != right.gpu_s ? left.gpu_s < right.gpu_s
+                                     : left.priorities < right.priorities;
+}
+
+/* Twelve nodes with whole GPUs, slices and devices; two priorities, and losses that are often
+   equal. */
+static void a_mixed_fleet_loses_least_by_work_and_then_by_priority(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 17);
+    for (int round = 0; round < 60; round++) {
+        struct job_fleet fleet;
+        size_t wanted;
+        size_t *nodes;
+        unsigned taken = 0;
+        struct loss best = { INT64_MAX, 0 };
+
+        job_fleet_init(&fleet, 12, draw_job, NULL, &random);
+        for (size_t g = 0; g < fleet.scene.gang_count; g++) {
+            struct victim_gang *gang = (struct victim_gang *)(uintptr_t)&fleet.scene.gangs[g];
+
+            gang->lost_gpu_s = gang->price_gpu_s = 100 * (int64_t)random_below(&random, 3);
+            gang->priority = (int64_t)random_below(&random, 2);
+        }
+        wanted = random_below(&random, fleet.scene.node_count + 1);
+        nodes = victims_choose(&fleet.scene, wanted, NULL);
+        for (size_t i = 0; i < wanted; i++)
+            taken |= 1u << nodes[i];
+        mem_free(nodes);
+        for (unsigned set = 0; set < 1u << fleet.scene.node_count; set++)
+            if ((size_t)__builtin_popcount(set) == wanted &&
+                is_less(loss_of(&fleet.scene, set), best))
+                best = loss_of(&fleet.scene, set);
+        assert_int_equal(loss_of(&fleet.scene, taken).gpu_s, best.gpu_s);
+        assert_int_equal(loss_of(&fleet.scene, taken).priorities, best.priorities);
+        job_fleet_free(&fleet);
+    }
 }
 
 static void few_nodes_are_chosen_as_by_trying_all(void **state)
@@ -439,6 +515,7 @@ int main(void)
         cmocka_unit_test(one_block_is_emptied),
         cmocka_unit_test(a_block_may_be_worth_lost_work),
         cmocka_unit_test(few_nodes_are_chosen_as_by_trying_all),
+        cmocka_unit_test(a_mixed_fleet_loses_least_by_work_and_then_by_priority),
         cmocka_unit_test(tangled_nodes_are_chosen_as_by_trying_all),
         cmocka_unit_test(many_nodes_are_chosen_as_by_a_knapsack),
         cmocka_unit_test(many_tangled_parts_are_chosen_together),

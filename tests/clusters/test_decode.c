@@ -241,6 +241,77 @@ static void a_whole_pod_is_read(void **state)
     pod_free(pod);
 }
 
+static void nodes_of_slurm_are_told_from_plain_pods(void **state)
+{
+#define MADE_BY(api, kind)                                                                         \
+    "\"ownerReferences\":[{\"apiVersion\":\"" api "\",\"kind\":\"" kind                            \
+    "\",\"name\":\"o\",\"controller\":true}]"
+    static const struct {
+        const char *metadata;
+        const char *tool; /* NULL: none */
+    } rows[] = {
+        { MADE_BY("slinky.slurm.net/v1beta1", "NodeSet"), "Slinky" },
+        { MADE_BY("slinky.slurm.net/v1beta1", "Controller"), NULL },
+        { MADE_BY("apps/v1", "StatefulSet") ",\"labels\":{\"nodeset.slinky.slurm.net/"
+                                            "pod-name\":\"slurm-worker-0\"}",
+          "Slinky" },
+        { "\"labels\":{\"app.kubernetes.io/name\":\"slurmd\"}", "Slinky" },
+        { "\"labels\":{\"app.kubernetes.io/name\":\"slurmctld\"}", NULL },
+        { MADE_BY("sunk.coreweave.com/v1alpha1", "NodeSet"), "SUNK" },
+        { MADE_BY("apps/v1",
+                  "ReplicaSet") ",\"annotations\":{\"sunk.coreweave.com/account\":\"root\"}",
+          NULL }, /* a pod that SUNK's scheduler places */
+        { "\"labels\":{\"slurm.nebius.ai/worker\":\"true\"}", "Soperator" },
+        { "\"labels\":{\"app.kubernetes.io/name\":\"SlurmCluster\","
+          "\"app.kubernetes.io/component\":\"worker\"}",
+          "Soperator" },
+        { "\"labels\":{\"app.kubernetes.io/name\":\"SlurmCluster\","
+          "\"app.kubernetes.io/component\":\"login\"}",
+          NULL },
+        { "\"labels\":{\"app.kubernetes.io/component\":\"worker\"}", NULL },
+        { MADE_BY("example.com/v1", "NodeSet"), NULL },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(
+            "{\"metadata\":{\"namespace\":\"s\",\"name\":\"p\",\"uid\":\"U\",%s}}",
+            rows[i].metadata);
+        owned(json) json_t *object = parse(&kube_pods, chars);
+        struct pod *pod = pod_decode(object, &err);
+        assert_non_null(pod);
+        if (!text_equal(pod_slurm_tool(pod), rows[i].tool))
+            fail_msg("%s: %s", rows[i].metadata, pod_slurm_tool(pod) ?: "no tool");
+        pod_free(pod);
+    }
+}
+
+static void the_priority_of_a_pod_is_read_or_refused(void **state)
+{
+    static const struct {
+        const char *spec;
+        int priority;
+        const char *class; /* NULL: refused */
+    } rows[] = {
+        { "{}", 0, "" },
+        { "{\"priority\":-7,\"priorityClassName\":\"low\"}", -7, "low" },
+        { "{\"priority\":2000001000}", 2000001000, "" },
+        { "{\"priority\":9000000000}", 0, NULL },
+        { "{\"priority\":\"high\"}", 0, NULL },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(POD("", ",\"spec\":%s"), rows[i].spec);
+        owned(json) json_t *object = parse(&kube_pods, chars);
+        struct pod *pod = pod_decode(object, &err);
+        if (!pod != !rows[i].class || (pod && (pod->priority != rows[i].priority ||
+                                               !text_equal(pod->priority_class, rows[i].class))))
+            fail_msg("%s: %s", rows[i].spec, err.text);
+        pod_free(pod);
+    }
+}
+
 static void what_is_on_the_disk_of_a_pod(void **state)
 {
     static const struct {
@@ -412,6 +483,8 @@ int main(void)
         cmocka_unit_test(a_node_that_lacks_something_is_refused_by_path),
         cmocka_unit_test(pods_fall_into_their_classes),
         cmocka_unit_test(a_whole_pod_is_read),
+        cmocka_unit_test(nodes_of_slurm_are_told_from_plain_pods),
+        cmocka_unit_test(the_priority_of_a_pod_is_read_or_refused),
         cmocka_unit_test(what_is_on_the_disk_of_a_pod),
         cmocka_unit_test(gpus_of_a_pod_are_counted_as_the_scheduler_does),
         cmocka_unit_test(accelerators_that_are_not_counted_are_noticed),

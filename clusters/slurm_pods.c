@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Pods that are nodes of a Slurm cluster, by THE table of what their tools write on them.
+ */
+#include "clusters/slurm_pods.h"
+
+#include "base/text.h"
+
+/* A row holds when the controller's API group begins so, or the label has that value (NULL: is
+   there), and the second label too. */
+static const struct row {
+    enum pod_slurm tool;
+    const char *group;
+    const char *label;
+    const char *value;
+    const char *label_too;
+    const char *value_too;
+} rows[] = {
+    { POD_SLURM_SLINKY, "slinky.slurm.net/", NULL, NULL, NULL, NULL },
+    { POD_SLURM_SLINKY, NULL, "nodeset.slinky.slurm.net/pod-name", NULL, NULL, NULL },
+    { POD_SLURM_SLINKY, NULL, "app.kubernetes.io/name", "slurmd", NULL, NULL },
+    { POD_SLURM_SUNK, "sunk.coreweave.com/", NULL, NULL, NULL, NULL },
+    { POD_SLURM_SOPERATOR, NULL, "slurm.nebius.ai/worker", "true", NULL, NULL },
+    { POD_SLURM_SOPERATOR, NULL, "app.kubernetes.io/name", "SlurmCluster",
+      "app.kubernetes.io/component", "worker" },
+};
+
+static bool has_label(const struct pod *pod, const char *key, const char *value)
+{
+    const char *own = pod_label(pod, key);
+
+    return own && (!value || text_equal(own, value));
+}
+
+static bool holds(const struct row *row, const struct pod *pod)
+{
+    if (row->group)
+        return text_starts_with(pod->owner_version, row->group) &&
+               text_equal(pod->owner_kind, "NodeSet");
+    return has_label(pod, row->label, row->value) &&
+           (!row->label_too || has_label(pod, row->label_too, row->value_too));
+}
+
+enum pod_slurm slurm_pod_kind(const struct pod *pod)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (holds(&rows[i], pod))
+            return rows[i].tool;
+    return POD_SLURM_NONE;
+}
+
+const char *pod_slurm_tool(const struct pod *pod)
+{
+    static const char *const names[] = {
+        [POD_SLURM_NONE] = NULL,
+        [POD_SLURM_SLINKY] = "Slinky",
+        [POD_SLURM_SUNK] = "SUNK",
+        [POD_SLURM_SOPERATOR] = "Soperator",
+    };
+
+    return names[pod->slurm];
+}

@@ -139,6 +139,23 @@ static void add_interval(struct profile_intervals *intervals, struct judge *judg
     interval->drop = judge(judging, interval, from);
 }
 
+/* Where iterations and prompts are counted at all, an interval that does not tell its prompts would
+   take their time for that of the rest. */
+static void drop_untold_prompts(struct profile_intervals *intervals)
+{
+    bool is_told = false;
+
+    for (size_t i = 0; i < intervals->count; i++)
+        is_told = is_told || (!isnan(intervals->items[i].growth[PROFILE_ITERATIONS]) &&
+                              !isnan(intervals->items[i].growth[PROFILE_PREFILL]));
+    for (size_t i = 0; i < intervals->count && is_told; i++) {
+        struct profile_interval *interval = &intervals->items[i];
+
+        if (interval->drop == PROFILE_USED && isnan(interval->growth[PROFILE_PREFILL]))
+            interval->drop = PROFILE_UNKNOWN;
+    }
+}
+
 struct profile_intervals *profile_intervals_new(const struct profile_scrape *scrapes, size_t count)
 {
     struct profile_intervals *intervals = mem_new(sizeof *intervals);
@@ -157,5 +174,6 @@ struct profile_intervals *profile_intervals_new(const struct profile_scrape *scr
         if (is_pair(&scrapes[i]))
             add_interval(intervals, &judging, &scrapes[i]);
     }
+    drop_untold_prompts(intervals);
     return intervals;
 }

@@ -269,6 +269,28 @@ static void what_the_counters_do_not_hold_is_refused(void **state)
 }
 
 /* Without counted iterations: the mean gap counts long iterations more often. */
+/* Of half an hour without the counter of prompts nothing is concluded about prompts. */
+static void prompts_that_are_told_for_a_while_are_measured_by_that_while(void **state)
+{
+    enum { SCRAPES = 480, UNTOLD = 120 };
+    const struct engine_play play = { R1,          .scrape_s = 15, .low = 0.8,
+                                      .high = 3.6, .waves = 4,     .scrapes = SCRAPES };
+    struct profile_scrape *scrapes = play_all(&play, 3, 1);
+    struct profile_law law;
+    struct error err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < UNTOLD; i++)
+        scrapes[i].counters[PROFILE_PREFILL] = NAN;
+    if (measure(scrapes, SCRAPES, &no_hints, &law, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(law.method, PROFILE_BY_COUNTERS);
+    assert_true(law.has_prefill);
+    expect_near("half told", &law, &play, 0.02);
+    assert_true(law.dropped[PROFILE_UNKNOWN] > UNTOLD / 2);
+    mem_free(scrapes);
+}
+
 static void gaps_tell_a_little_too_much(void **state)
 {
     const struct engine_play play = { R1,          .scrape_s = 15, .low = 0.8,
@@ -538,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_law_of_an_engine_is_found_again),
         cmocka_unit_test(what_the_counters_do_not_hold_is_refused),
+        cmocka_unit_test(prompts_that_are_told_for_a_while_are_measured_by_that_while),
         cmocka_unit_test(gaps_tell_a_little_too_much),
         cmocka_unit_test(small_batches_of_a_real_engine_are_refused),
         cmocka_unit_test(single_disturbances_are_dropped_with_their_reason),

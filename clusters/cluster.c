@@ -18,6 +18,8 @@ enum {
     CLOCK_LIMIT_MS = 10 * SECOND_MS
 };
 
+const char *const cluster_kinds[] = { "kubernetes", NULL };
+
 struct cluster {
     struct world *world;
     char *name;

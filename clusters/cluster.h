@@ -24,6 +24,9 @@ struct cluster_settings {
     const struct accelerators *accelerators; /* borrowed as long as the cluster; NULL: none */
 };
 
+/* The kinds of cluster that there are, NULL at the end. */
+extern const char *const cluster_kinds[];
+
 /* What a cluster's objects may take, and once more while they are listed again.  One of 5,000 nodes
    and 50,000 pods takes less than a quarter of it. */
 enum { CLUSTER_MEMORY_MB = 256 };

@@ -25,6 +25,7 @@ enum cluster_role { ROLE_PRODUCTION, ROLE_RESEARCH };
 
 struct config_cluster {
     char *name;
+    char *kind; /* one of cluster_kinds */
     char *role_name;
     enum cluster_role role;
     char *kubeconfig;  /* path, made absolute against the file's folder, or "in-cluster" */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/fleet/config_tables.h"
+#include "clusters/cluster.h"
 #include "providers/kinds.h"
 
 #include <inttypes.h>
@@ -99,11 +100,28 @@ static int check_victims(const struct config *config, struct error *err)
     return 0;
 }
 
+/* Whether there is such a kind of cluster. */
+static int check_kind(const struct config *config, size_t at, struct error *err)
+{
+    owned(text) struct text *names = text_new(256);
+
+    for (size_t i = 0; cluster_kinds[i]; i++) {
+        if (text_equal(cluster_kinds[i], config->clusters[at].kind))
+            return 0;
+        text_add(names, "%s%s", i > 0 ? ", " : "", cluster_kinds[i]);
+    }
+    return yaml_error(err, config_place(config, "clusters", at, "kind"),
+                      "unknown kind of cluster \"%s\"; known kinds: %s", config->clusters[at].kind,
+                      names->chars);
+}
+
 static int check_clusters(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->cluster_count; i++) {
         struct config_cluster *cluster = &config->clusters[i];
 
+        if (check_kind(config, i, err) < 0)
+            return -1;
         if (text_equal(cluster->role_name, "production"))
             cluster->role = ROLE_PRODUCTION;
         else if (text_equal(cluster->role_name, "research"))

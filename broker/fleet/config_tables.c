@@ -155,6 +155,8 @@ static const struct setting headroom_settings[] = {
 };
 
 static const struct setting cluster_settings[] = {
+    { "kind", SETTING_TEXT, offsetof(struct config_cluster, kind), "kubernetes", 0, 0,
+      "what kind of cluster it is: `kubernetes`" },
     { "role", SETTING_TEXT, offsetof(struct config_cluster, role_name), NULL, 0, 0,
       "`production` or `research`" },
     { "kubeconfig", SETTING_TEXT, offsetof(struct config_cluster, kubeconfig), NULL, 0, 0,

@@ -5,7 +5,7 @@
  */
 #include "base/json.h"
 #include "broker/service/service_parts.h"
-#include "broker/transfer/blockers.h"
+#include "broker/sides/kube/blockers.h"
 
 /* What leaves each cluster by the plan, as config->clusters; the caller frees it. */
 static struct leaving **leaving_of(const struct service *service, const struct plan *plan)

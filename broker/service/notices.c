@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
-#include "broker/transfer/kube_effects.h"
-#include "broker/transfer/pod_wishes.h"
+#include "broker/sides/kube/kube_effects.h"
+#include "broker/sides/kube/pod_wishes.h"
 #include "clusters/kube_verbs.h"
 
 #include <inttypes.h>

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/sides/sides.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -76,7 +77,7 @@ int service_load_records(struct service *service, struct error *err)
     service->guard.config = service->config;
     service->guard.fleet = service->fleet;
     service->runner = runner_open(service->world, service->config, service->fleet, &service->guard,
-                                  service->epoch, err);
+                                  service->epoch, sides_known, err);
     if (!service->runner)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);

@@ -14,7 +14,9 @@
 #include "broker/service/trials.h"
 #include "broker/service/unreadable.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 
 struct scaler;
 struct quotas;

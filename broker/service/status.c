@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
-#include "broker/transfer/blockers.h"
+#include "broker/sides/kube/blockers.h"
 
 #include <inttypes.h>
 

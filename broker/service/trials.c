@@ -9,7 +9,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
-#include "broker/transfer/blockers.h"
+#include "broker/sides/kube/blockers.h"
+#include "broker/sides/kube/gate.h"
+#include "broker/sides/kube/kube_side.h"
 #include "clusters/kube_verbs.h"
 
 enum { AT_ONCE = 4, PER_NODE = 3 };
@@ -282,7 +284,7 @@ static void answered(void *context, const json_t *body, const struct error *err)
 
     --*in_flight(question);
     if (err) /* who only wants to know asks a busy server last */
-        gate_slow(trials->service->runner->gate, question->cluster, err);
+        gate_slow(kube_side_of(trials->service->runner)->gate, question->cluster, err);
     settle(question, body, err);
     pump(trials);
 }
@@ -313,7 +315,7 @@ static void send_question(struct question *question)
    waits until it is not. */
 static void pump(struct trials *trials)
 {
-    struct gate *gate = trials->service->runner->gate;
+    struct gate *gate = kube_side_of(trials->service->runner)->gate;
 
     for (size_t i = 0; i < trials->line.count; i++) { /* it may grow */
         struct question *question = trials->line.items[i];

@@ -195,7 +195,7 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
 /* Gangs that stand still though no transfer needs it, because their owner could not be told. */
 static void add_gangs(const struct service *service, json_t *rows)
 {
-    owned(json) json_t *gangs = suspensions_describe(service->runner->suspensions);
+    owned(json) json_t *gangs = sides_describe_stopped(service->runner);
     const json_t *gang;
     size_t i;
 

@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "broker/journal/journal.h"
-#include "broker/transfer/kube_effects.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -349,17 +349,6 @@ static struct transfer *find_transfer(struct runner *runner, const char *id, siz
     return NULL;
 }
 
-static const struct effect_kind *kind_of(const char *name, size_t length)
-{
-    const struct effect_kind *const *const tables[] = { effect_machine_kinds, kube_effects };
-
-    for (size_t i = 0; i < COUNT_OF(tables); i++)
-        for (const struct effect_kind *const *row = tables[i]; *row; row++)
-            if (strlen((*row)->name) == length && memcmp((*row)->name, name, length) == 0)
-                return *row;
-    return NULL;
-}
-
 /* A record's key is TRANSFER/KIND/OBJECT, so that also one that cannot be read says what it was
    about.  NULL: its transfer is not here, or there is no such kind. */
 static struct effect *effect_of_record(struct runner *runner, const char *id)
@@ -368,7 +357,7 @@ static struct effect *effect_of_record(struct runner *runner, const char *id)
     struct transfer *transfer = find_transfer(runner, id, length);
     const char *name = id + length + (id[length] == '/');
     size_t name_length = strcspn(name, "/");
-    const struct effect_kind *kind = kind_of(name, name_length);
+    const struct effect_kind *kind = side_effect_kind(runner, name, name_length);
 
     if (!transfer || !kind || name[name_length] != '/')
         return NULL;

@@ -19,14 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct gate_line;
 struct runner;
 struct transfer;
 
 struct effect {
     struct runner *runner;
     struct transfer *transfer;
-    struct gate_line *line; /* of an eviction under way, or the last one; NULL: no budget */
+    void *of_side; /* what its side keeps of it while it is under way, or after; NULL: nothing */
     const struct effect_kind *kind;
     char object[254];    /* UID or machine name: the key within the transfer */
     char name[320];      /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */
@@ -104,14 +103,3 @@ const char *effect_pause(const struct transfer *transfer, int64_t now_ms);
 int effect_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
 
 void effect_free(void *effect);
-
-/* The taints and annotations that sluice writes. */
-#define SLUICE_TAINT_LEAVING                                                                       \
-    "sluice.dev/leaving"                            /* PreferNoSchedule when announced, NoSchedule \
-                                                       when cordoned; the value is the transfer */
-#define SLUICE_TAINT_STARTING "sluice.dev/starting" /* NoSchedule: not handed over yet */
-#define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
-#define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
-#define SLUICE_NOTE_REASON "sluice.dev/departure-reason"
-#define SLUICE_NOTE_ADDED "sluice.dev/added" /* the keys of others that we set, by spaces */
-#define SLUICE_NOTE_WAS_CORDONED "sluice.dev/was-unschedulable"

@@ -5,6 +5,7 @@
  */
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 
 static void answered(void *context, const char *operation, const struct error *err)
 {
@@ -52,32 +53,13 @@ static void discard_machine(const struct intent *intent)
     delete_machine(intent->effect, transfer_goal(transfer), transfer->new_instance);
 }
 
-/* Whether the watch shows the node open, or with a pod that came to it since its removal was asked
-   for: the look before that holds no more. */
-static bool is_node_in_use(const struct runner *runner, const struct transfer *transfer,
-                           int64_t asked_ms)
-{
-    int64_t asked_wall_ms = runner_now(runner).ms - (loop_now(runner->world->loop) - asked_ms);
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    const struct node *node = map_get(snapshot->nodes, transfer->node);
-    size_t count;
-    const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
-
-    if (!node || !text_equal(node->uid, transfer->node_uid))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0 &&
-            (pods[i]->started.ms == 0 ||
-             snapshot_wall(snapshot, pods[i]->started).ms >= asked_wall_ms))
-            return true;
-    return !node->is_unschedulable;
-}
-
+/* The look before its intent holds no more. */
 static bool is_in_use(const struct intent *intent, struct error *err)
 {
+    const struct runner *runner = intent->effect->runner;
     const struct transfer *transfer = intent->effect->transfer;
 
-    if (!is_node_in_use(intent->effect->runner, transfer, intent->asked_ms))
+    if (!side_origin(runner, transfer)->is_in_use(runner, transfer, intent->asked_ms))
         return false;
     error_set(err, ERROR_TRANSIENT, "not sent: node %s is in use again", transfer->node);
     return true;

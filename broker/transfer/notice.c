@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/transfer/effect.h"
-#include "broker/transfer/pod_wishes.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 
 static const char record_kind[] = "notice";
 static const char record_id[] = "counts";
@@ -68,8 +68,7 @@ int notice_begin(struct runner *runner, struct transfer *transfer)
 
 bool notice_is_waived(const struct runner *runner, const struct transfer *transfer, int *ret_count)
 {
-    return wishes_all_to_leave(fleet_snapshot(runner->fleet, transfer->source->cluster),
-                               transfer->node, ret_count);
+    return side_origin(runner, transfer)->are_ready(runner, transfer, ret_count);
 }
 
 /* Whether the node still waits for its departure, or will. */
@@ -138,19 +137,16 @@ int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_
     return set_departure(runner, transfer, granted, who, err);
 }
 
-static int grant_pods(struct runner *runner, struct transfer *transfer)
+static int grant_wish(struct runner *runner, struct transfer *transfer)
 {
-    const struct pod *pod = NULL;
-    struct wall_time asked = wishes_to_stay(
-        fleet_snapshot(runner->fleet, transfer->source->cluster), transfer->node, &pod);
-    owned(chars) char *who = NULL;
+    char who[TRANSFER_REASON_SIZE] = "";
+    struct wall_time asked = side_origin(runner, transfer)->wish(runner, transfer, who, sizeof who);
     struct error err = { 0 };
 
     /* what is granted grows with the margin, but not by seconds */
     if (asked.ms <= transfer->departure.ms ||
         notice_latest(runner, transfer).ms < transfer->departure.ms + MINUTE_MS)
         return 0;
-    who = text_format("pod %.60s/%.80s", pod->namespace, pod->name);
     if (notice_extend(runner, transfer, asked, who, &err) < 0 && runner->is_broken)
         return -1;
     return 0;
@@ -163,7 +159,7 @@ int notice_follow(struct runner *runner, struct transfer *transfer)
 
     if (transfer->source->cluster->role != ROLE_RESEARCH || transfer->is_emergency)
         return 0;
-    if (grant_pods(runner, transfer) < 0)
+    if (grant_wish(runner, transfer) < 0)
         return -1;
     for (size_t i = 0; i < runner->transfers.count; i++) {
         const struct transfer *other = runner->transfers.items[i];

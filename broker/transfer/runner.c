@@ -10,7 +10,7 @@
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
 #include "broker/transfer/lateness.h"
-#include "broker/transfer/look.h"
+#include "broker/transfer/side.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -254,7 +254,7 @@ static void note_freeze(const struct runner *runner, struct transfer *transfer)
 static void note_pause(const struct runner *runner, struct transfer *transfer)
 {
     const char *pause = effect_pause(transfer, loop_now(runner->world->loop))
-                            ?: look_trouble(transfer->look);
+                            ?: sides_trouble(transfer);
 
     if (pause && !strstr(transfer->waiting, pause))
         wait_also(transfer, pause);
@@ -313,7 +313,7 @@ static bool is_quiet(const struct transfer *transfer)
     for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);)
         if (((const struct effect *)value)->is_in_flight)
             return false;
-    return transfer->state != TRANSFER_LIVE && !look_is_under_way(transfer->look) &&
+    return transfer->state != TRANSFER_LIVE && !sides_are_under_way(transfer) &&
            !host_is_under_way(transfer->host);
 }
 
@@ -374,7 +374,7 @@ static void tick(void *context)
     goes_on = runner->live_count > 0 && !runner->is_broken;
     if (!runner->is_broken)
         trim(runner);
-    if (!runner->is_broken && suspensions_tick(runner->suspensions))
+    if (!runner->is_broken && sides_tick(runner))
         goes_on = true;
     if (goes_on)
         timer_set_sooner(runner->timer, TICK_MS);
@@ -458,7 +458,8 @@ static int load_transfer(void *context, const char *id, uint64_t rev, const json
 }
 
 struct runner *runner_open(struct world *world, const struct config *config, struct fleet *fleet,
-                           struct guard *guard, uint64_t epoch, struct error *err)
+                           struct guard *guard, uint64_t epoch, const struct side *const *sides,
+                           struct error *err)
 {
     owned(runner) struct runner *runner = mem_new(sizeof *runner);
 
@@ -466,17 +467,15 @@ struct runner *runner_open(struct world *world, const struct config *config, str
     runner->config = config;
     runner->fleet = fleet;
     runner->guard = guard;
-    runner->gate = gate_new(world, fleet, config);
     runner->epoch = epoch;
     runner->leads = lead_book_new(config);
     runner->attempts = attempts_new(config);
-    runner->suspensions = suspensions_new(runner);
+    sides_open(runner, sides);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_load(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||
         attempts_load(runner->attempts, world->journal, err) < 0 || notice_load(runner, err) < 0 ||
-        suspensions_load(runner->suspensions, world->journal, err) < 0 ||
-        effect_load(runner, err) < 0)
+        sides_load(runner, err) < 0 || effect_load(runner, err) < 0)
         return NULL;
     runner_wake(runner);
     return steal(&runner);
@@ -490,9 +489,8 @@ void runner_close(struct runner *runner)
     for (size_t i = 0; i < runner->transfers.count; i++)
         transfer_free(runner->transfers.items[i]);
     array_clear(&runner->transfers);
-    gate_free(runner->gate);
     lead_book_free(runner->leads);
     attempts_free(runner->attempts);
-    suspensions_free(runner->suspensions);
+    sides_close(runner);
     mem_free(runner);
 }

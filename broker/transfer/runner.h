@@ -12,28 +12,31 @@
 #include "broker/fleet/guard.h"
 #include "broker/journal/journal.h"
 #include "broker/transfer/attempts.h"
-#include "broker/transfer/gate.h"
 #include "broker/transfer/lead_book.h"
 #include "broker/transfer/notice.h"
 #include "broker/transfer/steps.h"
-#include "broker/transfer/suspend.h"
 #include "broker/transfer/transfer.h"
 
 #include <stdbool.h>
+
+struct side;
 
 struct runner {
     struct world *world;
     const struct config *config;
     struct fleet *fleet;
     struct guard *guard;
-    struct gate *gate;
     uint64_t epoch;
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
     struct lead_book *leads;
     struct attempts *attempts;
     ARRAY(struct intent) intents; /* of the turn under way */
     struct notice_counts notices;
-    struct suspensions *suspensions;
+    struct {
+        const struct side *side;
+        void *state;
+    } * sides; /* the kinds of cluster that there are; side.h */
+    size_t side_count;
     struct timer *timer;
     size_t live_count; /* transfers, at the last turn */
     int64_t turned_ms; /* when that was; 0: there was none yet */
@@ -45,10 +48,11 @@ struct runner {
     bool is_broken; /* the journal failed: nothing more is sent or decided */
 };
 
-/* Loads transfers, effects and lead times from the journal. */
+/* Loads transfers, effects and lead times from the journal.  sides: NULL at the end, one for each
+   kind of cluster that the configuration knows. */
 struct runner *runner_open(struct world *world, const struct config *config, struct fleet *fleet,
-                           struct guard *guard, uint64_t epoch, struct error *err)
-    __attribute__((warn_unused_result));
+                           struct guard *guard, uint64_t epoch, const struct side *const *sides,
+                           struct error *err) __attribute__((warn_unused_result));
 void runner_close(struct runner *runner);
 
 /* Something changed: advances all live transfers, emergencies first, in a turn of its own. */

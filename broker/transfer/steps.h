@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/text.h"
+#include "base/timestamp.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,37 +68,33 @@ const char *step_way_back(int step) __attribute__((returns_nonnull));
 /* The table as a Mermaid state diagram, for ARCHITECTURE.md. */
 void steps_diagram(struct text *out);
 
-/* leave.c */
+/* How long a node may take to be closed. */
+enum { STEP_CLOSE_MS = 10 * MINUTE_MS };
+
+/* side.c: what the side of the origin does */
 enum verdict step_announce(struct runner *runner, struct transfer *transfer);
-enum verdict step_hold(struct runner *runner, struct transfer *transfer);
-enum verdict step_cordon(struct runner *runner, struct transfer *transfer);
-enum verdict undo_node(struct runner *runner, struct transfer *transfer);
-/* Before a node is emptied any further: STEP_UNDO when it is not ours any more (another one under
-   its name, its label gone, a rival's taint), with the reason told; STEP_WAIT while not known. */
-enum verdict leave_check(struct runner *runner, struct transfer *transfer);
-/* drain.c */
 enum verdict step_drain(struct runner *runner, struct transfer *transfer);
 enum verdict step_force(struct runner *runner, struct transfer *transfer);
+enum verdict step_clear(struct runner *runner, struct transfer *transfer);
+enum verdict undo_node(struct runner *runner, struct transfer *transfer);
+/* hold.c */
+enum verdict step_hold(struct runner *runner, struct transfer *transfer);
+enum verdict step_cordon(struct runner *runner, struct transfer *transfer);
 /* release.c */
 enum verdict step_release(struct runner *runner, struct transfer *transfer);
 /* Whether the machine may be gone, or go, by what was asked of its cloud: the removal was accepted,
    or nobody knows, and no list of minutes later shows that it came to nothing. */
 bool step_may_be_released(const struct runner *runner, const struct transfer *transfer);
-enum verdict step_clear(struct runner *runner, struct transfer *transfer);
-/* rebuild.c */
+/* acquire.c */
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer);
+enum verdict step_hand_over(struct runner *runner, struct transfer *transfer);
 /* joining.c */
 enum verdict step_join(struct runner *runner, struct transfer *transfer);
 /* Whether the machine of this attempt never served: once its start-up taint was lifted somebody's
    pods may run on it. */
 bool step_may_discard(const struct runner *runner, const struct transfer *transfer);
-/* Whether the Node of the new machine is missing in the list only: before the attempt is given up
+/* Whether the node of the new machine is missing in the list only: before the attempt is given up
    it is read by its name. */
 bool step_is_hidden(struct runner *runner, struct transfer *transfer);
-/* Whether a node that is only announced stays where it is for now, because the pool that it goes to
-   is closed, or what is known of its two pools is old or in doubt; it waits for that then. */
-bool step_is_kept(struct runner *runner, struct transfer *transfer);
 /* Before a late attempt is ended: what it lacks, for how long, and what its node says. */
 void step_give_up(struct runner *runner, struct transfer *transfer);
-/* rebuild.c */
-enum verdict step_hand_over(struct runner *runner, struct transfer *transfer);

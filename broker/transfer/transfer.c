@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
-#include "broker/transfer/look.h"
+#include "broker/transfer/side.h"
 #include "broker/transfer/steps.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ void transfer_free(struct transfer *transfer)
 {
     if (!transfer)
         return;
-    look_free(transfer->look);
+    sides_forget(transfer);
     host_free(transfer->host);
     map_free(transfer->effects);
     mem_free(transfer);

@@ -60,17 +60,20 @@ struct transfer {
     uint64_t rev; /* of the journal record; 0: not stored yet */
 
     /* seen by this process */
-    struct map *effects;        /* "kind/object" -> struct effect */
-    int64_t step_began_ms;      /* loop time; at a restart: the start */
-    int64_t paused_ms;          /* since when nothing can be asked of the node's pods; 0: it can */
-    int64_t emptied_ms;         /* since when only volumes are waited for; 0: not */
-    int64_t opened_ms;          /* since when our cordon is seen to be taken away; 0: it is there */
-    int64_t ready_ms;           /* since when the new node lacks nothing; 0: it does */
-    struct host_look *host;     /* where the new machine is; host.h */
-    struct transfer_look *look; /* a direct read under way or done */
-    char waiting[512];          /* for what, in one sentence */
-    bool needs_operator;        /* a step is past its deadline and cannot be undone */
-    bool wants_undo;            /* withdraw when the step allows it */
+    struct map *effects;    /* "kind/object" -> struct effect */
+    int64_t step_began_ms;  /* loop time; at a restart: the start */
+    int64_t paused_ms;      /* since when nothing can be asked of the node's pods; 0: it can */
+    int64_t emptied_ms;     /* since when only volumes are waited for; 0: not */
+    int64_t opened_ms;      /* since when our cordon is seen to be taken away; 0: it is there */
+    int64_t ready_ms;       /* since when the new node lacks nothing; 0: it does */
+    struct host_look *host; /* where the new machine is; host.h */
+    struct {
+        const struct side *side;
+        void *seen;
+    } seen[2];           /* what its sides have seen of it; side.h */
+    char waiting[512];   /* for what, in one sentence */
+    bool needs_operator; /* a step is past its deadline and cannot be undone */
+    bool wants_undo;     /* withdraw when the step allows it */
 };
 
 struct transfer *transfer_new(void) __attribute__((returns_nonnull, warn_unused_result));

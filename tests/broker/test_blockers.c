@@ -7,7 +7,7 @@
 #include "base/index.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "broker/transfer/blockers.h"
+#include "broker/sides/kube/blockers.h"
 #include "clusters/budget.h"
 #include "clusters/kube/kube_error.h"
 #include "tests/support/unit.h"

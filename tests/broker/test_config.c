@@ -292,6 +292,7 @@ static void keys_of_what_is_in_clusters(struct text *said, const struct text *go
 static void keys_together(struct text *said, const struct text *good)
 {
     static const struct edit cases[][2] = {
+        { { "clusters.prod-a.kind", "nomad" } },
         { { "clusters.prod-a.role", "staging" } },
         { { "clusters.prod-a.plugin", "aws" } },
         { { "pools.prod-a-main.cluster", "prod-x" } },

@@ -5,7 +5,7 @@
  */
 #include "base/index.h"
 #include "base/json.h"
-#include "broker/transfer/readiness.h"
+#include "broker/sides/kube/readiness.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * The step table keeps its own rules, and its diagram is the one that the documentation shows.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 #include "broker/transfer/steps.h"
 #include "tests/support/golden.h"
 #include "tests/support/unit.h"

@@ -7,8 +7,8 @@
  */
 #pragma once
 
+#include "broker/sides/kube/kube_effects.h"
 #include "broker/transfer/effect.h"
-#include "broker/transfer/kube_effects.h"
 #include "tests/broker/remote_store.h"
 #include "tests/cli/stepwise.h"
 

@@ -4,7 +4,7 @@
  * Deadlines and graces inside a whole transfer, watched by somebody who sees only the cluster: when
  * a pod is told to leave, how long it is given, and what is done with the one that does not go.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 #include "tests/cli/people.h"
 
 enum {

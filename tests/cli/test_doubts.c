@@ -5,7 +5,7 @@
  * itself, an answer that never came, a pool without room, and a node that is not empty, not the
  * one, or not free, when its turn comes.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 #include "tests/cli/people.h"
 
 static struct kube_node *research_node(struct rehearsal *rehearsal, const char *name)

@@ -7,6 +7,7 @@
  */
 #include "broker/service/service_parts.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 #include "tests/cli/small_world.h"
 
 #include <string.h>
@@ -307,7 +308,7 @@ static void a_gang_is_written_down_before_it_is_stopped(void **state)
     answer = reclaim(rehearsal, 1);
     while (!is_stopped_by_us(rehearsal, JOB_SETS "train"))
         rehearsal_run(rehearsal, 1);
-    rows = suspensions_describe(rehearsal->service->runner->suspensions);
+    rows = sides_describe_stopped(rehearsal->service->runner);
     assert_int_equal(json_array_size(rows), 1);
 }
 

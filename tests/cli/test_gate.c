@@ -4,6 +4,8 @@
  * An overloaded API server is left alone for as long as it asks, and it alone.  Who is told no by a
  * rule asks again now and then.
  */
+#include "broker/sides/kube/gate.h"
+#include "broker/sides/kube/kube_side.h"
 #include "broker/transfer/effect.h"
 #include "clusters/kube/kube_error.h"
 #include "tests/cli/stepwise.h"
@@ -26,7 +28,8 @@ static enum gate_answer answer_of(struct rehearsal *rehearsal, size_t cluster, c
 {
     const struct config_cluster *config = &rehearsal->config->clusters[cluster];
 
-    return gate_ask(rehearsal->service->runner->gate, config, pod_on(rehearsal, config), ret_why);
+    return gate_ask(kube_side_of(rehearsal->service->runner)->gate, config,
+                    pod_on(rehearsal, config), ret_why);
 }
 
 static void an_overloaded_server_is_left_alone_and_no_other(void **state)
@@ -47,7 +50,7 @@ static void an_overloaded_server_is_left_alone_and_no_other(void **state)
     (void)state;
     rehearsal_run(rehearsal, 3 * MINUTE_MS);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct gate *gate = rehearsal->service->runner->gate;
+        struct gate *gate = kube_side_of(rehearsal->service->runner)->gate;
         struct error err = { 0 };
         const char *why = "";
 

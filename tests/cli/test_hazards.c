@@ -4,7 +4,7 @@
  * Hazards: each case plays one way in which a transfer could lose work, lose a machine, or stop for
  * ever, and that a reader of the code would not see.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 #include "clusters/kube_verbs.h"
 #include "tests/cli/stepwise.h"
 

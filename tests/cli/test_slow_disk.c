@@ -4,7 +4,7 @@
  * While a promise is written to a slow disk the world goes on: what it was made for may not hold
  * any more when it is kept.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 #include "tests/cli/dying.h"
 #include "tests/cli/people.h"
 

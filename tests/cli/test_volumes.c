@@ -3,7 +3,7 @@
  *
  * Volumes of the pods that leave: detached before their machine goes, or let go after it.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 #include "tests/cli/stepwise.h"
 #include "tools/simulator/kube_volumes.h"
 

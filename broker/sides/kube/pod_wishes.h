@@ -23,3 +23,6 @@ bool wishes_all_to_leave(const struct snapshot *snapshot, const char *node, int 
    that can be read. */
 struct wall_time wishes_to_stay(const struct snapshot *snapshot, const char *node,
                                 const struct pod **ret_pod);
+
+/* Whether the pod's own spec says that a node which we closed is good enough for it. */
+bool wishes_to_come(const json_t *pod);

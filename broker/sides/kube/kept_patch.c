@@ -3,7 +3,7 @@
  *
  * See kept_patch.h.
  */
-#include "broker/transfer/kept_patch.h"
+#include "broker/sides/kube/kept_patch.h"
 
 #include "broker/transfer/runner.h"
 #include "clusters/kube_verbs.h"

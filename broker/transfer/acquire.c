@@ -7,9 +7,8 @@
  */
 #include "base/json.h"
 #include "broker/transfer/effect.h"
-#include "broker/transfer/kube_effects.h"
-#include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 
 #include <string.h>
 
@@ -25,31 +24,16 @@ static bool is_order_over(const struct effect *create, const struct effect *disc
     return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
 }
 
-/* Whether no pod runs on the machine of a failed attempt, by a direct look right before it goes. It
-   never served; but a pod may have been bound to its Node past its start-up taint. */
+/* Whether nothing runs on the machine of a failed attempt, by a direct look right before it goes.
+   It never served; but work may have come to its node past what keeps it closed. */
 static bool is_idle(struct runner *runner, struct transfer *transfer)
 {
-    const struct config_pool *goal = transfer_goal(transfer);
-    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
     const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
     int64_t since_ms = effect && effect->not_before_ms > transfer->step_began_ms
                            ? effect->not_before_ms
                            : transfer->step_began_ms;
-    int count;
 
-    if (!fleet_snapshot(runner->fleet, goal->cluster)->is_known)
-        return false;
-    if (!node)
-        return true;
-    if (!look_at_new_pods(runner, transfer, node->name, since_ms, &count))
-        return false;
-    if (count > 0)
-        transfer_wait_for(transfer,
-                          "%d pod%s to leave node %.120s, whose machine failed: delete %s, or let "
-                          "%s end",
-                          count, count == 1 ? "" : "s", node->name, count == 1 ? "it" : "them",
-                          count == 1 ? "it" : "them");
-    return count == 0;
+    return side_target(runner, transfer)->is_idle(runner, transfer, since_ms);
 }
 
 /* Removes the machine of a failed attempt; STEP_DONE when it is provably gone. */
@@ -81,33 +65,6 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
         is_idle(runner, transfer))
         effect_ask(runner, transfer, &effect_discard, &target, began_ms);
     return STEP_WAIT;
-}
-
-/* Whether the Node of the machine that is gone is gone too, or cannot be helped.  The cloud's own
-   controller takes it minutes later, or there is none and nobody would.  A Node that is Ready while
-   we never asked for its machine's end says that the list is wrong. */
-static bool is_node_gone(struct runner *runner, struct transfer *transfer)
-{
-    const struct config_pool *goal = transfer_goal(transfer);
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
-    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
-    const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
-
-    if (!snapshot->is_known) {
-        transfer_wait_for(transfer, "cluster %s to be seen", goal->cluster->name);
-        return false;
-    }
-    if (!node || node->is_leaving || (node->is_ready && !effect_may_have_happened(effect)))
-        return true;
-
-    struct effect_target target = { .object = node->uid, .node = node };
-
-    transfer_wait_for(transfer, "node object %.120s of a machine that failed to be deleted",
-                      node->name);
-    effect = effect_ask(runner, transfer, &kube_effect_discard_node, &target,
-                        snapshot->nodes_seen_ms);
-    return effect->answered_ms > 0 &&
-           (effect->outcome == ERROR_DENIED || effect->outcome == ERROR_INVALID);
 }
 
 /* The next attempt; after the last one, back to where the node came from. */
@@ -184,7 +141,8 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     if (transfer->new_instance[0] == '\0')
         transfer_name_instance(transfer);
     if (transfer->is_discarding)
-        return discard(runner, transfer) == STEP_DONE && is_node_gone(runner, transfer)
+        return discard(runner, transfer) == STEP_DONE &&
+                       side_target(runner, transfer)->discard(runner, transfer)
                    ? try_again(runner, transfer)
                    : STEP_WAIT;
 

@@ -4,14 +4,14 @@
  * See suspend.h.  Each suspension is level-triggered: what is wanted is whether any transfer that
  * takes nodes from the gang still drains; what is, is read from the owner.
  */
-#include "broker/transfer/suspend.h"
+#include "broker/sides/kube/suspend.h"
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "broker/transfer/kept_patch.h"
-#include "broker/transfer/owner_search.h"
+#include "broker/sides/kube/kept_patch.h"
+#include "broker/sides/kube/owner_search.h"
 #include "broker/transfer/runner.h"
 #include "clusters/kube_verbs.h"
 #include "clusters/owner.h"
@@ -494,7 +494,7 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     return 0;
 }
 
-int suspensions_load(struct suspensions *book, struct journal *journal, struct error *err)
+int suspensions_load(struct suspensions *book, struct error *err)
 {
-    return journal_load(journal, "suspension", load_one, book, err);
+    return journal_load(book->runner->world->journal, "suspension", load_one, book, err);
 }

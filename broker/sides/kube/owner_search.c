@@ -3,7 +3,7 @@
  *
  * See owner_search.h.
  */
-#include "broker/transfer/owner_search.h"
+#include "broker/sides/kube/owner_search.h"
 
 #include "base/log.h"
 #include "base/map.h"

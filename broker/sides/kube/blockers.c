@@ -3,11 +3,11 @@
  *
  * One function a kind of blocker; the table says in which order they are asked.
  */
-#include "broker/transfer/blockers.h"
+#include "broker/sides/kube/blockers.h"
 
 #include "base/json.h"
 #include "base/text.h"
-#include "broker/transfer/blocker.h"
+#include "broker/sides/kube/blocker.h"
 #include "clusters/budget.h"
 
 #include <stdlib.h>

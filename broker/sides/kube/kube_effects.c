@@ -3,11 +3,14 @@
  *
  * Functions that prepare and send, and the rows that choose among them.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 
 #include "base/json.h"
+#include "broker/sides/kube/gate.h"
+#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/pod_wishes.h"
 #include "broker/transfer/effect.h"
-#include "broker/transfer/pod_wishes.h"
+#include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
 #include "clusters/kube_verbs.h"
 
@@ -35,7 +38,7 @@ static void answered(void *context, const json_t *body, const struct error *err)
 
     (void)body;
     if (err)
-        gate_slow(effect->runner->gate, config_of(effect), err);
+        gate_slow(kube_side_of(effect->runner)->gate, config_of(effect), err);
     effect_finish(effect, err);
 }
 
@@ -150,13 +153,14 @@ static void prepare_pod(struct effect *effect, const struct effect_target *targe
 static void prepare_evict(struct effect *effect, const struct effect_target *target,
                           struct intent *intent)
 {
-    effect->line = gate_enter(effect->runner->gate, config_of(effect), target->pod);
+    effect->of_side = gate_enter(kube_side_of(effect->runner)->gate, config_of(effect),
+                                 target->pod);
     prepare_pod(effect, target, intent);
 }
 
 static void drop_evict(struct effect *effect, const struct error *err)
 {
-    gate_leave(effect->runner->gate, config_of(effect), effect->line, err);
+    gate_leave(kube_side_of(effect->runner)->gate, config_of(effect), effect->of_side, err);
 }
 
 static void evict_answered(void *context, const json_t *body, const struct error *err)
@@ -174,7 +178,7 @@ static void send_evict(const struct intent *intent)
 
 static int64_t evict_busy_ms(const struct effect *effect, const struct error *err)
 {
-    if (effect->line)
+    if (effect->of_side)
         return LINE_BACKOFF_MS;
     return cluster_is_budget(err) ? UNSEEN_BACKOFF_MS : BUSY_BACKOFF_MS;
 }

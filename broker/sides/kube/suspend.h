@@ -18,7 +18,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-struct journal;
 struct runner;
 struct suspensions;
 struct transfer;
@@ -26,7 +25,7 @@ struct transfer;
 struct suspensions *suspensions_new(struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
 void suspensions_free(struct suspensions *suspensions);
-int suspensions_load(struct suspensions *suspensions, struct journal *journal, struct error *err)
+int suspensions_load(struct suspensions *suspensions, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Whether the pod, on a node that the transfer drains, may be evicted now.  If not, its gang is

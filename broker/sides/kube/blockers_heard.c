@@ -5,8 +5,8 @@
  */
 #include "base/json.h"
 #include "base/text.h"
-#include "broker/transfer/blocker.h"
-#include "broker/transfer/blockers.h"
+#include "broker/sides/kube/blocker.h"
+#include "broker/sides/kube/blockers.h"
 #include "clusters/budget.h"
 #include "clusters/kube_verbs.h"
 

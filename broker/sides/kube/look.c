@@ -3,13 +3,15 @@
  *
  * Direct reads, one of each kind under way at most.  See look.h.
  */
-#include "broker/transfer/look.h"
+#include "broker/sides/kube/look.h"
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/pages.h"
 #include "base/url.h"
-#include "broker/transfer/effect.h"
+#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/pod_wishes.h"
+#include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
 #include "clusters/field_manager.h"
 #include "clusters/kube_verbs.h"
@@ -49,6 +51,7 @@ struct running {
 struct reading {
     struct runner *runner;
     struct transfer *transfer;
+    struct transfer_look *look;           /* that it is of */
     const struct config_cluster *cluster; /* pods, volumes: of which node */
     char name[TRANSFER_NAME_SIZE];
     const struct census *census; /* pods, volumes */
@@ -103,18 +106,22 @@ bool look_is_under_way(const struct transfer_look *look)
 
 static struct transfer_look *look_of(struct runner *runner, struct transfer *transfer)
 {
-    struct transfer_look *look = transfer->look;
+    struct transfer_look *look = side_seen(transfer, &side_kube);
 
     if (look)
         return look;
-    look = transfer->look = mem_new(sizeof *look);
+    look = mem_new(sizeof *look);
+    side_see(transfer, &side_kube, look);
     look->claims = map_new(mem_free);
-    look->pods.runner = look->new_pods.runner = look->node.runner = runner;
-    look->volumes.runner = look->claim.runner = runner;
-    look->pods.transfer = look->new_pods.transfer = look->node.transfer = transfer;
-    look->volumes.transfer = look->claim.transfer = transfer;
-    look->new_node.runner = runner;
-    look->new_node.transfer = transfer;
+
+    struct reading *const readings[] = { &look->pods,    &look->new_pods, &look->node,
+                                         &look->volumes, &look->claim,    &look->new_node };
+
+    for (size_t i = 0; i < COUNT_OF(readings); i++) {
+        readings[i]->runner = runner;
+        readings[i]->transfer = transfer;
+        readings[i]->look = look;
+    }
     return look;
 }
 
@@ -196,25 +203,6 @@ static void note_claims(struct transfer_look *look, const struct pod *pod, const
     }
 }
 
-/* Whether the pod's own spec says that a node which we closed is good enough for it. */
-static bool tolerates_us(const json_t *item)
-{
-    const json_t *toleration;
-    size_t i;
-
-    json_array_foreach(json_at(item, "spec/tolerations"), i, toleration)
-    {
-        const char *key = json_text_or(toleration, "key", "");
-        const char *effect = json_text_or(toleration, "effect", "");
-        bool is_any = text_equal(json_text_or(toleration, "operator", ""), "Exists");
-
-        if ((text_equal(key, SLUICE_TAINT_LEAVING) || (key[0] == '\0' && is_any)) &&
-            (effect[0] == '\0' || text_equal(effect, "NoSchedule")))
-            return true;
-    }
-    return false;
-}
-
 /* Only the end of its grace says that nothing more is owed to a pod. */
 static void note_running(struct reading *reading, const struct pod *pod, const json_t *item)
 {
@@ -225,7 +213,7 @@ static void note_running(struct reading *reading, const struct pod *pod, const j
         snapshot_wall(snapshot, pod->deletion).ms <= runner_now(reading->runner).ms)
         return;
     running = array_add(&reading->running);
-    running->tolerates = tolerates_us(item);
+    running->tolerates = wishes_to_come(item);
     running->created = pod ? snapshot_wall(snapshot, pod->created) : (struct wall_time){ 0 };
     text_print(running->name, sizeof running->name, "%s/%s",
                json_text_or(item, "metadata/namespace", "?"),
@@ -240,7 +228,7 @@ static bool is_in_the_way(struct reading *reading, const json_t *item)
     bool counts = !pod || pod_must_leave(pod);
 
     if (pod)
-        note_claims(reading->transfer->look, pod, item);
+        note_claims(reading->look, pod, item);
     if (counts)
         note_running(reading, pod, item);
     pod_free(pod);
@@ -270,7 +258,7 @@ static bool is_attached(struct reading *reading, const json_t *item)
 
     if (!text_equal(json_text_or(item, "spec/nodeName", ""), reading->name))
         return false;
-    reading->daemons += is_daemons(reading->transfer->look, volume);
+    reading->daemons += is_daemons(reading->look, volume);
     return true;
 }
 
@@ -346,7 +334,8 @@ bool look_at_new_pods(struct runner *runner, struct transfer *transfer, const ch
 int look_running_pods(const struct transfer *transfer, struct wall_time since,
                       const char **ret_first)
 {
-    const struct reading *reading = &transfer->look->pods;
+    const struct transfer_look *look = side_seen(transfer, &side_kube);
+    const struct reading *reading = &look->pods;
     int count = 0;
 
     *ret_first = "";
@@ -372,7 +361,7 @@ bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t s
 static void claim_answered(void *context, const json_t *body, const struct error *err)
 {
     struct reading *reading = context;
-    struct transfer_look *look = reading->transfer->look;
+    struct transfer_look *look = reading->look;
     const char *volume = json_text_or(body, "spec/volumeName", "");
     bool is_final = !err || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_DENIED;
 
@@ -416,7 +405,7 @@ bool look_at_left_volumes(struct runner *runner, struct transfer *transfer, int6
 
     if (!claims_are_read(runner, transfer) || !look_at_volumes(runner, transfer, since_ms, &count))
         return false;
-    *ret_count = count - transfer->look->volumes.daemons;
+    *ret_count = count - look_of(runner, transfer)->volumes.daemons;
     return true;
 }
 
@@ -495,6 +484,8 @@ enum presence look_at_new_node(struct runner *runner, struct transfer *transfer)
 
 bool look_is_closed(const struct transfer *transfer, const char **ret_opener)
 {
-    *ret_opener = transfer->look->node.opener;
-    return transfer->look->node.is_closed;
+    const struct transfer_look *look = side_seen(transfer, &side_kube);
+
+    *ret_opener = look->node.opener;
+    return look->node.is_closed;
 }

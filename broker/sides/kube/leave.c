@@ -1,21 +1,21 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Steps announce, hold and cordon, and the way back from them.
+ * The nodes of the origin: told of their departure, closed, kept closed, and given back.
  */
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "broker/sides/kube/kube_effects.h"
+#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/look.h"
 #include "broker/transfer/effect.h"
-#include "broker/transfer/kube_effects.h"
-#include "broker/transfer/look.h"
+#include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
 
 #include <string.h>
 
 enum {
-    CORDON_MS = 10 * MINUTE_MS,
-    RECLAIM_QUOTA_MS = 10 * SECOND_MS, /* how long an emergency waits for quotas, from its cordon */
     AGAIN_SIZE = 80,
 };
 
@@ -226,7 +226,7 @@ static enum verdict keep_closed(struct runner *runner, struct transfer *transfer
         transfer->opened_ms = now;
     transfer_wait_for(transfer, "the cordon of node %s, which was taken away, to be put back",
                       transfer->node);
-    if (now - transfer->opened_ms >= CORDON_MS)
+    if (now - transfer->opened_ms >= STEP_CLOSE_MS)
         return STEP_UNDO;
     /* A watch may lag behind our own patch. */
     if (look_at_node(runner, transfer, again ? again->answered_ms + 1 : transfer->opened_ms) !=
@@ -239,7 +239,7 @@ static enum verdict keep_closed(struct runner *runner, struct transfer *transfer
     return STEP_WAIT;
 }
 
-enum verdict leave_check(struct runner *runner, struct transfer *transfer)
+enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct node *node;
@@ -267,7 +267,7 @@ static void announce(struct runner *runner, struct transfer *transfer, const str
     effect_ask(runner, transfer, &kube_effect_announce, &target, seen_ms);
 }
 
-enum verdict step_announce(struct runner *runner, struct transfer *transfer)
+enum verdict kube_announce(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     int64_t seen_ms;
@@ -284,128 +284,24 @@ enum verdict step_announce(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
-static void wait_for_notice(const struct runner *runner, struct transfer *transfer)
-{
-    char departure[WALL_TEXT_SIZE];
-
-    transfer_wait_for(transfer, "the notice to pass, at %s",
-                      wall_format(notice_end(runner, transfer), departure));
-}
-
-static bool is_over(const struct runner *runner, const struct transfer *transfer)
-{
-    return runner_now(runner).ms >= notice_end(runner, transfer).ms;
-}
-
-/* A move is closed as a whole: it leaves early when all its nodes may, and somebody asked for it.
- */
-static bool move_is_ready(const struct runner *runner, const struct transfer *transfer)
-{
-    int ready = 0;
-
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *other = runner->transfers.items[i];
-        int count;
-
-        if (other->state != TRANSFER_LIVE || other->is_undoing || other->step > STEP_HOLD ||
-            !text_equal(other->move, transfer->move))
-            continue;
-        if (other->step < STEP_HOLD || !notice_is_waived(runner, other, &count))
-            return false;
-        ready += count;
-    }
-    return ready > 0;
-}
-
-/* Jobs that are admitted on a quota that is still too large would land on what is left.  An
-   emergency closes its node first, and waits for seconds, if that helps. */
-static bool waits_for_quotas(const struct runner *runner, struct transfer *transfer)
-{
-    struct error err;
-
-    if (!runner->may_drain || runner->may_drain(runner->may_drain_context, transfer, &err) == 0)
-        return false;
-    if (transfer->is_emergency &&
-        (err.kind != ERROR_TRANSIENT ||
-         runner_now(runner).ms >= transfer->cordoned.ms + RECLAIM_QUOTA_MS))
-        return false;
-    transfer_wait_for(transfer, "%s", err.text);
-    return true;
-}
-
-enum verdict step_hold(struct runner *runner, struct transfer *transfer)
+enum verdict kube_check(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     int64_t seen_ms;
-    enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
 
-    if (verdict != STEP_DONE)
-        return verdict;
-    if (notice_follow(runner, transfer) < 0)
-        return STEP_WAIT;
-    if (transfer->is_emergency || is_over(runner, transfer) || move_is_ready(runner, transfer))
-        return step_is_kept(runner, transfer) || waits_for_quotas(runner, transfer) ? STEP_WAIT
-                                                                                    : STEP_DONE;
-    if (!is_told(node, transfer))
+    return look_for_node(runner, transfer, &node, &seen_ms);
+}
+
+void kube_tell(struct runner *runner, struct transfer *transfer)
+{
+    const struct node *node = NULL;
+    int64_t seen_ms;
+
+    if (find_node(runner, transfer, &node, &seen_ms) == PRESENCE_YES && !is_told(node, transfer))
         announce(runner, transfer, node, seen_ms);
-    wait_for_notice(runner, transfer);
-    return STEP_WAIT;
 }
 
-/* Pods that are evicted before the whole move is closed land on its next node. */
-static bool move_is_closed(const struct runner *runner, const struct transfer *transfer)
-{
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *other = runner->transfers.items[i];
-
-        if (other != transfer && other->state == TRANSFER_LIVE && !other->is_undoing &&
-            text_equal(other->move, transfer->move) && other->step <= STEP_CORDON &&
-            other->cordoned.ms == 0)
-            return false;
-    }
-    return true;
-}
-
-static int store_cordoned(struct runner *runner, struct transfer *transfer, const char *event)
-{
-    struct error err;
-
-    transfer->cordoned = runner_now(runner);
-    return runner_store(runner, transfer, event, &err);
-}
-
-/* A quota that grew again since the node was closed. */
-static enum verdict quotas_let_go(const struct runner *runner, struct transfer *transfer)
-{
-    if (!waits_for_quotas(runner, transfer))
-        return STEP_DONE;
-    return !transfer->is_emergency &&
-                   loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS
-               ? STEP_UNDO
-               : STEP_WAIT;
-}
-
-/* A node that was closed early, because all on it were ready, waits for whoever came in the last
-   moment: they were promised the whole notice. */
-static enum verdict may_drain(struct runner *runner, struct transfer *transfer)
-{
-    int count;
-
-    if (transfer->is_emergency)
-        return quotas_let_go(runner, transfer);
-    if (notice_is_waived(runner, transfer, &count))
-        return quotas_let_go(runner, transfer);
-    if (!is_over(runner, transfer)) {
-        wait_for_notice(runner, transfer);
-        return STEP_WAIT;
-    }
-    if (transfer->cordoned.ms < notice_end(runner, transfer).ms &&
-        store_cordoned(runner, transfer, "notice_passed") < 0)
-        return STEP_WAIT;
-    return quotas_let_go(runner, transfer);
-}
-
-enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
+enum verdict kube_close(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     int64_t seen_ms;
@@ -413,21 +309,13 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
 
     if (verdict != STEP_DONE)
         return verdict;
-
     if (node_annotation(node, SLUICE_NOTE_WAS_CORDONED) && is_marked(node, transfer) &&
-        node->is_unschedulable) {
-        if (transfer->cordoned.ms == 0 && store_cordoned(runner, transfer, "cordoned") < 0)
-            return STEP_WAIT;
-        transfer_wait_for(transfer, "the other nodes of move %s to be cordoned", transfer->move);
-        verdict = move_is_closed(runner, transfer) ? may_drain(runner, transfer) : STEP_WAIT;
-        if (verdict == STEP_DONE) /* stored with the step */
-            transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
-        return verdict;
-    }
+        node->is_unschedulable)
+        return STEP_DONE;
 
     /* A node that cannot be closed gives up alone; the others of its move wait for that, not with
      * it. */
-    if (loop_now(runner->world->loop) - transfer->step_began_ms >= CORDON_MS)
+    if (loop_now(runner->world->loop) - transfer->step_began_ms >= STEP_CLOSE_MS)
         return STEP_UNDO;
     transfer_wait_for(transfer, "the cordon to show on the node");
     close_node(runner, transfer, node, transfer->node_uid,
@@ -435,7 +323,7 @@ enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
-enum verdict undo_node(struct runner *runner, struct transfer *transfer)
+enum verdict kube_undo(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     int64_t seen_ms;

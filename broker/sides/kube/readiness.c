@@ -3,7 +3,7 @@
  *
  * See readiness.h.
  */
-#include "broker/transfer/readiness.h"
+#include "broker/sides/kube/readiness.h"
 
 #include "base/text.h"
 #include "clusters/gpus.h"

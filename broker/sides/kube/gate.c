@@ -4,7 +4,7 @@
  * Lines before budgets.  A budget's status is newer than our count of what it spent as soon as its
  * version changes.
  */
-#include "broker/transfer/gate.h"
+#include "broker/sides/kube/gate.h"
 
 #include "base/map.h"
 #include "base/text.h"

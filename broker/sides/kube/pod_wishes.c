@@ -3,9 +3,11 @@
  *
  * See pod_wishes.h.
  */
-#include "broker/transfer/pod_wishes.h"
+#include "broker/sides/kube/pod_wishes.h"
 
+#include "base/json.h"
 #include "base/text.h"
+#include "broker/transfer/marks.h"
 
 bool wishes_to_leave(const struct pod *pod)
 {
@@ -47,4 +49,22 @@ struct wall_time wishes_to_stay(const struct snapshot *snapshot, const char *nod
         }
     }
     return latest;
+}
+
+bool wishes_to_come(const json_t *pod)
+{
+    const json_t *toleration;
+    size_t i;
+
+    json_array_foreach(json_at(pod, "spec/tolerations"), i, toleration)
+    {
+        const char *key = json_text_or(toleration, "key", "");
+        const char *effect = json_text_or(toleration, "effect", "");
+        bool is_any = text_equal(json_text_or(toleration, "operator", ""), "Exists");
+
+        if ((text_equal(key, SLUICE_TAINT_LEAVING) || (key[0] == '\0' && is_any)) &&
+            (effect[0] == '\0' || text_equal(effect, "NoSchedule")))
+            return true;
+    }
+    return false;
 }

@@ -8,9 +8,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/timestamp.h"
+#include "broker/sides/kube/gate.h"
+#include "broker/sides/kube/kube_effects.h"
+#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/look.h"
+#include "broker/sides/kube/suspend.h"
 #include "broker/transfer/effect.h"
-#include "broker/transfer/kube_effects.h"
-#include "broker/transfer/look.h"
 #include "broker/transfer/runner.h"
 
 enum { FORCE_WAIT_MS = 30 * SECOND_MS, VOLUMES_MS = 3 * MINUTE_MS };
@@ -189,7 +192,7 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     const struct effect *effect;
     const char *why = "";
 
-    if (!gate_is_free(runner->gate, transfer->source->cluster, &why)) {
+    if (!gate_is_free(kube_side_of(runner)->gate, transfer->source->cluster, &why)) {
         note_why(rest, why);
         return NULL;
     }
@@ -205,8 +208,8 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
         return NULL;
     }
     /* Before the first pod of a gang goes, the whole of it is told to stop. */
-    if (suspend_is_settled(runner->suspensions, transfer, pod, &why) &&
-        gate_ask(runner->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
+    if (suspend_is_settled(kube_side_of(runner)->suspensions, transfer, pod, &why) &&
+        gate_ask(kube_side_of(runner)->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
         return effect_ask(runner, transfer, &kube_effect_evict, &target, seen_ms);
     note_why(rest, why);
     return NULL;
@@ -244,12 +247,13 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
     }
     if (left_ms > call_ms) {
         if (left_ms <= call_ms + TELL_AHEAD_MS)
-            (void)suspend_is_settled(runner->suspensions, transfer, pod, &why);
+            (void)suspend_is_settled(kube_side_of(runner)->suspensions, transfer, pod, &why);
         if (left_ms <= call_ms + MARK_AHEAD_MS)
             (void)mark_pod(runner, transfer, pod, seen_ms);
         return evict_pod(runner, transfer, pod, left_ms, seen_ms, rest);
     }
-    if (pod->deletion.ms == 0 && !suspend_is_settled(runner->suspensions, transfer, pod, &why)) {
+    if (pod->deletion.ms == 0 &&
+        !suspend_is_settled(kube_side_of(runner)->suspensions, transfer, pod, &why)) {
         note_why(rest, why);
         rest->refused += !is_latecomer(runner, transfer, pod);
         return NULL;
@@ -391,10 +395,10 @@ static bool is_detached(struct runner *runner, struct transfer *transfer)
     return true;
 }
 
-enum verdict step_drain(struct runner *runner, struct transfer *transfer)
+enum verdict kube_empty(struct runner *runner, struct transfer *transfer)
 {
     enum verdict verdict = follow_clock(runner, transfer) < 0 ? STEP_WAIT
-                                                              : leave_check(runner, transfer);
+                                                              : kube_keep_closed(runner, transfer);
     struct rest rest;
 
     if (verdict != STEP_DONE)
@@ -408,10 +412,10 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer)
     return rest.lost == rest.count ? STEP_DONE : STEP_WAIT;
 }
 
-enum verdict step_force(struct runner *runner, struct transfer *transfer)
+enum verdict kube_force(struct runner *runner, struct transfer *transfer)
 {
     enum verdict verdict = follow_clock(runner, transfer) < 0 ? STEP_WAIT
-                                                              : leave_check(runner, transfer);
+                                                              : kube_keep_closed(runner, transfer);
     struct rest rest;
 
     if (verdict != STEP_DONE)

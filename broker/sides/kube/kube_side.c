@@ -1,0 +1,130 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE table of what a Kubernetes cluster does of a transfer.
+ */
+#include "broker/sides/kube/kube_side.h"
+
+#include "broker/sides/kube/gate.h"
+#include "broker/sides/kube/kube_effects.h"
+#include "broker/sides/kube/look.h"
+#include "broker/sides/kube/pod_wishes.h"
+#include "broker/sides/kube/suspend.h"
+#include "broker/transfer/runner.h"
+
+struct kube_side *kube_side_of(const struct runner *runner)
+{
+    return side_state(runner, &side_kube);
+}
+
+static void *open_side(struct runner *runner)
+{
+    struct kube_side *side = mem_new(sizeof *side);
+
+    side->gate = gate_new(runner->world, runner->fleet, runner->config);
+    side->suspensions = suspensions_new(runner);
+    return side;
+}
+
+static int load_side(void *state, struct error *err)
+{
+    struct kube_side *side = state;
+
+    return suspensions_load(side->suspensions, err);
+}
+
+static bool tick_side(void *state)
+{
+    struct kube_side *side = state;
+
+    return suspensions_tick(side->suspensions);
+}
+
+static void close_side(void *state)
+{
+    struct kube_side *side = state;
+
+    gate_free(side->gate);
+    suspensions_free(side->suspensions);
+    mem_free(side);
+}
+
+static json_t *describe_stopped(const void *state)
+{
+    const struct kube_side *side = state;
+
+    return suspensions_describe(side->suspensions);
+}
+
+static bool is_under_way(const void *seen)
+{
+    return look_is_under_way(seen);
+}
+
+static const char *trouble(const void *seen)
+{
+    return look_trouble(seen);
+}
+
+static void forget(void *seen)
+{
+    look_free(seen);
+}
+
+static const struct snapshot *snapshot_of(const struct runner *runner,
+                                          const struct transfer *transfer)
+{
+    return fleet_snapshot(runner->fleet, transfer->source->cluster);
+}
+
+static bool are_ready(const struct runner *runner, const struct transfer *transfer, int *ret_count)
+{
+    return wishes_all_to_leave(snapshot_of(runner, transfer), transfer->node, ret_count);
+}
+
+static struct wall_time wish(const struct runner *runner, const struct transfer *transfer,
+                             char *ret_who, size_t size)
+{
+    const struct pod *pod = NULL;
+    struct wall_time until = wishes_to_stay(snapshot_of(runner, transfer), transfer->node, &pod);
+
+    if (pod)
+        text_print(ret_who, size, "pod %.60s/%.80s", pod->namespace, pod->name);
+    return until;
+}
+
+const struct side side_kube = {
+    .kind = "kubernetes",
+    .origin = {
+        .announce = kube_announce,
+        .check = kube_check,
+        .tell = kube_tell,
+        .close = kube_close,
+        .empty = kube_empty,
+        .force = kube_force,
+        .clear = kube_clear,
+        .undo = kube_undo,
+        .may_remove = kube_may_remove,
+        .is_in_use = kube_is_in_use,
+        .are_ready = are_ready,
+        .wish = wish,
+    },
+    .target = {
+        .lacks = kube_lacks,
+        .note_ready = kube_note_ready,
+        .welcome = kube_welcome,
+        .is_lost = kube_is_lost,
+        .may_discard = kube_may_discard,
+        .is_idle = kube_is_idle,
+        .discard = kube_discard,
+    },
+    .effects = kube_effects,
+    .open = open_side,
+    .load = load_side,
+    .tick = tick_side,
+    .close = close_side,
+    .is_under_way = is_under_way,
+    .trouble = trouble,
+    .forget = forget,
+    .describe_stopped = describe_stopped,
+};

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The side of Kubernetes clusters.  The functions are rows of broker/transfer/side.h, where it is
+ * said what each answers.
+ */
+#pragma once
+
+#include "broker/transfer/side.h"
+
+struct gate;
+struct suspensions;
+
+extern const struct side side_kube;
+
+/* What it keeps for the runner: borrowed, until the runner is closed. */
+struct kube_side {
+    struct gate *gate;
+    struct suspensions *suspensions;
+};
+struct kube_side *kube_side_of(const struct runner *runner) __attribute__((returns_nonnull));
+
+/* leave.c */
+enum verdict kube_announce(struct runner *runner, struct transfer *transfer);
+enum verdict kube_check(struct runner *runner, struct transfer *transfer);
+void kube_tell(struct runner *runner, struct transfer *transfer);
+enum verdict kube_close(struct runner *runner, struct transfer *transfer);
+enum verdict kube_undo(struct runner *runner, struct transfer *transfer);
+/* Before a node is emptied any further: STEP_UNDO when it is not ours any more (another one under
+   its name, its label gone, a rival's taint), with the reason told; STEP_WAIT while not known. */
+enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer);
+
+/* drain.c */
+enum verdict kube_empty(struct runner *runner, struct transfer *transfer);
+enum verdict kube_force(struct runner *runner, struct transfer *transfer);
+
+/* clear.c */
+enum verdict kube_may_remove(struct runner *runner, struct transfer *transfer, int64_t since_ms);
+bool kube_is_in_use(const struct runner *runner, const struct transfer *transfer, int64_t asked_ms);
+enum verdict kube_clear(struct runner *runner, struct transfer *transfer);
+
+/* join.c */
+void kube_lacks(const struct runner *runner, const struct transfer *transfer, struct text *missing);
+int kube_note_ready(struct runner *runner, struct transfer *transfer);
+enum verdict kube_welcome(struct runner *runner, struct transfer *transfer);
+bool kube_is_lost(struct runner *runner, struct transfer *transfer);
+bool kube_may_discard(const struct runner *runner, const struct transfer *transfer);
+bool kube_is_idle(struct runner *runner, struct transfer *transfer, int64_t since_ms);
+bool kube_discard(struct runner *runner, struct transfer *transfer);

@@ -1,0 +1,10 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See sides.h.
+ */
+#include "broker/sides/sides.h"
+
+#include "broker/sides/kube/kube_side.h"
+
+const struct side *const sides_known[] = { &side_kube, NULL };

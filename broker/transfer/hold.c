@@ -1,0 +1,162 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Steps hold and cordon: what is waited for before a node is closed, and before it is emptied.  How
+ * it is told and closed is its side's.
+ */
+#include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
+
+enum {
+    RECLAIM_QUOTA_MS = 10 * SECOND_MS
+}; /* how long an emergency waits for quotas, from its cordon */
+
+static void wait_for_notice(const struct runner *runner, struct transfer *transfer)
+{
+    char departure[WALL_TEXT_SIZE];
+
+    transfer_wait_for(transfer, "the notice to pass, at %s",
+                      wall_format(notice_end(runner, transfer), departure));
+}
+
+static bool is_over(const struct runner *runner, const struct transfer *transfer)
+{
+    return runner_now(runner).ms >= notice_end(runner, transfer).ms;
+}
+
+/* A move is closed as a whole: it leaves early when all its nodes may, and somebody asked for it.
+ */
+static bool move_is_ready(const struct runner *runner, const struct transfer *transfer)
+{
+    int ready = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *other = runner->transfers.items[i];
+        int count;
+
+        if (other->state != TRANSFER_LIVE || other->is_undoing || other->step > STEP_HOLD ||
+            !text_equal(other->move, transfer->move))
+            continue;
+        if (other->step < STEP_HOLD || !notice_is_waived(runner, other, &count))
+            return false;
+        ready += count;
+    }
+    return ready > 0;
+}
+
+/* Jobs that are admitted on a quota that is still too large would land on what is left.  An
+   emergency closes its node first, and waits for seconds, if that helps. */
+static bool waits_for_quotas(const struct runner *runner, struct transfer *transfer)
+{
+    struct error err;
+
+    if (!runner->may_drain || runner->may_drain(runner->may_drain_context, transfer, &err) == 0)
+        return false;
+    if (transfer->is_emergency &&
+        (err.kind != ERROR_TRANSIENT ||
+         runner_now(runner).ms >= transfer->cordoned.ms + RECLAIM_QUOTA_MS))
+        return false;
+    transfer_wait_for(transfer, "%s", err.text);
+    return true;
+}
+
+/* Whether a node that is only announced stays where it is for now, because the pool that it goes to
+   is closed, or what is known of its two pools is old or in doubt; it waits for that then. */
+static bool is_kept(struct runner *runner, struct transfer *transfer)
+{
+    int64_t fresh_ms = runner->config->guard.fresh_ms;
+    struct error why;
+
+    if (transfer->is_emergency ||
+        (attempts_allow(runner->attempts, transfer->target, runner_now(runner), &why) == 0 &&
+         fleet_is_fresh(runner->fleet, transfer->source, fresh_ms, &why) &&
+         fleet_is_fresh(runner->fleet, transfer->target, fresh_ms, &why)))
+        return false;
+    transfer_wait_for(transfer, "%s", why.text);
+    return true;
+}
+
+enum verdict step_hold(struct runner *runner, struct transfer *transfer)
+{
+    const struct side_origin *side = side_origin(runner, transfer);
+    enum verdict verdict = side->check(runner, transfer);
+
+    if (verdict != STEP_DONE)
+        return verdict;
+    if (notice_follow(runner, transfer) < 0)
+        return STEP_WAIT;
+    if (transfer->is_emergency || is_over(runner, transfer) || move_is_ready(runner, transfer))
+        return is_kept(runner, transfer) || waits_for_quotas(runner, transfer) ? STEP_WAIT
+                                                                               : STEP_DONE;
+    side->tell(runner, transfer);
+    wait_for_notice(runner, transfer);
+    return STEP_WAIT;
+}
+
+/* Pods that are evicted before the whole move is closed land on its next node. */
+static bool move_is_closed(const struct runner *runner, const struct transfer *transfer)
+{
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *other = runner->transfers.items[i];
+
+        if (other != transfer && other->state == TRANSFER_LIVE && !other->is_undoing &&
+            text_equal(other->move, transfer->move) && other->step <= STEP_CORDON &&
+            other->cordoned.ms == 0)
+            return false;
+    }
+    return true;
+}
+
+static int store_cordoned(struct runner *runner, struct transfer *transfer, const char *event)
+{
+    struct error err;
+
+    transfer->cordoned = runner_now(runner);
+    return runner_store(runner, transfer, event, &err);
+}
+
+/* A quota that grew again since the node was closed. */
+static enum verdict quotas_let_go(const struct runner *runner, struct transfer *transfer)
+{
+    if (!waits_for_quotas(runner, transfer))
+        return STEP_DONE;
+    return !transfer->is_emergency &&
+                   loop_now(runner->world->loop) - transfer->step_began_ms >= STEP_CLOSE_MS
+               ? STEP_UNDO
+               : STEP_WAIT;
+}
+
+/* A node that was closed early, because all on it were ready, waits for whoever came in the last
+   moment: they were promised the whole notice. */
+static enum verdict may_drain(struct runner *runner, struct transfer *transfer)
+{
+    int count;
+
+    if (transfer->is_emergency)
+        return quotas_let_go(runner, transfer);
+    if (notice_is_waived(runner, transfer, &count))
+        return quotas_let_go(runner, transfer);
+    if (!is_over(runner, transfer)) {
+        wait_for_notice(runner, transfer);
+        return STEP_WAIT;
+    }
+    if (transfer->cordoned.ms < notice_end(runner, transfer).ms &&
+        store_cordoned(runner, transfer, "notice_passed") < 0)
+        return STEP_WAIT;
+    return quotas_let_go(runner, transfer);
+}
+
+enum verdict step_cordon(struct runner *runner, struct transfer *transfer)
+{
+    enum verdict verdict = side_origin(runner, transfer)->close(runner, transfer);
+
+    if (verdict != STEP_DONE)
+        return verdict;
+    if (transfer->cordoned.ms == 0 && store_cordoned(runner, transfer, "cordoned") < 0)
+        return STEP_WAIT;
+    transfer_wait_for(transfer, "the other nodes of move %s to be cordoned", transfer->move);
+    verdict = move_is_closed(runner, transfer) ? may_drain(runner, transfer) : STEP_WAIT;
+    if (verdict == STEP_DONE) /* stored with the step */
+        transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
+    return verdict;
+}

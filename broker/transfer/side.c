@@ -1,0 +1,188 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See side.h.  The steps that a side does are called from here.
+ */
+#include "broker/transfer/side.h"
+
+#include "broker/transfer/runner.h"
+
+#include <string.h>
+
+const struct side *side_of(const struct runner *runner, const struct config_cluster *cluster)
+{
+    const struct side *found = NULL;
+
+    for (size_t i = 0; i < runner->side_count && !found; i++)
+        if (text_equal(runner->sides[i].side->kind, cluster->kind))
+            found = runner->sides[i].side;
+    require(found); /* the configuration knows the kinds that there are */
+    return found;
+}
+
+const struct side_origin *side_origin(const struct runner *runner, const struct transfer *transfer)
+{
+    return &side_of(runner, transfer->source->cluster)->origin;
+}
+
+const struct side_target *side_target(const struct runner *runner, const struct transfer *transfer)
+{
+    return &side_of(runner, transfer_goal(transfer)->cluster)->target;
+}
+
+void *side_state(const struct runner *runner, const struct side *side)
+{
+    void *state = NULL;
+
+    for (size_t i = 0; i < runner->side_count; i++)
+        if (runner->sides[i].side == side)
+            state = runner->sides[i].state;
+    require(state);
+    return state;
+}
+
+void *side_seen(const struct transfer *transfer, const struct side *side)
+{
+    for (size_t i = 0; i < COUNT_OF(transfer->seen); i++)
+        if (transfer->seen[i].side == side)
+            return transfer->seen[i].seen;
+    return NULL;
+}
+
+void side_see(struct transfer *transfer, const struct side *side, void *seen)
+{
+    size_t at = 0;
+
+    require(!side_seen(transfer, side));
+    while (at < COUNT_OF(transfer->seen) && transfer->seen[at].side)
+        at++;
+    require(at < COUNT_OF(transfer->seen)); /* a transfer has two sides */
+    transfer->seen[at].side = side;
+    transfer->seen[at].seen = seen;
+}
+
+static const struct effect_kind *find_kind(const struct effect_kind *const *rows, const char *name,
+                                           size_t length)
+{
+    for (; *rows; rows++)
+        if (strlen((*rows)->name) == length && memcmp((*rows)->name, name, length) == 0)
+            return *rows;
+    return NULL;
+}
+
+const struct effect_kind *side_effect_kind(const struct runner *runner, const char *name,
+                                           size_t length)
+{
+    const struct effect_kind *kind = find_kind(effect_machine_kinds, name, length);
+
+    for (size_t i = 0; i < runner->side_count && !kind; i++)
+        kind = find_kind(runner->sides[i].side->effects, name, length);
+    return kind;
+}
+
+void sides_open(struct runner *runner, const struct side *const *sides)
+{
+    size_t count = 0;
+
+    while (sides[count])
+        count++;
+    runner->sides = mem_new_array(count, sizeof *runner->sides);
+    for (; runner->side_count < count; runner->side_count++) {
+        const struct side *side = sides[runner->side_count];
+
+        /* A record of the journal names one row. */
+        for (const struct effect_kind *const *row = side->effects; *row; row++)
+            require(!side_effect_kind(runner, (*row)->name, strlen((*row)->name)));
+        runner->sides[runner->side_count].side = side;
+        runner->sides[runner->side_count].state = side->open(runner);
+    }
+}
+
+int sides_load(struct runner *runner, struct error *err)
+{
+    for (size_t i = 0; i < runner->side_count; i++)
+        if (runner->sides[i].side->load(runner->sides[i].state, err) < 0)
+            return -1;
+    return 0;
+}
+
+bool sides_tick(struct runner *runner)
+{
+    bool goes_on = false;
+
+    for (size_t i = 0; i < runner->side_count && !runner->is_broken; i++)
+        goes_on |= runner->sides[i].side->tick(runner->sides[i].state);
+    return goes_on;
+}
+
+void sides_close(struct runner *runner)
+{
+    for (size_t i = 0; i < runner->side_count; i++)
+        runner->sides[i].side->close(runner->sides[i].state);
+    mem_free(runner->sides);
+}
+
+bool sides_are_under_way(const struct transfer *transfer)
+{
+    for (size_t i = 0; i < COUNT_OF(transfer->seen); i++)
+        if (transfer->seen[i].side && transfer->seen[i].side->is_under_way(transfer->seen[i].seen))
+            return true;
+    return false;
+}
+
+const char *sides_trouble(const struct transfer *transfer)
+{
+    const char *trouble = NULL;
+
+    for (size_t i = 0; i < COUNT_OF(transfer->seen) && !trouble; i++)
+        if (transfer->seen[i].side)
+            trouble = transfer->seen[i].side->trouble(transfer->seen[i].seen);
+    return trouble;
+}
+
+void sides_forget(struct transfer *transfer)
+{
+    for (size_t i = 0; i < COUNT_OF(transfer->seen); i++)
+        if (transfer->seen[i].side)
+            transfer->seen[i].side->forget(transfer->seen[i].seen);
+}
+
+json_t *sides_describe_stopped(const struct runner *runner)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < runner->side_count; i++) {
+        owned(json)
+            json_t *of_side = runner->sides[i].side->describe_stopped(runner->sides[i].state);
+
+        json_array_extend(rows, of_side);
+    }
+    return rows;
+}
+
+/* ---- steps that a side does ---- */
+
+enum verdict step_announce(struct runner *runner, struct transfer *transfer)
+{
+    return side_origin(runner, transfer)->announce(runner, transfer);
+}
+
+enum verdict step_drain(struct runner *runner, struct transfer *transfer)
+{
+    return side_origin(runner, transfer)->empty(runner, transfer);
+}
+
+enum verdict step_force(struct runner *runner, struct transfer *transfer)
+{
+    return side_origin(runner, transfer)->force(runner, transfer);
+}
+
+enum verdict step_clear(struct runner *runner, struct transfer *transfer)
+{
+    return side_origin(runner, transfer)->clear(runner, transfer);
+}
+
+enum verdict undo_node(struct runner *runner, struct transfer *transfer)
+{
+    return side_origin(runner, transfer)->undo(runner, transfer);
+}

@@ -1,0 +1,126 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two sides of a transfer.  A side is what one kind of cluster does of a transfer: as its origin it
+ * lets a node go, as its target it takes one in.  The runner calls the origin's side for the steps
+ * before the machine is gone and the goal's side for those after, each chosen by the kind of its
+ * cluster (`clusters.NAME.kind`).  This folder knows no kind of cluster.
+ *
+ * A function gets runner and transfer, returns a verdict as steps do, and says with
+ * transfer_wait_for() what is waited for.
+ */
+#pragma once
+
+#include "base/text.h"
+#include "base/timestamp.h"
+#include "broker/transfer/effect_kind.h"
+#include "broker/transfer/steps.h"
+
+#include <jansson.h>
+
+struct config_cluster;
+struct runner;
+struct transfer;
+
+typedef bool (*side_question_fn)(struct runner *runner, struct transfer *transfer);
+
+/* How a node leaves a cluster of this kind.  Each but `are_ready` and `wish` is a step or a part of
+   one. */
+struct side_origin {
+    step_fn
+        announce;  /* tells the node its departure; calls notice_begin() when the node shows it */
+    step_fn check; /* STEP_DONE: the node may still be moved */
+    void (*tell)(struct runner *runner, struct transfer *transfer); /* a departure that changed */
+    step_fn close; /* nothing new comes to the node; STEP_DONE: it shows that */
+    step_fn empty; /* asks what runs there to leave, until `drain_due` */
+    step_fn force; /* ends what would not leave */
+    step_fn clear; /* after its machine is gone: what the cluster still has of the node */
+    step_fn undo;  /* takes back what announce and close did; STEP_DONE: nothing is left of it */
+
+    /* By direct reads asked for at or after since_ms (loop time), right before the machine's
+       removal: STEP_DONE, STEP_WAIT, STEP_UNDO (it is another node), or STEP_DRAIN_AGAIN. */
+    enum verdict (*may_remove)(struct runner *runner, struct transfer *transfer, int64_t since_ms);
+
+    /* Whether the watch shows the node in use again since asked_ms (loop time). */
+    bool (*is_in_use)(const struct runner *runner, const struct transfer *transfer,
+                      int64_t asked_ms);
+
+    /* Whether no workload on the node needs more time; *ret_count: how many there are. */
+    bool (*are_ready)(const struct runner *runner, const struct transfer *transfer, int *ret_count);
+
+    /* Until when a workload asks for its node, and which one, in words; 0: none does. */
+    struct wall_time (*wish)(const struct runner *runner, const struct transfer *transfer,
+                             char *ret_who, size_t size);
+};
+
+/* How the machine of an attempt becomes a node of a cluster of this kind. */
+struct side_target {
+    /* Adds what the node lacks until it may serve, in words; nothing: it may. */
+    void (*lacks)(const struct runner *runner, const struct transfer *transfer,
+                  struct text *missing);
+    int (*note_ready)(struct runner *runner, struct transfer *transfer); /* it lacks nothing; -1:
+                                                                            the journal failed */
+    step_fn welcome;                                                     /* lets it serve */
+    side_question_fn is_lost; /* the server itself has no such node either, by its name */
+    bool (*may_discard)(const struct runner *runner, const struct transfer *transfer); /* it never
+                                                                                           served */
+
+    /* Before the machine of a failed attempt goes: whether nothing runs on it, by a direct read
+       asked for at or after since_ms.  And after it is gone: whether nothing is left of its node,
+       or it cannot be helped. */
+    bool (*is_idle)(struct runner *runner, struct transfer *transfer, int64_t since_ms);
+    side_question_fn discard;
+};
+
+struct side {
+    const char *kind; /* of clusters */
+    struct side_origin origin;
+    struct side_target target;
+    const struct effect_kind *const *effects; /* NULL at the end; no other side has their names */
+
+    /* What it keeps for one runner; what of it is in the journal it loads, and may set aside. */
+    void *(*open)(struct runner *runner);
+    int (*load)(void *state, struct error *err);
+    bool (*tick)(void *state); /* after each turn; true while something is left to do */
+    void (*close)(void *state);
+
+    /* What it has seen of one transfer (side_see()), in this process: whether an answer is still to
+       come for it, why its answers make no sense (NULL: they do), and its end. */
+    bool (*is_under_way)(const void *seen);
+    const char *(*trouble)(const void *seen);
+    void (*forget)(void *seen);
+
+    /* [{cluster, owner, transfers, is_ending, text}] of the work that it has stopped as a whole. */
+    json_t *(*describe_stopped)(const void *state);
+};
+
+/* The side of a cluster; it must have one. */
+const struct side *side_of(const struct runner *runner, const struct config_cluster *cluster)
+    __attribute__((returns_nonnull));
+const struct side_origin *side_origin(const struct runner *runner, const struct transfer *transfer)
+    __attribute__((returns_nonnull));
+const struct side_target *side_target(const struct runner *runner, const struct transfer *transfer)
+    __attribute__((returns_nonnull));
+
+/* What the side keeps for the runner. */
+void *side_state(const struct runner *runner, const struct side *side)
+    __attribute__((returns_nonnull));
+
+/* What the side has seen of the transfer; NULL: nothing yet.  The side owns what it shows. */
+void *side_seen(const struct transfer *transfer, const struct side *side);
+void side_see(struct transfer *transfer, const struct side *side, void *seen);
+
+/* The row of this name, among the core's and the sides'; NULL: there is none. */
+const struct effect_kind *side_effect_kind(const struct runner *runner, const char *name,
+                                           size_t length);
+
+/* For the runner.  sides: NULL at the end. */
+void sides_open(struct runner *runner, const struct side *const *sides);
+int sides_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
+bool sides_tick(struct runner *runner);
+void sides_close(struct runner *runner);
+bool sides_are_under_way(const struct transfer *transfer);
+const char *sides_trouble(const struct transfer *transfer);
+void sides_forget(struct transfer *transfer);
+json_t *sides_describe_stopped(const struct runner *runner)
+    __attribute__((returns_nonnull, warn_unused_result));

@@ -71,30 +71,6 @@ static void a_freeze_of_the_target_keeps_the_machine(void **state)
     expect_rest(rehearsal, 10);
 }
 
-/* Before the lists are complete nobody knows what a pool has: such a reclaim would be a promise of
-   a wrong number. */
-static void a_reclaim_rests_on_facts(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
-        owned(test_folder) char *folder = test_folder_new();
-        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, "");
-        owned(json) json_t *request = json_make("{ss si ss}", "cluster", "prod-a", "nodes", 3,
-                                                "reason", "launch");
-        owned(json) json_t *answer = NULL;
-
-        for (int i = 0; i < 2000 && !answer; i++) {
-            struct error err = { 0 };
-
-            rehearsal_run(rehearsal, 1);
-            answer = service_reclaim(rehearsal->service, request, "test", &err);
-        }
-        assert_non_null(answer);
-        rehearsal_run(rehearsal, 25 * MINUTE_MS);
-        expect_rest(rehearsal, 9);
-    }
-}
-
 static void put_record(struct rehearsal *rehearsal, const char *kind, const char *id, json_t *value)
 {
     struct journal_batch *batch;
@@ -582,7 +558,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_freeze_in_a_drain_takes_no_grace_away),
         cmocka_unit_test(a_freeze_of_the_target_keeps_the_machine),
-        cmocka_unit_test(a_reclaim_rests_on_facts),
         cmocka_unit_test(a_forgotten_transfer_leaves_nothing_behind),
         cmocka_unit_test(a_pool_that_is_configured_no_more_stops_only_live_transfers),
         cmocka_unit_test(the_way_back_leaves_what_others_had_said),

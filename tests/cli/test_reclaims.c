@@ -66,12 +66,37 @@ static void a_reclaim_is_promised_what_may_leave(void **state)
     assert_int_equal(nodes_of(rehearsal, "research-a-east"), 4);
 }
 
+/* Before the lists are complete nobody knows what a pool has: such a reclaim would be a promise of
+   a wrong number. */
+static void a_reclaim_rests_on_facts(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, seed, "");
+        owned(json) json_t *request = json_make("{ss si ss}", "cluster", "prod-a", "nodes", 3,
+                                                "reason", "launch");
+        owned(json) json_t *answer = NULL;
+
+        for (int i = 0; i < 2000 && !answer; i++) {
+            struct error err = { 0 };
+
+            rehearsal_run(rehearsal, 1);
+            answer = service_reclaim(rehearsal->service, request, "test", &err);
+        }
+        assert_non_null(answer);
+        rehearsal_run(rehearsal, 25 * MINUTE_MS);
+        expect_rest(rehearsal, 9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reclaim_goes_to_a_pool_that_is_closed),
         cmocka_unit_test(two_reclaims_add_up),
         cmocka_unit_test(a_reclaim_is_promised_what_may_leave),
+        cmocka_unit_test(a_reclaim_rests_on_facts),
     };
 
     mem_setup();

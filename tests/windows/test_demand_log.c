@@ -53,6 +53,10 @@ static const struct form logs[] = {
       "t,input_tokens,output_tokens\n2026-10-25 02:59:51,5,10\n2026-10-25 02:59:59,6,10\n"
       "2026-10-25 02:00:00,7,10\n2026-10-25 02:00:09,8,10\n",
       "busy 10s 2026-10-25T00:59:50Z: 2 2 [5/10 6/10 7/10 8/10]" },
+    { "with a row between that has an offset", "Europe/Berlin", NULL,
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:51,5,10\n2026-10-25 00:59:52Z,6,10\n"
+      "2026-10-25 02:59:53,7,10\n2026-10-25 02:00:09,8,10\n",
+      "busy 10s 2026-10-25T00:59:50Z: 3 1 [5/10 6/10 7/10 8/10]" },
     { "once only", "Europe/Berlin", NULL,
       "t,input_tokens,output_tokens\n2026-10-25 02:59:51,5,10\n2026-10-25 03:00:00,5,10\n",
       ":2: queue busy, 2026-10-25T02:59:50: the rows do not go through this hour twice" },

@@ -4,6 +4,7 @@
  * What a backtest's numbers rest on, in sentences.
  */
 #include "broker/cli/backtest_print.h"
+#include "broker/cli/engine_facts.h"
 #include "windows/forecast_parts.h"
 
 #include <inttypes.h>
@@ -76,6 +77,10 @@ static void say_limit(const struct backtest *backtest, const struct teller *tell
     double least_h = backtest->limit.node_h;
     owned(text) struct text *out = text_new(LINE_LIMIT);
 
+    if (backtest->unbounded)
+        say(teller, text_format("Bound: not told. A replica of queue %s serves many requests at "
+                                "once, and the proof gives each request a server of its own.",
+                                backtest->unbounded->queue));
     if (!backtest->has_limit)
         return;
     text_add(out,
@@ -85,6 +90,48 @@ static void say_limit(const struct backtest *backtest, const struct teller *tell
         text_add(out, "; the oracle takes %.0f, %.1f %% more", taken_h,
                  least_h > 0 ? 100 * (taken_h / least_h - 1) : 0);
     say(teller, text_format("%s.", out->chars));
+}
+
+static bool has_engines(const struct backtest_inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->setup.queue_count; i++)
+        if (service_shape_engine(inputs->queues[i].shape))
+            return true;
+    return false;
+}
+
+static void say_engines(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                        const struct teller *teller)
+{
+    for (size_t i = 0; i < inputs->setup.queue_count; i++) {
+        const struct engine *engine = service_shape_engine(inputs->queues[i].shape);
+        owned(json) json_t *facts = engine_facts_json(engine, backtest_inputs_slots(inputs, i));
+        owned(chars) char *words = engine ? engine_facts_text(facts) : NULL;
+
+        if (words)
+            say(teller, text_format("Queue %s: a server is a replica of %s.",
+                                    inputs->queues[i].series->queue, words));
+    }
+    if (!has_engines(inputs))
+        return;
+    say(teller, text_format("A replica that goes ends what runs in it; what waits in it goes to "
+                            "the others."));
+    if (backtest_row(backtest, policies_oracle()))
+        say(teller, text_format("The oracle gives such replicas one margin over the load for each "
+                                "window occurrence: it is further from the best than elsewhere, "
+                                "and shares of it are a little high."));
+}
+
+static void say_met(const struct backtest_inputs *inputs, const struct teller *teller)
+{
+    say(teller,
+        text_format("Met: %s within the target in both classes. Below "
+                    "%g %% a policy is ranked on that alone (below).",
+                    has_engines(inputs)
+                        ? "the wait at the percentile and, where they have targets, the times of "
+                          "first and later tokens are"
+                        : "the wait at the percentile is",
+                    inputs->attainment));
 }
 
 static void say_fleet(const struct backtest_inputs *inputs, const struct backtest *backtest,
@@ -147,12 +194,10 @@ void backtest_basis(const struct backtest_inputs *inputs, const struct backtest 
                     wall_format(course_week(&backtest->judged, backtest->first_week), from),
                     wall_format(backtest->judged.end, to), backtest->rows[0].tuned.spans, queues,
                     queues == 1 ? "" : "s", backtest->requests));
-    say(&teller,
-        text_format("Met: the wait at the percentile is within the target in both classes. Below "
-                    "%g %% a policy is ranked on that alone (below).",
-                    inputs->attainment));
+    say_met(inputs, &teller);
     say_recovered(inputs, backtest, &teller);
     say_limit(backtest, &teller);
+    say_engines(inputs, backtest, &teller);
     say_fleet(inputs, backtest, &teller);
     if (backtest_row(backtest, POLICY_STATIC))
         say(&teller, text_format("Money: %.2f per GPU-hour (--price), a week, over static-peak.",

@@ -5,6 +5,7 @@
  */
 #include "broker/cli/backtest_inputs.h"
 
+#include "broker/cli/allocate_inputs.h"
 #include "broker/cli/backtest_windows.h"
 #include "broker/cli/demand_input.h"
 #include "broker/cli/name_bits.h"
@@ -26,6 +27,7 @@ static void set_defaults(struct backtest_inputs *inputs, struct command_call *ca
     *inputs = (struct backtest_inputs){
         .call = call,
         .demand_options = demand_input_options(call, NULL),
+        .slots = 1,
         .gpus = 1,
         .learn_weeks = 2,
         .evicted_ms = EVICTED_MINUTES * MINUTE_MS,
@@ -42,14 +44,24 @@ static void set_defaults(struct backtest_inputs *inputs, struct command_call *ca
 
 static int read_queue_options(struct backtest_inputs *inputs, struct error *err)
 {
-    static const char *const more[] = { "gpus", NULL };
+    static const char *const more[] = { "gpus", "slots", "router", NULL };
     struct command_call *call = inputs->call;
     struct plain_queue queue;
 
     if (plain_queue_read(&queue, call, more, err) < 0 ||
         call_int(call, "gpus", 1, 8, &inputs->gpus, err) < 0 ||
+        call_int(call, "slots", 1, ENGINE_SLOTS_MAX, &inputs->slots, err) < 0 ||
         call_double(call, "load", 0.1, 1e5, &inputs->load, err) < 0)
         return -1;
+    if (call_text(call, "router") && !call_text(call, "slots"))
+        return error_set(err, ERROR_INVALID, "--router requires --slots");
+    inputs->router = engine_router_parse(
+        call_text_or(call, "router", engine_router_name(inputs->router)));
+    if (inputs->router == ENGINE_ROUTERS)
+        return error_set(err, ERROR_INVALID,
+                         "--router: expected least-outstanding, random, round-robin or central, "
+                         "found \"%s\"",
+                         call_text(call, "router"));
     inputs->service_ms = queue.service_ms;
     inputs->service_cv = queue.service_cv;
     inputs->target = queue.target;
@@ -111,6 +123,11 @@ static int take_flags(struct backtest_inputs *inputs, struct error *err)
 {
     const char *only = call_text(inputs->call, "queue");
 
+    if (inputs->slots > 1) {
+        inputs->shape = service_shape_new(SERVICE_BY_CV, (double)inputs->service_ms / SECOND_MS,
+                                          inputs->service_cv, "options");
+        service_shape_set_slots(inputs->shape, (int)inputs->slots, inputs->router);
+    }
     inputs->setup.fleet.gpus_per_node = GPUS_PER_NODE;
     inputs->queues = mem_new_array(inputs->demand->count, sizeof *inputs->queues);
     for (size_t i = 0; i < inputs->demand->count; i++) {
@@ -122,6 +139,7 @@ static int take_flags(struct backtest_inputs *inputs, struct error *err)
                 .target = inputs->target,
                 .service_s = (double)inputs->service_ms / SECOND_MS,
                 .service_cv = inputs->service_cv,
+                .shape = inputs->shape,
                 .scale = inputs->scale,
                 .gpus = (int)inputs->gpus,
             };
@@ -185,6 +203,16 @@ static int take_config(struct backtest_inputs *inputs, struct error *err)
     return 0;
 }
 
+int backtest_inputs_slots(const struct backtest_inputs *inputs, size_t queue)
+{
+    const char *name = inputs->queues[queue].series->queue;
+
+    for (size_t i = 0; inputs->config && i < inputs->config->queue_count; i++)
+        if (text_equal(inputs->config->queues[i].name, name))
+            return (int)inputs->config->queues[i].engine.slots;
+    return (int)inputs->slots;
+}
+
 /* Each queue keeps its shape and gets this load on average. */
 static void scale_to_load(struct backtest_inputs *inputs)
 {
@@ -241,6 +269,21 @@ static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
     return setup->planned ? 0 : -1;
 }
 
+/* As for a forecast: what a snapshot measured beside the demand goes before the configuration. */
+static int take_measured(struct backtest_inputs *inputs, struct error *err)
+{
+    const char *path = call_text(inputs->call, "demand");
+    owned(chars) char *services = NULL;
+    owned(chars) char *engines = NULL;
+
+    if (!inputs->config)
+        return 0;
+    return allocate_inputs_measured(inputs->config, path, &services, err) < 0 ||
+                   allocate_inputs_engines(inputs->config, path, &engines, err) < 0
+               ? -1
+               : config_take_lengths(inputs->config, inputs->demand, err);
+}
+
 int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
 {
     struct backtest_setup *setup = &inputs->setup;
@@ -250,8 +293,7 @@ int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
     inputs->demand_options.zone = setup->judged->zone;
     inputs->demand = demand_input_read(call_text(inputs->call, "demand"), &inputs->demand_options,
                                        err);
-    if (!inputs->demand ||
-        (inputs->config && config_take_lengths(inputs->config, inputs->demand, err) < 0))
+    if (!inputs->demand || take_measured(inputs, err) < 0)
         return -1;
     if ((inputs->service_ms > 0 ? take_flags(inputs, err) : take_config(inputs, err)) < 0)
         return -1;
@@ -274,5 +316,6 @@ void backtest_inputs_clear(struct backtest_inputs *inputs)
     window_set_free(inputs->planned);
     window_set_free(inputs->judged);
     demand_free(inputs->demand);
+    service_shape_free(inputs->shape);
     config_free(inputs->config);
 }

@@ -15,6 +15,8 @@ struct backtest_inputs {
     struct demand_options demand_options;
     int64_t service_ms; /* 0: there is a configuration */
     double service_cv;
+    int64_t slots; /* requests that a server serves at once */
+    enum engine_router router;
     struct replay_target target;
     int64_t gpus;
     double load; /* erlangs, on average, that each queue's arrivals are scaled to; 0: as they are */
@@ -29,9 +31,10 @@ struct backtest_inputs {
     int64_t seeds;
     int64_t seed;
     int64_t threads;
-    struct config *config;      /* NULL with --service */
-    struct window_set *judged;  /* where there is no configuration */
-    struct window_set *planned; /* where they are proposed */
+    struct config *config;       /* NULL with --service; its services are the measured ones */
+    struct service_shape *shape; /* of all queues; NULL without --slots */
+    struct window_set *judged;   /* where there is no configuration */
+    struct window_set *planned;  /* where they are proposed */
     struct demand *demand;
     struct backtest_queue *queues;
     struct backtest_setup setup;
@@ -40,6 +43,9 @@ struct backtest_inputs {
 /* An error is one of usage. */
 int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call *call,
                             struct error *err) __attribute__((warn_unused_result));
+
+/* Slots of a queue's replicas as they were asked for, before the cache limits them. */
+int backtest_inputs_slots(const struct backtest_inputs *inputs, size_t queue);
 
 /* Reads the files and makes the setup. */
 int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)

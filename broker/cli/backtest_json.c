@@ -5,6 +5,7 @@
  */
 #include "broker/cli/backtest_missed.h"
 #include "broker/cli/backtest_print.h"
+#include "broker/cli/engine_facts.h"
 #include "windows/forecast_parts.h"
 
 static json_t *number_or_null(bool is_told, double number)
@@ -92,6 +93,22 @@ static json_t *without_json(unsigned without)
     return names;
 }
 
+/* Of queues whose servers are replicas that serve many at once. */
+static json_t *engines_json(const struct backtest_inputs *inputs)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < inputs->setup.queue_count; i++) {
+        const struct engine *engine = service_shape_engine(inputs->queues[i].shape);
+
+        if (engine)
+            json_array_append_new(
+                list, json_make("{s:s, s:o}", "queue", inputs->queues[i].series->queue, "engine",
+                                engine_facts_json(engine, backtest_inputs_slots(inputs, i))));
+    }
+    return list;
+}
+
 json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtest *backtest)
 {
     json_t *rows = json_array();
@@ -101,13 +118,14 @@ json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtes
     for (size_t i = 0; i < backtest->count; i++)
         json_array_append_new(rows, row_json(inputs, backtest, i));
     return json_make(
-        "{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:o, s:o, s:o}", "judged_from",
+        "{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:o, s:o, s:o, s:s?, s:o}", "judged_from",
         wall_format(course_week(&backtest->judged, backtest->first_week), from), "judged_to",
         wall_format(backtest->judged.end, to), "weeks", (json_int_t)backtest_weeks(backtest),
         "queues", (json_int_t)inputs->setup.queue_count, "requests", (json_int_t)backtest->requests,
         "nodes", backtest->fleet.nodes, "attainment_wanted", inputs->setup.attainment,
         "price_per_gpu_hour", inputs->price, "without", without_json(inputs->setup.without),
-        "bound", limit_json(backtest), "policies", rows);
+        "engines", engines_json(inputs), "bound", limit_json(backtest), "bound_lacks",
+        backtest->unbounded ? backtest->unbounded->queue : NULL, "policies", rows);
 }
 
 /* Empty where it is not told. */

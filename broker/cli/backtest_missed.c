@@ -16,7 +16,7 @@ struct words {
     const char *window;
     const char *queue;
     char wait[DURATION_TEXT_SIZE];
-    char target[DURATION_TEXT_SIZE];
+    char target[CELL_SIZE];
     char why[CELL_SIZE];
 };
 
@@ -29,6 +29,25 @@ static const struct course_span *span_of(const struct backtest *backtest,
 static const char *window_of(const struct backtest *backtest, const struct backtest_miss *miss)
 {
     return backtest->judged.set->items[span_of(backtest, miss)->window].name;
+}
+
+/* Of the target that was missed by most; which one, where it is not the wait. */
+static void say_target(const struct backtest_miss *miss, const struct replay_target *target,
+                       struct words *words)
+{
+    char limit[DURATION_TEXT_SIZE];
+
+    if (miss->target != SEARCH_WAIT && miss->found_s < 1)
+        seconds_format(miss->found_s, words->wait);
+    else if (miss->found_s < EXACT_S)
+        text_print(words->wait, sizeof words->wait, "%.1fs", miss->found_s);
+    else
+        duration_format((int64_t)(miss->found_s * SECOND_MS), words->wait);
+    if (miss->target == SEARCH_WAIT)
+        text_copy(words->target, sizeof words->target, duration_format(target->wait_ms, limit));
+    else
+        text_print(words->target, sizeof words->target, "%s %s", search_target_name(miss->target),
+                   seconds_format(search_target_s(target, miss->target), limit));
 }
 
 static void say(const struct backtest_inputs *inputs, const struct backtest *backtest,
@@ -44,11 +63,7 @@ static void say(const struct backtest_inputs *inputs, const struct backtest *bac
                local.minute_of_day / 60, local.minute_of_day % 60);
     words->window = window_of(backtest, miss);
     words->queue = queue->series->queue;
-    if (miss->wait_s < EXACT_S)
-        text_print(words->wait, sizeof words->wait, "%.1fs", miss->wait_s);
-    else
-        duration_format((int64_t)(miss->wait_s * SECOND_MS), words->wait);
-    duration_format(queue->target.wait_ms, words->target);
+    say_target(miss, &queue->target, words);
     if (miss->reason == MISS_NO_REPLAN)
         text_print(words->why, sizeof words->why, "%s (%s had %d)", miss_reason_name(miss->reason),
                    miss->later->name, miss->facts.later);
@@ -92,6 +107,15 @@ static size_t count_of(const struct backtest *backtest)
     return count;
 }
 
+static bool has_tokens(const struct backtest *backtest)
+{
+    for (size_t row = 0; row < backtest->count; row++)
+        for (size_t i = 0; i < backtest->rows[row].misses.count; i++)
+            if (backtest->rows[row].misses.items[i].target != SEARCH_WAIT)
+                return true;
+    return false;
+}
+
 static void print_rows(const struct backtest_inputs *inputs, const struct backtest *backtest,
                        struct text *out)
 {
@@ -118,6 +142,8 @@ static void print_rows(const struct backtest_inputs *inputs, const struct backte
             table_cell(table, "%s", words.why);
         }
     table_print(table, out);
+    if (has_tokens(backtest))
+        text_add(out, "Wait: at ttft until the first token, at itl of each later token.\n");
     text_add(out, "Began: by the clock of %s.\n", time_zone_name(backtest->judged.set->zone));
 }
 
@@ -144,12 +170,14 @@ static json_t *miss_json(const struct backtest_inputs *inputs, const struct back
     const struct backtest_queue *queue = &inputs->queues[miss->queue];
     char began[WALL_TEXT_SIZE];
 
-    return json_make("{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:s, s:o}", "began",
+    return json_make("{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:s, s:f, s:f, s:s, s:o}", "began",
                      wall_format(span_of(backtest, miss)->time.begin, began), "window",
                      window_of(backtest, miss), "queue", queue->series->queue, "planned",
                      miss->facts.planned, "held", miss->facts.held, "needed", miss->facts.needed,
                      "wait_s", miss->wait_s, "target_s", (double)queue->target.wait_ms / SECOND_MS,
-                     "reason", miss_reason_name(miss->reason), "later",
+                     "missed", search_target_name(miss->target), "found_s", miss->found_s,
+                     "limit_s", search_target_s(&queue->target, miss->target), "reason",
+                     miss_reason_name(miss->reason), "later",
                      miss->later ? json_make("{s:s, s:i}", "policy", miss->later->name, "servers",
                                              miss->facts.later)
                                  : json_null());

@@ -437,23 +437,6 @@ static void the_misses_of_our_plans_are_told_with_reasons(void **state)
     world_clear(&world);
 }
 
-static void replicas_that_serve_many_at_once_are_refused(void **state)
-{
-    struct world world;
-    struct service_shape *shape = service_shape_new(SERVICE_EXPONENTIAL, 160, 1, "test");
-    struct error err = { 0 };
-
-    (void)state;
-    world_init(&world);
-    service_shape_set_slots(shape, 16, ENGINE_CENTRAL);
-    world.queue.shape = shape;
-    assert_null(backtest_run(&world.setup, &err));
-    assert_int_equal(err.kind, ERROR_INVALID);
-    assert_non_null(strstr(err.text, "queue chat: a replica serves 16 requests at once"));
-    service_shape_free(shape);
-    world_clear(&world);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,7 +451,6 @@ int main(void)
         cmocka_unit_test(who_follows_asks_before_a_node_is_on_its_way),
         cmocka_unit_test(the_fleet_has_a_size_whoever_is_played),
         cmocka_unit_test(the_misses_of_our_plans_are_told_with_reasons),
-        cmocka_unit_test(replicas_that_serve_many_at_once_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

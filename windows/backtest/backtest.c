@@ -365,19 +365,21 @@ static void add_rows(struct backtest *backtest, const struct backtest_setup *set
     }
 }
 
-/* The judge, the oracle and the limit give each request a server of its own. */
-static int refuse_engines(const struct backtest_setup *setup, struct error *err)
+/* The bound's proof gives each request a server of its own. */
+static const struct demand_series *find_unbounded(const struct backtest_setup *setup)
 {
-    for (size_t i = 0; i < setup->queue_count; i++) {
-        const struct engine *engine = service_shape_engine(setup->queues[i].shape);
+    for (size_t i = 0; i < setup->queue_count; i++)
+        if (service_shape_engine(setup->queues[i].shape))
+            return setup->queues[i].series;
+    return NULL;
+}
 
-        if (engine)
-            return error_set(err, ERROR_INVALID,
-                             "queue %s: a replica serves %d requests at once, and a backtest knows "
-                             "servers of one request only: leave its workload out",
-                             setup->queues[i].series->queue, engine->law.slots);
-    }
-    return 0;
+static void set_limit(struct backtest *backtest, const struct backtest_setup *setup)
+{
+    bool is_asked = setup->played == 0 || setup->played & BACKTEST_LIMIT;
+
+    backtest->unbounded = is_asked ? find_unbounded(setup) : NULL;
+    backtest->has_limit = is_asked && !backtest->unbounded;
 }
 
 static int backtest_init(struct backtest *backtest, const struct backtest_setup *setup,
@@ -385,8 +387,7 @@ static int backtest_init(struct backtest *backtest, const struct backtest_setup 
 {
     struct wall_time start = start_of(setup);
 
-    if (refuse_engines(setup, err) < 0 ||
-        course_init(&backtest->judged, setup->judged, start, setup->end, err) < 0 ||
+    if (course_init(&backtest->judged, setup->judged, start, setup->end, err) < 0 ||
         course_init(&backtest->planned, setup->planned, start, setup->end, err) < 0)
         return -1;
     if (setup->first_week >= backtest->planned.weeks)
@@ -397,7 +398,7 @@ static int backtest_init(struct backtest *backtest, const struct backtest_setup 
     backtest->first_week = setup->first_week;
     backtest->fleet = setup->fleet;
     backtest->queue_count = setup->queue_count;
-    backtest->has_limit = setup->played == 0 || setup->played & BACKTEST_LIMIT;
+    set_limit(backtest, setup);
     add_rows(backtest, setup);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "windows/backtest/measure.h"
 #include "windows/backtest/misses.h"
 #include "windows/backtest/policies.h"
+#include "windows/search_targets.h"
 
 #define BACKTEST_LIMIT (1u << 31)
 
@@ -47,10 +48,12 @@ struct backtest_point {
 
 /* An occurrence of a judged window in which a queue missed its target. */
 struct backtest_miss {
-    size_t queue;            /* of the setup */
-    size_t span;             /* of the judged course */
-    struct miss_facts facts; /* where planned windows are finer, of the one that lacked most */
-    double wait_s;           /* at the percentile, of the worse class */
+    size_t queue;              /* of the setup */
+    size_t span;               /* of the judged course */
+    struct miss_facts facts;   /* where planned windows are finer, of the one that lacked most */
+    double wait_s;             /* at the percentile, of the worse class */
+    enum search_target target; /* that was missed by most, */
+    double found_s;            /* and what it was then */
     enum miss_reason reason;
     const struct policy
         *later; /* that met it with more servers, planned nearer to it; NULL: none */
@@ -88,6 +91,8 @@ struct backtest {
     int **needs;        /* [queue][span of the planned course]: the fewest servers, each alone */
     bool has_recovered; /* static-peak and the oracle were played: `recovered` is told of all */
     bool has_limit;     /* it was asked for, too */
+    const struct demand_series *unbounded; /* it was asked for, but this queue's servers are
+                                              replicas of engines; NULL: of none */
     struct backtest_limit limit;
     size_t queue_count;
     int64_t requests; /* judged, of all queues */
@@ -96,8 +101,6 @@ struct backtest {
 /* What a row cost, as the limit counts it. */
 double backtest_node_hours(const struct backtest *backtest, const struct measure *measure);
 
-/* ERROR_INVALID for a queue whose replicas are engines (windows/engine.h) of several slots: how
-   they would have done is not known here. */
 struct backtest *backtest_run(const struct backtest_setup *setup, struct error *err)
     __attribute__((warn_unused_result));
 void backtest_free(struct backtest *backtest);

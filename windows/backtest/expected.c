@@ -16,6 +16,8 @@ static const double need_searched = 6;
 
 /* All requests of the weeks planned. */
 static const double oracle_passes = 50;
+static const double engine_oracle_passes = 22;
+static const double engine_request = 8; /* of an engine, for one of a server */
 static const double windowed_passes = 6;
 static const double limit_passes = 10;        /* moves of whole nodes, */
 static const double limit_server_passes = 90; /* or of servers, where several queues share them */
@@ -32,6 +34,8 @@ double expected_requests(const struct field *field)
     for (size_t step = 0; step < series->count; step++)
         if (demand_is_known(series, step))
             count += demand_at(series, DEMAND_HIGH, step) + demand_at(series, DEMAND_LOW, step);
+    if (field->service->engine)
+        count *= engine_request;
     return weeks > 0 ? count * field->queue->scale / weeks : 0;
 }
 
@@ -64,7 +68,8 @@ double expected_search(const struct work *work, const struct search_item *item, 
 double expected_plan(const struct work *work, const struct policy *policy, size_t queue)
 {
     if (policy == &policies[policies_oracle()])
-        return oracle_passes * all_requests(work, queue);
+        return (work->fields[queue].service->engine ? engine_oracle_passes : oracle_passes) *
+               all_requests(work, queue);
     return policy->is_oracle ? windowed_passes * all_requests(work, queue)
                              : slot_planned * (double)work->backtest->planned.slots;
 }

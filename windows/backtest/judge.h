@@ -15,6 +15,7 @@
 #pragma once
 
 #include "windows/replay.h"
+#include "windows/search_targets.h"
 
 #define JUDGE_SLOT_MS (5 * (int64_t)MINUTE_MS)
 
@@ -48,6 +49,16 @@ struct judge_score {
     double itl_s[DEMAND_CLASSES];
     bool is_met; /* all of both classes; true where nobody arrives */
 };
+
+/* Of the worse class. */
+static inline void judge_found(const struct judge_score *score, double found_s[SEARCH_TARGETS])
+{
+    const double *const of_class[] = { score->wait_s, score->ttft_s, score->itl_s };
+
+    for (int i = 0; i < SEARCH_TARGETS; i++)
+        found_s[i] = of_class[i][DEMAND_HIGH] > of_class[i][DEMAND_LOW] ? of_class[i][DEMAND_HIGH]
+                                                                        : of_class[i][DEMAND_LOW];
+}
 
 /* Scores spans that are sorted and do not overlap.  The arrivals' segments are in the order of
    time; who arrives in no span is served, and not counted. */

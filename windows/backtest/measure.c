@@ -67,11 +67,10 @@ void measure_promises(const struct course *course, const struct judge_score *sco
                       size_t to, const struct replay_target *target, struct measure *measure,
                       struct measure_tally *tally)
 {
-    double target_s = (double)target->wait_ms / SECOND_MS;
-
     for (size_t i = 0; i < course->spans.count; i++) {
         const struct course_span *span = &course->spans.items[i];
         const struct judge_score *score = &scores[i];
+        double found_s[SEARCH_TARGETS];
 
         if (span->week < from || span->week >= to ||
             score->count[DEMAND_HIGH] + score->count[DEMAND_LOW] == 0)
@@ -81,7 +80,13 @@ void measure_promises(const struct course *course, const struct judge_score *sco
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
             tally->requests += score->count[class];
             tally->violations += score->violations[class];
-            measure->worst = fmax(measure->worst, score->wait_s[class] / target_s);
+        }
+        judge_found(score, found_s);
+        for (int which = 0; which < SEARCH_TARGETS; which++) {
+            double target_s = search_target_s(target, (enum search_target)which);
+
+            if (which == SEARCH_WAIT || target_s > 0)
+                measure->worst = fmax(measure->worst, found_s[which] / target_s);
         }
     }
     measure->attainment = measure->spans > 0 ? (double)measure->spans_met / (double)measure->spans

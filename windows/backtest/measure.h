@@ -25,8 +25,8 @@ struct measure {
     double attainment; /* share of spans with arrivals that met the target in both classes */
     size_t spans;
     size_t spans_met;
-    double violations; /* share of requests that waited longer than the target */
-    double worst;      /* wait at the percentile over the target, of the worst span */
+    double violations; /* share of requests over the target that most are over */
+    double worst;      /* found at the percentile over the target, of the worst span */
     double recovered;  /* of what the oracle recovers over static-peak; set by the backtest */
 };
 

@@ -104,6 +104,18 @@ static const struct policy *find_later(const struct work *work, const struct pol
     return later;
 }
 
+/* Of those that were missed the one that was missed by most. */
+static void set_target(const struct judge_score *score, const struct replay_target *target,
+                       struct backtest_miss *miss)
+{
+    struct search_targets targets = { 0 };
+
+    judge_found(score, targets.found_s);
+    search_targets_judge(&targets, target);
+    miss->target = targets.binds;
+    miss->found_s = targets.found_s[targets.binds];
+}
+
 static void add_miss(const struct work *work, size_t row, size_t queue, size_t span,
                      const struct course_of_servers *servers)
 {
@@ -116,6 +128,7 @@ static void add_miss(const struct work *work, size_t row, size_t queue, size_t s
     if (!find_worst_part(field, servers->held, &work->spans[span], &part))
         return;
     miss.wait_s = fmax(score->wait_s[DEMAND_HIGH], score->wait_s[DEMAND_LOW]);
+    set_target(score, &field->queue->target, &miss);
     miss.facts.planned = least_of(servers->planned, &part);
     miss.facts.held = least_of(servers->held, &part);
     miss.facts.needed = field->needs[part.span];

@@ -6,6 +6,7 @@
 #include "windows/backtest/policies.h"
 
 #include "windows/backtest/oracle.h"
+#include "windows/backtest/oracle_engines.h"
 
 #include <math.h>
 
@@ -150,11 +151,14 @@ static int plan_static(const struct field *field, double level, int *servers, st
     return 0;
 }
 
-/* The number of each window from its load in the week before. */
-static int plan_by_load(const struct field *field, double level,
-                        double (*number)(double load, double level), int *servers)
+/* The number of each window from its load in the week before; `places`: requests that a server
+   serves at once. */
+typedef double number_fn(double load, int places, double level);
+
+static int plan_by_load(const struct field *field, double level, number_fn *number, int *servers)
 {
     const struct course *course = field->course;
+    int places = engine_places(field->service->engine);
     size_t windows = course->set->weekly_count;
     int *numbers = mem_new_array(windows, sizeof *numbers);
 
@@ -163,7 +167,7 @@ static int plan_by_load(const struct field *field, double level,
             owned(segments) struct segment_list segments = { 0 };
 
             field_past(field, window, course_week(course, week), &segments);
-            numbers[window] = (int)ceil(number(field_load(field, &segments), level));
+            numbers[window] = (int)ceil(number(field_load(field, &segments), places, level));
         }
         fill_week(course, week, numbers, servers);
     }
@@ -172,14 +176,15 @@ static int plan_by_load(const struct field *field, double level,
     return 0;
 }
 
-static double at_utilisation(double load, double level)
+static double at_utilisation(double load, int places, double level)
 {
+    (void)places;
     return load / level;
 }
 
-static double with_root(double load, double level)
+static double with_root(double load, int places, double level)
 {
-    return load + level * sqrt(load);
+    return load + level * sqrt(load / places);
 }
 
 static int plan_proportional(const struct field *field, double level, int *servers,
@@ -329,8 +334,23 @@ static int plan_oracle_windows(const struct field *field, double level, int *ser
     return arrivals ? 0 : -1;
 }
 
+/* Replicas of engines follow the load of each slot within what its window needs. */
+static int plan_oracle_engines(const struct field *field, int *servers, struct error *err)
+{
+    struct search_setup setup = field_truth(field, field->whole);
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
+
+    if (!arrivals || plan_oracle_windows(field, 1, servers, err) < 0)
+        return -1;
+    oracle_engines(field, arrivals, servers);
+    return 0;
+}
+
 static int plan_oracle(const struct field *field, double level, int *servers, struct error *err)
 {
+    if (field->service->engine)
+        return plan_oracle_engines(field, servers, err);
+
     struct search_setup setup = field_truth(field, field->whole);
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
     struct oracle_setup oracle = { .arrivals = &arrivals,

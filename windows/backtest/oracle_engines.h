@@ -1,0 +1,14 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The oracle of a queue whose servers are replicas of engines.  What one request does to the others
+ * is felt by all that run beside it, so single servers are not taken away one by one as for others
+ * (oracle.h).  Instead each occurrence has one margin over the load of its slots, the smallest with
+ * which it meets its targets.
+ */
+#pragma once
+
+#include "windows/backtest/field.h"
+
+/* servers: a plan that meets all targets, or nearly all, and is lowered where that keeps them. */
+void oracle_engines(const struct field *field, struct arrivals *arrivals, int *servers);

@@ -241,6 +241,12 @@ void sim_kube_answer(struct sim_call *call, size_t at)
     else if (count == 4 && PATH_IS(call, at, "apis", "policy", NULL, "poddisruptionbudgets") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_BUDGET, NULL);
+    else if (count == 4 && call->cluster->devices && call->request->method == HTTP_GET &&
+             PATH_IS(call, at, "apis", "resource.k8s.io", "v1", "resourceslices"))
+        sim_kube_list(call, OBJECT_SLICE, NULL);
+    else if (count == 4 && call->cluster->devices && call->request->method == HTTP_GET &&
+             PATH_IS(call, at, "apis", "resource.k8s.io", "v1", "resourceclaims"))
+        sim_kube_list(call, OBJECT_CLAIM, NULL);
     else if (count == 5 && PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods") &&
              call->request->method == HTTP_GET)
         sim_kube_list(call, OBJECT_POD, items[at + 3]);

@@ -110,6 +110,9 @@ static json_t *describe(const struct sim_call *call, size_t at)
         return core_resources(call);
     if (count == 1 && is_of_groups)
         return group_list(call);
+    if (count == 2 && is_of_groups && call->cluster->devices &&
+        text_equal(items[1], "resource.k8s.io"))
+        return plain_group(items[1]);
     if (count == 2 && is_of_groups)
         return sim_version_group(call, items[1]);
     return count == 3 && is_of_groups ? group_resources(items[1], items[2]) : NULL;

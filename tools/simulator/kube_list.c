@@ -5,6 +5,7 @@
  * with the history, field selectors.
  */
 #include "base/crypto.h"
+#include "tools/simulator/kube_devices.h"
 #include "tools/simulator/kube_versions.h"
 #include "tools/simulator/lies.h"
 
@@ -31,10 +32,12 @@ static const struct {
     const char *name;
     const char *list;
     const char *watch;
-} kinds[OBJECT_KIND_COUNT] = {
+} kinds[OBJECTS] = {
     [OBJECT_NODE] = { "Node", "list_nodes", "watch_nodes" },
     [OBJECT_POD] = { "Pod", "list_pods", "watch_pods" },
     [OBJECT_BUDGET] = { "PodDisruptionBudget", "list_budgets", "watch_budgets" },
+    [OBJECT_SLICE] = { "ResourceSlice", "list_slices", "watch_slices" },
+    [OBJECT_CLAIM] = { "ResourceClaim", "list_device_claims", "watch_device_claims" },
 };
 
 const char *sim_kind_name(enum object_kind kind)
@@ -118,7 +121,7 @@ static bool read_continue(struct listing *listing)
 
 static const struct lie *lie_about(const struct listing *listing)
 {
-    return listing->kind == OBJECT_BUDGET
+    return listing->kind >= OBJECT_BUDGET
                ? NULL
                : sim_lie_about(listing->call->sim,
                                listing->kind == OBJECT_NODE ? LIE_NODES : LIE_PODS,
@@ -190,6 +193,12 @@ static void collect(struct listing *listing)
     for (size_t i = 0; listing->kind == OBJECT_BUDGET && i < cluster->budgets.count; i++)
         *array_add(&listing->items) = (struct item){ cluster->budgets.items[i]->uid,
                                                      cluster->budgets.items[i]->blob };
+    const struct map *devices = listing->kind > OBJECT_BUDGET
+                                    ? sim_devices_of(cluster, listing->kind)
+                                    : NULL;
+
+    for (size_t i = 0; devices && map_next(devices, &i, &key, &value);)
+        *array_add(&listing->items) = (struct item){ key, sim_device_blob(value) };
 }
 
 static void add_continue(struct listing *listing, const char *last_key, size_t left)
@@ -218,7 +227,10 @@ static void write_list(struct listing *listing)
     answer->content_type = "application/json";
     answer->body = text_new(256 << 20);
     text_add(answer->body, "{\"kind\":\"%sList\",\"apiVersion\":\"%s%s\",\"metadata\":{",
-             sim_kind_name(listing->kind), listing->kind == OBJECT_BUDGET ? "policy/" : "",
+             sim_kind_name(listing->kind),
+             listing->kind == OBJECT_BUDGET  ? "policy/"
+             : listing->kind > OBJECT_BUDGET ? "resource.k8s.io/"
+                                             : "",
              listing->kind == OBJECT_BUDGET ? sim_version_of(listing->call->sim, SCENARIO_POLICY)
                                             : "v1");
     if (taken < left)

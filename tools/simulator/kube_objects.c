@@ -4,6 +4,7 @@
  * Nodes and pods as the API server writes them.  An object is encoded when it changes, once, and
  * that text serves lists, watches and the history.
  */
+#include "tools/simulator/kube_devices.h"
 #include "tools/simulator/model.h"
 
 #include <inttypes.h>
@@ -49,7 +50,7 @@ static json_t *resources_of(const struct kube_node *node)
 
     const char *accelerator = node->pool ? node->pool->accelerator : NULL;
 
-    if (node->gpus) {
+    if (node->gpus && !node->cluster->devices) {
         char count[16];
 
         snprintf(count, sizeof count, "%d", accelerator ? 7 * node->gpus : node->gpus);
@@ -200,7 +201,11 @@ static json_t *pod_spec(const struct kube_pod *pod)
                              "terminationGracePeriodSeconds", (json_int_t)pod->grace_s,
                              "restartPolicy", pod->job ? "Never" : "Always");
 
-    if (pod->gpus) {
+    json_t *claims = pod->gpus ? sim_claims_of_spec(pod) : NULL;
+
+    if (claims) {
+        json_object_set_new(spec, "resourceClaims", claims);
+    } else if (pod->gpus) {
         char count[16];
 
         snprintf(count, sizeof count, "%d", pod->gpus);
@@ -242,6 +247,10 @@ static json_t *pod_status(const struct simulator *sim, const struct kube_pod *po
 
     json_t *status = json_make("{s:s, s:o}", "phase", phases[pod->state], "conditions", conditions);
 
+    json_t *claims = sim_claims_of_status(pod);
+
+    if (claims)
+        json_object_set_new(status, "resourceClaimStatuses", claims);
     if (pod->started_ms)
         json_object_set_new(status, "startTime", json_string(since));
     return status;
@@ -263,6 +272,7 @@ void sim_node_changed(struct simulator *sim, struct kube_node *node, enum change
     node->blob = change.blob = sim_encode_node(sim, node);
     text_copy(change.name, sizeof change.name, node->name);
     sim_history_add(sim, node->cluster, &change);
+    sim_devices_follow(sim, node, type == CHANGE_DELETED);
 }
 
 void sim_pod_changed(struct simulator *sim, struct kube_pod *pod, enum change_type type)

@@ -110,7 +110,7 @@ static void send_gone(struct kube_watch *watch)
 /* The lie that the watch takes part in: only one of all objects does. */
 static const struct lie *lie_of(const struct simulator *sim, const struct watch_query *query)
 {
-    if (query->name[0] || query->node_name[0] || query->kind == OBJECT_BUDGET)
+    if (query->name[0] || query->node_name[0] || query->kind >= OBJECT_BUDGET)
         return NULL;
     return sim_lie_about(sim, query->kind == OBJECT_NODE ? LIE_NODES : LIE_PODS,
                          query->cluster->index);

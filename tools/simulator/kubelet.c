@@ -5,6 +5,7 @@
  * whatever it is told; only a delete with grace 0 takes its object away.
  */
 #include "tools/simulator/deployments.h"
+#include "tools/simulator/kube_devices.h"
 #include "tools/simulator/kube_gangs.h"
 #include "tools/simulator/model.h"
 
@@ -30,6 +31,7 @@ struct kube_pod *sim_pod_new(struct simulator *sim, struct kube_cluster *cluster
     pod->created_ms = sim_now(sim);
     sim_uuid(sim, pod->uid);
     map_set(cluster->pods, key, pod);
+    sim_devices_expect(pod);
     *array_add(&cluster->waiting) = pod;
     return pod;
 }
@@ -60,6 +62,7 @@ void sim_pod_bind(struct simulator *sim, struct kube_pod *pod, struct kube_node 
     text_copy(pod->node_name, sizeof pod->node_name, node->name);
     node->gpus_used += pod->gpus;
     *array_add(&node->pods) = pod;
+    sim_devices_allocate(sim, pod);
     if (sim->is_started) {
         sim_pod_changed(sim, pod, CHANGE_MODIFIED);
         sim_after(sim, sim_draw(&sim->pod_chance, &sim->scenario->latency.pod_start), starts,
@@ -126,6 +129,7 @@ void sim_pod_finish(struct simulator *sim, struct kube_pod *pod, enum pod_state 
     if (pod->node)
         pod->node->gpus_used -= pod->gpus;
     sim_pod_changed(sim, pod, CHANGE_MODIFIED);
+    sim_devices_release(sim, pod, false);
     sim_schedule_soon(sim, pod->cluster);
 }
 
@@ -234,6 +238,7 @@ void sim_pod_remove(struct simulator *sim, struct kube_pod *pod)
     leave_node(pod);
     sim_trace(sim, "pod %s gone", pod->name);
     sim_pod_changed(sim, pod, CHANGE_DELETED);
+    sim_devices_release(sim, pod, true);
     map_take(pod->cluster->pods, key);
     sim_budgets_review(sim, pod);
     if (pod->job)

@@ -52,7 +52,7 @@ struct blob {
 };
 
 enum change_type { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED };
-enum object_kind { OBJECT_NODE, OBJECT_POD, OBJECT_BUDGET, OBJECT_KIND_COUNT };
+enum object_kind { OBJECT_NODE, OBJECT_POD, OBJECT_BUDGET, OBJECT_SLICE, OBJECT_CLAIM, OBJECTS };
 
 struct change {
     uint64_t version;
@@ -74,16 +74,17 @@ struct kube_cluster {
     ARRAY(struct kube_pod *) waiting; /* not bound yet, oldest first */
     ARRAY(struct deployment *) deployments;
     ARRAY(struct kube_budget *) budgets;
-    struct map *attachments; /* name -> JSON: what the attach controller has not undone */
-    struct map *claims;      /* of volumes: namespace/name -> JSON */
-    struct map *namespaces;  /* name -> struct kube_namespace, of those that somebody posted */
-    struct map *rules;       /* of webhooks and policies: name of the configuration -> it */
-    struct map *objects;     /* path -> JSON of what is only kept */
+    struct sim_devices *devices; /* of a driver; NULL: device plugins; see kube_devices.h */
+    struct map *attachments;     /* name -> JSON: what the attach controller has not undone */
+    struct map *claims;          /* of volumes: namespace/name -> JSON */
+    struct map *namespaces;      /* name -> struct kube_namespace, of those that somebody posted */
+    struct map *rules;           /* of webhooks and policies: name of the configuration -> it */
+    struct map *objects;         /* path -> JSON of what is only kept */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
     ARRAY(struct kube_watch *) watches;
-    bool is_scheduling, is_reviewing;       /* a pass is on the agenda: of pods, of gangs */
-    int64_t bad_list_ms[OBJECT_KIND_COUNT]; /* as of struct pool */
+    bool is_scheduling, is_reviewing; /* a pass is on the agenda: of pods, of gangs */
+    int64_t bad_list_ms[OBJECTS];     /* as of struct pool */
 };
 
 struct kube_namespace {
@@ -166,8 +167,7 @@ struct kube_pod {
     bool is_ephemeral; /* the claim is made for this pod alone */
     int gpus;
     int64_t grace_s; /* of its spec */
-    int64_t created_ms;
-    int64_t started_ms;
+    int64_t created_ms, started_ms;
     int64_t deletion_ms; /* end of its grace, loop time; 0: is not leaving */
     int64_t deletion_grace_s;
     int64_t work_ms;     /* of a Job: what is left to do once it runs */

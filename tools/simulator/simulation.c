@@ -4,6 +4,7 @@
  * The simulator as a whole: made from a scenario, started in a steady state, taken down.
  */
 #include "tools/simulator/deployments.h"
+#include "tools/simulator/kube_devices.h"
 #include "tools/simulator/lies.h"
 #include "tools/simulator/model.h"
 
@@ -141,6 +142,7 @@ static void clear_cluster(struct kube_cluster *cluster)
         sim_actor_end(&((struct kube_pod *)value)->actor);
     for (size_t i = 0; map_next(cluster->nodes, &i, NULL, &value);)
         sim_actor_end(&((struct kube_node *)value)->actor);
+    sim_devices_clear(cluster);
     map_free(cluster->attachments);
     map_free(cluster->claims);
     map_free(cluster->pods);

@@ -1,0 +1,126 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Clusters whose GPUs a driver of Dynamic Resource Allocation gives out: new nodes serve by their
+ * slices, and what pods hold is what their claims were allocated.
+ */
+#include "clusters/gpus.h"
+#include "tests/cli/people.h"
+#include "tools/simulator/kube_devices.h"
+
+static const char driver[] = "gpu.nvidia.com";
+
+static struct rehearsal *with_driver(const char *folder, uint64_t seed)
+{
+    struct rehearsal *rehearsal = small_rehearsal_with(folder, seed, "",
+                                                       "join: {deadline: 6m, stable: 20s}\n", "");
+
+    sim_cluster_use_driver(rehearsal->simulator, "prod-a", driver);
+    sim_cluster_use_driver(rehearsal->simulator, "research-a", driver);
+    restart(rehearsal); /* as it would find such clusters at its start */
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    return rehearsal;
+}
+
+static int64_t gpus_of(struct rehearsal *rehearsal, const char *cluster, const char *node)
+{
+    const struct config *config = rehearsal->service->config;
+
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        const struct snapshot *snapshot = fleet_snapshot(rehearsal->service->fleet,
+                                                         &config->clusters[i]);
+
+        if (text_equal(config->clusters[i].name, cluster))
+            return gpus_of_node(snapshot, map_get(snapshot->nodes, node));
+    }
+    fail_msg("no cluster %s", cluster);
+    return 0;
+}
+
+static void a_node_serves_by_its_slices(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = with_driver(folder, 51);
+    const struct runner *runner = rehearsal->service->runner;
+
+    (void)state;
+    apply(rehearsal, 8, 8);
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 2);
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *transfer = runner->transfers.items[i];
+
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+        assert_int_equal(transfer->attempt, 1);
+        assert_int_equal(gpus_of(rehearsal, "prod-a", transfer->new_node), 8);
+    }
+    assert_int_equal(rehearsal->simulator->machines_created, 2);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* Seven devices of eight: the machine is discarded, as one whose plugin shows seven. */
+static void a_slice_that_lacks_a_device_keeps_its_node_from_serving(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = with_driver(folder, 52);
+    const struct transfer *transfer;
+
+    (void)state;
+    simulator_fault_next(rehearsal->simulator, "one_gpu_less", NULL);
+    apply(rehearsal, 7, 7);
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 1);
+    transfer = rehearsal->service->runner->transfers.items[0];
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(transfer->attempt, 2);
+    assert_int_equal(gpus_of(rehearsal, "prod-a", transfer->new_node), 8);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* Jobs come and go for hours; what the snapshot says of each is what the world gave it. */
+static void a_pod_holds_what_its_claim_was_allocated(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = with_driver(folder, 53);
+    int compared = 0;
+
+    (void)state;
+    for (int hour = 0; hour < 12; hour++) {
+        const struct config *config = rehearsal->service->config;
+        const struct kube_cluster *world = sim_cluster(rehearsal->simulator, "research-a");
+        void *value;
+
+        rehearsal_run(rehearsal, HOUR_MS);
+        for (size_t c = 0; c < config->cluster_count; c++) {
+            const struct snapshot *snapshot = fleet_snapshot(rehearsal->service->fleet,
+                                                             &config->clusters[c]);
+
+            for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);) {
+                const struct pod *pod = value;
+                owned(chars) char *key = text_format("%s/%s", pod->namespace, pod->name);
+                const struct kube_pod *real = map_get(world->pods, key);
+                struct gpu_demand demand = gpus_of_pod(snapshot, pod);
+
+                if (!real || pod->device_claims[0] == '\0' || pod->node_name[0] == '\0' ||
+                    sim_pod_is_over(real))
+                    continue;
+                assert_false(demand.is_whole);
+                assert_int_equal(demand.parts, (int64_t)real->gpus * GPU_PARTS);
+                compared++;
+            }
+        }
+    }
+    assert_true(compared > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_serves_by_its_slices),
+        cmocka_unit_test(a_slice_that_lacks_a_device_keeps_its_node_from_serving),
+        cmocka_unit_test(a_pod_holds_what_its_claim_was_allocated),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -111,7 +111,7 @@ class Program:
         return json.loads(out)
 
     def stop_with(self, folder):
-        """Whoever ends this bench ends its runs, too, and finds no files of it."""
+        """A signal that ends this bench ends its runs too, and leaves no files of it."""
         def stop(number, _):
             for run in list(self.running):
                 run.kill()

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is needed is split by weight and placed.  Where it finds no room, everything begins anew
+ * What is needed is split by weight and placed.  Where it finds no room, everything begins again
  * from the least that always runs, and grows by one replica at a time: first all queues up to their
  * targets, then up to what their losses ask for.
  */

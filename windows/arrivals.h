@@ -33,7 +33,7 @@ struct arrivals_chunk {
     bool is_last;
     uint64_t end;  /* ticks: arrivals before this are in this chunk or an earlier one */
     size_t before; /* arrivals of the segment before it */
-    double load;   /* the highest in it: servers busy on average, if nobody had to wait */
+    double load;   /* the highest in it: servers busy on average, if no request had to wait */
     uint64_t *at[DEMAND_CLASSES]; /* sorted; NULL until asked for */
     size_t count[DEMAND_CLASSES];
 };

@@ -29,5 +29,5 @@ void calm_init(struct calm *calm, const struct service_time *service,
 /* For engines, before asking about so many replicas; for others the same as `calm`. */
 struct calm calm_with(const struct calm *calm, int servers);
 
-/* Whether a replay with nobody waiting may leave this chunk out. */
+/* Whether a replay in which no request waits may leave this chunk out. */
 bool calm_at(const struct calm *calm, const struct arrivals *arrivals, size_t chunk, int servers);

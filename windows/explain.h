@@ -31,7 +31,7 @@ struct explain {
     enum search_target binds;   /* with one replica less (with this one, where there is none less);
                                    where each day counts, on the worst day */
     struct wall_time binding;   /* the step that then makes the longest wait, or the longest time of
-                                   the target that binds; 0: nobody waits */
+                                   the target that binds; 0: no request waits */
     double binding_wait_s;      /* that wait, or time */
     struct search_late_day day; /* the worst with one replica less (or this one): of engines that
                                    are held to tokens, by the target with most late requests

@@ -33,7 +33,7 @@ void forecast_free(struct forecast *forecast);
 struct forecast *forecast_past(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* What was foretold of them, and what is of the days ahead, anew for each setup.  With a lead, of
+/* What was foretold of them, and what is of the days ahead, again for each setup.  With a lead, of
    the next occurrence of each window, from all that is known at the end; where it is shared, of
    those that begin on `day`, from what was known when that day was planned. */
 void forecast_predict(struct forecast *forecast, const struct forecast_setup *setup);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Days of the past that were not like their weekday: public holidays that nobody put into the
+ * Days of the past that were not like their weekday: public holidays that are not in the
  * calendar, a company's day off.  Proposed to people, never acted on.
  *
  * Each queue's day is 24 hours, as logarithms.  A day is odd when it is far from its weekday in the

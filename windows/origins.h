@@ -9,7 +9,7 @@
 #include "windows/forecast_cell.h"
 #include "windows/points.h"
 
-/* Days until a plan is made anew. */
+/* Days until a plan is made again. */
 int origins_horizon(const struct forecast_setup *setup);
 
 /* The plan that was in use for an occurrence, when plans are made until local day `end`. */

@@ -152,7 +152,7 @@ static void clip(struct profile *profile, int weekday, double median)
             profile->values[i] = fmin(fmax(profile->values[i], median - lowest), median + highest);
 }
 
-/* About the median of its own weekday; of one or two days nobody knows which is the odd one. */
+/* About the median of its own weekday; of one or two days it is not known which is the odd one. */
 static void clip_weekdays(struct profile *profile)
 {
     for (int weekday = 0; weekday < WEEK_DAYS; weekday++)

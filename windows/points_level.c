@@ -167,7 +167,8 @@ static double mean_of_day(const struct rests *rests, size_t *from)
     return sum / (double)(end - *from);
 }
 
-/* As low as the higher of the last two days, and not over nothing; one day agrees with nobody. */
+/* As low as the higher of the last two days, and not over nothing; one day has no other to agree
+ * with. */
 static double agreed(const struct rests *rests, double level)
 {
     size_t from = rests->list.count;

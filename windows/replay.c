@@ -33,7 +33,7 @@ void replay_line_append(struct line *line, const uint64_t *arrived, size_t count
     line->arrived[line->end] = UINT64_MAX;
 }
 
-/* What changes with a start: in registers, since nobody keeps its address. */
+/* What changes with a start: in registers, since its address is not kept. */
 struct pace {
     const uint64_t *high;
     const uint64_t *low;

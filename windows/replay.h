@@ -2,12 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The exact replay of counted arrivals against a number of servers: two classes, the high one goes
- * first but interrupts nobody, first come first served within a class.  Service times are given in
- * the order of starts, not of arrivals: when anyone starts then depends on neither priorities nor
- * chance at the queue, and more servers never make a low request wait longer.
+ * first but interrupts no request, first come first served within a class.  Service times are given
+ * in the order of starts, not of arrivals: when anyone starts then depends on neither priorities
+ * nor chance at the queue, and more servers never make a low request wait longer.
  *
- * Each segment begins with servers busy as arrivals_before() says and nobody waiting (the window
- * before met its target), and ends when all that arrived in it have started: nothing is cut off.
+ * Each segment begins with servers busy as arrivals_before() says and no request waiting (the
+ * window before met its target), and ends when all that arrived in it have started: nothing is cut
+ * off.
  *
  * Where service_time.h has an engine, a server is a replica of it that serves many at once; batch.h
  * has its rules, batch_lead.h how it begins.

@@ -10,7 +10,7 @@
 #include "windows/replay_result.h"
 
 struct waits {
-    uint64_t *items[DEMAND_CLASSES]; /* in the order of starts; NULL when nobody wants them */
+    uint64_t *items[DEMAND_CLASSES]; /* in the order of starts; NULL when not wanted */
     size_t count[DEMAND_CLASSES];
 };
 

@@ -24,7 +24,7 @@ struct lane { /* a seed, of what has to meet the target by itself */
     struct wheel *wheel; /* NULL until it is needed */
     int used_at;         /* servers */
     double used;         /* violations over those allowed plus one, by the wheel */
-    bool is_single;      /* nobody arrives in one of the classes */
+    bool is_single;      /* no request arrives in one of the classes */
     int64_t allowed[DEMAND_CLASSES];
     struct wheel_limits sure; /* up to here it passes */
     struct wheel_limits lost; /* beyond this it fails */

@@ -56,8 +56,8 @@ static inline void servers_reset(struct servers *servers, const uint64_t *free_a
     servers_play(servers);
 }
 
-/* The key at the root: who is free first, and when.  Whoever occupies servers in a row keeps it at
-   hand instead of reading it back. */
+/* The key at the root: who is free first, and when.  A caller that occupies servers in a row keeps
+   it at hand instead of reading it back. */
 static inline uint64_t servers_first(const struct servers *servers)
 {
     return servers->keys[1];

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Within a part of a step the shares of busy and free servers are held, so that both equations are
- * linear and solved exactly; a part is half a service long at most.  Far below c nobody waits, and
- * a whole step is one part of which the factors are known beforehand.
+ * linear and solved exactly; a part is half a service long at most.  Far below c no request waits,
+ * and a whole step is one part of which the factors are known beforehand.
  */
 #include "windows/transient.h"
 

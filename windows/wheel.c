@@ -41,7 +41,7 @@ struct stretch {        /* a segment */
     size_t chunk; /* the first */
     struct part *parts;
     size_t part_count;
-    int quiet_at; /* the fewest servers with which nobody was seen to wait too long */
+    int quiet_at; /* the fewest servers with which no request was seen to wait too long */
     int64_t violations[DEMAND_CLASSES]; /* when it was last run */
 };
 
@@ -163,7 +163,7 @@ struct supply {
     uint16_t drawn[SERVICES + STARTS];
 };
 
-/* Everything that changes with a tick: in registers, as long as nobody takes its address. */
+/* Everything that changes with a tick: in registers, as long as its address is not taken. */
 struct turn {
     size_t now;
     size_t used; /* of what was drawn */
@@ -286,7 +286,7 @@ static struct turn run_ticks(const struct wheel *wheel, const struct stretch *st
     return turn;
 }
 
-/* Nobody comes any more, and all who wait start. */
+/* No request comes any more, and all that wait start. */
 static struct turn drain(const struct wheel *wheel, const struct stretch *stretch,
                          struct supply *supply, struct turn turn, const struct wheel_limits *limits)
 {

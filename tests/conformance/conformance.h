@@ -24,7 +24,7 @@ enum { STAGE_NODES = 4 };
 
 /* The real server to play on; kubeconfig NULL: the simulator. */
 struct stage_choice {
-    const char *kubeconfig; /* of whoever changes the world: may do all */
+    const char *kubeconfig; /* of an administrator, who changes the world */
     const char *broker;     /* of the product, whose user is "broker"; NULL: the same */
     pid_t controllers;      /* of its controller manager, to be held still; 0: unknown */
 };
@@ -60,7 +60,7 @@ typedef bool (*stage_look_fn)(struct stage *stage, const void *context);
 void stage_await(struct stage *stage, const char *what, stage_look_fn look, const void *context);
 void stage_run(struct stage *stage, int64_t duration_ms);
 
-/* Nobody reconciles until they go on again. */
+/* No controller reconciles until they go on again. */
 void stage_hold_controllers(struct stage *stage);
 void stage_continue_controllers(struct stage *stage);
 

@@ -325,7 +325,7 @@ static bool is_allowed_dry(struct stage *stage, const void *context)
     return stage->status == 201;
 }
 
-/* A webhook over the evictions of this namespace, at a port where nobody listens. */
+/* A webhook over the evictions of this namespace, at a port where no server listens. */
 static void post_webhook(struct stage *stage)
 {
     stage_ask(stage, HTTP_POST, "application/json",

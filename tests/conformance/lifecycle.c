@@ -110,7 +110,7 @@ static bool is_silent(struct stage *stage, const void *context)
 }
 
 /* A node whose state is Unknown is seen to be silent; a pod on it that was told to stop stays, and
-   nobody but grace 0 takes it away. */
+   only grace 0 takes it away. */
 void a_silent_node_keeps_its_pods(struct stage *stage)
 {
     const char *name = stage_add_node(stage);
@@ -223,7 +223,7 @@ void gpus_are_counted_as_they_come_and_go(struct stage *stage)
 /* A server without Kueue says so in plain text; one with it has no queue of that name. */
 void a_missing_kueue_is_told_apart(struct stage *stage)
 {
-    owned(chars) char *path = kueue_path("nobody");
+    owned(chars) char *path = kueue_path("none-such");
     struct heard heard = { 0 };
     bool is_there;
 
@@ -234,6 +234,7 @@ void a_missing_kueue_is_told_apart(struct stage *stage)
     cluster_read_at(stage->cluster, path, hear, &heard);
     await_heard(stage, &heard);
     assert_int_equal(heard.err.kind, is_there ? ERROR_NOT_FOUND : ERROR_INVALID);
-    assert_non_null(strstr(heard.err.text, is_there ? "nobody" : "no version of kueue.x-k8s.io"));
+    assert_non_null(
+        strstr(heard.err.text, is_there ? "none-such" : "no version of kueue.x-k8s.io"));
     heard_clear(&heard);
 }

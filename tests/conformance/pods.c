@@ -284,7 +284,7 @@ static bool is_down(struct stage *stage, const void *context)
 }
 
 /* A pod that never stops, on a node that is down: who is told that the node is out of service
-   removes it, and nobody used grace 0. */
+   removes it, and no client used grace 0. */
 void an_out_of_service_node_is_let_go(struct stage *stage)
 {
     const char *name = stage_add_node(stage);

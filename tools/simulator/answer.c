@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One request in, one answer out, whoever carries it: finds the fake by the path, counts, and
+ * One request in, one answer out, by socket or in process: finds the fake by the path, counts, and
  * applies the faults of transport before and after the effect.
  */
 #include "tools/simulator/model.h"

@@ -15,6 +15,6 @@ struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char 
 /* Its pods that were not told to stop. */
 int sim_deployment_staying(const struct deployment *deployment);
 
-/* kube_scale.c: as somebody asks for. */
+/* kube_scale.c: as a client asks for. */
 void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, int replicas,
                           const char *manager);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * See engine_play.h.  A replica stands at the beginning of a stretch of like iterations; the
- * stretch ends when somebody has all tokens, when a prompt is to be computed, or when somebody
+ * stretch ends when a request has all tokens, when a prompt is to be computed, or when a request
  * comes for whom there is a slot.
  */
 #include "tools/simulator/engine_play.h"
@@ -131,7 +131,7 @@ static size_t outstanding(const struct replica *replica)
     return (size_t)running(replica) + replica->waiting[0].count + replica->waiting[1].count;
 }
 
-/* The line from which a replica takes the next request; NULL: nobody waits. */
+/* The line from which a replica takes the next request; NULL: no request waits. */
 static struct fifo *next_line(struct engine_play *play, struct replica *replica)
 {
     for (int is_low = 0; is_low < 2; is_low++) {
@@ -213,7 +213,7 @@ static void turn_over(struct engine_play *play, struct replica *replica)
     plan_stretch(play, replica);
 }
 
-/* Somebody waits for whom there is a slot: the iteration that runs is the last of its stretch. */
+/* A request waits for which there is a slot: the iteration that runs is the last of its stretch. */
 static void shorten(const struct engine_play *play, struct replica *replica, double now_s)
 {
     uint64_t passed;

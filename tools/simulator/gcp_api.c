@@ -108,7 +108,7 @@ static void write_page(struct sim_call *call, const struct shown_list *shown, si
             text_add(body, "%s", shown->items[i].text);
     }
     text_add(body, "]");
-    if (end < count) /* by name: what vanishes between two pages hides nobody */
+    if (end < count) /* by name: what vanishes between two pages hides no machine */
         text_add(body, ",\"nextPageToken\":\"after:%s\"", shown->items[end - 1].name);
     text_add(body, "}");
 }

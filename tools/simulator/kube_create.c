@@ -184,7 +184,7 @@ static void post_node(struct sim_call *call)
                          ((struct kube_node *)map_get(call->cluster->nodes, name_of(body)))->blob);
 }
 
-/* A core/v1 Event is checked, kept by its name, and shown to nobody. */
+/* A core/v1 Event is checked, kept by its name, and never shown. */
 static void post_event(struct sim_call *call, const char *namespace)
 {
     owned(json) json_t *body = NULL;

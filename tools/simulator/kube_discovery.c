@@ -43,7 +43,7 @@ static json_t *plain_group(const char *name)
                      version, "version", "v1");
 }
 
-/* Kueue is not named here: kubectl would ask for resources that nobody lists. */
+/* Kueue is not named here: kubectl would ask for resources that no list here has. */
 static json_t *group_list(const struct sim_call *call)
 {
     json_t *policy = sim_version_group(call, "policy");

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * VolumeAttachments: which volume is attached to which node; and the claims of volumes.  A test
- * says which there are, and so may a client; nobody detaches them but from a node that is out of
- * service.
+ * says which there are, and so may a client; no controller detaches them except from a node that is
+ * out of service.
  */
 #include "tools/simulator/kube_volumes.h"
 

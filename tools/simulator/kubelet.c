@@ -103,7 +103,7 @@ static void terminate_now(struct simulator *sim, struct kube_pod *pod)
     pod->deletion_grace_s = 0;
     pod->is_ready = false;
     sim_pod_changed(sim, pod, CHANGE_MODIFIED);
-    if (!pod->written) /* what somebody posted is finalized by somebody */
+    if (!pod->written) /* what a client posted, a client finalizes */
         sim_after(sim, FINALIZER_MS, finalized, &pod->actor, 0);
 }
 

@@ -53,7 +53,7 @@ void sim_lies_free(struct lies *lies, size_t pool_count);
 /* The lie that this list tells now, or NULL.  of: index of the pool or cluster. */
 const struct lie *sim_lie_about(const struct simulator *sim, enum lie_list list, size_t of);
 bool sim_lie_hides(const struct lie *lie, const char *name);
-/* Whether nobody may believe it: the referee holds the machines that go on its word against who
+/* Whether it must not be believed: the referee holds the machines that go on its word against who
    does.  A node, and whether pods are on it, can be read directly before its machine goes. */
 bool sim_lie_frees(const struct lie *lie);
 /* Loop time up to which it tells the truth; lie NULL: now. */

@@ -77,7 +77,7 @@ struct kube_cluster {
     struct sim_devices *devices; /* of a driver; NULL: device plugins; see kube_devices.h */
     struct map *attachments;     /* name -> JSON: what the attach controller has not undone */
     struct map *claims;          /* of volumes: namespace/name -> JSON */
-    struct map *namespaces;      /* name -> struct kube_namespace, of those that somebody posted */
+    struct map *namespaces;      /* name -> struct kube_namespace, of those that a client posted */
     struct map *rules;           /* of webhooks and policies: name of the configuration -> it */
     struct map *objects;         /* path -> JSON of what is only kept */
     ARRAY(struct change) history;
@@ -115,7 +115,7 @@ enum readiness { NODE_NOT_READY, NODE_READY, NODE_UNREACHABLE };
 struct kube_node {
     struct actor actor;
     struct kube_cluster *cluster;
-    struct pool *pool;       /* NULL: somebody posted it */
+    struct pool *pool;       /* NULL: a client posted it */
     struct machine *machine; /* NULL once the machine is gone, or never was */
     char name[SIM_NAME_SIZE];
     char uid[SIM_UID_SIZE];
@@ -156,7 +156,7 @@ struct kube_pod {
     char node_name[SIM_NAME_SIZE];
     struct job *job;
     struct deployment *deployment;
-    json_t *written; /* as somebody posted it; none of the three: a DaemonSet's */
+    json_t *written; /* as a client posted it; none of the three: a DaemonSet's */
     enum pod_state state;
     bool is_ready;   /* as the API says */
     bool is_serving; /* as it is */
@@ -173,7 +173,7 @@ struct kube_pod {
     int64_t work_ms;     /* of a Job: what is left to do once it runs */
     int64_t stop_ms;     /* when its process ends; 0: not told to */
     json_t *conditions;  /* written by others; NULL: none */
-    json_t *annotations; /* of a pod that nobody posted, as somebody patched it; NULL: none */
+    json_t *annotations; /* of a pod that no client posted, as a client patched it; NULL: none */
     struct blob *blob;
 };
 
@@ -184,7 +184,7 @@ struct deployment {
     char hash[12];
     int replicas;
     char manager[64];   /* who set the replicas, */
-    int64_t managed_ms; /* and when; "": nobody yet */
+    int64_t managed_ms; /* and when; "": none yet */
     uint64_t version;
     bool is_stalled; /* its controller does nothing */
     int outdated;    /* of its pods: of the version before, in a rollout that does not end */

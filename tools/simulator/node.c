@@ -136,7 +136,7 @@ static void review_later(struct simulator *sim, struct actor *actor, uint64_t st
 
 static void gpus_appear(struct simulator *sim, struct actor *actor, uint64_t stamp);
 
-/* The device plugin starts anew: none is allocatable for a while. */
+/* The device plugin starts again: none is allocatable for a while. */
 static void gpus_vanish(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct kube_node *node = (struct kube_node *)actor;

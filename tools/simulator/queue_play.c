@@ -128,7 +128,7 @@ static void busy_pop(struct queue_play *play)
         busy_replace(play, last);
 }
 
-/* The next request in line begins; false when nobody waits. */
+/* The next request in line begins; false when no request waits. */
 static bool take_waiting(struct queue_play *play)
 {
     for (int is_low = 0; is_low < 2; is_low++)

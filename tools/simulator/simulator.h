@@ -84,7 +84,7 @@ void simulator_set_witness(struct simulator *simulator, simulator_witness_fn wit
 void simulator_check_end(struct simulator *simulator);
 
 /* Others at work in a cluster.  An object that is only kept (a ClusterQueue, an autoscaler), by its
-   path; as it is now (NULL: there is none); and somebody who scales a Deployment. */
+   path; as it is now (NULL: there is none); and a client that scales a Deployment. */
 void simulator_put_object(struct simulator *simulator, const char *cluster, const char *path,
                           const json_t *object);
 const json_t *simulator_object(struct simulator *simulator, const char *cluster, const char *path);

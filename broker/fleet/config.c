@@ -35,6 +35,7 @@ static bool is_name(const char *name)
 
 static char **item_name(const struct config_table *table, void *items, size_t at)
 {
+    require(table->item_size > 0 && table->name_offset < table->item_size);
     return (char **)(void *)((char *)items + at * table->item_size + table->name_offset);
 }
 

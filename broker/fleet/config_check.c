@@ -19,7 +19,11 @@
 const struct yaml_node *config_place(const struct config *config, const char *section, size_t at,
                                      const char *key)
 {
-    const struct yaml_node *entry = &yaml_get(yaml_root(config->document), section)->children[at];
+    const struct yaml_node *entries = yaml_get(yaml_root(config->document), section);
+
+    require(entries && at < entries->count); /* they have been read */
+
+    const struct yaml_node *entry = &entries->children[at];
     const struct yaml_node *node = yaml_get(entry, key);
 
     return node ? node : entry;
@@ -193,6 +197,7 @@ const void *config_resolve(const struct yaml_node *place, enum config_table_id i
     int singular_length = (int)strcspn(table->title, ".") - 1; /* "pools.NAME": "pool" */
     owned(text) struct text *known = text_new(TEXT_UNBOUNDED);
 
+    require(table->item_size > 0 && name);
     for (size_t i = 0; i < count; i++) {
         const char *item = (const char *)items + i * table->item_size;
 
@@ -234,6 +239,7 @@ static int check_pool_differs(const struct config *config, size_t at, struct err
     const struct provider_kind *kind = pool->provider->kind;
     owned(chars) char *place = config_place_of_pool(pool);
 
+    require(at < config->pool_count && pool->cluster && pool->reservation);
     for (size_t i = 0; i < at; i++) {
         const struct config_pool *other = &config->pools[i];
         owned(chars) char *theirs = config_place_of_pool(other);

@@ -27,6 +27,8 @@ bool config_engine_lacks_lengths(const struct config_queue *queue)
 /* Where a key of the queue's engine stands, or the block itself. */
 static const struct yaml_node *engine_place(const struct config_queue *queue, const char *key)
 {
+    require(queue->engine_node);
+
     const struct yaml_node *node = yaml_get(queue->engine_node, key);
 
     return node ? node : queue->engine_node;
@@ -215,6 +217,7 @@ static int take_lengths(struct config *config, size_t at, const struct demand_se
     struct config_queue *queue = &config->queues[at];
     struct service_shape *shape;
 
+    require(at < config->queue_count && !queue->engine.pairs); /* once */
     if (!series->tokens)
         return no_lengths(queue, err);
     if (token_pairs_check(series->tokens, "the demand", queue->name, err) < 0)
@@ -247,6 +250,7 @@ int config_set_engine(struct config *config, size_t at, const struct engine_meas
     struct config_engine *engine = &queue->engine;
     struct service_shape *shape;
 
+    require(at < config->queue_count);
     engine->iteration_s = measure->iteration_s;
     engine->per_request_s = measure->per_request_s;
     engine->prefill_s = measure->prefill_s;
@@ -276,6 +280,7 @@ int config_check_floor(const struct config *config, size_t at, struct error *err
     const struct engine *engine = queue->service ? queue->service->engine : NULL;
     char least[DURATION_TEXT_SIZE];
 
+    require(at < config->queue_count);
     if (!engine || engine->is_short)
         return 0;
 
@@ -301,6 +306,7 @@ struct replay_target config_target(const struct config_queue *queue, double perc
 {
     double own = percentile > 0 ? percentile : queue->percentile;
 
+    require(own > 0 && own <= 100);
     return (struct replay_target){
         .wait_ms = queue->wait_target_ms,
         .percentile = own,

@@ -11,6 +11,7 @@
 
 static struct config_own *own_of(const struct config_table *table, void *item)
 {
+    require(table->kinds && table->own_offset < table->item_size);
     return (struct config_own *)(void *)((char *)item + table->own_offset);
 }
 
@@ -99,6 +100,7 @@ static int read_own(const struct config *config, const struct config_table *tabl
     for (size_t i = 0; i < entry->count; i++)
         if (refuse_foreign(table, own->kind, &entry->children[i], err) < 0)
             return -1;
+    require(own->kind->size > 0 && !own->settings);
     own->settings = mem_new(own->kind->size);
 
     const struct settings_part parts[] = {
@@ -137,6 +139,7 @@ void config_clear_entry(const struct config_table *table, void *item)
     if (table->kinds) {
         struct config_own *own = own_of(table, item);
 
+        require(own->kind && own->settings);
         settings_clear(own->kind->settings, own->kind->count, own->settings);
         mem_free(steal(&own->settings));
     }
@@ -144,6 +147,7 @@ void config_clear_entry(const struct config_table *table, void *item)
 
 char **config_next_path(const struct config_own *own, size_t *at)
 {
+    require(own->kind && own->settings);
     return settings_next_path(own->kind->settings, own->kind->count, own->settings, at);
 }
 

@@ -66,6 +66,7 @@ void config_set_service(struct config_queue *queue, struct service_shape *shape)
 {
     int64_t mean_ms = (int64_t)(shape->mean_s * SECOND_MS + 0.5);
 
+    require(shape->mean_s > 0);
     if (queue->engine_node && !shape->engine)
         service_shape_set_slots(shape, (int)queue->engine.slots,
                                 engine_router_parse(queue->engine.router_name));

@@ -49,6 +49,7 @@ static void note(struct map *moments, const char *name, int64_t at_ms)
 {
     struct moment *moment = mem_new(sizeof *moment);
 
+    require(name[0] != '\0');
     moment->at_ms = at_ms;
     map_set(moments, name, moment);
 }
@@ -119,6 +120,9 @@ static void add_unlisted(struct listing *listing, const char *name)
 {
     struct instance *instance = mem_new(sizeof *instance);
 
+    /* A name that is cut would be another machine's. */
+    require(name[0] != '\0' && strlen(name) < sizeof instance->name);
+    require(!map_get(listing->pool.instances, name));
     text_copy(instance->name, sizeof instance->name, name);
     instance->state = INSTANCE_RUNNING;
     instance->is_unlisted = true;
@@ -156,6 +160,7 @@ static void describe_loss(struct listing *listing)
         else
             lost += map_get(listing->with_node, name) != NULL;
     }
+    require(lost <= running);
     if (lost >= LOSS_LEAST && lost * 2 >= running)
         text_print(listing->pool.doubt, sizeof listing->pool.doubt,
                    "%zu of the %zu machines that run have lost their nodes", lost, running);
@@ -204,6 +209,7 @@ static void compare(struct listing *listing, const struct map *before)
     for (size_t i = 0; map_next(unlisted, &i, &name, NULL);)
         if (!map_get(listing->pool.instances, name))
             add_unlisted(listing, name);
+    require(map_count(unlisted) <= map_count(listing->pool.instances));
     describe(listing, unlisted);
 }
 
@@ -231,6 +237,7 @@ void evidence_of_list(struct listing *listing, const struct map *before)
     const char *name;
     void *value;
 
+    require(listing->pool.is_known && before != listing->pool.instances);
     for (size_t i = 0; map_next(listing->pool.instances, &i, &name, &value);) {
         if (((const struct instance *)value)->state == INSTANCE_DELETING)
             note(listing->ending, name, now);

@@ -28,6 +28,7 @@ static void begin_list(void *context)
 {
     struct listing *listing = context;
 
+    require(listing->fleet->news); /* fleet_watch() was called */
     if (listing->incoming)
         return;
     listing->incoming = map_new(mem_free);
@@ -39,6 +40,7 @@ static void begin_list(void *context)
 
 static void list_failed(struct listing *listing, const struct error *err)
 {
+    require(err->kind != ERROR_NONE);
     if (listing->pool.trouble.kind == ERROR_NONE)
         log_warn("pool_list_failed", FIELD_TEXT("pool", listing->pool.config->name),
                  FIELD_TEXT("text", err->text));
@@ -68,6 +70,8 @@ static void list_complete(struct listing *listing)
     owned(map) struct map *before = NULL;
     struct error doubt = { 0 };
 
+    require(listing->incoming);
+    require(listing->asked_ms >= listing->pool.began_ms); /* what we know never becomes older */
     if (is_doubtful(listing) && listing->doubts < DOUBTS_MAX) {
         listing->doubts++;
         error_set(&doubt, ERROR_CORRUPT, "the cloud lists %zu machines where there were %zu",
@@ -101,6 +105,8 @@ static void list_answered(void *context, const struct instance_page *page, const
     const struct fleet *fleet = listing->fleet;
     struct error endless = { 0 };
 
+    require(listing->incoming);
+    require(!page != !err); /* an answer or why there is none */
     if (page) {
         for (size_t i = 0; i < page->count; i++) {
             struct instance *instance = mem_new(sizeof *instance);
@@ -210,6 +216,8 @@ static void open_listings(struct fleet *fleet)
         listing->fleet = fleet;
         listing->pool.config = &config->pools[i];
         listing->pool.instances = map_new(mem_free);
+        require(config->pools[i].provider >= config->providers &&
+                config->pools[i].provider < config->providers + config->provider_count);
         listing->provider = fleet->providers[config->pools[i].provider - config->providers];
         listing->timer = timer_new(fleet->world->loop, begin_list, listing);
         evidence_init(listing);
@@ -262,6 +270,7 @@ static void cluster_news(void *context)
 
 void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context)
 {
+    require(news && !fleet->news); /* once */
     fleet->news = news;
     fleet->news_context = context;
     for (size_t i = 0; i < fleet->config->cluster_count; i++) {
@@ -275,6 +284,8 @@ void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context)
 
 struct cluster *fleet_cluster(const struct fleet *fleet, const struct config_cluster *config)
 {
+    require(config >= fleet->config->clusters &&
+            config < fleet->config->clusters + fleet->config->cluster_count);
     return fleet->clusters[config - fleet->config->clusters];
 }
 
@@ -314,6 +325,7 @@ enum presence fleet_instance(struct fleet *fleet, const struct config_pool *conf
     const struct instance *instance;
     enum presence presence = PRESENCE_YES;
 
+    require(name[0] != '\0');
     if (!pool->is_known || pool->began_ms <= since_ms)
         return PRESENCE_UNKNOWN;
     instance = map_get(pool->instances, name);
@@ -323,6 +335,7 @@ enum presence fleet_instance(struct fleet *fleet, const struct config_pool *conf
         else
             presence = instance ? PRESENCE_UNKNOWN : PRESENCE_NO;
     }
+    require(presence != PRESENCE_YES || instance);
     if (ret_instance && presence != PRESENCE_UNKNOWN)
         *ret_instance = presence == PRESENCE_YES ? instance : NULL;
     return presence;
@@ -366,6 +379,7 @@ bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config,
     const struct fleet_pool *pool = fleet_pool(fleet, config);
     int64_t oldest_ms = loop_now(fleet->world->loop) - fresh_ms;
 
+    require(fresh_ms > 0);
     if (!snapshot->is_known || snapshot->nodes_seen_ms < oldest_ms ||
         snapshot->pods_seen_ms < oldest_ms)
         return is_old("cluster", config->cluster->name,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/pages.h"
 #include "broker/fleet/fleet.h"
 
@@ -39,6 +40,8 @@ struct fleet {
 static inline struct listing *listing_of(const struct fleet *fleet,
                                          const struct config_pool *config)
 {
+    require(config >= fleet->config->pools &&
+            config < fleet->config->pools + fleet->config->pool_count);
     return &fleet->listings[config - fleet->config->pools];
 }
 

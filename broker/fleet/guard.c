@@ -29,6 +29,7 @@ const struct freeze *guard_freeze(const struct guard *guard, const char *cluster
     for (size_t i = 0; i < guard->freezes.count; i++) {
         const struct freeze *freeze = &guard->freezes.items[i];
 
+        require(freeze->cluster);
         if (freeze->until.ms > now.ms &&
             (freeze->cluster[0] == '\0' || text_equal(freeze->cluster, cluster)))
             return freeze;
@@ -43,6 +44,7 @@ int guard_allows_effect(const struct guard *guard, const struct config_cluster *
                                                loop_wall(fleet_world(guard->fleet)->loop));
     char until[WALL_TEXT_SIZE];
 
+    require(!freeze || freeze->reason);
     if (!freeze || is_emergency)
         return 0;
     return error_set(err, ERROR_DENIED, "%s is frozen until %s: %s", cluster->name,
@@ -67,6 +69,7 @@ static int check_caps(const struct guard *guard, const struct config_pool *sourc
 {
     const struct config_guard *limits = &guard->config->guard;
 
+    require(limits->in_flight > 0 && limits->in_flight_per_cluster > 0);
     if (load->in_flight >= limits->in_flight)
         return error_set(err, ERROR_DENIED,
                          "%" PRId64 " transfers are under way and guard.in_flight is %" PRId64,
@@ -84,6 +87,7 @@ int guard_allows_transfer(const struct guard *guard, const struct config_pool *s
                           const struct config_pool *target, const struct node *node,
                           const struct guard_load *load, bool is_emergency, struct error *err)
 {
+    require(load->in_flight_of_cluster >= 0 && load->in_flight >= load->in_flight_of_cluster);
     if (source == target || source->reservation != target->reservation)
         return error_set(err, ERROR_DENIED, "%s and %s do not share a reservation", source->name,
                          target->name);
@@ -97,5 +101,9 @@ int guard_allows_transfer(const struct guard *guard, const struct config_pool *s
     if (guard_allows_effect(guard, source->cluster, is_emergency, err) < 0 ||
         guard_allows_effect(guard, target->cluster, is_emergency, err) < 0)
         return -1;
-    return is_emergency ? 0 : check_caps(guard, source, load, err);
+    if (!is_emergency && check_caps(guard, source, load, err) < 0)
+        return -1;
+    /* An emergency does not change this. */
+    require(fleet_is_ephemeral(guard->config, node) && load->nodes_left > source->static_nodes);
+    return 0;
 }

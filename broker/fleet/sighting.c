@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "broker/fleet/fleet_parts.h"
 
+#include <string.h>
+
 enum { VALID_MS = 10 * SECOND_MS, RETRY_MS = 5 * SECOND_MS, FORGET_MS = 10 * MINUTE_MS };
 
 struct sighting {
@@ -33,6 +35,8 @@ static void answered(void *context, const struct instance *instance, const struc
 {
     struct sighting *sighting = context;
 
+    require(sighting->is_under_way);
+    require(!instance || !err);
     sighting->is_under_way = false;
     sighting->is_good = !err;
     sighting->exists = instance != NULL;
@@ -59,6 +63,8 @@ static struct sighting *find_or_add(struct listing *listing, const char *name, i
 {
     struct sighting *sighting = map_get(listing->sightings, name);
 
+    /* A name that is cut would be another machine's. */
+    require(name[0] != '\0' && strlen(name) < INSTANCE_NAME_SIZE);
     if (sighting)
         return sighting;
     forget_old(listing, now);

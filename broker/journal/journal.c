@@ -36,6 +36,7 @@ static int take(struct journal *journal, const struct journal_batch *batch, stru
 {
     const struct error *failure = queue_failure(journal->queue);
 
+    require(journal->ahead);
     if (failure) {
         *err = *failure;
         return -1;
@@ -85,6 +86,7 @@ int journal_settle(struct journal *journal, struct error *err)
 {
     int result = 0;
 
+    require(!journal->is_gathering || journal->epoch > 0); /* a service begins its epoch first */
     journal->is_gathering = false;
     while (result == 0 && journal->put_off.count > 0)
         result = put_down(journal, journal_batches_take(&journal->put_off, &journal->bound, NULL),
@@ -95,6 +97,7 @@ int journal_settle(struct journal *journal, struct error *err)
 
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
 {
+    require(*batch);
     if (journal_batch_check(*batch, &journal->bound, err) < 0) {
         journal_batch_free(steal(batch));
         return -1;
@@ -181,6 +184,7 @@ int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct err
         queue_drop(journal->queue);
     if (journal->verbs->begin_epoch(journal, ret_epoch, err) < 0)
         return -1;
+    require(*ret_epoch > journal->epoch);
     journal->epoch = *ret_epoch;
     return journal->queue ? list_ahead(journal, err) : 0;
 }
@@ -221,6 +225,7 @@ void journal_close(struct journal *journal)
 
 void journal_set_gate(struct journal *journal, journal_gate_fn gate, void *context)
 {
+    require(gate || !context);
     journal->gate = gate;
     journal->gate_context = context;
 }

@@ -8,6 +8,7 @@
 #include "base/map.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct ahead {
     struct map *revs;    /* "kind/id" -> uint64_t */
@@ -41,6 +42,7 @@ static void set_rev(struct map *revs, const char *key, uint64_t rev)
 {
     uint64_t *value = mem_new(sizeof *value);
 
+    require(strchr(key, '/'));
     *value = rev;
     map_set(revs, key, value);
 }
@@ -49,11 +51,13 @@ void ahead_set_record(struct ahead *ahead, const char *kind, const char *id, uin
 {
     owned(chars) char *key = text_format("%s/%s", kind, id);
 
+    require(rev > 0);
     set_rev(ahead->revs, key, rev);
 }
 
 void ahead_set_claim(struct ahead *ahead, const char *name, const char *holder)
 {
+    require(name[0] != '\0');
     map_set(ahead->holders, name, mem_copy_chars(holder));
 }
 
@@ -124,6 +128,7 @@ void ahead_copy(struct ahead *ahead, const struct ahead *next)
     const char *key;
     void *value;
 
+    require(ahead != next);
     for (size_t i = 0; map_next(next->revs, &i, &key, &value);) {
         if (*(const uint64_t *)value == 0)
             map_remove(ahead->revs, key);

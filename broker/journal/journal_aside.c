@@ -23,6 +23,7 @@ static int read_one(void *context, const char *id, uint64_t rev, const json_t *v
     const struct reading *reading = context;
     struct journal_aside *aside;
 
+    require(rev > 0 && value);
     if (reading->fn(reading->context, id, rev, value, err) == 0)
         return 0;
     if (err->kind != ERROR_CORRUPT)
@@ -72,6 +73,7 @@ json_t *journal_put_aside(struct journal_batch *batch, const struct journal_asid
     owned(json) json_t *event = json_make("{ss ss ss ss}", "event", "record_set_aside", "kind",
                                           aside->kind, "id", aside->id, "why", aside->why);
 
+    require(!text_equal(aside->kind, JOURNAL_UNREADABLE)); /* it would be set aside for ever */
     journal_remove(batch, aside->kind, aside->id, aside->rev);
     journal_put(batch, JOURNAL_UNREADABLE, id, 0, value);
     journal_event(batch, at, event);

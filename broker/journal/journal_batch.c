@@ -104,6 +104,7 @@ static int fold_two(struct journal_entry *first, struct journal_entry *second, s
         return error_set(err, ERROR_CONFLICT,
                          "%s/%s is at revision %" PRIu64 " in this batch, not at %" PRIu64,
                          first->name, first->id, first->becomes, second->rev);
+    require(is_of_record(first) && is_of_record(second));
     json_decref(first->value);
     mem_free(first->text);
     first->becomes = second->becomes;
@@ -166,6 +167,7 @@ int journal_batch_fold(struct journal_batch *batch, struct error *err)
     while (at < count && fold_one(entries, at, places, &kept, err) == 0)
         at++;
     memmove(&entries[kept], &entries[at], (count - at) * sizeof *entries);
+    require(kept <= at && at <= count);
     batch->entries.count = kept + (count - at);
     return at == count ? 0 : -1;
 }

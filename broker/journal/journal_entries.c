@@ -24,6 +24,7 @@ static int put(struct database *database, const struct journal_entry *entry, str
     char hash[ROW_HASH_SIZE];
     sqlite3_stmt *statement;
 
+    require(value && entry->becomes > 0);
     if (entry->rev == 0) {
         statement = database_statement(database, "INSERT INTO record (kind, id, rev, value, hash)"
                                                  " VALUES (?1, ?2, ?6, ?4, ?5)");
@@ -58,6 +59,7 @@ static int expect_absent(struct database *database, const struct journal_entry *
         database, "SELECT 1 FROM record WHERE kind = ?1 AND id = ?2");
     int result;
 
+    require(entry->rev == 0 && entry->becomes == 0);
     row_bind(statement, 1, entry->name);
     row_bind(statement, 2, entry->id);
     result = database_step(database, statement, err);
@@ -102,6 +104,7 @@ static int append(struct database *database, const struct journal_entry *entry, 
     sqlite3_stmt *statement = database_statement(
         database, "INSERT INTO event (seq, at_ms, hash, value) VALUES (?1, ?2, ?3, ?4)");
 
+    require(value && *seq >= 0);
     journal_chain(hash, entry->at, value, hash);
     row_bind_int(statement, 1, ++*seq);
     row_bind_int(statement, 2, entry->at.ms);

@@ -53,6 +53,7 @@ static void put(struct shelf *shelf, const struct journal_entry *entry)
     owned(chars) char *key = text_format("%s/%s", entry->name, entry->id);
     struct record *record = mem_new(sizeof *record);
 
+    require(entry->value && entry->becomes > 0);
     record->kind = mem_copy_chars(entry->name);
     record->id = mem_copy_chars(entry->id);
     record->rev = entry->becomes;
@@ -64,7 +65,7 @@ static void append(struct shelf *shelf, const struct journal_entry *entry)
 {
     size_t seq = json_array_size(shelf->events) + 1;
 
-    require(seq <= EVENTS_KEPT_MAX);
+    require(seq <= EVENTS_KEPT_MAX && entry->text);
     journal_chain(shelf->hash, entry->at, entry->text, shelf->hash);
     json_array_append_new(shelf->events, json_make("{sIsIsssO}", "seq", (json_int_t)seq, "at",
                                                    (json_int_t)entry->at.ms, "hash", shelf->hash,
@@ -97,6 +98,7 @@ static int memory_commit(struct journal *journal, const struct journal_batch *ba
 {
     struct shelf *shelf = shelf_of(journal);
 
+    require(shelf->handles > 0);
     if (batch->epoch != shelf->epoch)
         return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
     if (ahead_take(shelf->held, batch, err) < 0)

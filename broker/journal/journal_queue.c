@@ -38,6 +38,7 @@ static struct after take_first(struct journal_queue *queue)
 {
     struct after first = queue->afters.items[0];
 
+    require(queue->afters.count > 0);
     array_remove(&queue->afters, 0);
     return first;
 }
@@ -55,6 +56,8 @@ static void fail(struct journal_queue *queue)
 {
     struct journal *journal = queue->journal;
 
+    require(!queue->is_failed && !queue->writing);
+    require(queue->err.kind != ERROR_NONE); /* a failure says why */
     queue->is_failed = true;
     queue->err.kind = ERROR_UNKNOWN_OUTCOME;
     journal_batches_clear(&queue->waiting);
@@ -86,6 +89,7 @@ static void written(void *context)
         return;
     }
     queue->kept = queue->begun;
+    require(queue->kept <= queue->accepted);
     queue->is_telling = true;
     while (queue->afters.count > 0 && queue->afters.items[0].ticket <= queue->kept) {
         struct after first = take_first(queue);
@@ -145,6 +149,7 @@ static struct journal_queue *queue_new(struct journal *journal, struct loop *loo
 {
     struct journal_queue *queue = mem_new(sizeof *queue);
 
+    require(loop);
     queue->journal = journal;
     queue->loop = loop;
     return queue;
@@ -166,6 +171,7 @@ struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop
 {
     struct journal_queue *queue = queue_new(journal, loop);
 
+    require(delay_ms >= 0);
     queue->delay_ms = delay_ms;
     queue->timer = timer_new(loop, fire, queue);
     return queue;
@@ -222,6 +228,8 @@ void queue_after(struct journal_queue *queue, journal_after_fn fn, void *context
         fn(context, queue->is_failed ? JOURNAL_LOST : JOURNAL_KEPT);
         return;
     }
+    require(queue->afters.count == 0 ||
+            queue->afters.items[queue->afters.count - 1].ticket <= queue->accepted);
     after = array_add(&queue->afters);
     *after = (struct after){ queue->accepted, fn, context };
 }

@@ -115,6 +115,7 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
     if (database_commit(store->database, err) < 0)
         return -1;
 
+    require(seq >= store->last_seq && store->kept_epoch <= store->epoch);
     store->last_seq = seq;
     text_copy(store->hash, sizeof store->hash, hash);
     store->kept_epoch = store->epoch;
@@ -133,6 +134,7 @@ static int sqlite_begin_epoch(struct journal *journal, uint64_t *ret_epoch, stru
     struct store *store = (struct store *)journal;
     uint64_t before = store->epoch;
 
+    require(store->database);
     if (read_counts(store, err) < 0 || read_tail(store, err) < 0)
         return -1;
     store->epoch = (before > store->kept_epoch ? before : store->kept_epoch) + 1;

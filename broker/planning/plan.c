@@ -29,6 +29,7 @@ int64_t plan_wanted(const struct plan_pool *pool)
     /* Without a schedule and a reclaim no number is wanted: -1, and never 0. */
     int64_t wanted = pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
 
+    require(pool->wanted >= -1 && pool->level >= 0);
     return wanted > limit(pool) ? limit(pool) : wanted;
 }
 
@@ -39,6 +40,8 @@ static bool is_production(const struct plan_pool *pool)
 
 static const struct plan_pool *pool_of(const struct books *books, const struct config_pool *config)
 {
+    require(config >= books->input->config->pools &&
+            config < books->input->config->pools + books->input->config->pool_count);
     return &books->input->pools[config - books->input->config->pools];
 }
 
@@ -76,6 +79,8 @@ static int64_t spare(const struct books *books, size_t at)
     int64_t left = (int64_t)(pool->nodes.count - books->taken[at]);
     int64_t free_nodes = over_floor < left ? over_floor : left;
 
+    require(books->taken[at] <= pool->nodes.count);
+    require(pool->unseen >= 0 && pool->unseen <= pool->present);
     if (is_production(pool) && -books->gap[at] - unsure(books, pool) - pool->unseen < free_nodes)
         free_nodes = -books->gap[at] - unsure(books, pool) - pool->unseen;
     return free_nodes > 0 ? free_nodes : 0;
@@ -104,6 +109,7 @@ static void withdraw(struct books *books, size_t at, bool is_incoming)
         if (!live->can_withdraw || mine != pool->config || is_withdrawn(books->plan, live) ||
             !pool_of(books, other)->is_known)
             continue;
+        require(mine->reservation == other->reservation);
         *array_add(&books->plan->withdrawn) = live->id;
         change_gap(books, at, step);
         change_gap(books, (size_t)(other - books->input->config->pools), -step);
@@ -116,6 +122,9 @@ static void give(struct books *books, size_t source, size_t target)
     const struct plan_pool *taker = &books->input->pools[target];
     struct plan_transfer *transfer = array_add(&books->plan->transfers);
 
+    require(source != target && giver->config->reservation == taker->config->reservation);
+    require(is_production(giver) || is_production(taker)); /* research pools do not trade */
+    require(spare(books, source) > 0);
     transfer->source = giver->config;
     transfer->target = taker->config;
     books->taken[source]++; /* which node it is will be chosen when all are counted */
@@ -246,6 +255,7 @@ static void plan_reservation(struct books *books)
     while ((source = sparing_pool(books)) != SIZE_MAX &&
            (target = research_pool(books, false)) != SIZE_MAX)
         give(books, source, target);
+    require(lacking_pool(books) == SIZE_MAX || sparing_pool(books) == SIZE_MAX);
     note_lacks(books);
 }
 
@@ -258,6 +268,7 @@ static void order(struct plan *plan)
         for (size_t i = 0; i < plan->transfers.count; i++)
             if (plan->transfers.items[i].is_emergency == (pass == 0))
                 *array_add(&ordered.transfers) = plan->transfers.items[i];
+    require(ordered.transfers.count == plan->transfers.count);
     mem_free(plan->transfers.items);
     plan->transfers.items = ordered.transfers.items;
     plan->transfers.capacity = ordered.transfers.capacity;
@@ -277,6 +288,8 @@ struct plan *plan_make(const struct plan_input *input)
     }
     order(plan);
     plan_choose(input, plan, books.taken);
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        require(plan->transfers.items[i].node);
     mem_free(books.gap);
     mem_free(books.taken);
     return plan;

@@ -51,6 +51,7 @@ static int64_t end_gangs(struct turn *turn, const struct victim_node *node)
     for (size_t k = 0; k < node->gang_count; k++) {
         struct victim_gang *gang = &turn->gangs[node->gangs[k]];
 
+        require(node->gangs[k] < turn->input->gang_count);
         lost_gpu_s += gang->is_sunk ? 0 : gang->lost_gpu_s;
         gang->is_sunk = true;
     }
@@ -76,6 +77,7 @@ static void hand_out(struct turn *turn, struct plan *plan, const struct plan_cho
 
         if (transfer->source != pool->config)
             continue;
+        require(next < choice->count && choice->nodes[next] < pool->nodes.count);
         transfer->node = &pool->nodes.items[choice->nodes[next++]];
         transfer->lost_gpu_s = end_gangs(turn, &transfer->node->facts);
     }
@@ -112,6 +114,7 @@ static void keep_to_names(const struct plan_pool *pool, struct plan_choice *choi
     for (size_t i = 0; i < choice->count && count < choice->count; i++)
         if (pool->nodes.items[choice->nodes[i]].named == 0)
             nodes[count++] = choice->nodes[i];
+    require(count == choice->count);
     mem_free(choice->nodes);
     choice->nodes = nodes;
 }
@@ -129,6 +132,7 @@ void plan_choose(const struct plan_input *input, struct plan *plan, const size_t
 
         if (taken[i] == 0)
             continue;
+        require(taken[i] <= pool->nodes.count);
         if (pool->nodes.count > 1)
             qsort(pool->nodes.items, pool->nodes.count, sizeof *pool->nodes.items, by_name);
         scene = case_of(&turn, i, &nodes);
@@ -189,6 +193,7 @@ static void add_choice(struct turn *turn, const struct plan_choice *choice, size
     struct victim_bill bill;
     int64_t next_best;
 
+    require(count <= choice->count);
     victims_bill(&scene, choice->nodes, count, &bill);
     next_best = victims_next_best(&scene, count, &bill);
     for (int rival = 0; rival < RIVAL_COUNT; rival++)

@@ -75,6 +75,8 @@ static int check_nodes(const struct config *config, const struct schedule_nodes 
             return error_set(err, ERROR_INVALID, "%s: compute.%s.%s.%s.counts[%zu]: %d: %s", source,
                              row->machine, row->region, row->cluster, zone, row->counts[zone],
                              fault);
+        require(!pool || (pool->reservation >= config->reservations &&
+                          pool->reservation < config->reservations + config->reservation_count));
         if (pool)
             wanted[pool->reservation - config->reservations] += row->counts[zone];
     }

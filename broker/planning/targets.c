@@ -26,6 +26,7 @@ static int64_t ask(const struct schedule *schedule, const struct question *quest
 {
     const struct config_reservation *reservation;
 
+    require(question->pool || (question->workload && question->cluster));
     if (!schedule)
         return -1;
     if (!question->pool)
@@ -42,6 +43,7 @@ static const struct window *window_obeyed(const struct config *config, const str
 {
     const struct window *window = window_at(config->windows, at);
 
+    require(window); /* every minute belongs to one */
     return window->event && !map_get(book, window->name) ? window_beneath(config->windows, at)
                                                          : window;
 }
@@ -53,9 +55,11 @@ static struct wall_time next_edge(const struct config *config, const struct map 
     struct wall_time edge = window_next_change(config->windows, at);
     struct wall_time beneath;
 
+    require(edge.ms == 0 || edge.ms > at.ms); /* walks from edge to edge end */
     if (window_obeyed(config, book, at) == window_at(config->windows, at))
         return edge;
     beneath = window_beneath_next_change(config->windows, at);
+    require(beneath.ms == 0 || beneath.ms > at.ms);
     return beneath.ms > 0 && beneath.ms < edge.ms ? beneath : edge;
 }
 
@@ -73,6 +77,7 @@ static int64_t growth_ms(const struct config *config, const struct reach *reach,
     int64_t growth = 0;
     int64_t waves;
 
+    require(reach->wave_nodes >= 1 && reach->wave_ms >= 0 && reach->notice_ms >= 0);
     for (size_t i = 0; i < config->pool_count; i++) {
         const struct question question = { .pool = &config->pools[i] };
         int64_t more = named(ask(to, &question)) - named(ask(from, &question));
@@ -140,6 +145,7 @@ static struct target look_ahead(const struct config *config, const struct map *b
         int64_t wanted;
 
         edge = next_within(config, book, reach, now, edge);
+        require(target.wanted >= target.now);
         if (edge.ms == 0)
             return target;
         window = window_obeyed(config, book, edge);

@@ -21,8 +21,11 @@ static void list_gang_nodes(struct victim_model *model)
 
     model->gang_from = mem_new_array(scene->gang_count + 1, sizeof *model->gang_from);
     for (size_t i = 0; i < scene->node_count; i++)
-        for (size_t k = 0; k < scene->nodes[i].gang_count; k++)
+        for (size_t k = 0; k < scene->nodes[i].gang_count; k++) {
+            require(scene->nodes[i].gangs[k] < scene->gang_count);
+            require(k == 0 || scene->nodes[i].gangs[k] > scene->nodes[i].gangs[k - 1]);
             model->gang_from[scene->nodes[i].gangs[k] + 1]++;
+        }
     for (size_t g = 0; g < scene->gang_count; g++)
         model->gang_from[g + 1] += model->gang_from[g];
     model->gang_nodes = mem_new_array(model->gang_from[scene->gang_count] + 1,
@@ -93,6 +96,7 @@ static void weigh_priorities(struct victim_model *model)
 
 void victim_model_init(struct victim_model *model, const struct victim_case *scene)
 {
+    require(scene->block_gpu_s >= 0);
     *model = (struct victim_model){ .scene = scene };
     model->weight = mem_new_array(scene->gang_count + 1, sizeof *model->weight);
     for (size_t g = 0; g < scene->gang_count; g++)
@@ -161,6 +165,7 @@ void victim_pick_add(struct victim_pick *pick, size_t node)
     const struct victim_node *mine = &pick->model->scene->nodes[node];
     size_t block = pick->model->block[node];
 
+    require(!pick->taken[node] && pick->count < pick->model->scene->node_count);
     pick->broken += victim_pick_breaks(pick, node);
     for (size_t k = 0; k < mine->gang_count; k++)
         if (pick->hits[mine->gangs[k]]++ == 0)
@@ -176,6 +181,7 @@ void victim_pick_remove(struct victim_pick *pick, size_t node)
     const struct victim_node *mine = &pick->model->scene->nodes[node];
     size_t block = pick->model->block[node];
 
+    require(pick->taken[node] && pick->count > 0);
     for (size_t k = 0; k < mine->gang_count; k++)
         if (--pick->hits[mine->gangs[k]] == 0)
             pick->lost -= pick->model->weight[mine->gangs[k]];
@@ -229,9 +235,11 @@ static int64_t price_block(struct victim_pick *pick, size_t block)
         *array_add(&added) = i;
     }
     price = pick->lost - before;
+    require(price >= 0);
     while (added.count > 0)
         victim_pick_remove(pick, added.items[--added.count]);
     array_clear(&added);
+    require(pick->lost == before); /* as it was */
     return price;
 }
 
@@ -337,7 +345,7 @@ static bool solve(const struct victim_case *scene, size_t wanted, size_t *out)
     for (size_t i = 0; i < scene->node_count; i++)
         if (best.taken[i])
             out[count++] = i;
-    require(count == wanted);
+    require(count == wanted && best.count == wanted);
     victims_greedy_order(&model, out, count);
     victim_pick_clear(&best);
     victim_model_clear(&model);
@@ -369,6 +377,7 @@ static bool solve_half(const struct victim_case *scene, bool is_protected, size_
     bool is_exact;
 
     mine.nodes = nodes;
+    require(wanted <= mine.node_count);
     is_exact = solve(&mine, wanted, out);
     for (size_t i = 0; i < wanted; i++)
         out[i] = where[out[i]];

@@ -87,6 +87,7 @@ static void note_gangs(const struct victim_pick *pick, struct victim_bill *bill)
         ranks[bill->gang_count++] = (struct rank){ g, -scene->gangs[g].lost_gpu_s,
                                                    scene->gangs[g].name };
     }
+    require(bill->lost_gpu_s >= 0 && bill->price_gpu_s >= 0);
     if (bill->gang_count > 1)
         qsort(ranks, bill->gang_count, sizeof *ranks, by_key);
     bill->gangs = mem_new_array(bill->gang_count, sizeof *bill->gangs);
@@ -104,12 +105,14 @@ void victims_bill(const struct victim_case *scene, const size_t *nodes, size_t c
     *ret_bill = (struct victim_bill){ 0 };
     victim_model_init(&model, scene);
     victim_pick_init(&pick, &model);
+    require(count <= scene->node_count);
     for (size_t i = 0; i < count; i++)
         ret_bill->idle_nodes += victim_pick_marginal(&pick, nodes[i]) == 0;
     for (size_t i = 0; i < count; i++)
         victim_pick_add(&pick, nodes[i]);
     ret_bill->blocks_broken = (size_t)(pick.broken / model.block_weight);
     note_gangs(&pick, ret_bill);
+    require(ret_bill->idle_nodes <= count && ret_bill->gang_count <= scene->gang_count);
     victim_pick_clear(&pick);
     victim_model_clear(&model);
 }
@@ -135,6 +138,7 @@ int64_t victims_next_best(const struct victim_case *scene, size_t wanted,
     struct victim_case spared = *scene;
     int64_t lost_gpu_s = -1;
 
+    require(wanted <= scene->node_count);
     spared.nodes = nodes;
     spared.node_count = 0;
     for (size_t i = 0; i < scene->node_count; i++)

@@ -66,6 +66,7 @@ static void keep(struct search *search)
     for (size_t i = 0; i < search->count; i++)
         if (search->pick.taken[i])
             victim_pick_add(best, i);
+    require(victim_pick_score(best) == victim_pick_score(&search->pick));
 }
 
 /* Decides about the places from `at` on; `was_taken` tells of the one before. */
@@ -91,7 +92,7 @@ bool victims_exact(struct victim_pick *best, size_t wanted)
     const struct victim_model *model = best->model;
     struct search search = { .best = best, .wanted = wanted, .count = model->scene->node_count };
 
-    require(search.count <= VICTIMS_EXACT);
+    require(search.count <= VICTIMS_EXACT && best->count == wanted);
     victim_pick_init(&search.pick, model);
     for (size_t i = 0; i < search.count; i++)
         search.places[i] = (struct place){ i, &model->scene->nodes[i], model->block[i],
@@ -100,6 +101,7 @@ bool victims_exact(struct victim_pick *best, size_t wanted)
     for (size_t i = 1; i < search.count; i++)
         search.is_twin[i] = compare_kinds(&search.places[i - 1], &search.places[i]) == 0;
     branch(&search, 0, false);
+    require(best->count == wanted && search.pick.count == 0);
     victim_pick_clear(&search.pick);
     return search.steps <= STEPS_MOST;
 }

@@ -48,6 +48,8 @@ static void push(struct queue *queue, struct offer offer)
 
 static struct offer pop(struct queue *queue)
 {
+    require(queue->heap.count > 0);
+
     struct offer *items = queue->heap.items;
     struct offer top = items[0];
     struct offer last = items[--queue->heap.count];
@@ -74,6 +76,7 @@ static void take(struct queue *queue, size_t node)
     const struct victim_model *model = queue->pick.model;
     const struct victim_node *mine = &model->scene->nodes[node];
 
+    require(queue->is_open[node]);
     queue->is_open[node] = false;
     queue->out[queue->count++] = node;
     victim_pick_add(&queue->pick, node);
@@ -106,6 +109,7 @@ static double gang_price(struct queue *queue, size_t gang)
     for (size_t i = model->gang_from[gang]; i < model->gang_from[gang + 1]; i++)
         if (queue->is_open[model->gang_nodes[i]])
             victim_pick_remove(&queue->pick, model->gang_nodes[i]);
+    require(queue->pick.lost == before); /* as it was */
     return count < 2 ? -1 : (double)lost / (double)count;
 }
 
@@ -158,6 +162,7 @@ void victims_greedy_order(const struct victim_model *model, size_t *nodes, size_
     }
     while (queue.count < count)
         take_best(&queue);
+    require(queue.count == count && queue.pick.count == count);
     mem_free(is_offered);
     mem_free(queue.is_open);
     array_clear(&queue.heap);
@@ -288,10 +293,13 @@ void victims_improve(struct victim_pick *pick)
     int64_t steps = IMPROVE_STEPS;
     bool *before = mem_new_array(pick->model->scene->node_count, sizeof *before);
     bool is_better = true;
+    int64_t score = victim_pick_score(pick);
+    size_t count = pick->count;
 
     while (is_better && steps > 0) {
         is_better = drop_gangs(pick, before, &steps);
         is_better = swap_nodes(pick, &steps) || is_better;
     }
+    require(pick->count == count && victim_pick_score(pick) <= score);
     mem_free(before);
 }

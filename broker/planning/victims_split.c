@@ -252,6 +252,7 @@ static int by_part_density(const void *left, const void *right)
 static void take_from(struct split *split, const struct part *part, size_t count)
 {
     for (size_t i = 0, taken = 0; taken < count; i++) {
+        require(i < part->count);
         if (part->masks && (part->masks[count] >> i & 1) == 0)
             continue;
         victim_pick_add(split->pick, part->nodes[i]);
@@ -322,9 +323,11 @@ static void solve_sack(struct split *split, const struct sack *sack)
     for (size_t i = sack->count; i-- > 0;) {
         size_t count = from[i * (most + 1) + best_x];
 
+        require(count <= best_x && count <= sack->parts[i]->count);
         take_from(split, sack->parts[i], count);
         best_x -= count;
     }
+    require(best_x == 0);
     mem_free(best);
     mem_free(from);
     mem_free(sums);
@@ -341,12 +344,15 @@ static void choose_parts(struct split *split)
     size_t before = 0;
     size_t after = 0;
 
-    for (size_t sum = 0; sum < split->wanted; critical++)
+    for (size_t sum = 0; sum < split->wanted; critical++) {
+        require(critical < split->parts.count); /* there are enough */
         sum += split->parts.items[critical].count;
+    }
     for (first = critical; first > 0 && before < WINDOW_NODES; first--)
         before += split->parts.items[first - 1].count;
     for (last = critical; last < split->parts.count && after < WINDOW_NODES; last++)
         after += split->parts.items[last].count;
+    require(first <= critical && critical <= last);
     sack.parts = mem_new_array(last - first, sizeof *sack.parts);
     sack.singles = mem_new_array(split->parts.count, sizeof *sack.singles);
     for (size_t i = 0; i < split->parts.count; i++) {
@@ -371,6 +377,7 @@ void victims_split(struct victim_pick *pick, size_t wanted)
 {
     struct split split = { .pick = pick, .wanted = wanted - pick->count };
 
+    require(pick->count <= wanted && wanted <= pick->model->scene->node_count);
     if (split.wanted == 0)
         return;
     find_parts(&split);
@@ -384,4 +391,5 @@ void victims_split(struct victim_pick *pick, size_t wanted)
     }
     array_clear(&split.parts);
     mem_free(split.all_nodes);
+    require(pick->count == wanted);
 }

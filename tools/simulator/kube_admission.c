@@ -6,7 +6,7 @@
  * with what follows as its reason; the others are out of reach.  Their configuration says over
  * which namespace's evictions they watch.
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/kube_routes.h"
 
 static const char DENIES[] = "https://denies.simulator/?";
 
@@ -111,7 +111,7 @@ bool sim_rules_admit(struct sim_call *call, const char *namespace, const char *p
     return true;
 }
 
-static void post_webhook(struct sim_call *call)
+static void post_webhook(struct sim_call *call, char **parts)
 {
     owned(json) json_t *body = sim_kube_body(call);
     const json_t *first = json_array_get(json_at(body, "webhooks"), 0);
@@ -119,6 +119,7 @@ static void post_webhook(struct sim_call *call)
     const char *name = json_text_or(body, "metadata/name", "");
     struct rule *rule;
 
+    (void)parts;
     if (!body)
         return;
     if (!name[0] || !text_starts_with(json_text_or(first, "clientConfig/url", ""), "https://") ||
@@ -137,7 +138,7 @@ static void post_webhook(struct sim_call *call)
     sim_answer_json(call->answer, 201, json_incref(body));
 }
 
-static void post_policy(struct sim_call *call)
+static void post_policy(struct sim_call *call, char **parts)
 {
     owned(json) json_t *body = sim_kube_body(call);
     const json_t *labels = json_at(body, "spec/matchConstraints/namespaceSelector/matchLabels");
@@ -145,6 +146,7 @@ static void post_policy(struct sim_call *call)
     const char *name = json_text_or(body, "metadata/name", "");
     struct rule *policy;
 
+    (void)parts;
     if (!body)
         return;
     if (!name[0] || !text_equal(json_text_or(validation, "expression", ""), "false")) {
@@ -163,12 +165,13 @@ static void post_policy(struct sim_call *call)
 }
 
 /* A binding has the name of its policy. */
-static void post_binding(struct sim_call *call)
+static void post_binding(struct sim_call *call, char **parts)
 {
     owned(json) json_t *body = sim_kube_body(call);
     const char *name = json_text_or(body, "spec/policyName", "");
     struct rule *policy = map_get(call->cluster->rules, name);
 
+    (void)parts;
     if (!body)
         return;
     if (!policy || !text_equal(json_text_or(body, "metadata/name", ""), name)) {
@@ -179,8 +182,10 @@ static void post_binding(struct sim_call *call)
     sim_answer_json(call->answer, 201, json_incref(body));
 }
 
-static void delete_rule(struct sim_call *call, const char *resource, const char *name)
+static void delete_rule(struct sim_call *call, char **parts)
 {
+    const char *resource = parts[3];
+    const char *name = parts[4];
     struct rule *rule = map_get(call->cluster->rules, name);
     owned(chars) char *what = text_format("%s.admissionregistration.k8s.io", resource);
 
@@ -198,8 +203,9 @@ static void delete_rule(struct sim_call *call, const char *resource, const char 
 }
 
 /* Those of a resource; of mutating webhooks and of bindings none is kept. */
-static void list_rules(struct sim_call *call, const char *resource)
+static void list_rules(struct sim_call *call, char **parts)
 {
+    const char *resource = parts[3];
     bool are_policies = text_equal(resource, "validatingadmissionpolicies");
     bool are_webhooks = text_equal(resource, "validatingwebhookconfigurations");
     json_t *items = json_array();
@@ -217,35 +223,19 @@ static void list_rules(struct sim_call *call, const char *resource)
                               "items", items));
 }
 
-bool sim_kube_rules(struct sim_call *call, size_t at)
-{
-    static const struct {
-        const char *resource;
-        void (*post)(struct sim_call *call);
-    } kinds[] = {
-        { "validatingwebhookconfigurations", post_webhook },
-        { "validatingadmissionpolicies", post_policy },
-        { "validatingadmissionpolicybindings", post_binding },
-        { "mutatingwebhookconfigurations", NULL },
-    };
-    char **items = call->path->items + at;
-    size_t count = call->path->count - at;
+#define RULES "apis/admissionregistration.k8s.io/v1/"
 
-    if (count < 4 || count > 5 || !text_equal(items[0], "apis") ||
-        !text_equal(items[1], "admissionregistration.k8s.io") || !text_equal(items[2], "v1"))
-        return false;
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (!text_equal(items[3], kinds[i].resource))
-            continue;
-        if (count == 4 && call->request->method == HTTP_GET)
-            list_rules(call, items[3]);
-        else if (count == 4 && call->request->method == HTTP_POST && kinds[i].post)
-            kinds[i].post(call);
-        else if (count == 5 && call->request->method == HTTP_DELETE)
-            delete_rule(call, items[3], items[4]);
-        else
-            return false;
-        return true;
-    }
-    return false;
-}
+const struct kube_route kube_rule_routes[] = {
+    { ON(GET), RULES "validatingwebhookconfigurations", NULL, list_rules },
+    { ON(POST), RULES "validatingwebhookconfigurations", NULL, post_webhook },
+    { ON(DELETE), RULES "validatingwebhookconfigurations/*", NULL, delete_rule },
+    { ON(GET), RULES "validatingadmissionpolicies", NULL, list_rules },
+    { ON(POST), RULES "validatingadmissionpolicies", NULL, post_policy },
+    { ON(DELETE), RULES "validatingadmissionpolicies/*", NULL, delete_rule },
+    { ON(GET), RULES "validatingadmissionpolicybindings", NULL, list_rules },
+    { ON(POST), RULES "validatingadmissionpolicybindings", NULL, post_binding },
+    { ON(DELETE), RULES "validatingadmissionpolicybindings/*", NULL, delete_rule },
+    { ON(GET), RULES "mutatingwebhookconfigurations", NULL, list_rules },
+    { ON(DELETE), RULES "mutatingwebhookconfigurations/*", NULL, delete_rule },
+    { 0 },
+};

@@ -3,8 +3,7 @@
  *
  * The API server's front: who asks, for what, and the answers that are refusals.
  */
-#include "tools/simulator/kube_volumes.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/kube_routes.h"
 
 #include <stdarg.h>
 
@@ -131,140 +130,201 @@ static void get_object(struct sim_call *call, const struct blob *blob)
     sim_kube_answer_blob(call, 200, blob);
 }
 
-static void answer_node(struct sim_call *call, const char *name)
-{
-    enum http_method method = call->request->method;
-    struct kube_node *node = map_get(call->cluster->nodes, name);
+/* ---- nodes ---- */
 
-    call->verb = method == HTTP_GET      ? "get_node"
-                 : method == HTTP_PATCH  ? "patch_node"
-                 : method == HTTP_DELETE ? "delete_node"
-                                         : NULL;
-    if (!call->verb) {
-        sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a node");
-        return;
-    }
-    if (sim_call_fault(call))
-        return;
+/* Or NULL, and it is answered that there is none. */
+static struct kube_node *node_of(struct sim_call *call, char **parts)
+{
+    struct kube_node *node = map_get(call->cluster->nodes, parts[3]);
+
     if (!node)
-        sim_kube_not_found(call, "nodes", name);
-    else if (method == HTTP_GET)
-        get_object(call, node->blob);
-    else if (method == HTTP_PATCH)
-        sim_kube_patch_node(call, name);
-    else
-        sim_kube_delete_node(call, name);
+        sim_kube_not_found(call, "nodes", parts[3]);
+    return node;
 }
 
-static void answer_node_status(struct sim_call *call, const char *name)
+static void list_nodes(struct sim_call *call, char **parts)
 {
-    struct kube_node *node = map_get(call->cluster->nodes, name);
+    (void)parts;
+    sim_kube_list(call, OBJECT_NODE, NULL);
+}
 
-    call->verb = "patch_node_status";
-    if (sim_call_fault(call))
-        return;
+static void get_node(struct sim_call *call, char **parts)
+{
+    const struct kube_node *node = node_of(call, parts);
+
+    if (node)
+        get_object(call, node->blob);
+}
+
+static void patch_node(struct sim_call *call, char **parts)
+{
+    if (node_of(call, parts))
+        sim_kube_patch_node(call, parts[3]);
+}
+
+static void delete_node(struct sim_call *call, char **parts)
+{
+    if (node_of(call, parts))
+        sim_kube_delete_node(call, parts[3]);
+}
+
+static void patch_node_status(struct sim_call *call, char **parts)
+{
+    struct kube_node *node = node_of(call, parts);
+
     if (node)
         sim_kube_patch_node_status(call, node);
-    else
-        sim_kube_not_found(call, "nodes", name);
 }
 
-/* Below /namespaces/NS/pods/P. */
-static void answer_pod(struct sim_call *call, const char *namespace, const char *name,
-                       const char *below)
+static void refuse_on_node(struct sim_call *call, char **parts)
 {
-    enum http_method method = call->request->method;
-    owned(chars) char *key = text_format("%s/%s", namespace, name);
+    (void)parts;
+    sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a node");
+}
 
-    if (!below && method == HTTP_GET)
-        call->verb = "get_pod";
-    else if (!below && method == HTTP_DELETE)
-        call->verb = "delete_pod";
-    else if (!below && method == HTTP_PATCH)
-        call->verb = "patch_pod";
-    else if (text_equal(below, "status") && method == HTTP_PATCH)
-        call->verb = "mark_pod";
-    else if (text_equal(below, "eviction") && method == HTTP_POST)
-        call->verb = "evict_pod";
-    else {
-        sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a pod");
-        return;
-    }
-    if (sim_call_fault(call))
-        return;
+/* ---- pods ---- */
 
+/* Or NULL, and it is answered that there is none. */
+static struct kube_pod *pod_of(struct sim_call *call, char **parts)
+{
+    owned(chars) char *key = text_format("%s/%s", parts[3], parts[5]);
     struct kube_pod *pod = map_get(call->cluster->pods, key);
 
     if (!pod)
-        sim_kube_not_found(call, "pods", name);
-    else if (text_equal(call->verb, "get_pod"))
+        sim_kube_not_found(call, "pods", parts[5]);
+    return pod;
+}
+
+static void list_pods(struct sim_call *call, char **parts)
+{
+    (void)parts;
+    sim_kube_list(call, OBJECT_POD, NULL);
+}
+
+static void list_pods_of_namespace(struct sim_call *call, char **parts)
+{
+    sim_kube_list(call, OBJECT_POD, parts[3]);
+}
+
+static void get_pod(struct sim_call *call, char **parts)
+{
+    const struct kube_pod *pod = pod_of(call, parts);
+
+    if (pod)
         get_object(call, pod->blob);
-    else if (text_equal(call->verb, "patch_pod"))
+}
+
+static void patch_pod(struct sim_call *call, char **parts)
+{
+    struct kube_pod *pod = pod_of(call, parts);
+
+    if (pod)
         sim_kube_patch_pod(call, pod);
-    else if (text_equal(call->verb, "delete_pod"))
+}
+
+static void delete_pod(struct sim_call *call, char **parts)
+{
+    struct kube_pod *pod = pod_of(call, parts);
+
+    if (pod)
         sim_kube_delete_pod(call, pod);
-    else if (text_equal(call->verb, "mark_pod"))
+}
+
+static void mark_pod(struct sim_call *call, char **parts)
+{
+    struct kube_pod *pod = pod_of(call, parts);
+
+    if (pod)
         sim_kube_mark_pod(call, pod);
-    else
+}
+
+static void evict_pod(struct sim_call *call, char **parts)
+{
+    struct kube_pod *pod = pod_of(call, parts);
+
+    if (pod)
         sim_kube_evict_pod(call, pod);
 }
 
-static bool path_is(const struct url_segments *path, size_t at, const char *const *parts,
-                    size_t count)
+static void refuse_on_pod(struct sim_call *call, char **parts)
 {
-    if (path->count < at + count)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (parts[i] && !text_equal(path->items[at + i], parts[i]))
-            return false;
-    return true;
+    (void)parts;
+    sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a pod");
 }
 
-#define PATH_IS(call, at, ...)                                                                     \
-    path_is((call)->path, at, (const char *const[]){ __VA_ARGS__ },                                \
-            COUNT_OF(((const char *const[]){ __VA_ARGS__ })))
+#define POD "api/v1/namespaces/*/pods/*"
+
+const struct kube_route kube_core_routes[] = {
+    { ON(GET), "api/v1/nodes", NULL, list_nodes },
+    { ON(GET), "api/v1/nodes/*", "get_node", get_node },
+    { ON(PATCH), "api/v1/nodes/*", "patch_node", patch_node },
+    { ON(DELETE), "api/v1/nodes/*", "delete_node", delete_node },
+    { ANY_METHOD, "api/v1/nodes/*", NULL, refuse_on_node },
+    { ON(PATCH), "api/v1/nodes/*/status", "patch_node_status", patch_node_status },
+    { ON(GET), "api/v1/pods", NULL, list_pods },
+    { ON(GET), "api/v1/namespaces/*/pods", NULL, list_pods_of_namespace },
+    { ON(GET), POD, "get_pod", get_pod },
+    { ON(PATCH), POD, "patch_pod", patch_pod },
+    { ON(DELETE), POD, "delete_pod", delete_pod },
+    { ON(PATCH), POD "/status", "mark_pod", mark_pod },
+    { ON(POST), POD "/eviction", "evict_pod", evict_pod },
+    { ANY_METHOD, POD, NULL, refuse_on_pod },
+    { ANY_METHOD, POD "/*", NULL, refuse_on_pod },
+    { 0 },
+};
+
+/* ---- the way to a route ---- */
+
+static const struct kube_route *const tables[] = {
+    kube_create_routes, kube_budget_routes, kube_rule_routes,
+    kube_volume_routes, kube_core_routes,   kube_deployment_routes,
+};
+
+static bool fits(const struct kube_route *route, enum http_method method, char **parts,
+                 size_t count)
+{
+    const char *at = route->path;
+    size_t seen = 0;
+
+    if ((route->methods >> method & 1) == 0)
+        return false;
+    for (;; at++, seen++) {
+        size_t length = strcspn(at, "/");
+
+        if (seen == count ||
+            ((length != 1 || *at != '*') &&
+             (strlen(parts[seen]) != length || memcmp(parts[seen], at, length) != 0)))
+            return false;
+        at += length;
+        if (*at == '\0')
+            return seen + 1 == count;
+    }
+}
+
+static const struct kube_route *route_of(enum http_method method, char **parts, size_t count)
+{
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        for (const struct kube_route *route = tables[i]; route->path; route++)
+            if (fits(route, method, parts, count))
+                return route;
+    return NULL;
+}
 
 void sim_kube_answer(struct sim_call *call, size_t at)
 {
-    char **items = call->path->items;
-    size_t count = call->path->count - at;
+    char **parts = call->path->items + at;
+    const struct kube_route *route;
 
-    if (!is_authorized(call) || sim_kube_discover(call, at) || sim_kube_create(call, at) ||
-        sim_kube_budgets(call, at) || sim_kube_rules(call, at) || sim_kube_attachments(call, at) ||
-        sim_kube_claims(call, at))
+    if (!is_authorized(call) || sim_kube_discover(call, at))
         return;
-    if (count == 3 && PATH_IS(call, at, "api", "v1", "nodes") && call->request->method == HTTP_GET)
-        sim_kube_list(call, OBJECT_NODE, NULL);
-    else if (count == 3 && PATH_IS(call, at, "api", "v1", "pods") &&
-             call->request->method == HTTP_GET)
-        sim_kube_list(call, OBJECT_POD, NULL);
-    else if (count == 4 && PATH_IS(call, at, "apis", "policy", NULL, "poddisruptionbudgets") &&
-             call->request->method == HTTP_GET)
-        sim_kube_list(call, OBJECT_BUDGET, NULL);
-    else if (count == 4 && call->cluster->devices && call->request->method == HTTP_GET &&
-             PATH_IS(call, at, "apis", "resource.k8s.io", "v1", "resourceslices"))
-        sim_kube_list(call, OBJECT_SLICE, NULL);
-    else if (count == 4 && call->cluster->devices && call->request->method == HTTP_GET &&
-             PATH_IS(call, at, "apis", "resource.k8s.io", "v1", "resourceclaims"))
-        sim_kube_list(call, OBJECT_CLAIM, NULL);
-    else if (count == 5 && PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods") &&
-             call->request->method == HTTP_GET)
-        sim_kube_list(call, OBJECT_POD, items[at + 3]);
-    else if (count == 4 && PATH_IS(call, at, "api", "v1", "nodes", NULL))
-        answer_node(call, items[at + 3]);
-    else if (count == 5 && PATH_IS(call, at, "api", "v1", "nodes", NULL, "status") &&
-             call->request->method == HTTP_PATCH)
-        answer_node_status(call, items[at + 3]);
-    else if ((count == 6 || count == 7) &&
-             PATH_IS(call, at, "api", "v1", "namespaces", NULL, "pods", NULL))
-        answer_pod(call, items[at + 3], items[at + 5], count == 7 ? items[at + 6] : NULL);
-    else if (count == 8 && PATH_IS(call, at, "apis", "apps", "v1", "namespaces", NULL,
-                                   "deployments", NULL, "scale"))
-        sim_kube_scale(call, items[at + 4], items[at + 6]);
-    else if (count == 7 && call->request->method == HTTP_GET &&
-             PATH_IS(call, at, "apis", "apps", "v1", "namespaces", NULL, "deployments", NULL))
-        sim_kube_deployment(call, items[at + 4], items[at + 6]);
-    else if (!sim_kube_custom(call, at))
-        sim_kube_status(call->answer, 404, "NotFound",
-                        "the server could not find the requested resource");
+    route = route_of(call->request->method, parts, call->path->count - at);
+    if (!route) {
+        if (!sim_kube_custom(call, at))
+            sim_kube_status(call->answer, 404, "NotFound",
+                            "the server could not find the requested resource");
+        return;
+    }
+    call->verb = route->verb;
+    if (!route->verb || !sim_call_fault(call))
+        route->answer(call, parts);
 }

@@ -4,8 +4,8 @@
  * PodDisruptionBudgets: what people post, what their status says, and whether an eviction may be.
  * The order of the questions is the API server's.
  */
+#include "tools/simulator/kube_routes.h"
 #include "tools/simulator/kube_versions.h"
-#include "tools/simulator/model.h"
 
 #include <inttypes.h>
 
@@ -225,8 +225,9 @@ static struct kube_budget *find(struct kube_cluster *cluster, const char *namesp
     return NULL;
 }
 
-static void post(struct sim_call *call, const char *namespace)
+static void post(struct sim_call *call, char **parts)
 {
+    const char *namespace = parts[4];
     owned(json) json_t *body = sim_kube_body(call);
     const char *name = body ? json_text_or(body, "metadata/name", "") : "";
     json_t *labels = body ? json_at(body, "spec/selector/matchLabels") : NULL;
@@ -254,34 +255,50 @@ static void post(struct sim_call *call, const char *namespace)
     }
 }
 
-bool sim_kube_budgets(struct sim_call *call, size_t at)
+/* Or NULL, and it is answered that there is none. */
+static struct kube_budget *budget_of(struct sim_call *call, char **parts, size_t *ret_at)
 {
-    char **items = call->path->items + at;
-    size_t count = call->path->count - at, where;
-    struct kube_budget *budget;
+    struct kube_budget *budget = find(call->cluster, parts[4], parts[6], ret_at);
 
-    if (count < 6 || count > 7 || !text_equal(items[0], "apis") ||
-        !text_equal(items[1], "policy") || !text_equal(items[3], "namespaces") ||
-        !text_equal(items[5], "poddisruptionbudgets"))
-        return false;
-    if (count == 6) {
-        if (call->request->method != HTTP_POST)
-            return false;
-        post(call, items[4]);
-        return true;
-    }
-    budget = find(call->cluster, items[4], items[6], &where);
-    if (!budget) {
-        sim_kube_not_found(call, "poddisruptionbudgets.policy", items[6]);
-    } else if (call->request->method == HTTP_GET) {
-        sim_kube_answer_blob(call, 200, budget->blob);
-    } else if (call->request->method == HTTP_DELETE) {
-        array_remove(&call->cluster->budgets, where);
-        write_down(call->sim, budget, CHANGE_DELETED);
-        sim_kube_answer_blob(call, 200, budget->blob);
-        sim_actor_end(&budget->actor);
-    } else {
-        return false;
-    }
-    return true;
+    if (!budget)
+        sim_kube_not_found(call, "poddisruptionbudgets.policy", parts[6]);
+    return budget;
 }
+
+static void list(struct sim_call *call, char **parts)
+{
+    (void)parts;
+    sim_kube_list(call, OBJECT_BUDGET, NULL);
+}
+
+static void get(struct sim_call *call, char **parts)
+{
+    size_t at;
+    const struct kube_budget *budget = budget_of(call, parts, &at);
+
+    if (budget)
+        sim_kube_answer_blob(call, 200, budget->blob);
+}
+
+static void take_away(struct sim_call *call, char **parts)
+{
+    size_t at;
+    struct kube_budget *budget = budget_of(call, parts, &at);
+
+    if (!budget)
+        return;
+    array_remove(&call->cluster->budgets, at);
+    write_down(call->sim, budget, CHANGE_DELETED);
+    sim_kube_answer_blob(call, 200, budget->blob);
+    sim_actor_end(&budget->actor);
+}
+
+#define BUDGETS "apis/policy/*/namespaces/*/poddisruptionbudgets"
+
+const struct kube_route kube_budget_routes[] = {
+    { ON(GET), "apis/policy/*/poddisruptionbudgets", NULL, list },
+    { ON(POST), BUDGETS, NULL, post },
+    { ON(GET), BUDGETS "/*", NULL, get },
+    { ON(DELETE), BUDGETS "/*", NULL, take_away },
+    { 0 },
+};

@@ -6,14 +6,9 @@
  *   test.sluice.dev/stops-in: "2s"   once it is told to; else at once
  *   test.sluice.dev/stuck: "true"    never; only a delete with grace 0 takes its object away
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/kube_routes.h"
 
 enum { NAMESPACE_CONTROLLER_MS = 500 };
-
-static bool is_create(const struct sim_call *call)
-{
-    return call->request->method == HTTP_POST;
-}
 
 static const char *name_of(const json_t *body)
 {
@@ -55,10 +50,11 @@ static void free_namespace(struct actor *actor)
     mem_free(actor);
 }
 
-static void post_namespace(struct sim_call *call)
+static void post_namespace(struct sim_call *call, char **parts)
 {
     owned(json) json_t *body = sim_kube_body(call);
 
+    (void)parts;
     if (!body || !is_name_right(call, "Namespace", name_of(body)))
         return;
     if (map_get(call->cluster->namespaces, name_of(body))) {
@@ -98,12 +94,12 @@ static void delete_namespace(struct sim_call *call, struct kube_namespace *space
     answer_namespace(call, 200, space);
 }
 
-static void answer_one_namespace(struct sim_call *call, const char *name)
+static void answer_one_namespace(struct sim_call *call, char **parts)
 {
-    struct kube_namespace *space = map_get(call->cluster->namespaces, name);
+    struct kube_namespace *space = map_get(call->cluster->namespaces, parts[3]);
 
     if (!space)
-        sim_kube_not_found(call, "namespaces", name);
+        sim_kube_not_found(call, "namespaces", parts[3]);
     else if (call->request->method == HTTP_DELETE)
         delete_namespace(call, space);
     else
@@ -146,8 +142,9 @@ static void start_pod(struct sim_call *call, const struct kube_namespace *space,
     sim_kube_answer_blob(call, 201, pod->blob);
 }
 
-static void post_pod(struct sim_call *call, const char *namespace)
+static void post_pod(struct sim_call *call, char **parts)
 {
+    const char *namespace = parts[3];
     owned(json) json_t *body = sim_kube_body(call);
     struct kube_namespace *space = map_get(call->cluster->namespaces, namespace);
 
@@ -169,10 +166,11 @@ static void post_pod(struct sim_call *call, const char *namespace)
         start_pod(call, space, body);
 }
 
-static void post_node(struct sim_call *call)
+static void post_node(struct sim_call *call, char **parts)
 {
     owned(json) json_t *body = sim_kube_body(call);
 
+    (void)parts;
     if (!body || !is_name_right(call, "Node", name_of(body)))
         return;
     if (map_get(call->cluster->nodes, name_of(body))) {
@@ -185,15 +183,14 @@ static void post_node(struct sim_call *call)
 }
 
 /* A core/v1 Event is checked, kept by its name, and never shown. */
-static void post_event(struct sim_call *call, const char *namespace)
+static void post_event(struct sim_call *call, char **parts)
 {
+    const char *namespace = parts[3];
     owned(json) json_t *body = NULL;
     owned(chars) char *path = NULL;
     const json_t *about;
 
-    call->verb = "create_event";
-    if (sim_call_fault(call) || !(body = sim_kube_body(call)) ||
-        !is_name_right(call, "Event", name_of(body)))
+    if (!(body = sim_kube_body(call)) || !is_name_right(call, "Event", name_of(body)))
         return;
     about = json_at(body, "involvedObject");
     path = text_format("events/%s/%s", namespace, name_of(body));
@@ -212,30 +209,14 @@ static void post_event(struct sim_call *call, const char *namespace)
     }
 }
 
-bool sim_kube_create(struct sim_call *call, size_t at)
-{
-    char **items = call->path->items + at;
-    size_t count = call->path->count - at;
-
-    if (count < 3 || !text_equal(items[0], "api") || !text_equal(items[1], "v1"))
-        return false;
-    if (count == 4 && text_equal(items[2], "namespaces") &&
-        (call->request->method == HTTP_GET || call->request->method == HTTP_DELETE))
-        answer_one_namespace(call, items[3]);
-    else if (!is_create(call))
-        return false;
-    else if (count == 5 && text_equal(items[2], "namespaces") && text_equal(items[4], "events"))
-        post_event(call, items[3]);
-    else if (count == 3 && text_equal(items[2], "namespaces"))
-        post_namespace(call);
-    else if (count == 3 && text_equal(items[2], "nodes"))
-        post_node(call);
-    else if (count == 5 && text_equal(items[2], "namespaces") && text_equal(items[4], "pods"))
-        post_pod(call, items[3]);
-    else
-        return false;
-    return true;
-}
+const struct kube_route kube_create_routes[] = {
+    { ON(GET) | ON(DELETE), "api/v1/namespaces/*", NULL, answer_one_namespace },
+    { ON(POST), "api/v1/namespaces", NULL, post_namespace },
+    { ON(POST), "api/v1/namespaces/*/events", "create_event", post_event },
+    { ON(POST), "api/v1/namespaces/*/pods", NULL, post_pod },
+    { ON(POST), "api/v1/nodes", NULL, post_node },
+    { 0 },
+};
 
 /* A pod of the simulator's own: its job may say something with annotations. */
 static void annotate_pod(struct sim_call *call, struct kube_pod *pod, json_t *metadata)

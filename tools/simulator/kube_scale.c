@@ -5,7 +5,7 @@
  */
 #include "base/url.h"
 #include "tools/simulator/deployments.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/kube_routes.h"
 
 #include <inttypes.h>
 
@@ -38,27 +38,33 @@ void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, 
     sim_deployment_reconcile(sim, deployment);
 }
 
-void sim_kube_deployment(struct sim_call *call, const char *namespace, const char *name)
+/* Or NULL, and it is answered that there is none. */
+static struct deployment *deployment_of(struct sim_call *call, char **parts)
 {
-    const struct deployment *deployment = sim_deployment_find(call->cluster, namespace, name);
+    struct deployment *deployment = sim_deployment_find(call->cluster, parts[4], parts[6]);
+
+    if (!deployment)
+        sim_kube_status(call->answer, 404, "NotFound", "deployments.apps \"%s\" not found",
+                        parts[6]);
+    return deployment;
+}
+
+static void get_deployment(struct sim_call *call, char **parts)
+{
+    const struct deployment *deployment = deployment_of(call, parts);
     owned(json) json_t *patch = json_make("{s:{s:i}}", "spec", "replicas", 0);
     char version[24];
     json_t *object;
     int staying;
 
-    call->verb = "get_deployment";
-    if (sim_call_fault(call))
+    if (!deployment)
         return;
-    if (!deployment) {
-        sim_kube_status(call->answer, 404, "NotFound", "deployments.apps \"%s\" not found", name);
-        return;
-    }
     snprintf(version, sizeof version, "%" PRIu64, deployment->version);
     staying = sim_deployment_staying(deployment);
     object = json_make("{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:{s:i}, s:{s:i, s:i}}", "kind",
-                       "Deployment", "apiVersion", "apps/v1", "metadata", "name", name, "namespace",
-                       namespace, "uid", deployment->uid, "resourceVersion", version, "spec",
-                       "replicas", deployment->replicas, "status", "replicas", staying,
+                       "Deployment", "apiVersion", "apps/v1", "metadata", "name", parts[6],
+                       "namespace", parts[4], "uid", deployment->uid, "resourceVersion", version,
+                       "spec", "replicas", deployment->replicas, "status", "replicas", staying,
                        "updatedReplicas", staying - deployment->outdated);
     if (deployment->manager[0])
         json_object_set_new(
@@ -103,28 +109,50 @@ static void write_scale(struct sim_call *call, struct deployment *deployment)
     answer_scale(call, deployment);
 }
 
-void sim_kube_scale(struct sim_call *call, const char *namespace, const char *name)
+static void get_scale(struct sim_call *call, char **parts)
 {
-    enum http_method method = call->request->method;
+    const struct deployment *deployment = deployment_of(call, parts);
+
+    if (deployment)
+        answer_scale(call, deployment);
+}
+
+static void put_scale(struct sim_call *call, char **parts)
+{
+    struct deployment *deployment = deployment_of(call, parts);
+
+    if (deployment)
+        write_scale(call, deployment);
+}
+
+static void patch_scale(struct sim_call *call, char **parts)
+{
     const char *type = http_header_find(call->request->headers, call->request->header_count,
                                         "Content-Type");
-    struct deployment *deployment = sim_deployment_find(call->cluster, namespace, name);
+    struct deployment *deployment = deployment_of(call, parts);
 
-    if (method != HTTP_GET && method != HTTP_PATCH && method != HTTP_PUT) {
-        sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a scale");
-        return;
-    }
-    call->verb = method == HTTP_GET ? "get_scale" : "write_scale";
-    if (sim_call_fault(call))
-        return;
     if (!deployment)
-        sim_kube_status(call->answer, 404, "NotFound", "deployments.apps \"%s\" not found", name);
-    else if (method == HTTP_GET)
-        answer_scale(call, deployment);
-    else if (method == HTTP_PATCH &&
-             !(type && (text_starts_with(type, "application/merge-patch+json") ||
-                        text_starts_with(type, "application/strategic-merge-patch+json"))))
+        return;
+    if (!type || !(text_starts_with(type, "application/merge-patch+json") ||
+                   text_starts_with(type, "application/strategic-merge-patch+json")))
         sim_kube_status(call->answer, 415, "UnsupportedMediaType", "unknown format of the body");
     else
         write_scale(call, deployment);
 }
+
+static void refuse_on_scale(struct sim_call *call, char **parts)
+{
+    (void)parts;
+    sim_kube_status(call->answer, 405, "MethodNotAllowed", "not allowed on a scale");
+}
+
+#define DEPLOYMENT "apis/apps/v1/namespaces/*/deployments/*"
+
+const struct kube_route kube_deployment_routes[] = {
+    { ON(GET), DEPLOYMENT, "get_deployment", get_deployment },
+    { ON(GET), DEPLOYMENT "/scale", "get_scale", get_scale },
+    { ON(PATCH), DEPLOYMENT "/scale", "write_scale", patch_scale },
+    { ON(PUT), DEPLOYMENT "/scale", "write_scale", put_scale },
+    { ANY_METHOD, DEPLOYMENT "/scale", NULL, refuse_on_scale },
+    { 0 },
+};

@@ -7,6 +7,8 @@
  */
 #include "tools/simulator/kube_volumes.h"
 
+#include "tools/simulator/kube_routes.h"
+
 #include <inttypes.h>
 
 static json_t *attachment_of(const char *name, const char *node)
@@ -21,15 +23,14 @@ void sim_volume_attach(struct kube_cluster *cluster, const char *name, const cha
     map_set(cluster->attachments, name, attachment_of(name, node));
 }
 
-static void list_attachments(struct sim_call *call)
+static void list_attachments(struct sim_call *call, char **parts)
 {
     owned(chars) char *version = text_format("%" PRIu64, call->cluster->version);
     owned(json) json_t *items = json_array();
     void *attachment;
 
-    call->verb = "list_attachments";
-    if (sim_call_fault(call) ||
-        !sim_kube_query_is_known(call, (const char *const[]){ "limit", "continue" }, 2))
+    (void)parts;
+    if (!sim_kube_query_is_known(call, (const char *const[]){ "limit", "continue" }, 2))
         return;
     for (size_t i = 0; map_next(call->cluster->attachments, &i, NULL, &attachment);)
         json_array_append(items, attachment);
@@ -39,11 +40,12 @@ static void list_attachments(struct sim_call *call)
                               version, "items", items));
 }
 
-static void post_attachment(struct sim_call *call)
+static void post_attachment(struct sim_call *call, char **parts)
 {
     owned(json) json_t *body = sim_kube_body(call);
     const char *name = json_text_or(body, "metadata/name", "");
 
+    (void)parts;
     if (!body)
         return;
     if (!name[0] || !json_text_or(body, "spec/nodeName", NULL) ||
@@ -62,45 +64,48 @@ static bool is_held(const json_t *attachment)
     return json_array_size(json_at(attachment, "metadata/finalizers")) > 0;
 }
 
-/* What its attacher holds by a finalizer stays until the attacher lets it go. */
-static void delete_attachment(struct sim_call *call, const char *name, json_t *attachment)
+/* Or NULL, and it is answered that there is none. */
+static json_t *attachment_asked(struct sim_call *call, char **parts)
 {
+    json_t *attachment = map_get(call->cluster->attachments, parts[4]);
+
+    if (!attachment)
+        sim_kube_not_found(call, "volumeattachments.storage.k8s.io", parts[4]);
+    return attachment;
+}
+
+/* What its attacher holds by a finalizer stays until the attacher lets it go. */
+static void delete_attachment(struct sim_call *call, char **parts)
+{
+    json_t *attachment = attachment_asked(call, parts);
     char now[WALL_TEXT_SIZE];
 
+    if (!attachment)
+        return;
     if (is_held(attachment)) {
         json_object_set_new(json_object_get(attachment, "metadata"), "deletionTimestamp",
                             json_string(sim_time(call->sim, loop_now(call->sim->loop), now)));
         sim_answer_json(call->answer, 200, json_incref(attachment));
         return;
     }
-    map_remove(call->cluster->attachments, name);
+    map_remove(call->cluster->attachments, parts[4]);
     sim_answer_json(call->answer, 200,
                     json_make("{s:s, s:s, s:{}, s:s}", "kind", "Status", "apiVersion", "v1",
                               "metadata", "status", "Success"));
 }
 
-static void patch_attachment(struct sim_call *call, const char *name, json_t *attachment)
+static void patch_attachment(struct sim_call *call, char **parts)
 {
+    json_t *attachment = attachment_asked(call, parts);
     owned(json) json_t *body = NULL;
 
-    if (!sim_kube_is_content(call, "application/merge-patch+json") || !(body = sim_kube_body(call)))
+    if (!attachment || !sim_kube_is_content(call, "application/merge-patch+json") ||
+        !(body = sim_kube_body(call)))
         return;
     json_object_update_recursive(attachment, body);
     sim_answer_json(call->answer, 200, json_incref(attachment));
     if (json_at(attachment, "metadata/deletionTimestamp") && !is_held(attachment))
-        map_remove(call->cluster->attachments, name);
-}
-
-static void change_attachment(struct sim_call *call, const char *name)
-{
-    json_t *attachment = map_get(call->cluster->attachments, name);
-
-    if (!attachment)
-        sim_kube_not_found(call, "volumeattachments.storage.k8s.io", name);
-    else if (call->request->method == HTTP_DELETE)
-        delete_attachment(call, name, attachment);
-    else
-        patch_attachment(call, name, attachment);
+        map_remove(call->cluster->attachments, parts[4]);
 }
 
 void sim_claim_bind(struct kube_cluster *cluster, const char *namespace, const char *name,
@@ -114,8 +119,9 @@ void sim_claim_bind(struct kube_cluster *cluster, const char *namespace, const c
                       "volumeName", volume));
 }
 
-static void post_claim(struct sim_call *call, const char *namespace)
+static void post_claim(struct sim_call *call, char **parts)
 {
+    const char *namespace = parts[3];
     owned(json) json_t *body = sim_kube_body(call);
     const char *name = json_text_or(body, "metadata/name", "");
     owned(chars) char *key = text_format("%s/%s", namespace, name);
@@ -131,57 +137,31 @@ static void post_claim(struct sim_call *call, const char *namespace)
     sim_answer_json(call->answer, 201, json_incref(body));
 }
 
-static void get_claim(struct sim_call *call, const char *namespace, const char *name)
+static void get_claim(struct sim_call *call, char **parts)
 {
+    const char *namespace = parts[3];
+    const char *name = parts[5];
     owned(chars) char *key = text_format("%s/%s", namespace, name);
     json_t *claim = map_get(call->cluster->claims, key);
 
-    call->verb = "get_claim";
-    if (sim_call_fault(call))
-        return;
     if (claim)
         sim_answer_json(call->answer, 200, json_incref(claim));
     else
         sim_kube_not_found(call, "persistentvolumeclaims", name);
 }
 
-bool sim_kube_claims(struct sim_call *call, size_t at)
-{
-    char **items = call->path->items + at;
-    size_t count = call->path->count - at;
+#define CLAIMS "api/v1/namespaces/*/persistentvolumeclaims"
+#define ATTACHMENTS "apis/storage.k8s.io/v1/volumeattachments"
 
-    if (count < 5 || count > 6 || !text_equal(items[0], "api") || !text_equal(items[1], "v1") ||
-        !text_equal(items[2], "namespaces") || !text_equal(items[4], "persistentvolumeclaims"))
-        return false;
-    if (count == 5 && call->request->method == HTTP_POST)
-        post_claim(call, items[3]);
-    else if (count == 6 && call->request->method == HTTP_GET)
-        get_claim(call, items[3], items[5]);
-    else
-        return false;
-    return true;
-}
-
-bool sim_kube_attachments(struct sim_call *call, size_t at)
-{
-    char **items = call->path->items + at;
-    size_t count = call->path->count - at;
-
-    if (count < 4 || count > 5 || !text_equal(items[0], "apis") ||
-        !text_equal(items[1], "storage.k8s.io") || !text_equal(items[2], "v1") ||
-        !text_equal(items[3], "volumeattachments"))
-        return false;
-    if (count == 4 && call->request->method == HTTP_GET)
-        list_attachments(call);
-    else if (count == 4 && call->request->method == HTTP_POST)
-        post_attachment(call);
-    else if (count == 5 &&
-             (call->request->method == HTTP_DELETE || call->request->method == HTTP_PATCH))
-        change_attachment(call, items[4]);
-    else
-        return false;
-    return true;
-}
+const struct kube_route kube_volume_routes[] = {
+    { ON(POST), CLAIMS, NULL, post_claim },
+    { ON(GET), CLAIMS "/*", "get_claim", get_claim },
+    { ON(GET), ATTACHMENTS, "list_attachments", list_attachments },
+    { ON(POST), ATTACHMENTS, NULL, post_attachment },
+    { ON(DELETE), ATTACHMENTS "/*", NULL, delete_attachment },
+    { ON(PATCH), ATTACHMENTS "/*", NULL, patch_attachment },
+    { 0 },
+};
 
 void sim_volumes_let_go(struct kube_cluster *cluster, const char *node)
 {

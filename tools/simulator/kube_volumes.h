@@ -8,10 +8,6 @@
 
 #include "tools/simulator/model.h"
 
-/* Answers the call; false: another path. */
-bool sim_kube_attachments(struct sim_call *call, size_t at);
-bool sim_kube_claims(struct sim_call *call, size_t at);
-
 /* Attaches a volume to a node, under an attachment of the volume's name. */
 void sim_volume_attach(struct kube_cluster *cluster, const char *name, const char *node);
 

@@ -426,8 +426,6 @@ void sim_kube_delete_node(struct sim_call *call, const char *name);
 void sim_kube_mark_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_evict_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_delete_pod(struct sim_call *call, struct kube_pod *pod);
-void sim_kube_scale(struct sim_call *call, const char *namespace, const char *name);
-void sim_kube_deployment(struct sim_call *call, const char *namespace, const char *name);
 
 bool sim_kube_custom(struct sim_call *call, size_t at);
 void sim_free_json(void *json);
@@ -446,7 +444,6 @@ bool sim_kube_uid_stays(struct sim_call *call, const char *kind, const char *nam
                         const char *wanted);
 
 /* kube_create.c: what people and other controllers post */
-bool sim_kube_create(struct sim_call *call, size_t at); /* false: another path */
 void sim_kube_patch_pod(struct sim_call *call, struct kube_pod *pod);
 void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node);
 
@@ -454,10 +451,8 @@ void sim_kube_patch_node_status(struct sim_call *call, struct kube_node *node);
 bool sim_namespace_admits(struct sim_call *call, const char *namespace, const char *pod);
 bool sim_rules_admit(struct sim_call *call, const char *namespace, const char *pod);
 void sim_rule_free(void *rule);
-bool sim_kube_rules(struct sim_call *call, size_t at); /* false: another path */
 /* kube_budgets.c */
 void sim_budgets_new(struct simulator *sim, struct kube_cluster *cluster);
-bool sim_kube_budgets(struct sim_call *call, size_t at);                   /* false: another path */
 bool sim_budgets_allow(struct sim_call *call, const struct kube_pod *pod); /* false: answered */
 void sim_budgets_review(struct simulator *sim, struct kube_pod *pod); /* after any change of it */
 void sim_budgets_clear(struct kube_cluster *cluster);

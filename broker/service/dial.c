@@ -8,23 +8,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "clusters/field_manager.h"
 
 enum { READ_MS = 60 * SECOND_MS, SOON_MS = 5 * SECOND_MS };
 
-void dial_init(struct dial *dial, struct service *service, const struct dial_kind *kind,
-               const struct config_cluster *cluster, const void *of, char *id)
+void dial_init(struct dial *dial, const struct dial *what)
 {
-    *dial = (struct dial){
-        .service = service,
-        .kind = kind,
-        .cluster = cluster,
-        .of = of,
-        .id = id,
-        .value = -1,
-        .wanted = -1,
-        .written = -1,
-    };
+    *dial = *what;
+    dial->value = dial->wanted = dial->written = -1;
 }
 
 void dial_clear(struct dial *dial)
@@ -35,8 +25,9 @@ void dial_clear(struct dial *dial)
 
 bool dial_is_settled(const struct dial *dial)
 {
-    return dial->wanted < 0 || (dial->value == dial->wanted &&
-                                (!dial->kind->is_followed || dial->kind->is_followed(dial)));
+    return dial->wanted < 0 ||
+           (dial->value == dial->wanted &&
+            (!dial->number->is_followed || dial->number->is_followed(dial->object, dial->wanted)));
 }
 
 static void look_again(struct dial *dial, int64_t delay_ms)
@@ -103,7 +94,7 @@ static int store(struct dial *dial, const char *state, const char *outcome, stru
 /* Our number was there, and is not any more though the same is wanted. */
 static void note_reversal(struct dial *dial)
 {
-    owned(chars) char *manager = field_manager_of(dial->object, dial->kind->field);
+    owned(chars) char *manager = dial->number->setter(dial->object);
     struct error err;
 
     dial->reversals++;
@@ -135,16 +126,14 @@ static void say_fought(struct dial *dial)
     text_copy(dial->trouble, sizeof dial->trouble, text);
 }
 
-void dial_was_read(void *context, const json_t *object, const struct error *err)
+static void was_read(void *context, const json_t *object, const struct error *err)
 {
     struct dial *dial = context;
-    struct error broken;
+    struct error why = { 0 };
     int64_t value = 0;
 
-    if (err || dial->kind->decode(dial, object, &value, err ? NULL : &broken) < 0) {
-        const struct error *why = err ? err : &broken;
-
-        note_trouble(dial, why->text, why->retry_after_ms);
+    if (dial->number->decode(dial->of, object, err, &value, &why) < 0) {
+        note_trouble(dial, why.text, why.retry_after_ms);
         return;
     }
     json_decref(dial->object);
@@ -162,8 +151,11 @@ void dial_was_read(void *context, const json_t *object, const struct error *err)
                          : 0);
 }
 
-void dial_may_be_written(struct dial *dial, const char *why)
+static void was_checked(void *context, const json_t *body, const struct error *err)
 {
+    struct dial *dial = context;
+    owned(chars) char *why = dial->number->objection(dial->of, body, err);
+
     if (why) {
         note_refusal(dial, why, 0);
         return;
@@ -172,7 +164,7 @@ void dial_may_be_written(struct dial *dial, const char *why)
     look_again(dial, 0);
 }
 
-void dial_was_written(void *context, const json_t *body, const struct error *err)
+static void was_written(void *context, const json_t *body, const struct error *err)
 {
     struct dial *dial = context;
     struct error broken;
@@ -196,7 +188,7 @@ static void begin_read(struct dial *dial)
 {
     dial->is_under_way = true;
     dial->read_ms = loop_now(dial->service->world->loop);
-    dial->kind->read(dial);
+    dial->number->read(dial->service->runner, dial->cluster, dial->of, was_read, dial);
 }
 
 /* The number is promised. */
@@ -205,7 +197,8 @@ static void write_number(void *context, enum journal_fate fate)
     struct dial *dial = context;
 
     if (fate == JOURNAL_KEPT)
-        dial->kind->write(dial);
+        dial->number->write(dial->service->runner, dial->cluster, dial->of, dial->object,
+                            dial->sent, was_written, dial);
 }
 
 static void begin_write(struct dial *dial)
@@ -214,9 +207,9 @@ static void begin_write(struct dial *dial)
 
     if (guard_allows_effect(&dial->service->guard, dial->cluster, false, &err) < 0)
         return;
-    if (dial->kind->check && !dial->is_checked) {
+    if (dial->number->check && !dial->is_checked) {
         dial->is_under_way = true;
-        dial->kind->check(dial);
+        dial->number->check(dial->service->runner, dial->cluster, dial->of, was_checked, dial);
         return;
     }
     if (store(dial, "intent", "", &err) < 0)

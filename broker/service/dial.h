@@ -11,7 +11,6 @@
 #pragma once
 
 #include "broker/service/service_parts.h"
-#include "clusters/kube_verbs.h"
 
 enum { DIAL_REVERSALS = 2 };
 
@@ -20,33 +19,15 @@ struct dial;
 struct dial_kind {
     const char *name; /* of the journal's records and events: "scale", "quota" */
 
-    /* Asks for the object; the answer goes to dial_was_read(). */
-    void (*read)(struct dial *dial);
-
-    /* The number in the object, and the managedFields path of it ("f:spec/f:replicas"). */
-    int (*decode)(const struct dial *dial, const json_t *object, int64_t *ret_value,
-                  struct error *err);
-    const char *field;
-
-    /* Sets `wanted`; the answer goes to dial_was_written(). */
-    void (*write)(struct dial *dial);
-
     /* Adds what names it to its record and its events. */
     void (*tell)(const struct dial *dial, json_t *members);
-
-    /* NULL, or: asks whether it may be written at all, before a write; answers with
-       dial_may_be_written(). */
-    void (*check)(struct dial *dial);
-
-    /* NULL, or: whether the cluster has done what the number asks for, by the object that was
-       read. */
-    bool (*is_followed)(const struct dial *dial);
 };
 
 struct dial {
     struct service *service;
     const struct dial_kind *kind;
-    const void *of; /* what the configuration says of it */
+    const struct side_number *number; /* how its cluster keeps it */
+    const void *of;                   /* what the configuration says of it */
     const struct config_cluster *cluster;
     char *id;       /* of the journal's record */
     int64_t value;  /* as last read; -1: unknown */
@@ -66,9 +47,8 @@ struct dial {
     uint64_t rev;
 };
 
-/* `id` is taken. */
-void dial_init(struct dial *dial, struct service *service, const struct dial_kind *kind,
-               const struct config_cluster *cluster, const void *of, char *id);
+/* what: service, kind, number, cluster, `of`, and `id`, which is taken. */
+void dial_init(struct dial *dial, const struct dial *what);
 void dial_clear(struct dial *dial);
 
 /* Goes on towards `wanted`; -1: leaves it alone. */
@@ -79,13 +59,6 @@ void dial_watch(struct dial *dial);
 
 /* Read, as it should be, and followed; true too for one that is left alone. */
 bool dial_is_settled(const struct dial *dial);
-
-/* cluster_done_fn for the kinds. */
-void dial_was_read(void *context, const json_t *object, const struct error *err);
-void dial_was_written(void *context, const json_t *body, const struct error *err);
-
-/* why NULL: it may. */
-void dial_may_be_written(struct dial *dial, const char *why);
 
 /* As the journal has it: its revision, what was written, and who fought it. */
 int dial_load(struct dial *dial, uint64_t rev, const json_t *value, struct error *err)

@@ -5,21 +5,23 @@
  */
 #include "base/json.h"
 #include "broker/service/service_parts.h"
-#include "broker/sides/kube/blockers.h"
 
-/* What leaves each cluster by the plan, as config->clusters; the caller frees it. */
-static struct leaving **leaving_of(const struct service *service, const struct plan *plan)
+/* What will hold the nodes that leave the cluster by the plan, in its order. */
+static json_t *blockers_of(const struct service *service, const struct config_cluster *cluster,
+                           const struct plan *plan)
 {
-    const struct config *config = service->config;
-    struct leaving **leaving = mem_new_array(config->cluster_count, sizeof(struct leaving *));
+    const char **nodes = mem_new_array(plan->transfers.count, sizeof *nodes);
+    size_t count = 0;
+    json_t *rows;
 
-    for (size_t i = 0; i < config->cluster_count; i++)
-        leaving[i] = leaving_new(fleet_snapshot(service->fleet, &config->clusters[i]),
-                                 config->drain.deadline_ms, loop_wall(service->world->loop));
     for (size_t i = 0; i < plan->transfers.count; i++)
-        leaving_add(leaving[plan->transfers.items[i].source->cluster - config->clusters],
-                    plan->transfers.items[i].node->facts.name);
-    return leaving;
+        if (plan->transfers.items[i].source->cluster == cluster)
+            nodes[count++] = plan->transfers.items[i].node->facts.name;
+    rows = side_of(service->runner, cluster)
+               ->blockers(service->runner, cluster, nodes, count,
+                          service->config->drain.deadline_ms);
+    mem_free(nodes);
+    return rows;
 }
 
 static json_t *describe(const struct plan_transfer *transfer)
@@ -44,23 +46,24 @@ json_t *moves_describe_blocked(const struct service *service, const struct plan 
                                enum bill_part part)
 {
     const struct config *config = service->config;
-    struct leaving **leaving = leaving_of(service, plan);
+    owned(json) json_t *blockers = json_array(); /* as config->clusters */
+    size_t *next = mem_new_array(config->cluster_count, sizeof *next);
     json_t *rows = json_array();
 
+    for (size_t i = 0; i < config->cluster_count; i++)
+        json_array_append_new(blockers, blockers_of(service, &config->clusters[i], plan));
     for (size_t i = 0; i < plan->transfers.count; i++) {
         const struct plan_transfer *transfer = &plan->transfers.items[i];
+        size_t cluster = (size_t)(transfer->source->cluster - config->clusters);
+        json_t *found = json_array_get(json_array_get(blockers, cluster), next[cluster]++);
         json_t *row;
 
         if (part != BILL_ALL && !transfer->is_emergency)
             continue;
         row = describe(transfer);
-        json_object_set_new(row, "blockers",
-                            blockers_of_node(leaving[transfer->source->cluster - config->clusters],
-                                             transfer->node->facts.name));
+        json_object_set(row, "blockers", found);
         json_array_append_new(rows, row);
     }
-    for (size_t i = 0; i < config->cluster_count; i++)
-        leaving_free(leaving[i]);
-    mem_free(leaving);
+    mem_free(next);
     return rows;
 }

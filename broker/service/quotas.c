@@ -18,8 +18,6 @@
 #include "base/text.h"
 #include "broker/service/dial.h"
 #include "clusters/gpus.h"
-#include "clusters/kube_verbs.h"
-#include "clusters/kueue.h"
 
 #include <inttypes.h>
 
@@ -36,46 +34,13 @@ static const struct config_quota *quota_of(const struct dial *dial)
     return dial->of;
 }
 
-static void read_queue(struct dial *dial)
-{
-    owned(chars) char *path = kueue_path(quota_of(dial)->cluster_queue);
-
-    cluster_read_at(fleet_cluster(dial->service->fleet, dial->cluster), path, dial_was_read, dial);
-}
-
-static int decode(const struct dial *dial, const json_t *object, int64_t *ret_value,
-                  struct error *err)
-{
-    const struct config_quota *quota = quota_of(dial);
-
-    return kueue_quota(object, quota->flavor, quota->resource, ret_value, err);
-}
-
-static void write_queue(struct dial *dial)
-{
-    const struct config_quota *quota = quota_of(dial);
-    owned(chars) char *path = kueue_path(quota->cluster_queue);
-    owned(json)
-        json_t *patch = kueue_patch(dial->object, quota->flavor, quota->resource, dial->sent);
-
-    cluster_patch_at(fleet_cluster(dial->service->fleet, dial->cluster), path, patch,
-                     dial_was_written, dial);
-}
-
 static void tell(const struct dial *dial, json_t *members)
 {
     json_object_set_new(members, "quota", json_text(quota_of(dial)->name));
     json_object_set_new(members, "cluster_queue", json_text(quota_of(dial)->cluster_queue));
 }
 
-static const struct dial_kind quota_kind = {
-    .name = "quota",
-    .read = read_queue,
-    .decode = decode,
-    .field = KUEUE_QUOTA_FIELD,
-    .write = write_queue,
-    .tell = tell,
-};
+static const struct dial_kind quota_kind = { .name = "quota", .tell = tell };
 
 struct quotas *quotas_new(struct service *service)
 {
@@ -86,8 +51,15 @@ struct quotas *quotas_new(struct service *service)
     quotas->count = config->quota_count;
     quotas->dials = mem_new_array(quotas->count, sizeof *quotas->dials);
     for (size_t i = 0; i < quotas->count; i++)
-        dial_init(&quotas->dials[i], service, &quota_kind, config->quotas[i].cluster,
-                  &config->quotas[i], mem_copy_chars(config->quotas[i].name));
+        dial_init(&quotas->dials[i],
+                  &(struct dial){
+                      .service = service,
+                      .kind = &quota_kind,
+                      .number = side_of(service->runner, config->quotas[i].cluster)->quota,
+                      .cluster = config->quotas[i].cluster,
+                      .of = &config->quotas[i],
+                      .id = mem_copy_chars(config->quotas[i].name),
+                  });
     return quotas;
 }
 

@@ -24,7 +24,7 @@ static void tell(void *context, enum journal_fate fate)
     struct service *service = context;
 
     if (fate == JOURNAL_KEPT)
-        notices_advance(service->notices);
+        sides_tell_people(service->runner);
 }
 
 static void tick(void *context)
@@ -82,8 +82,6 @@ int service_load_records(struct service *service, struct error *err)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);
     service->quotas = quotas_new(service);
-    service->notices = notices_new(service);
-    service->trials = trials_new(service);
     journal_on_failure(service->world->journal, on_failure, service);
     service->runner->may_drain = may_drain;
     service->runner->may_drain_context = service;
@@ -153,8 +151,7 @@ void service_close(struct service *service)
     fleet_close(service->fleet); /* first: it cancels what could still call back */
     scaler_free(service->scaler);
     quotas_free(service->quotas);
-    notices_free(service->notices);
-    trials_free(service->trials);
+    dry_runs_clear(service);
     clock_free(service->clock);
     runner_close(service->runner);
     guard_clear(&service->guard);

@@ -9,9 +9,7 @@
 #include "broker/planning/targets.h"
 #include "broker/service/gangs.h"
 #include "broker/service/losses.h"
-#include "broker/service/notices.h"
 #include "broker/service/service.h"
-#include "broker/service/trials.h"
 #include "broker/service/unreadable.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
@@ -21,6 +19,7 @@
 struct scaler;
 struct quotas;
 struct clock;
+struct inquiry;
 
 struct reclaim {
     char *id;    /* of the record */
@@ -50,9 +49,8 @@ struct service {
     struct guard guard;
     struct runner *runner;
     struct scaler *scaler;
-    struct notices *notices;
     struct quotas *quotas;
-    struct trials *trials;
+    ARRAY(struct inquiry *) inquiries; /* plans that wait for dry runs */
     struct clock *clock;
     struct map *book;   /* window -> struct schedule, in force */
     struct map *named;  /* "POOL/NODE" of production that the plan last applied named -> rank,
@@ -267,6 +265,9 @@ void clock_free(struct clock *clock);
 int clock_load(struct clock *clock, struct error *err) __attribute__((warn_unused_result));
 void clock_look(struct clock *clock);
 void clock_describe(const struct clock *clock, json_t *rows);
+
+/* dry_runs.c: after the fleet was closed; what is still asked is forgotten. */
+void dry_runs_clear(struct service *service);
 
 /* status.c */
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
-#include "broker/sides/kube/blockers.h"
 
 #include <inttypes.h>
 
@@ -31,8 +30,12 @@ static json_t *describe_blockers(const struct service *service, const struct tra
     int64_t left_ms = transfer->drain_due.ms > 0 ? transfer->drain_due.ms - now.ms
                                                  : service->config->drain.deadline_ms;
 
-    return blockers_of_lone_node(fleet_snapshot(service->fleet, transfer->source->cluster),
-                                 transfer->node, left_ms, now);
+    const struct config_cluster *cluster = transfer->source->cluster;
+    const char *const nodes[] = { transfer->node };
+    owned(json) json_t *rows =
+        side_of(service->runner, cluster)->blockers(service->runner, cluster, nodes, 1, left_ms);
+
+    return json_incref(json_array_get(rows, 0));
 }
 
 /* The time of the notice is also the time to mend what no eviction will get past. */

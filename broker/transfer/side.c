@@ -5,6 +5,7 @@
  */
 #include "broker/transfer/side.h"
 
+#include "base/json.h"
 #include "broker/transfer/runner.h"
 
 #include <string.h>
@@ -158,6 +159,27 @@ json_t *sides_describe_stopped(const struct runner *runner)
         json_array_extend(rows, of_side);
     }
     return rows;
+}
+
+void sides_tell_people(struct runner *runner)
+{
+    for (size_t i = 0; i < runner->side_count; i++)
+        runner->sides[i].side->tell_people(runner->sides[i].state);
+}
+
+void side_count_dry_runs(json_t *answer, int asked, int unanswered, json_t *unheard)
+{
+    const json_t *before = json_object_get(answer, "dry_runs");
+    json_t *names = json_array();
+
+    json_array_extend(names, json_object_get(before, "unheard"));
+    json_array_extend(names, unheard);
+    json_object_set_new(
+        answer, "dry_runs",
+        json_make("{sI sI so}", "asked", (json_int_t)(json_int_or(before, "asked", 0) + asked),
+                  "unanswered", (json_int_t)(json_int_or(before, "unanswered", 0) + unanswered),
+                  "unheard", names));
+    json_decref(unheard);
 }
 
 /* ---- steps that a side does ---- */

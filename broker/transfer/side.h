@@ -19,6 +19,7 @@
 #include <jansson.h>
 
 struct config_cluster;
+struct config_workload;
 struct runner;
 struct transfer;
 
@@ -72,6 +73,37 @@ struct side_target {
     side_question_fn discard;
 };
 
+/* A number in an object of a cluster that is kept at what is wanted.  of: what the configuration
+   says of it, a struct config_workload or config_quota. */
+typedef void (*side_done_fn)(void *context, const json_t *body, const struct error *err);
+struct side_number {
+    int64_t least; /* that the object may hold */
+
+    /* Asks for the object; done gets it, or an error.  And the number in what done got. */
+    void (*read)(const struct runner *runner, const struct config_cluster *cluster, const void *of,
+                 side_done_fn done, void *context);
+    int (*decode)(const void *of, const json_t *object, const struct error *failure,
+                  int64_t *ret_value, struct error *err);
+
+    /* Who else set it last; the caller frees it; NULL: nobody is known. */
+    char *(*setter)(const json_t *object);
+
+    /* Sets it; object: as last read. */
+    void (*write)(const struct runner *runner, const struct config_cluster *cluster, const void *of,
+                  const json_t *object, int64_t value, side_done_fn done, void *context);
+
+    /* NULL, or: asks, before a write, whether it may be written at all.  And what speaks against it
+       by what done got, in a sentence; the caller frees it; NULL: nothing. */
+    void (*check)(const struct runner *runner, const struct config_cluster *cluster, const void *of,
+                  side_done_fn done, void *context);
+    char *(*objection)(const void *of, const json_t *body, const struct error *err);
+
+    /* NULL, or: whether the cluster has done what the number asks for. */
+    bool (*is_followed)(const json_t *object, int64_t wanted);
+};
+
+typedef void (*side_asked_fn)(void *context);
+
 struct side {
     const char *kind; /* of clusters */
     struct side_origin origin;
@@ -92,6 +124,21 @@ struct side {
 
     /* [{cluster, owner, transfers, is_ending, text}] of the work that it has stopped as a whole. */
     json_t *(*describe_stopped)(const void *state);
+
+    /* Tells people in its clusters what its nodes' transfers show, a little at a time. */
+    void (*tell_people)(void *state);
+
+    /* What will keep the work of nodes that leave one cluster together: an array for each of [{pod,
+       class, owner, kind, verdict, text, expected_s, advice, server}], the worst first. */
+    json_t *(*blockers)(const struct runner *runner, const struct config_cluster *cluster,
+                        const char *const *nodes, size_t count, int64_t deadline_ms);
+
+    /* Asks its servers for what is not certain of the `blockers` of an answer's `transfers`, and
+       counts that with side_count_dry_runs(); calls done within a few seconds, maybe at once. */
+    void (*ask_dry_runs)(void *state, json_t *answer, side_asked_fn done, void *context);
+
+    const struct side_number *(*replicas)(const struct config_workload *workload);
+    const struct side_number *quota;
 };
 
 /* The side of a cluster; it must have one. */
@@ -124,3 +171,8 @@ const char *sides_trouble(const struct transfer *transfer);
 void sides_forget(struct transfer *transfer);
 json_t *sides_describe_stopped(const struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
+void sides_tell_people(struct runner *runner);
+
+/* Adds to the answer's `dry_runs` {asked, unanswered, unheard}; takes unheard, an array of names.
+ */
+void side_count_dry_runs(json_t *answer, int asked, int unanswered, json_t *unheard);

@@ -5,6 +5,9 @@
  */
 #include "broker/sides/kube/kube_side.h"
 
+#include "broker/sides/kube/announcements.h"
+#include "broker/sides/kube/blockers.h"
+#include "broker/sides/kube/dry_runs.h"
 #include "broker/sides/kube/gate.h"
 #include "broker/sides/kube/kube_effects.h"
 #include "broker/sides/kube/look.h"
@@ -23,6 +26,8 @@ static void *open_side(struct runner *runner)
 
     side->gate = gate_new(runner->world, runner->fleet, runner->config);
     side->suspensions = suspensions_new(runner);
+    side->announcements = announcements_new(runner);
+    side->dry_runs = dry_runs_new(runner);
     return side;
 }
 
@@ -46,6 +51,8 @@ static void close_side(void *state)
 
     gate_free(side->gate);
     suspensions_free(side->suspensions);
+    announcements_free(side->announcements);
+    dry_runs_free(side->dry_runs);
     mem_free(side);
 }
 
@@ -54,6 +61,34 @@ static json_t *describe_stopped(const void *state)
     const struct kube_side *side = state;
 
     return suspensions_describe(side->suspensions);
+}
+
+static void tell_people(void *state)
+{
+    struct kube_side *side = state;
+
+    announcements_advance(side->announcements);
+}
+
+static json_t *blockers(const struct runner *runner, const struct config_cluster *cluster,
+                        const char *const *nodes, size_t count, int64_t deadline_ms)
+{
+    owned(leaving) struct leaving *leaving = leaving_new(fleet_snapshot(runner->fleet, cluster),
+                                                         deadline_ms, runner_now(runner));
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        leaving_add(leaving, nodes[i]);
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(rows, blockers_of_node(leaving, nodes[i]));
+    return rows;
+}
+
+static void ask_dry_runs(void *state, json_t *answer, side_asked_fn done, void *context)
+{
+    struct kube_side *side = state;
+
+    dry_runs_ask(side->dry_runs, answer, done, context);
 }
 
 static bool is_under_way(const void *seen)
@@ -127,4 +162,9 @@ const struct side side_kube = {
     .trouble = trouble,
     .forget = forget,
     .describe_stopped = describe_stopped,
+    .tell_people = tell_people,
+    .blockers = blockers,
+    .ask_dry_runs = ask_dry_runs,
+    .replicas = kube_replicas,
+    .quota = &kube_quota,
 };

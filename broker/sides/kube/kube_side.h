@@ -8,6 +8,8 @@
 
 #include "broker/transfer/side.h"
 
+struct announcements;
+struct dry_runs;
 struct gate;
 struct suspensions;
 
@@ -17,6 +19,8 @@ extern const struct side side_kube;
 struct kube_side {
     struct gate *gate;
     struct suspensions *suspensions;
+    struct announcements *announcements;
+    struct dry_runs *dry_runs;
 };
 struct kube_side *kube_side_of(const struct runner *runner) __attribute__((returns_nonnull));
 
@@ -47,3 +51,8 @@ bool kube_is_lost(struct runner *runner, struct transfer *transfer);
 bool kube_may_discard(const struct runner *runner, const struct transfer *transfer);
 bool kube_is_idle(struct runner *runner, struct transfer *transfer, int64_t since_ms);
 bool kube_discard(struct runner *runner, struct transfer *transfer);
+
+/* replicas.c, kueue_quota.c */
+const struct side_number *kube_replicas(const struct config_workload *workload)
+    __attribute__((returns_nonnull));
+extern const struct side_number kube_quota;

@@ -1,17 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See trials.h.  An inquiry is one plan that a caller waits for; a question is one exchange: which
- * webhooks and policies a cluster has, and then a dry run for a pod.
+ * See dry_runs.h.  An inquiry is one plan that a caller waits for; a question is one exchange:
+ * which webhooks and policies a cluster has, and then a dry run for a pod.
  */
-#include "broker/service/trials.h"
+#include "broker/sides/kube/dry_runs.h"
 
 #include "base/json.h"
 #include "base/text.h"
-#include "broker/service/service_parts.h"
 #include "broker/sides/kube/blockers.h"
 #include "broker/sides/kube/gate.h"
 #include "broker/sides/kube/kube_side.h"
+#include "broker/transfer/runner.h"
 #include "clusters/kube_verbs.h"
 
 enum { AT_ONCE = 4, PER_NODE = 3 };
@@ -25,9 +25,9 @@ struct view {
 };
 
 struct inquiry {
-    struct trials *trials;
-    json_t *answer; /* the plan, whose blockers are completed */
-    service_tried_fn done;
+    struct dry_runs *dry_runs;
+    json_t *answer; /* the plan, whose blockers are completed; borrowed */
+    side_asked_fn done;
     void *context;
     struct timer *timer;
     struct view *views; /* as config->clusters */
@@ -37,7 +37,7 @@ struct inquiry {
 };
 
 struct question {
-    struct trials *trials;
+    struct dry_runs *dry_runs;
     struct inquiry *inquiry; /* NULL: no caller waits for it any more */
     const struct config_cluster *cluster;
     const char *admission; /* the resource that is read; NULL: an eviction is tried */
@@ -47,22 +47,22 @@ struct question {
     bool is_settled; /* the next sweep takes it away */
 };
 
-struct trials {
-    struct service *service;
+struct dry_runs {
+    struct runner *runner;
     ARRAY(struct inquiry *) inquiries;
     ARRAY(struct question *) line; /* sent or not; in the order of asking */
     int *in_flight;                /* as config->clusters: a server that hangs delays no other */
 };
 
-static void pump(struct trials *trials);
+static void pump(struct dry_runs *dry_runs);
 
-struct trials *trials_new(struct service *service)
+struct dry_runs *dry_runs_new(struct runner *runner)
 {
-    struct trials *trials = mem_new(sizeof *trials);
+    struct dry_runs *dry_runs = mem_new(sizeof *dry_runs);
 
-    trials->service = service;
-    trials->in_flight = mem_new_array(service->config->cluster_count, sizeof *trials->in_flight);
-    return trials;
+    dry_runs->runner = runner;
+    dry_runs->in_flight = mem_new_array(runner->config->cluster_count, sizeof *dry_runs->in_flight);
+    return dry_runs;
 }
 
 static void question_free(struct question *question)
@@ -73,46 +73,45 @@ static void question_free(struct question *question)
 
 static void inquiry_free(struct inquiry *inquiry)
 {
-    json_decref(inquiry->answer);
     timer_free(inquiry->timer);
     mem_free(inquiry->views);
     mem_free(inquiry);
 }
 
-void trials_free(struct trials *trials)
+void dry_runs_free(struct dry_runs *dry_runs)
 {
-    if (!trials)
+    if (!dry_runs)
         return;
-    for (size_t i = 0; i < trials->line.count; i++)
-        question_free(trials->line.items[i]);
-    array_clear(&trials->line);
-    for (size_t i = 0; i < trials->inquiries.count; i++)
-        inquiry_free(trials->inquiries.items[i]);
-    array_clear(&trials->inquiries);
-    mem_free(trials->in_flight);
-    mem_free(trials);
+    for (size_t i = 0; i < dry_runs->line.count; i++)
+        question_free(dry_runs->line.items[i]);
+    array_clear(&dry_runs->line);
+    for (size_t i = 0; i < dry_runs->inquiries.count; i++)
+        inquiry_free(dry_runs->inquiries.items[i]);
+    array_clear(&dry_runs->inquiries);
+    mem_free(dry_runs->in_flight);
+    mem_free(dry_runs);
 }
 
-static void sweep(struct trials *trials)
+static void sweep(struct dry_runs *dry_runs)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < trials->line.count; i++) {
-        struct question *question = trials->line.items[i];
+    for (size_t i = 0; i < dry_runs->line.count; i++) {
+        struct question *question = dry_runs->line.items[i];
 
         if (question->is_settled)
             question_free(question);
         else
-            trials->line.items[kept++] = question;
+            dry_runs->line.items[kept++] = question;
     }
-    trials->line.count = kept;
+    dry_runs->line.count = kept;
 }
 
 /* The clusters that could not be asked about pods: they did not say in time who has a say, or may
    be too old to know a dry run. */
 static json_t *unheard(const struct inquiry *inquiry)
 {
-    const struct config *config = inquiry->trials->service->config;
+    const struct config *config = inquiry->dry_runs->runner->config;
     json_t *names = json_array();
 
     for (size_t i = 0; i < config->cluster_count; i++) {
@@ -126,12 +125,12 @@ static json_t *unheard(const struct inquiry *inquiry)
 
 /* Gives the answer as it is now; what was not asked yet is not asked, and what is on its way says
    nothing to anybody. */
-static void finish(struct trials *trials, struct inquiry *inquiry)
+static void finish(struct dry_runs *dry_runs, struct inquiry *inquiry)
 {
-    json_t *answer = steal(&inquiry->answer);
+    json_t *answer = inquiry->answer;
 
-    for (size_t i = 0; i < trials->line.count; i++) {
-        struct question *question = trials->line.items[i];
+    for (size_t i = 0; i < dry_runs->line.count; i++) {
+        struct question *question = dry_runs->line.items[i];
 
         if (question->inquiry != inquiry)
             continue;
@@ -139,28 +138,26 @@ static void finish(struct trials *trials, struct inquiry *inquiry)
         question->inquiry = NULL;
         question->is_settled |= !question->is_sent;
     }
-    for (size_t i = 0; i < trials->inquiries.count; i++)
-        if (trials->inquiries.items[i] == inquiry) {
-            array_remove(&trials->inquiries, i);
+    for (size_t i = 0; i < dry_runs->inquiries.count; i++)
+        if (dry_runs->inquiries.items[i] == inquiry) {
+            array_remove(&dry_runs->inquiries, i);
             break;
         }
-    json_object_set_new(answer, "dry_runs",
-                        json_make("{si si so}", "asked", inquiry->asked, "unanswered",
-                                  inquiry->unanswered, "unheard", unheard(inquiry)));
-    inquiry->done(inquiry->context, answer);
+    side_count_dry_runs(answer, inquiry->asked, inquiry->unanswered, unheard(inquiry));
+    inquiry->done(inquiry->context);
     inquiry_free(inquiry);
 }
 
-static struct question *ask(struct trials *trials, struct inquiry *inquiry,
+static struct question *ask(struct dry_runs *dry_runs, struct inquiry *inquiry,
                             const struct config_cluster *cluster)
 {
     struct question *question = mem_new(sizeof *question);
 
-    question->trials = trials;
+    question->dry_runs = dry_runs;
     question->inquiry = inquiry;
     question->cluster = cluster;
     inquiry->open++;
-    *array_add(&trials->line) = question;
+    *array_add(&dry_runs->line) = question;
     return question;
 }
 
@@ -194,19 +191,20 @@ static size_t choose(const struct snapshot *snapshot, const struct leaving *leav
     return found;
 }
 
-static const struct config_cluster *cluster_of(const struct trials *trials, const json_t *transfer)
+static const struct config_cluster *cluster_of(const struct dry_runs *dry_runs,
+                                               const json_t *transfer)
 {
-    return config_pool(trials->service->config, json_text_or(transfer, "from", ""))->cluster;
+    return config_pool(dry_runs->runner->config, json_text_or(transfer, "from", ""))->cluster;
 }
 
 /* Who has a say in the cluster is known: now its nodes. */
-static void ask_for_pods(struct trials *trials, struct inquiry *inquiry,
+static void ask_for_pods(struct dry_runs *dry_runs, struct inquiry *inquiry,
                          const struct config_cluster *cluster, bool sees_evictions)
 {
-    const struct service *service = trials->service;
-    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    const struct runner *runner = dry_runs->runner;
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, cluster);
     owned(leaving) struct leaving *leaving = leaving_new(
-        snapshot, service->config->drain.deadline_ms, loop_wall(service->world->loop));
+        snapshot, runner->config->drain.deadline_ms, loop_wall(runner->world->loop));
     size_t i;
     json_t *transfer;
 
@@ -215,11 +213,11 @@ static void ask_for_pods(struct trials *trials, struct inquiry *inquiry,
         const struct pod *chosen[PER_NODE];
         size_t count = 0;
 
-        if (cluster_of(trials, transfer) == cluster)
+        if (cluster_of(dry_runs, transfer) == cluster)
             count = choose(snapshot, leaving, json_text_or(transfer, "node", ""), sees_evictions,
                            chosen);
         for (size_t k = 0; k < count; k++) {
-            struct question *question = ask(trials, inquiry, cluster);
+            struct question *question = ask(dry_runs, inquiry, cluster);
 
             question->uid = mem_copy_chars(chosen[k]->uid);
             question->blockers = json_object_get(transfer, "blockers");
@@ -229,26 +227,27 @@ static void ask_for_pods(struct trials *trials, struct inquiry *inquiry,
 
 static void hear_admission(struct question *question, const json_t *body, const struct error *err)
 {
-    const struct config *config = question->trials->service->config;
+    const struct config *config = question->dry_runs->runner->config;
     struct view *view = &question->inquiry->views[question->cluster - config->clusters];
 
     /* A server that has no such resource has none; one that does not tell may have. */
     view->sees_evictions = view->sees_evictions || (err && !cluster_serves_none(err)) ||
                            (body && cluster_admission_sees_evictions(body));
     if (--view->reads_to_come == 0)
-        ask_for_pods(question->trials, question->inquiry, question->cluster, view->sees_evictions);
+        ask_for_pods(question->dry_runs, question->inquiry, question->cluster,
+                     view->sees_evictions);
 }
 
 static const struct pod *pod_of(const struct question *question)
 {
-    return map_get(fleet_snapshot(question->trials->service->fleet, question->cluster)->pods,
+    return map_get(fleet_snapshot(question->dry_runs->runner->fleet, question->cluster)->pods,
                    question->uid);
 }
 
 static void hear_trial(struct question *question, const struct error *err)
 {
     const struct pod *pod = pod_of(question);
-    int64_t deadline_ms = question->trials->service->config->drain.deadline_ms;
+    int64_t deadline_ms = question->dry_runs->runner->config->drain.deadline_ms;
 
     question->inquiry->unanswered += err && cluster_trial_of(err) == TRIAL_UNKNOWN;
     if (pod)
@@ -258,7 +257,7 @@ static void hear_trial(struct question *question, const struct error *err)
 /* The question was answered, by its cluster or by ourselves. */
 static void settle(struct question *question, const json_t *body, const struct error *err)
 {
-    struct trials *trials = question->trials;
+    struct dry_runs *dry_runs = question->dry_runs;
     struct inquiry *inquiry = question->inquiry;
 
     if (inquiry && question->admission)
@@ -267,32 +266,32 @@ static void settle(struct question *question, const json_t *body, const struct e
         hear_trial(question, err);
     question->is_settled = true;
     if (inquiry && --inquiry->open == 0)
-        finish(trials, inquiry);
+        finish(dry_runs, inquiry);
 }
 
 static int *in_flight(const struct question *question)
 {
-    const struct trials *trials = question->trials;
+    const struct dry_runs *dry_runs = question->dry_runs;
 
-    return &trials->in_flight[question->cluster - trials->service->config->clusters];
+    return &dry_runs->in_flight[question->cluster - dry_runs->runner->config->clusters];
 }
 
 static void answered(void *context, const json_t *body, const struct error *err)
 {
     struct question *question = context;
-    struct trials *trials = question->trials;
+    struct dry_runs *dry_runs = question->dry_runs;
 
     --*in_flight(question);
     if (err) /* who only wants to know asks a busy server last */
-        gate_slow(kube_side_of(trials->service->runner)->gate, question->cluster, err);
+        gate_slow(kube_side_of(dry_runs->runner)->gate, question->cluster, err);
     settle(question, body, err);
-    pump(trials);
+    pump(dry_runs);
 }
 
 static void send_question(struct question *question)
 {
-    struct trials *trials = question->trials;
-    struct cluster *cluster = fleet_cluster(trials->service->fleet, question->cluster);
+    struct dry_runs *dry_runs = question->dry_runs;
+    struct cluster *cluster = fleet_cluster(dry_runs->runner->fleet, question->cluster);
     struct error err = { 0 };
     const struct pod *pod;
 
@@ -313,12 +312,12 @@ static void send_question(struct question *question)
 
 /* Sends what may be sent.  A server that is busy with what matters is not asked at all: no plan
    waits until it is not. */
-static void pump(struct trials *trials)
+static void pump(struct dry_runs *dry_runs)
 {
-    struct gate *gate = kube_side_of(trials->service->runner)->gate;
+    struct gate *gate = kube_side_of(dry_runs->runner)->gate;
 
-    for (size_t i = 0; i < trials->line.count; i++) { /* it may grow */
-        struct question *question = trials->line.items[i];
+    for (size_t i = 0; i < dry_runs->line.count; i++) { /* it may grow */
+        struct question *question = dry_runs->line.items[i];
         const char *why;
 
         if (question->is_sent || question->is_settled || *in_flight(question) >= AT_ONCE)
@@ -328,58 +327,59 @@ static void pump(struct trials *trials)
         else
             settle(question, NULL, &(struct error){ .kind = ERROR_THROTTLED, .text = "not asked" });
     }
-    sweep(trials);
+    sweep(dry_runs);
 }
 
 static void on_late(void *context)
 {
     struct inquiry *inquiry = context;
-    struct trials *trials = inquiry->trials;
+    struct dry_runs *dry_runs = inquiry->dry_runs;
 
-    finish(trials, inquiry);
-    sweep(trials);
+    finish(dry_runs, inquiry);
+    sweep(dry_runs);
 }
 
-static void ask_for_admission(struct trials *trials, struct inquiry *inquiry,
+static void ask_for_admission(struct dry_runs *dry_runs, struct inquiry *inquiry,
                               const struct config_cluster *cluster)
 {
     static const char *const resources[] = { "validatingwebhookconfigurations",
                                              "mutatingwebhookconfigurations",
                                              "validatingadmissionpolicies" };
-    struct view *view = &inquiry->views[cluster - trials->service->config->clusters];
+    struct view *view = &inquiry->views[cluster - dry_runs->runner->config->clusters];
 
     if (view->is_looked_at)
         return;
     view->is_looked_at = true;
-    view->knows_dry_runs = cluster_knows_dry_runs(fleet_cluster(trials->service->fleet, cluster));
+    view->knows_dry_runs = cluster_knows_dry_runs(fleet_cluster(dry_runs->runner->fleet, cluster));
     if (!view->knows_dry_runs)
         return;
     view->reads_to_come = COUNT_OF(resources);
     for (size_t i = 0; i < COUNT_OF(resources); i++)
-        ask(trials, inquiry, cluster)->admission = resources[i];
+        ask(dry_runs, inquiry, cluster)->admission = resources[i];
 }
 
-void service_try(struct service *service, json_t *answer, service_tried_fn done, void *context)
+void dry_runs_ask(struct dry_runs *dry_runs, json_t *answer, side_asked_fn done, void *context)
 {
-    struct trials *trials = service->trials;
+    struct runner *runner = dry_runs->runner;
     struct inquiry *inquiry = mem_new(sizeof *inquiry);
     size_t i;
     json_t *transfer;
 
     *inquiry = (struct inquiry){
-        .trials = trials,
+        .dry_runs = dry_runs,
         .answer = answer,
         .done = done,
         .context = context,
-        .timer = timer_new(service->world->loop, on_late, inquiry),
-        .views = mem_new_array(service->config->cluster_count, sizeof *inquiry->views),
+        .timer = timer_new(runner->world->loop, on_late, inquiry),
+        .views = mem_new_array(runner->config->cluster_count, sizeof *inquiry->views),
         .open = 1, /* until all is asked */
     };
-    *array_add(&trials->inquiries) = inquiry;
+    *array_add(&dry_runs->inquiries) = inquiry;
     timer_set(inquiry->timer, CLUSTER_QUESTION_MS);
-    json_array_foreach(json_object_get(answer, "transfers"), i, transfer)
-        ask_for_admission(trials, inquiry, cluster_of(trials, transfer));
-    pump(trials);
+    json_array_foreach(json_object_get(answer, "transfers"), i,
+                       transfer) if (side_of(runner, cluster_of(dry_runs, transfer)) == &side_kube)
+        ask_for_admission(dry_runs, inquiry, cluster_of(dry_runs, transfer));
+    pump(dry_runs);
     if (--inquiry->open == 0)
-        finish(trials, inquiry);
+        finish(dry_runs, inquiry);
 }

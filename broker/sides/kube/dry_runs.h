@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Trials: when a plan is read, the API servers are asked by dry runs what they would say to the
+ * Eviction dry runs: when a plan is read, the API servers are asked what they would say to the
  * evictions of which the numbers alone cannot tell: pods under several budgets, unready ones,
  * budgets that are not known, and where an admission webhook has a say one pod of each owner.
  *
@@ -10,12 +10,18 @@
  */
 #pragma once
 
+#include "broker/transfer/side.h"
+
 #include <jansson.h>
 
-struct service;
-struct trials;
+struct dry_runs;
+struct runner;
 
-struct trials *trials_new(struct service *service)
+struct dry_runs *dry_runs_new(struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
 /* After the fleet was closed: it answers no more.  What is still asked is forgotten. */
-void trials_free(struct trials *trials);
+void dry_runs_free(struct dry_runs *dry_runs);
+
+/* Completes the blockers of the answer's `transfers` that leave clusters of this kind, and calls
+   done within a few seconds, maybe at once; the answer is borrowed until then. */
+void dry_runs_ask(struct dry_runs *dry_runs, json_t *answer, side_asked_fn done, void *context);

@@ -9,12 +9,12 @@
  */
 #pragma once
 
-struct notices;
-struct service;
+struct announcements;
+struct runner;
 
-struct notices *notices_new(struct service *service)
+struct announcements *announcements_new(struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
-void notices_free(struct notices *notices);
+void announcements_free(struct announcements *announcements);
 
 /* Compares what is told with what should be, and sends a little of the difference. */
-void notices_advance(struct notices *notices);
+void announcements_advance(struct announcements *announcements);

@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the replicas of a workload are kept: in the object that runs it, or in the autoscaler that
+ * owns them.
+ */
+#include "base/json.h"
+#include "base/text.h"
+#include "broker/sides/kube/kube_side.h"
+#include "broker/transfer/runner.h"
+#include "clusters/field_manager.h"
+#include "clusters/kube_verbs.h"
+
+#define AUTOSCALING "autoscaling/v2"
+
+/* Where the number is, by what the workload keeps. */
+static const struct way {
+    const char *kind;
+    const char *group; /* and its version, for which the server's is put */
+    const char *plural;
+    const char *value; /* path in the object */
+    const char *key;   /* its last part */
+    int64_t absent;    /* what a missing value means */
+    const char *below; /* the subresource that is written; "": the object itself */
+} ways[] = {
+    { "Deployment", "apps/v1", "deployments", "spec/replicas", "replicas", 1, "/scale" },
+    { "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", "spec/replicas",
+      "replicas", 1, "/scale" },
+    { "HorizontalPodAutoscaler", AUTOSCALING, "horizontalpodautoscalers", "spec/minReplicas",
+      "minReplicas", 1, "" },
+    { "ScaledObject", "keda.sh/v1alpha1", "scaledobjects", "spec/minReplicaCount",
+      "minReplicaCount", 0, "" },
+};
+
+enum { WAY_DEPLOYMENT, WAY_LEADER_WORKER_SET, WAY_HPA, WAY_KEDA, WAY_COUNT };
+
+static int way_index(const struct config_workload *workload)
+{
+    switch (workload->keeps) {
+    case KEEPS_HPA:
+        return WAY_HPA;
+    case KEEPS_KEDA:
+        return WAY_KEDA;
+    case KEEPS_REPLICAS:
+        break;
+    }
+    return workload->is_leader_worker_set ? WAY_LEADER_WORKER_SET : WAY_DEPLOYMENT;
+}
+
+static const char *object_of(const struct config_workload *workload)
+{
+    return workload->keeps != KEEPS_REPLICAS && workload->autoscaler ? workload->autoscaler
+                                                                     : workload->name;
+}
+
+/* Names in Kubernetes need no escapes. */
+static char *path_of(const struct config_workload *workload, const char *below)
+{
+    const struct way *way = &ways[way_index(workload)];
+
+    return text_format("/apis/%s/namespaces/%s/%s/%s%s", way->group, workload->namespace,
+                       way->plural, object_of(workload), below);
+}
+
+static void read_object(const struct runner *runner, const struct config_cluster *cluster,
+                        const void *of, side_done_fn done, void *context)
+{
+    owned(chars) char *path = path_of(of, "");
+
+    cluster_read_at(fleet_cluster(runner->fleet, cluster), path, done, context);
+}
+
+/* A server that does not know its kind (one without KEDA) has no such object either. */
+static int decode(const void *of, const json_t *object, const struct error *failure,
+                  int64_t *ret_value, struct error *err)
+{
+    const struct config_workload *workload = of;
+    const struct way *way = &ways[way_index(workload)];
+
+    if (failure && (failure->kind == ERROR_NOT_FOUND || cluster_serves_none(failure)))
+        return error_set(err, ERROR_NOT_FOUND, "there is no %s %s/%s", way->kind,
+                         workload->namespace, object_of(workload));
+    if (failure) {
+        *err = *failure;
+        return -1;
+    }
+    *ret_value = way->absent;
+    return json_find_int(object, way->value, ret_value, err);
+}
+
+static void write_object(const struct runner *runner, const struct config_cluster *cluster,
+                         const void *of, const json_t *object, int64_t value, side_done_fn done,
+                         void *context)
+{
+    const struct way *way = &ways[way_index(of)];
+    owned(chars) char *path = path_of(of, way->below);
+    owned(json) json_t *patch = json_make("{s:{s:I}}", "spec", way->key, (json_int_t)value);
+
+    (void)object;
+    cluster_patch_at(fleet_cluster(runner->fleet, cluster), path, patch, done, context);
+}
+
+/* The autoscaler whose target this workload is, if there is one. */
+static const json_t *autoscaler_of(const struct config_workload *workload, const json_t *list)
+{
+    const char *kind = ways[way_index(workload)].kind;
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(list, "items"), i, item)
+    {
+        const json_t *target = json_at(item, "spec/scaleTargetRef");
+
+        if (text_equal(json_text_or(target, "kind", ""), kind) &&
+            text_equal(json_text_or(target, "name", ""), workload->name))
+            return item;
+    }
+    return NULL;
+}
+
+static char *objection(const void *of, const json_t *body, const struct error *err)
+{
+    const struct config_workload *workload = of;
+    const json_t *found = body ? autoscaler_of(workload, body) : NULL;
+    const json_t *owner = json_array_get(json_at(found, "metadata/ownerReferences"), 0);
+    bool is_keda = text_equal(json_text_or(owner, "kind", ""), "ScaledObject");
+    char *why = NULL;
+
+    if (found)
+        why = text_format("%s %s scales %s: set keeps: %s and autoscaler: %s of workload %s, or "
+                          "remove it",
+                          is_keda ? "ScaledObject" : "HorizontalPodAutoscaler",
+                          json_text_or(is_keda ? owner : json_at(found, "metadata"), "name", "?"),
+                          workload->name, is_keda ? "keda" : "hpa",
+                          json_text_or(is_keda ? owner : json_at(found, "metadata"), "name", "?"),
+                          workload->name);
+    else if (err && !cluster_lacks_group(err)) /* a server without autoscalers has none */
+        why = text_format("whether an autoscaler scales %s: %s", workload->name, err->text);
+    return why;
+}
+
+static void check_autoscalers(const struct runner *runner, const struct config_cluster *cluster,
+                              const void *of, side_done_fn done, void *context)
+{
+    const struct config_workload *workload = of;
+    owned(chars) char *path = text_format(
+        "/apis/" AUTOSCALING "/namespaces/%s/horizontalpodautoscalers", workload->namespace);
+
+    cluster_read_at(fleet_cluster(runner->fleet, cluster), path, done, context);
+}
+
+/* Pods that were told to stop are not counted here, and a rollout has some more than are wanted for
+   as long as it takes: neither is waited for.  (Of a LeaderWorkerSet the pods that stop count, and
+   one that does not stop would keep the nodes for ever.) */
+static bool is_down(const json_t *object, int64_t wanted)
+{
+    int64_t replicas = json_int_or(object, "status/replicas", 0);
+
+    return replicas <= wanted || json_int_or(object, "status/updatedReplicas", 0) < replicas;
+}
+
+static char *replicas_setter(const json_t *object)
+{
+    return field_manager_of(object, "f:spec/f:replicas");
+}
+
+static char *hpa_setter(const json_t *object)
+{
+    return field_manager_of(object, "f:spec/f:minReplicas");
+}
+
+static char *keda_setter(const json_t *object)
+{
+    return field_manager_of(object, "f:spec/f:minReplicaCount");
+}
+
+#define NUMBER .read = read_object, .decode = decode, .write = write_object
+#define CHECKED .check = check_autoscalers, .objection = objection
+static const struct side_number numbers[WAY_COUNT] = {
+    [WAY_DEPLOYMENT] = { NUMBER, CHECKED, .setter = replicas_setter, .is_followed = is_down },
+    [WAY_LEADER_WORKER_SET] = { NUMBER, CHECKED, .setter = replicas_setter },
+    [WAY_HPA] = { NUMBER, .setter = hpa_setter, .least = 1 },
+    [WAY_KEDA] = { NUMBER, .setter = keda_setter },
+};
+
+const struct side_number *kube_replicas(const struct config_workload *workload)
+{
+    return &numbers[way_index(workload)];
+}

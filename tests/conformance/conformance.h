@@ -172,3 +172,6 @@ void what_stands_before_an_eviction_is_told_apart(struct stage *stage);
 void evicting_twice_is_evicting_once(struct stage *stage);
 void an_overload_is_no_budget(struct stage *stage);
 void a_dry_run_tells_and_does_nothing(struct stage *stage);
+
+/* devices.c */
+void devices_are_counted_as_they_are_allocated(struct stage *stage);

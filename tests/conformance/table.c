@@ -259,6 +259,13 @@ const struct conformance_case conformance_cases[] = {
     { "T61", "a dry run of an eviction: each refusal is told apart, and nothing is evicted",
       a_dry_run_tells_and_does_nothing, ON_BOTH,
       "tests/cli/test_trials.c two_budgets_are_asked_about_a_few_for_each_node", NULL, NULL },
+    { "T62",
+      "Dynamic Resource Allocation: a node has the GPUs that its complete pools show, cut or "
+      "whole, "
+      "and a pod holds what its claim was allocated",
+      devices_are_counted_as_they_are_allocated, ON_REAL,
+      "tests/cli/test_devices.c a_node_serves_by_its_slices", NULL,
+      "On the simulator a node joins by its slices, and jobs hold whole devices for hours" },
 };
 
 const size_t conformance_case_count = sizeof conformance_cases / sizeof conformance_cases[0];

@@ -210,12 +210,13 @@ json_t *sim_claims_of_status(const struct kube_pod *pod)
 }
 
 /* Places of the node that no other pod has. */
-static json_t *allocate(const struct kube_pod *pod, struct held *held)
+static json_t *allocate(const struct simulator *sim, const struct kube_pod *pod, struct held *held)
 {
     const struct kube_node *node = pod->node;
     uint64_t taken = 0;
     json_t *results = json_array();
     int left = pod->gpus;
+    char since[WALL_TEXT_SIZE];
 
     for (size_t i = 0; i < node->pods.count; i++) {
         const struct held *other = held_by(node->pods.items[i]);
@@ -233,7 +234,8 @@ static json_t *allocate(const struct kube_pod *pod, struct held *held)
                                                  "driver", node->cluster->devices->driver, "pool",
                                                  node->name, "device", device));
     }
-    return json_make("{s:{s:o}, s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}", "devices", "results", results,
+    return json_make("{s:s, s:{s:o}, s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}", "allocationTimestamp",
+                     sim_time(sim, sim_now(sim), since), "devices", "results", results,
                      "nodeSelector", "nodeSelectorTerms", "matchFields", "key", "metadata.name",
                      "operator", "In", "values", node->name);
 }
@@ -242,16 +244,16 @@ static json_t *claim_of(const struct simulator *sim, const struct kube_pod *pod,
 {
     char created[WALL_TEXT_SIZE];
 
-    return json_make(
-        "{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:{s:s}, s:[{s:s, s:s, s:s, s:s, s:b, s:b}]},"
-        " s:{s:{s:[{s:s, s:{s:s, s:s, s:i}}]}}}",
-        "apiVersion", "resource.k8s.io/v1", "kind", "ResourceClaim", "metadata", "name",
-        held_by(pod)->claim, "namespace", pod->namespace, "uid", uid, "creationTimestamp",
-        sim_time(sim, sim_now(sim), created), "annotations",
-        "resource.kubernetes.io/pod-claim-name", claim_name, "ownerReferences", "apiVersion", "v1",
-        "kind", "Pod", "name", pod->name, "uid", pod->uid, "controller", 1, "blockOwnerDeletion", 1,
-        "spec", "devices", "requests", "name", claim_name, "exactly", "deviceClassName",
-        pod->cluster->devices->driver, "allocationMode", "ExactCount", "count", pod->gpus);
+    return json_make("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:{s:s}, s:[{s:s, s:s, s:s, s:s, s:b}]},"
+                     " s:{s:{s:[{s:s, s:{s:s, s:s, s:i}}]}}}",
+                     "apiVersion", "resource.k8s.io/v1", "kind", "ResourceClaim", "metadata",
+                     "name", held_by(pod)->claim, "namespace", pod->namespace, "uid", uid,
+                     "creationTimestamp", sim_time(sim, sim_now(sim), created), "annotations",
+                     "resource.kubernetes.io/pod-claim-name", claim_name, "ownerReferences",
+                     "apiVersion", "v1", "kind", "Pod", "name", pod->name, "uid", pod->uid,
+                     "controller", 1, "spec", "devices", "requests", "name", claim_name, "exactly",
+                     "deviceClassName", pod->cluster->devices->driver, "allocationMode",
+                     "ExactCount", "count", pod->gpus);
 }
 
 /* The claim's controller makes it, and the scheduler allocates it before it binds the pod. */
@@ -271,9 +273,9 @@ void sim_devices_allocate(struct simulator *sim, struct kube_pod *pod)
     claim = claim_of(sim, pod, uid);
     change_object(sim, pod->cluster, OBJECT_CLAIM, key, json_deep_copy(claim));
     json_object_set_new(claim, "status",
-                        json_make("{s:o, s:[{s:s, s:s, s:s}]}", "allocation", allocate(pod, held),
-                                  "reservedFor", "resource", "pods", "name", pod->name, "uid",
-                                  pod->uid));
+                        json_make("{s:o, s:[{s:s, s:s, s:s}]}", "allocation",
+                                  allocate(sim, pod, held), "reservedFor", "resource", "pods",
+                                  "name", pod->name, "uid", pod->uid));
     json_object_set_new(json_object_get(claim, "metadata"), "finalizers",
                         json_make("[s]", "resource.kubernetes.io/delete-protection"));
     change_object(sim, pod->cluster, OBJECT_CLAIM, key, claim);

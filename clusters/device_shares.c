@@ -78,11 +78,14 @@ static bool next_use(const char **at, struct use *use)
     if (length == 0)
         return false;
     use->set = *at;
-    use->set_length = strcspn(*at, "/");
-    use->key_length = strcspn(*at, "=");
-    owned(chars) char *quantity = text_format("%.*s", (int)(length - use->key_length - 1),
-                                              *at + use->key_length + 1);
-    use->quantity = field_quantity(quantity);
+    use->set_length = strcspn(*at, "/,");
+    use->key_length = strcspn(*at, "=,");
+    use->quantity = NAN; /* names with commas are no names: a server made them up */
+    if (use->key_length < length) {
+        owned(chars) char *quantity = text_format("%.*s", (int)(length - use->key_length - 1),
+                                                  *at + use->key_length + 1);
+        use->quantity = field_quantity(quantity);
+    }
     *at += length;
     *at += **at == ',';
     return true;
@@ -162,7 +165,7 @@ static int64_t share_of_uses(const struct slices *slices, const struct device_sl
         sum += pool_share(slices, of, &use, uses);
         last = use;
     }
-    return isnan(sum) ? -1 : (int64_t)llround(sum * GPU_PARTS);
+    return sum <= SETS_MOST ? (int64_t)llround(sum * GPU_PARTS) : -1; /* NAN: -1 too */
 }
 
 int64_t device_parts(const struct snapshot *snapshot, const char *node_name, const char *driver,

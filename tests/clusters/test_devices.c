@@ -70,28 +70,17 @@ static void put(struct map *objects, struct index *index, const struct kube_kind
 #define TOTALS                                                                                     \
     "\"sharedCounters\":[{\"name\":\"set-0\",\"counters\":{" ALL "}},"                             \
     "{\"name\":\"set-1\",\"counters\":{" ALL "}}]"
-#define PARTS                                                                                             \
-    PART("gpu-0", USES("set-0", ALL))                                                                     \
-    "," PART("gpu-0-half", USES("set-0", HALF)) "," PART("gpu-0-small", USES("set-0", SMALL)) "," PART(   \
-        "gpu-1",                                                                                          \
-        USES(                                                                                             \
-            "set-1",                                                                                      \
-            ALL)) "," PART("gpu-1-half",                                                                  \
-                           USES(                                                                          \
-                               "set-1",                                                                   \
-                               HALF)) "," PART("pair",                                                    \
-                                               USES("set-0", ALL) "," USES(                               \
-                                                   "set-1",                                               \
-                                                   ALL)) "," PART("odd",                                  \
-                                                                  USES(                                   \
-                                                                      "set-0",                            \
-                                                                      COUNTER(                            \
-                                                                          "memory",                       \
-                                                                          "many"))) "," PART("los"        \
-                                                                                             "t",         \
-                                                                                             USES(        \
-                                                                                                 "set-9", \
-                                                                                                 SMALL))
+#define WHOLE_0 PART("gpu-0", USES("set-0", ALL)) ","
+#define HALF_0 PART("gpu-0-half", USES("set-0", HALF)) ","
+#define SMALL_0 PART("gpu-0-small", USES("set-0", SMALL)) ","
+#define WHOLE_1 PART("gpu-1", USES("set-1", ALL)) ","
+#define HALF_1 PART("gpu-1-half", USES("set-1", HALF)) ","
+#define PAIR PART("pair", USES("set-0", ALL) "," USES("set-1", ALL)) ","
+#define ODD PART("odd", USES("set-0", COUNTER("memory", "many"))) ","
+#define EVIL PART("evil", USES("set-0", COUNTER("memory", "1Gi,x"))) ","
+#define HUGE_ONE PART("huge", USES("set-0", COUNTER("memory", "9e307"))) ","
+#define LOST PART("lost", USES("set-9", SMALL))
+#define PARTS WHOLE_0 HALF_0 SMALL_0 WHOLE_1 HALF_1 PAIR ODD EVIL HUGE_ONE LOST
 
 enum { SLICES_MOST = 3 };
 
@@ -276,6 +265,8 @@ static void claims_are_what_a_pod_holds(void **state)
         { NAMED, "", CLAIM(GIVEN(GPU("gpu-0") "," GPU("gpu-7"))), GPU_PARTS, true },
         { NAMED, "", CLAIM(GIVEN(GPU("odd"))), 0, true },
         { NAMED, "", CLAIM(GIVEN(GPU("lost"))), 0, true },
+        { NAMED, "", CLAIM(GIVEN(GPU("evil"))), 0, true },
+        { NAMED, "", CLAIM(GIVEN(GPU("huge"))), 0, true },
         { NAMED, "", CLAIM(""), 0, true },
         { NAMED, "", NULL, 0, true },
         { TEMPLATE, "", CLAIM(GIVEN(GPU("gpu-0"))), 0, true },

@@ -1,10 +1,46 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Nodes and pods that a hostile API server sends.
+ * Nodes, pods, slices and claims of devices that a hostile API server sends.
  */
+#include "base/index.h"
+#include "base/shared_text.h"
+#include "clusters/devices.h"
 #include "clusters/snapshot.h"
 #include "tests/fuzz/fuzz.h"
+
+/* What follows from a slice, as if it were the only one of its node. */
+static void count_devices(struct device_slice *slice)
+{
+    struct snapshot snapshot;
+    const char *at = slice->devices;
+    const char *name;
+    const char *value;
+
+    snapshot_init(&snapshot);
+    index_change(snapshot.slices_by_node, "", NULL, "n", slice);
+    require(device_gpus(&snapshot, "n", NULL) >= 0);
+    while (packed_map_next(&at, &name, &value))
+        require(device_parts(&snapshot, "n", slice->driver, slice->pool, name) >= -1);
+    snapshot_clear(&snapshot);
+}
+
+static void read_devices(const json_t *object)
+{
+    struct error err = { 0 };
+    struct device_slice *slice = device_slice_decode(object, &err);
+    struct device_claim *claim;
+
+    if (slice)
+        count_devices(slice);
+    else
+        fuzz_expect_error(&err);
+    device_slice_free(slice);
+    claim = device_claim_decode(object, &err);
+    if (!claim)
+        fuzz_expect_error(&err);
+    device_claim_free(claim);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -30,5 +66,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     else
         fuzz_expect_error(&err);
     pod_free(pod);
+    read_devices(object);
     return 0;
 }

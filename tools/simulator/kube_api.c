@@ -276,8 +276,8 @@ const struct kube_route kube_core_routes[] = {
 /* ---- the way to a route ---- */
 
 static const struct kube_route *const tables[] = {
-    kube_create_routes, kube_budget_routes, kube_rule_routes,
-    kube_volume_routes, kube_core_routes,   kube_deployment_routes,
+    kube_create_routes, kube_budget_routes,     kube_rule_routes,   kube_volume_routes,
+    kube_core_routes,   kube_deployment_routes, kube_device_routes,
 };
 
 static bool fits(const struct kube_route *route, enum http_method method, char **parts,

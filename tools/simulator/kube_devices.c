@@ -7,6 +7,8 @@
  */
 #include "tools/simulator/kube_devices.h"
 
+#include "tools/simulator/kube_routes.h"
+
 #include <inttypes.h>
 
 static const char claim_name[] = "gpu"; /* in the pod */
@@ -302,3 +304,32 @@ void sim_devices_release(struct simulator *sim, struct kube_pod *pod, bool is_go
     if (is_gone)
         map_remove(pod->cluster->devices->held, pod->uid);
 }
+
+/* ---- routes ---- */
+
+static void list_kind(struct sim_call *call, enum object_kind kind)
+{
+    if (call->cluster->devices)
+        sim_kube_list(call, kind, NULL);
+    else
+        sim_kube_status(call->answer, 404, "NotFound",
+                        "the server could not find the requested resource");
+}
+
+static void list_slices(struct sim_call *call, char **parts)
+{
+    (void)parts;
+    list_kind(call, OBJECT_SLICE);
+}
+
+static void list_claims(struct sim_call *call, char **parts)
+{
+    (void)parts;
+    list_kind(call, OBJECT_CLAIM);
+}
+
+const struct kube_route kube_device_routes[] = {
+    { ON(GET), "apis/resource.k8s.io/v1/resourceslices", NULL, list_slices },
+    { ON(GET), "apis/resource.k8s.io/v1/resourceclaims", NULL, list_claims },
+    { 0 },
+};

@@ -338,12 +338,13 @@ static void gcp_remove(struct provider *provider, const struct pool_address *poo
 }
 
 static void gcp_create(struct provider *provider, const struct pool_address *pool,
-                       const char *instance, const char *request_id, provider_done_fn done,
-                       void *context)
+                       const struct provider_order *order, provider_done_fn done, void *context)
 {
-    owned(chars) char *query = url_format("?requestId=%s", request_id);
+    char name[INSTANCE_NAME_SIZE];
+    gcp_name_machine(pool, order->request_key, name);
+    owned(chars) char *query = url_format("?requestId=%s", order->request_id);
     struct gcp_call *call = call_new((struct gcp *)provider, pool, "createInstances", query);
-    mutate(call, json_make("{s:[{s:s}]}", "instances", "name", instance), done, context);
+    mutate(call, json_make("{s:[{s:s}]}", "instances", "name", name), done, context);
 }
 
 static void read_one(struct provider *provider, const struct pool_address *address,
@@ -374,35 +375,9 @@ static void gcp_look(struct provider *provider, const struct pool_address *pool,
     read_one(provider, pool, instance, NULL, done, context);
 }
 
-/* A group "NAME-grp" of GKE names its machines "NAME-xxxx", any other one "GROUP-xxxx". */
-static size_t gcp_may_own(const struct pool_address *pool, const char *instance)
-{
-    static const char tail[] = "-grp";
-    const char *group = gcp_pool_of(pool)->group;
-    size_t length = strlen(group);
-    if (length > strlen(tail) && text_equal(group + length - strlen(tail), tail))
-        length -= strlen(tail);
-    return strncmp(instance, group, length) == 0 && instance[length] == '-' ? strlen(group) : 0;
-}
-
-static bool gcp_node_id(const struct pool_address *address, const char *instance, char *out,
-                        size_t size)
-{
-    const struct gcp_pool *pool = gcp_pool_of(address);
-
-    return text_print(out, size, "%s%s/%s/%s", gcp_kind.node_id_prefix, pool->project, pool->zone,
-                      instance);
-}
-
 static void gcp_set_zone(struct pool_address *pool, const char *zone)
 {
     ((struct gcp_pool *)(void *)pool)->zone = zone;
-}
-
-static void gcp_name_machine(const struct pool_address *pool, const char *request_key,
-                             char out[INSTANCE_NAME_SIZE])
-{
-    text_print(out, INSTANCE_NAME_SIZE, "%.50s-%.8s", gcp_pool_of(pool)->group, request_key);
 }
 
 static void gcp_print_place(const struct pool_address *address, struct text *out)
@@ -469,10 +444,10 @@ const struct provider_kind gcp_kind = {
               .count = COUNT_OF(pool_settings),
               .size = sizeof(struct gcp_pool) },
     .place_key = "group",
+    .identity = IDENTITY_BY_KEY,
     .set_zone = gcp_set_zone,
     .print_place = gcp_print_place,
     .name_machine = gcp_name_machine,
-    .node_id_prefix = "gce://",
     .open = gcp_open,
     .close = gcp_close,
     .list = gcp_list,
@@ -480,6 +455,5 @@ const struct provider_kind gcp_kind = {
     .create = gcp_create,
     .host = gcp_host,
     .look = gcp_look,
-    .may_own = gcp_may_own,
-    .node_id = gcp_node_id,
+    .read_provider_id = gcp_read_provider_id,
 };

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "providers/gcp_pool.h"
 #include "providers/gcp_token.h"
 #include "providers/provider.h"
 
@@ -15,17 +16,5 @@ struct gcp_account {
     const char *endpoint;      /* overrides the public URL; NULL: the cloud's own */
     struct gcp_identity whose; /* its token is asked for */
 };
-
-/* What it reads of `pools.NAME`; a struct pool_address. */
-struct gcp_pool {
-    const char *project;
-    const char *group; /* managed instance group */
-    const char *zone;  /* of the reservation; borrowed */
-};
-
-static inline const struct gcp_pool *gcp_pool_of(const struct pool_address *pool)
-{
-    return (const struct gcp_pool *)(const void *)pool;
-}
 
 extern const struct provider_kind gcp_kind;

@@ -6,10 +6,35 @@
 #include "providers/gcp_machine.h"
 
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "providers/gcp_errors.h"
 
 #include <string.h>
+
+static const char id_scheme[] = "gce://";
+
+/* The provider ID out of ".../projects/PROJECT/zones/ZONE/instances/NAME", which is what the cloud
+   controller writes into the Node.  Another form gives none. */
+static void read_place(const char *url, struct instance *instance)
+{
+    static const char *const words[] = { "/projects/", "/zones/", "/instances/" };
+    const char *parts[COUNT_OF(words)];
+    int lengths[COUNT_OF(words)];
+    const char *at = url ? strstr(url, words[0]) : NULL;
+
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (!at || !text_starts_with(at, words[i]))
+            return;
+        parts[i] = at + strlen(words[i]);
+        lengths[i] = (int)strcspn(parts[i], "/");
+        at = parts[i] + lengths[i];
+    }
+    if (!text_print(instance->provider_id, sizeof instance->provider_id, "%s%.*s/%.*s/%.*s",
+                    id_scheme, lengths[0], parts[0], lengths[1], parts[1], lengths[2], parts[2]))
+        instance->provider_id[0] = '\0';
+    text_print(instance->zone, sizeof instance->zone, "%.*s", lengths[1], parts[1]);
+}
 
 static enum instance_state state_of(const char *action, const char *status)
 {
@@ -54,6 +79,7 @@ int gcp_read_member(const json_t *item, struct instance *ret_instance, struct er
         !text_copy(ret_instance->id, sizeof ret_instance->id, id))
         return error_set(err, ERROR_CORRUPT, "name or id of %.80s is too long", name);
 
+    read_place(url, ret_instance);
     ret_instance->state = state_of(action, status);
     if (!is_past_staging(status))
         gcp_error_of_attempt(item, &ret_instance->trouble);
@@ -74,14 +100,58 @@ int gcp_read_machine(const json_t *body, struct instance *ret_instance, struct e
 {
     const char *name = NULL;
     const char *status = NULL;
+    const char *url = NULL;
     const char *id = "";
     if (json_need_text(body, "name", &name, err) < 0 ||
         json_need_text(body, "status", &status, err) < 0 ||
-        json_find_text(body, "id", &id, err) < 0)
+        json_find_text(body, "selfLink", &url, err) < 0 || json_find_text(body, "id", &id, err) < 0)
         return -1;
     if (!text_copy(ret_instance->name, sizeof ret_instance->name, name) ||
         !text_copy(ret_instance->id, sizeof ret_instance->id, id))
         return error_set(err, ERROR_CORRUPT, "name or id of %.80s is too long", name);
+    read_place(url, ret_instance);
     ret_instance->state = state_of_status(status);
     return 0;
+}
+
+void gcp_name_machine(const struct pool_address *pool, const char *request_key,
+                      char out[INSTANCE_NAME_SIZE])
+{
+    text_print(out, INSTANCE_NAME_SIZE, "%.50s-%.8s", gcp_pool_of(pool)->group, request_key);
+}
+
+/* A group "NAME-grp" of GKE names its machines "NAME-xxxx", any other one "GROUP-xxxx". */
+static size_t claim_of(const char *group, const char *name)
+{
+    static const char tail[] = "-grp";
+    size_t length = strlen(group);
+
+    if (length > strlen(tail) && text_equal(group + length - strlen(tail), tail))
+        length -= strlen(tail);
+    return strncmp(name, group, length) == 0 && name[length] == '-' ? strlen(group) : 0;
+}
+
+/* The text after "WORD/", or NULL. */
+static const char *after(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    return text && strncmp(text, word, length) == 0 && text[length] == '/' ? text + length + 1
+                                                                           : NULL;
+}
+
+bool gcp_read_provider_id(const struct pool_address *address, const char *provider_id,
+                          char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim)
+{
+    const struct gcp_pool *pool = gcp_pool_of(address);
+    const char *name;
+
+    if (!text_starts_with(provider_id, id_scheme))
+        return false;
+    name = after(after(provider_id + strlen(id_scheme), pool->project), pool->zone);
+    if (!name || name[0] == '\0' || strlen(name) >= INSTANCE_NAME_SIZE)
+        return false;
+    text_copy(ret_name, INSTANCE_NAME_SIZE, name);
+    *ret_claim = claim_of(pool->group, name);
+    return true;
 }

@@ -1,10 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How Compute Engine writes a machine: as a member of a managed group, and as an instance.
+ * How Compute Engine writes a machine: as a member of a managed group, as an instance, and in the
+ * provider ID of its Node.  And how it is named.
  */
 #pragma once
 
+#include "providers/gcp_pool.h"
 #include "providers/provider.h"
 
 #include <jansson.h>
@@ -16,3 +18,11 @@ int gcp_read_member(const json_t *item, struct instance *ret_instance, struct er
 /* The answer to instances.get; likewise. */
 int gcp_read_machine(const json_t *body, struct instance *ret_instance, struct error *err)
     __attribute__((warn_unused_result));
+
+/* The machine that createInstances makes under the key: GROUP-KEY, GROUP cut at 50 characters. */
+void gcp_name_machine(const struct pool_address *pool, const char *request_key,
+                      char out[INSTANCE_NAME_SIZE]);
+
+/* "gce://PROJECT/ZONE/NAME"; see struct provider_kind. */
+bool gcp_read_provider_id(const struct pool_address *pool, const char *provider_id,
+                          char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim);

@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+const struct error_cause provider_goes_on = { "another exchange follows" };
+
 struct provider *provider_open(struct world *world, const struct provider_kind *kind,
                                const struct provider_account *account, struct error *err)
 {
@@ -34,10 +36,9 @@ void provider_remove(struct provider *provider, const struct pool_address *pool,
 }
 
 void provider_create(struct provider *provider, const struct pool_address *pool,
-                     const char *instance, const char *request_id, provider_done_fn done,
-                     void *context)
+                     const struct provider_order *order, provider_done_fn done, void *context)
 {
-    provider->kind->create(provider, pool, instance, request_id, done, context);
+    provider->kind->create(provider, pool, order, done, context);
 }
 
 bool provider_tells_host(const struct provider *provider)
@@ -70,25 +71,18 @@ char *provider_place(const struct provider_kind *kind, const struct pool_address
     return text_take(place);
 }
 
-size_t provider_may_own(const struct provider *provider, const struct pool_address *pool,
-                        const char *instance)
+bool provider_read_id(const struct provider *provider, const struct pool_address *pool,
+                      const char *provider_id, char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim)
 {
-    return provider->kind->may_own(pool, instance);
-}
-
-bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
-                      const char *instance, char *out, size_t size)
-{
-    return provider->kind->node_id(pool, instance, out, size);
+    return provider->kind->read_provider_id(pool, provider_id, ret_name, ret_claim);
 }
 
 const char *instance_state_name(enum instance_state state)
 {
     static const char *const names[INSTANCE_STATE_COUNT] = {
-        [INSTANCE_CREATING] = "creating",
-        [INSTANCE_RUNNING] = "running",
-        [INSTANCE_DELETING] = "deleting",
-        [INSTANCE_OTHER] = "other",
+        [INSTANCE_CREATING] = "creating", [INSTANCE_RUNNING] = "running",
+        [INSTANCE_DELETING] = "deleting", [INSTANCE_OTHER] = "other",
+        [INSTANCE_PARKED] = "parked",
     };
     require(state >= 0 && state < INSTANCE_STATE_COUNT);
     return names[state];

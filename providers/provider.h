@@ -6,7 +6,12 @@
  *
  * The clouds answer in two steps: a mutation is accepted, and much later the machine exists or is
  * gone.  No verb waits for that.  The caller lists the pool and believes only the list:
- * an instance is gone when a complete list does not hold it, and it runs when the list says so.
+ * an instance is gone when a complete list does not hold it or shows it parked, and it runs when
+ * the list says so.
+ *
+ * Clouds differ in who names a machine.  The caller orders one under a request key, and finds it in
+ * the list by that key; then it keeps the machine's name and provider ID as the list has them.  It
+ * never computes either.
  *
  * Kinds of error, besides the usual ones: ERROR_NO_CAPACITY (stock-out, reservation full),
  * ERROR_DENIED (quota, permission), ERROR_CONFLICT (another operation is in progress, or the name
@@ -22,20 +27,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INSTANCE_NAME_SIZE = 64, INSTANCE_HOST_SIZE = 128 };
+enum {
+    INSTANCE_NAME_SIZE = 64,
+    INSTANCE_HOST_SIZE = 128,
+    INSTANCE_ZONE_SIZE = 64,
+    PROVIDER_ID_SIZE = 256,
+    REQUEST_KEY_SIZE = 8 + 1, /* hexadecimal digits */
+};
 
 enum instance_state {
     INSTANCE_CREATING,
     INSTANCE_RUNNING,
     INSTANCE_DELETING,
-    INSTANCE_OTHER, /* stopped, suspended, being repaired: exists, and cannot be used */
+    INSTANCE_OTHER,  /* stopped, suspended, being repaired: exists, and cannot be used */
+    INSTANCE_PARKED, /* exists, and is in no pool: to its pool it is gone.  A box of bare metal that
+                        left its cluster. */
     INSTANCE_STATE_COUNT,
 };
 
 struct instance {
-    char name[INSTANCE_NAME_SIZE];
-    char id[32]; /* the cloud's own number; "" until the machine exists */
+    char name[INSTANCE_NAME_SIZE];      /* its own among all of the pool; verbs take it */
+    char id[32];                        /* the cloud's own number; "" until the machine exists */
+    char request_key[REQUEST_KEY_SIZE]; /* of its create(); "": another made it, or none is kept */
+    char provider_id[PROVIDER_ID_SIZE]; /* spec.providerID of its Node; "" while not known */
+    char host[INSTANCE_HOST_SIZE];      /* as provider_host(); "" where lists do not say */
+    char zone[INSTANCE_ZONE_SIZE];      /* "" where lists do not say */
     enum instance_state state;
+    int64_t seen_ms; /* loop time: it was so after this.  A kind that asks for each machine alone
+                        sets it; 0: since the list was asked for. */
     struct error trouble; /* why the last attempt to create it failed; ERROR_NONE: it did not.
                              The cloud may still be trying. */
     bool is_unlisted;     /* set by the fleet: the list lacks it, and its Node serves */
@@ -58,6 +77,18 @@ struct provider;
 typedef void (*provider_list_fn)(void *context, const struct instance_page *page,
                                  const struct error *err);
 
+/* The cause of an ERROR_TRANSIENT: the exchange was answered, and another one follows.  `operation`
+   is then what the next call takes as `progress`; the caller keeps it in its journal before it
+   calls. */
+extern const struct error_cause provider_goes_on;
+
+/* What create() is asked for. */
+struct provider_order {
+    const char *request_key; /* 8 hexadecimal digits */
+    const char *request_id;  /* a UUID, the same for a repeat */
+    const char *progress;    /* "" at first; see provider_goes_on */
+};
+
 /* err NULL: accepted.  `operation` names it at the cloud, for people; "" where it has none. */
 typedef void (*provider_done_fn)(void *context, const char *operation, const struct error *err);
 
@@ -69,13 +100,26 @@ typedef void (*provider_host_fn)(void *context, const char *host, const struct e
 typedef void (*provider_look_fn)(void *context, const struct instance *instance,
                                  const struct error *err);
 
+/* How the caller knows which machine its create() made.  The referee may assume: at most one
+   machine carries a key, however often create() is repeated under it. */
+enum provider_identity {
+    /* The list shows the key with the machine (request_key), or the name follows from it
+       (name_machine).  The transfer needs no more. */
+    IDENTITY_BY_KEY,
+
+    /* No key comes back: the machine is ours that appeared after a journaled claim of growth, and
+       no two such claims of a pool are open at once.  No kind offers only this yet, and the
+       transfer has no code for one: fleet_open() requires the other. */
+    IDENTITY_BY_GROWTH,
+};
+
 /* One implementation a file; the table is at its bottom, and providers/kinds.c lists it.  Embeds
    struct provider first. */
 struct provider_kind {
     struct settings_kind account; /* its keys of `providers.NAME`; its name is the kind's */
     struct settings_kind pool;    /* its keys of `pools.NAME` */
     const char *place_key;        /* of those, the one that says which group it is */
-    const char *node_id_prefix;   /* of spec.providerID: "gce://" */
+    enum provider_identity identity;
 
     /* The zone is that of the pool's reservation; borrowed, it outlives the address. */
     void (*set_zone)(struct pool_address *pool, const char *zone);
@@ -101,9 +145,12 @@ struct provider_kind {
     void (*remove)(struct provider *provider, const struct pool_address *pool, const char *instance,
                    const char *request_id, provider_done_fn done, void *context);
 
-    /* Grows the pool by one instance of this name.  ERROR_CONFLICT: it exists; adopt it. */
-    void (*create)(struct provider *provider, const struct pool_address *pool, const char *instance,
-                   const char *request_id, provider_done_fn done, void *context);
+    /* Grows the pool by one instance.  Repeating an order makes no second one; ERROR_CONFLICT: it
+       exists; adopt it.  A cloud that names machines itself lists an order within four minutes of
+       its answer, or has dropped it.  Where it takes several exchanges, each is a call: the answer
+       of all but the last is an error with the cause provider_goes_on. */
+    void (*create)(struct provider *provider, const struct pool_address *pool,
+                   const struct provider_order *order, provider_done_fn done, void *context);
 
     /* Asks for the physical host of an instance.  NULL: this cloud tells nobody. */
     void (*host)(struct provider *provider, const struct pool_address *pool, const char *instance,
@@ -114,12 +161,11 @@ struct provider_kind {
     void (*look)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_look_fn done, void *context);
 
-    /* How much of the name tells that the cloud names machines of this group like that; 0: it does
-       not. */
-    size_t (*may_own)(const struct pool_address *pool, const char *instance);
-
-    /* spec.providerID of the instance's Node: fills `out`, false when it does not fit. */
-    bool (*node_id)(const struct pool_address *pool, const char *instance, char *out, size_t size);
+    /* Reads the provider ID of a Node: the name of its machine.  False: the ID is of another place.
+       *ret_claim: how much of it tells that the machine is this pool's, more is surer; 0: nothing
+       does. */
+    bool (*read_provider_id)(const struct pool_address *pool, const char *provider_id,
+                             char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim);
 };
 
 struct provider {
@@ -138,8 +184,7 @@ void provider_remove(struct provider *provider, const struct pool_address *pool,
                      const char *instance, const char *request_id, provider_done_fn done,
                      void *context);
 void provider_create(struct provider *provider, const struct pool_address *pool,
-                     const char *instance, const char *request_id, provider_done_fn done,
-                     void *context);
+                     const struct provider_order *order, provider_done_fn done, void *context);
 /* Only where provider_tells_host(). */
 bool provider_tells_host(const struct provider *provider);
 void provider_host(struct provider *provider, const struct pool_address *pool, const char *instance,
@@ -151,12 +196,11 @@ void provider_look(struct provider *provider, const struct pool_address *pool, c
 /* The place of a pool: equal texts, equal places.  The caller frees it. */
 char *provider_place(const struct provider_kind *kind, const struct pool_address *pool)
     __attribute__((returns_nonnull, warn_unused_result));
-size_t provider_may_own(const struct provider *provider, const struct pool_address *pool,
-                        const char *instance);
-bool provider_node_id(const struct provider *provider, const struct pool_address *pool,
-                      const char *instance, char *out, size_t size);
+bool provider_read_id(const struct provider *provider, const struct pool_address *pool,
+                      const char *provider_id, char ret_name[INSTANCE_NAME_SIZE],
+                      size_t *ret_claim);
 
-/* "creating", "running", "deleting", "other". */
+/* "creating", "running", "deleting", "other", "parked". */
 const char *instance_state_name(enum instance_state state);
 
 static inline void owned_provider(struct provider **provider)

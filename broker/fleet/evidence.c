@@ -42,6 +42,7 @@ void evidence_clear(struct listing *listing)
 {
     map_free(listing->ending);
     map_free(listing->with_node);
+    map_free(listing->by_nodes);
     timer_free(listing->review);
 }
 
@@ -64,59 +65,54 @@ static void forget(struct map *moments, int64_t before_ms)
             map_remove(moments, name);
 }
 
-/* "gce://PROJECT/ZONE/" */
-static bool place_of(const struct listing *listing, char *out, size_t size)
+/* Whether the Node's machine may be of this pool; its name, and how much of its ID tells that. */
+static bool read_id(const struct listing *listing, const struct node *node,
+                    char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim)
 {
-    return provider_node_id(listing->provider, listing->pool.config->own.settings, "", out, size);
-}
-
-/* How much of the name tells that it is this pool's; 0: it does not. */
-static size_t claim_of(const struct listing *listing, const char *name)
-{
-    return provider_may_own(listing->provider, listing->pool.config->own.settings, name);
+    return provider_read_id(listing->provider, listing->pool.config->own.settings,
+                            node->provider_id, ret_name, ret_claim);
 }
 
 /* Whether another pool of the cluster has the machine, or has a better claim to it. */
-static bool is_of_another(const struct listing *listing, const char *name, size_t claim)
+static bool is_of_another(const struct listing *listing, const struct node *node, const char *name,
+                          size_t claim)
 {
     const struct fleet *fleet = listing->fleet;
 
     for (size_t i = 0; i < fleet->config->pool_count; i++) {
         const struct listing *other = &fleet->listings[i];
+        char their_name[INSTANCE_NAME_SIZE];
+        size_t their_claim = 0;
 
         if (other == listing || other->pool.config->cluster != listing->pool.config->cluster)
             continue;
         const struct instance *theirs = map_get(other->pool.instances, name);
 
-        if ((theirs && !theirs->is_unlisted) || claim_of(other, name) > claim)
+        if ((theirs && !theirs->is_unlisted) ||
+            (read_id(other, node, their_name, &their_claim) && their_claim > claim))
             return true;
     }
     return false;
 }
 
-/* The name of a machine of this pool that no list has though its Node serves; NULL: it is not such
-   a Node.  before: the machines of the list before this one; NULL: as now. */
-static const char *unlisted_machine(const struct listing *listing, const struct map *before,
-                                    const struct node *node, const char *place)
+/* Whether the Node serves and no list has its machine, which is of this pool; the machine's name.
+   before: the machines of the list before this one; NULL: as now. */
+static bool is_unlisted(const struct listing *listing, const struct map *before,
+                        const struct node *node, char ret_name[INSTANCE_NAME_SIZE])
 {
-    const char *name = node->provider_id + strlen(place);
     const struct instance *known;
+    size_t claim = 0;
 
-    if (!node->is_ready || node->is_leaving || !text_starts_with(node->provider_id, place) ||
-        name[0] == '\0' || strlen(name) >= INSTANCE_NAME_SIZE)
-        return NULL;
-    known = map_get(listing->pool.instances, name);
-    if ((known && !known->is_unlisted) || map_get(listing->ending, name))
-        return NULL;
-    size_t claim = claim_of(listing, name);
-
-    return (known || claim > 0 || (before && map_get(before, name))) &&
-                   !is_of_another(listing, name, claim)
-               ? name
-               : NULL;
+    if (!node->is_ready || node->is_leaving || !read_id(listing, node, ret_name, &claim))
+        return false;
+    known = map_get(listing->pool.instances, ret_name);
+    if ((known && !known->is_unlisted) || map_get(listing->ending, ret_name))
+        return false;
+    return (known || claim > 0 || (before && map_get(before, ret_name))) &&
+           !is_of_another(listing, node, ret_name, claim);
 }
 
-static void add_unlisted(struct listing *listing, const char *name)
+static void add_unlisted(struct listing *listing, const char *name, const char *provider_id)
 {
     struct instance *instance = mem_new(sizeof *instance);
 
@@ -124,9 +120,46 @@ static void add_unlisted(struct listing *listing, const char *name)
     require(name[0] != '\0' && strlen(name) < sizeof instance->name);
     require(!map_get(listing->pool.instances, name));
     text_copy(instance->name, sizeof instance->name, name);
+    if (!text_copy(instance->provider_id, sizeof instance->provider_id, provider_id))
+        instance->provider_id[0] = '\0';
     instance->state = INSTANCE_RUNNING;
     instance->is_unlisted = true;
+    instance->seen_ms = loop_now(listing->fleet->world->loop);
     map_set(listing->pool.instances, name, instance);
+}
+
+static void read_nodes(struct listing *listing)
+{
+    const struct snapshot *snapshot = fleet_snapshot(listing->fleet, listing->pool.config->cluster);
+    char name[INSTANCE_NAME_SIZE];
+    size_t claim;
+    void *value;
+
+    map_free(listing->by_nodes);
+    listing->by_nodes = map_new(mem_free);
+    listing->by_nodes_ms = loop_now(listing->fleet->world->loop);
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
+        const struct node *node = value;
+
+        if (read_id(listing, node, name, &claim) && !map_get(listing->by_nodes, name))
+            map_set(listing->by_nodes, name, mem_copy_chars(node->provider_id));
+    }
+}
+
+/* Most Nodes have their machine's name; the others are read once a second at most. */
+const char *evidence_provider_id(struct listing *listing, const char *name)
+{
+    const struct snapshot *snapshot = fleet_snapshot(listing->fleet, listing->pool.config->cluster);
+    const struct node *node = map_get(snapshot->nodes, name);
+    char its_name[INSTANCE_NAME_SIZE];
+    size_t claim;
+
+    if (node && read_id(listing, node, its_name, &claim) && text_equal(its_name, name))
+        return node->provider_id;
+    if (listing->by_nodes_ms == 0 ||
+        loop_now(listing->fleet->world->loop) - listing->by_nodes_ms >= REVIEW_MS)
+        read_nodes(listing);
+    return map_get(listing->by_nodes, name);
 }
 
 /* Those that were unlisted and are so no more: the list shows them, or their Node is silent. */
@@ -192,23 +225,22 @@ static void describe(struct listing *listing, const struct map *unlisted)
 static void compare(struct listing *listing, const struct map *before)
 {
     const struct snapshot *snapshot = fleet_snapshot(listing->fleet, listing->pool.config->cluster);
-    owned(map) struct map *unlisted = map_new(NULL);
-    char place[512];
+    owned(map) struct map *unlisted = map_new(NULL); /* name -> its Node's provider ID */
+    char machine[INSTANCE_NAME_SIZE];
     const char *name;
     void *value;
 
     listing->reviewed_ms = loop_now(listing->fleet->world->loop);
-    if (!snapshot->is_known || !listing->pool.is_known || !place_of(listing, place, sizeof place))
+    if (!snapshot->is_known || !listing->pool.is_known)
         return;
-    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
-        name = unlisted_machine(listing, before, value, place);
-        if (name)
-            map_set(unlisted, name, listing);
-    }
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);)
+        if (is_unlisted(listing, before, value, machine))
+            map_set(unlisted, machine,
+                    (void *)(uintptr_t)((const struct node *)value)->provider_id);
     drop_settled(listing, unlisted);
-    for (size_t i = 0; map_next(unlisted, &i, &name, NULL);)
+    for (size_t i = 0; map_next(unlisted, &i, &name, &value);)
         if (!map_get(listing->pool.instances, name))
-            add_unlisted(listing, name);
+            add_unlisted(listing, name, value);
     require(map_count(unlisted) <= map_count(listing->pool.instances));
     describe(listing, unlisted);
 }

@@ -112,6 +112,8 @@ static void list_answered(void *context, const struct instance_page *page, const
             struct instance *instance = mem_new(sizeof *instance);
 
             *instance = page->items[i];
+            if (instance->seen_ms == 0)
+                instance->seen_ms = listing->asked_ms;
             map_set(listing->incoming, instance->name, instance);
         }
         if (goes_on(listing, page, &endless))
@@ -198,6 +200,8 @@ static int open_providers(struct fleet *fleet, struct error *err)
 
     fleet->providers = mem_new_array(config->provider_count, sizeof(struct provider *));
     for (size_t i = 0; i < config->provider_count; i++) {
+        /* See enum provider_identity: a transfer finds its machine by key and in no other way. */
+        require(config->providers[i].kind->identity == IDENTITY_BY_KEY);
         fleet->providers[i] = open_provider(fleet->world, &config->providers[i], err);
         if (!fleet->providers[i])
             return -1;
@@ -329,7 +333,11 @@ enum presence fleet_instance(struct fleet *fleet, const struct config_pool *conf
     if (!pool->is_known || pool->began_ms <= since_ms)
         return PRESENCE_UNKNOWN;
     instance = map_get(pool->instances, name);
-    if (!instance || instance->is_unlisted) {
+    if (instance && !instance->is_unlisted && instance->seen_ms <= since_ms)
+        return PRESENCE_UNKNOWN;
+    if (instance && instance->state == INSTANCE_PARKED) {
+        presence = PRESENCE_NO;
+    } else if (!instance || instance->is_unlisted) {
         if (provider_can_look(listing->provider))
             presence = sighting_of(listing, name, since_ms, &instance);
         else
@@ -352,17 +360,53 @@ enum presence fleet_read_instance(struct fleet *fleet, const struct config_pool 
                : fleet_instance(fleet, config, name, since_ms, ret_instance);
 }
 
+bool fleet_is_listed_since(const struct fleet *fleet, const struct config_pool *config,
+                           int64_t since_ms)
+{
+    const struct fleet_pool *pool = fleet_pool(fleet, config);
+
+    return pool->is_known && pool->began_ms > since_ms;
+}
+
+/* Where the name follows from the key, one look is enough. */
+const struct instance *fleet_machine_of_key(const struct fleet *fleet,
+                                            const struct config_pool *config,
+                                            const char *request_key)
+{
+    const struct provider_kind *kind = config->provider->kind;
+    const struct map *instances = fleet_pool(fleet, config)->instances;
+    char name[INSTANCE_NAME_SIZE];
+    void *value;
+
+    if (kind->name_machine) {
+        kind->name_machine(config->own.settings, request_key, name);
+        return map_get(instances, name);
+    }
+    for (size_t i = 0; map_next(instances, &i, NULL, &value);)
+        if (text_equal(((const struct instance *)value)->request_key, request_key))
+            return value;
+    return NULL;
+}
+
+const struct node *fleet_node_of_id(const struct fleet *fleet, const struct config_pool *config,
+                                    const char *provider_id, const char *name)
+{
+    /* Most clouds name the Node after the machine; the provider ID decides in any case. */
+    return provider_id[0] != '\0' ? snapshot_node_of_provider(
+                                        fleet_snapshot(fleet, config->cluster), provider_id, name)
+                                  : NULL;
+}
+
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
                                  const char *instance)
 {
-    const struct snapshot *snapshot = fleet_snapshot(fleet, config->cluster);
-    char id[512];
+    struct listing *listing = listing_of(fleet, config);
+    const struct instance *listed = map_get(listing->pool.instances, instance);
+    const char *provider_id = listed && listed->provider_id[0] != '\0'
+                                  ? listed->provider_id
+                                  : evidence_provider_id(listing, instance);
 
-    /* Most clouds name the Node after the machine; the provider ID decides in any case. */
-    if (!provider_node_id(fleet_provider(fleet, config), config->own.settings, instance, id,
-                          sizeof id))
-        return NULL;
-    return snapshot_node_of_provider(snapshot, id, instance);
+    return provider_id ? fleet_node_of_id(fleet, config, provider_id, instance) : NULL;
 }
 
 static bool is_old(const char *what, const char *name, const char *trouble, struct error *err)

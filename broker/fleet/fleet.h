@@ -64,8 +64,9 @@ void fleet_refresh(struct fleet *fleet, const struct config_pool *config);
 
 /* Whether the machine exists, by a complete list that was asked for after `since_ms` (loop time).
    What the list lacks is read by its name before it counts as gone, if the cloud can; until the
-   answer comes it is unknown.  *ret_instance, when it exists, is borrowed until the next turn; may
-   be NULL. */
+   answer comes it is unknown.  What it shows as parked is gone, and what it saw of the machine
+   before `since_ms` says nothing.  *ret_instance, when it exists, is borrowed until the next turn;
+   may be NULL. */
 enum presence fleet_instance(struct fleet *fleet, const struct config_pool *config,
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance);
@@ -76,9 +77,24 @@ enum presence fleet_read_instance(struct fleet *fleet, const struct config_pool 
                                   const char *name, int64_t since_ms,
                                   const struct instance **ret_instance);
 
-/* The Node of a machine, found by provider ID; NULL: none in the snapshot. */
+/* The machine that was ordered under this key (provider_create()), as the list has it or, where the
+   list lacks it, its Node; NULL: neither does.  Borrowed until the next turn. */
+const struct instance *fleet_machine_of_key(const struct fleet *fleet,
+                                            const struct config_pool *config,
+                                            const char *request_key);
+
+/* Whether a complete list was asked for after `since_ms` (loop time). */
+bool fleet_is_listed_since(const struct fleet *fleet, const struct config_pool *config,
+                           int64_t since_ms);
+
+/* The Node of a machine, by the provider ID that the list gives it, or that a Node of its name has;
+   NULL: none in the snapshot. */
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
                                  const char *instance);
+
+/* The Node with that provider ID; of several the one of that name. */
+const struct node *fleet_node_of_id(const struct fleet *fleet, const struct config_pool *config,
+                                    const char *provider_id, const char *name);
 
 /* Whether both the cluster and the pool are known, not older than fresh_ms, and agree with each
    other; otherwise false and a sentence that says what is stale or in doubt. */

@@ -23,6 +23,8 @@ struct listing {
     struct map *ending;    /* name -> struct moment: machines that the cloud was deleting */
     struct map *with_node; /* name -> struct moment: machines that had a Node */
     struct map *sightings; /* name -> struct sighting */
+    struct map *by_nodes;  /* name -> provider ID: machines as the cluster's Nodes have them */
+    int64_t by_nodes_ms;   /* when that was made; 0: never */
     struct timer *review;  /* compares list and Nodes once more */
     int64_t reviewed_ms;
 };
@@ -50,6 +52,9 @@ void evidence_init(struct listing *listing);
 void evidence_clear(struct listing *listing);
 /* A complete list has just become listing->pool.instances; before: what was there until then. */
 void evidence_of_list(struct listing *listing, const struct map *before);
+/* The provider ID of a machine that the list lacks, as a Node says it; NULL: no Node does. Borrowed
+   until the next turn. */
+const char *evidence_provider_id(struct listing *listing, const char *name);
 /* The cluster has news: compares, now or within a second. */
 void evidence_of_nodes(struct listing *listing);
 

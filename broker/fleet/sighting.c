@@ -39,9 +39,11 @@ static void answered(void *context, const struct instance *instance, const struc
     require(!instance || !err);
     sighting->is_under_way = false;
     sighting->is_good = !err;
-    sighting->exists = instance != NULL;
-    if (instance)
+    sighting->exists = instance && instance->state != INSTANCE_PARKED;
+    if (instance) {
         sighting->instance = *instance;
+        sighting->instance.seen_ms = sighting->asked_ms;
+    }
     sighting->listing->fleet->news(sighting->listing->fleet->news_context);
 }
 

@@ -130,15 +130,19 @@ int survey_allows_scheduled(const struct service *service,
 
 /* The live transfer that holds this machine, or NULL. */
 static const struct transfer *holder(const struct service *service, const struct config_pool *pool,
-                                     const char *instance)
+                                     const struct instance *instance)
 {
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
         const struct transfer *transfer = service->runner->transfers.items[i];
 
         if (transfer->state != TRANSFER_LIVE)
             continue;
-        if ((transfer->source == pool && text_equal(transfer->instance, instance)) ||
-            (transfer_goal(transfer) == pool && text_equal(transfer->new_instance, instance)))
+        if (transfer->source == pool && text_equal(transfer->instance, instance->name))
+            return transfer;
+        if (transfer_goal(transfer) == pool &&
+            (text_equal(transfer->new_instance, instance->name) ||
+             (transfer->new_key[0] != '\0' &&
+              text_equal(transfer->new_key, instance->request_key))))
             return transfer;
     }
     return NULL;
@@ -208,6 +212,7 @@ static int64_t named_rank(const struct service *service, const struct config_poo
 static void survey_pool(const struct service *service, struct plan_pool *pool)
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
+    int64_t oldest_ms = loop_now(service->world->loop) - service->config->guard.fresh_ms;
     void *value;
 
     for (size_t i = 0; map_next(listed->instances, &i, NULL, &value);) {
@@ -215,12 +220,14 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
         const struct node *node;
         struct plan_node *candidate;
 
-        if (instance->state == INSTANCE_DELETING || holder(service, pool->config, instance->name))
+        if (instance->state == INSTANCE_DELETING || instance->state == INSTANCE_PARKED ||
+            holder(service, pool->config, instance))
             continue;
         pool->present++;
         node = fleet_node_of(service->fleet, pool->config, instance->name);
         pool->unseen += !node;
-        if (!node || instance->state != INSTANCE_RUNNING || !is_movable(service, node) ||
+        if (!node || instance->state != INSTANCE_RUNNING || instance->seen_ms < oldest_ms ||
+            !is_movable(service, node) ||
             runs_slurm(fleet_snapshot(service->fleet, pool->config->cluster), node) ||
             unreadable_holds(service, pool->config, instance->name, node->uid))
             continue;

@@ -1,11 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Steps acquire and hand over.  The name of the machine is the durable key: the same transfer
- * and attempt always name the same one, so however often creating is repeated there is one machine.
- * A machine that failed is provably gone before the next attempt names another.
+ * Steps acquire and hand over.  The request key is durable: the same transfer and attempt always
+ * order under the same one, so however often creating is repeated there is one machine.  What the
+ * machine is called, and which Node is its, the list says.  A machine that failed is provably gone
+ * before the next attempt orders another.
  */
 #include "base/json.h"
+#include "base/text.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
@@ -24,6 +26,67 @@ static bool is_order_over(const struct effect *create, const struct effect *disc
     return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
 }
 
+/* Takes name and provider ID over from the list.  Nothing is stored for it: until a step stores the
+   transfer they can be had from the list again. */
+static void meet(const struct runner *runner, struct transfer *transfer)
+{
+    const struct instance *machine = fleet_machine_of_key(runner->fleet, transfer_goal(transfer),
+                                                          transfer->new_key);
+
+    if (!machine)
+        return;
+    text_copy(transfer->new_instance, sizeof transfer->new_instance, machine->name);
+    if (machine->provider_id[0] != '\0')
+        text_copy(transfer->new_provider_id, sizeof transfer->new_provider_id,
+                  machine->provider_id);
+}
+
+/* As fleet_instance(), for the machine of this attempt, whatever the cloud calls it. */
+static enum presence find_machine(struct runner *runner, struct transfer *transfer,
+                                  int64_t since_ms, const struct instance **ret_instance)
+{
+    const struct config_pool *goal = transfer_goal(transfer);
+
+    meet(runner, transfer);
+    if (transfer->new_instance[0] != '\0')
+        return fleet_instance(runner->fleet, goal, transfer->new_instance, since_ms, ret_instance);
+    return fleet_is_listed_since(runner->fleet, goal, since_ms) ? PRESENCE_NO : PRESENCE_UNKNOWN;
+}
+
+const struct node *acquire_node(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct config_pool *goal = transfer_goal(transfer);
+
+    if (transfer->new_instance[0] == '\0')
+        return NULL;
+    return transfer->new_provider_id[0] != '\0'
+               ? fleet_node_of_id(runner->fleet, goal, transfer->new_provider_id,
+                                  transfer->new_instance)
+               : fleet_node_of(runner->fleet, goal, transfer->new_instance);
+}
+
+/* The cloud took the order, and long after that it neither lists such a machine nor finds it by its
+   name: it died, or somebody deleted it.  A repeat under the same key gets the first answer again
+   and makes nothing, so only another attempt, with a key of its own, brings a machine. */
+static bool is_lost(const struct runner *runner, const struct transfer *transfer,
+                    const struct effect *create)
+{
+    int64_t seen_ms = fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms;
+
+    return create->accepted_ms > 0 && seen_ms - create->accepted_ms >= SHOWS_MS;
+}
+
+/* An order that never got a name cannot be taken back by it: the cloud has dropped what it does not
+   list by then (provider.h). */
+static bool is_dropped(const struct runner *runner, const struct transfer *transfer,
+                       const struct effect *create)
+{
+    int64_t seen_ms = fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms;
+
+    return transfer->new_instance[0] == '\0' && create->answered_ms > 0 &&
+           seen_ms - create->answered_ms >= SHOWS_MS;
+}
+
 /* Whether nothing runs on the machine of a failed attempt, by a direct look right before it goes.
    It never served; but work may have come to its node past what keeps it closed. */
 static bool is_idle(struct runner *runner, struct transfer *transfer)
@@ -40,7 +103,7 @@ static bool is_idle(struct runner *runner, struct transfer *transfer)
 static enum verdict discard(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
-    const struct effect *create = effect_find(transfer, &effect_create, transfer->new_instance);
+    const struct effect *create = effect_find(transfer, &effect_create, transfer_order(transfer));
     const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
     struct effect_target target = { .object = transfer->new_instance };
     int64_t began_ms = fleet_pool(runner->fleet, goal)->began_ms;
@@ -51,16 +114,19 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
         since_ms = create->answered_ms;
     if (effect && effect->answered_ms > since_ms)
         since_ms = effect->answered_ms;
-    transfer_wait_for(transfer, "machine %s, which failed, to be gone", transfer->new_instance);
+    transfer_wait_for(transfer, "machine %s, which failed, to be gone", transfer_machine(transfer));
     fleet_refresh(runner->fleet, goal);
 
-    presence = fleet_instance(runner->fleet, goal, transfer->new_instance, since_ms, NULL);
+    presence = find_machine(runner, transfer, since_ms, NULL);
     if (presence == PRESENCE_UNKNOWN)
         return STEP_WAIT;
     if (presence == PRESENCE_NO && create && create->is_in_flight)
         return STEP_WAIT;
-    if (presence == PRESENCE_NO && is_order_over(create, effect))
+    if (presence == PRESENCE_NO &&
+        (is_order_over(create, effect) || is_dropped(runner, transfer, create)))
         return STEP_DONE;
+    if (transfer->new_instance[0] == '\0')
+        return STEP_WAIT;
     if (effect_may_be_sent(runner, transfer, &effect_discard, transfer->new_instance, began_ms) &&
         is_idle(runner, transfer))
         effect_ask(runner, transfer, &effect_discard, &target, began_ms);
@@ -99,7 +165,7 @@ static enum verdict look_at_trouble(struct runner *runner, struct transfer *tran
 
     if (trouble->kind == ERROR_NONE)
         return STEP_WAIT;
-    transfer_wait_for(transfer, "machine %s, attempt %d: %s", transfer->new_instance,
+    transfer_wait_for(transfer, "machine %s, attempt %d: %s", transfer_machine(transfer),
                       transfer->attempt, trouble->text);
     /* On the way back there is no other pool to try: attempts follow each other slowly. */
     if ((trouble->kind == ERROR_NO_CAPACITY || transfer->is_returning) && since_ms < PATIENCE_MS)
@@ -112,46 +178,36 @@ static enum verdict look_at_trouble(struct runner *runner, struct transfer *tran
 /* Its Node is there and Ready: it runs, whatever lists show. */
 static bool is_serving(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct node *node = fleet_node_of(runner->fleet, transfer_goal(transfer),
-                                            transfer->new_instance);
+    const struct node *node = acquire_node(runner, transfer);
 
     return node && node->is_ready && !node->is_leaving;
-}
-
-/* The cloud took the order, and long after that it neither lists such a machine nor finds it by its
-   name: it died, or somebody deleted it.  A repeat under the same key gets the first answer again
-   and makes nothing, so only another attempt, with a name and a key of its own, brings a machine.
- */
-static bool is_lost(const struct runner *runner, const struct transfer *transfer,
-                    const struct effect *create)
-{
-    int64_t seen_ms = fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms;
-
-    return create->accepted_ms > 0 && seen_ms - create->accepted_ms >= SHOWS_MS;
 }
 
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
-    struct effect_target target = { .object = transfer->new_instance };
     const struct instance *instance = NULL;
     const struct effect *effect;
     struct error trouble = { 0 };
 
-    if (transfer->new_instance[0] == '\0')
+    if (transfer->new_key[0] == '\0' || transfer_order(transfer)[0] == '\0')
         transfer_name_instance(transfer);
+
+    struct effect_target target = { .object = transfer_order(transfer) };
+
     if (transfer->is_discarding)
         return discard(runner, transfer) == STEP_DONE &&
                        side_target(runner, transfer)->discard(runner, transfer)
                    ? try_again(runner, transfer)
                    : STEP_WAIT;
 
-    transfer_wait_for(transfer, "machine %s to run in pool %s", transfer->new_instance, goal->name);
+    transfer_wait_for(transfer, "machine %s to run in pool %s", transfer_machine(transfer),
+                      goal->name);
     fleet_refresh(runner->fleet, goal);
+    meet(runner, transfer);
     if (is_serving(runner, transfer))
         return STEP_DONE;
-    switch (fleet_instance(runner->fleet, goal, transfer->new_instance, transfer->step_began_ms,
-                           &instance)) {
+    switch (find_machine(runner, transfer, transfer->step_began_ms, &instance)) {
     case PRESENCE_UNKNOWN:
         return STEP_WAIT;
     case PRESENCE_YES:
@@ -168,7 +224,7 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     if (is_lost(runner, transfer, effect)) {
         transfer_wait_for(transfer,
                           "machine %s, attempt %d: the cloud accepted it, and no list has it",
-                          transfer->new_instance, transfer->attempt);
+                          transfer_machine(transfer), transfer->attempt);
         return STEP_BACK;
     }
     if (effect->outcome != ERROR_NONE)
@@ -182,7 +238,7 @@ bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer 
 {
     const struct fleet_pool *pool = fleet_pool(runner->fleet, transfer_goal(transfer));
     const struct instance *instance = map_get(pool->instances, transfer->new_instance);
-    const struct effect *effect = effect_find(transfer, &effect_create, transfer->new_instance);
+    const struct effect *effect = effect_find(transfer, &effect_create, transfer_order(transfer));
 
     if (transfer->state != TRANSFER_LIVE || transfer->step != STEP_ACQUIRE)
         return false;

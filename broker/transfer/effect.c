@@ -126,6 +126,9 @@ static void store(struct effect *effect, const char *state, const struct pod *po
         effect->request_id, "generation", effect->generation, "sent", effect->sent_count, "outcome",
         error_kind_name(effect->outcome), "text", effect->text);
 
+    if (effect->progress[0] != '\0')
+        json_put(value, "progress", json_text(effect->progress));
+
     bool is_counted = notice_count(runner, effect, pod, batch);
 
     /* The answer that comes after the transfer's end has nothing left to tell. */
@@ -174,6 +177,7 @@ void effect_finish(struct effect *effect, const struct error *err)
     if (err && err->kind != ERROR_UNKNOWN_OUTCOME) {
         effect->accepted_ms = 0;
         effect->generation++;
+        effect->progress[0] = '\0';
         name_request(effect);
     }
     if (err)
@@ -185,6 +189,21 @@ void effect_finish(struct effect *effect, const struct error *err)
         return;
     store(effect, "answered", NULL);
     runner_wake(runner);
+}
+
+/* For its step it has not happened yet: neither accepted, nor refused for good. */
+void effect_go_on(struct effect *effect, const char *progress)
+{
+    effect->is_in_flight = false;
+    effect->answered_ms = loop_now(effect->runner->world->loop);
+    effect->not_before_ms = effect->answered_ms;
+    effect->outcome = ERROR_TRANSIENT;
+    effect->text[0] = '\0';
+    require(text_copy(effect->progress, sizeof effect->progress, progress));
+    if (effect->runner->is_broken)
+        return;
+    store(effect, "answered", NULL);
+    runner_wake(effect->runner);
 }
 
 const char *effect_pause(const struct transfer *transfer, int64_t now_ms)
@@ -387,6 +406,7 @@ static int decode(struct effect *effect, const json_t *value, struct error *err)
                                                     : ERROR_UNKNOWN_OUTCOME;
     text_copy(effect->text, sizeof effect->text, text);
     text_copy(effect->name, sizeof effect->name, name);
+    text_copy(effect->progress, sizeof effect->progress, json_text_or(value, "progress", ""));
     return 0;
 }
 

@@ -30,7 +30,8 @@ struct effect {
     char object[254];    /* UID or machine name: the key within the transfer */
     char name[320];      /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */
     char request_id[40]; /* UUID, the same until a definite failure */
-    int generation;      /* definite failures so far */
+    char progress[128]; /* of an effect of several exchanges: what the answered ones have come to */
+    int generation;     /* definite failures so far */
     int sent_count;
     int64_t grace_s; /* what this process gave its pod; 0 when evicted: its own */
     bool is_in_flight;

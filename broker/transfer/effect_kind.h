@@ -63,3 +63,7 @@ bool effect_fits_step(const struct effect_kind *kind, int step);
 
 /* Takes the answer of the exchange; err NULL: it was accepted. */
 void effect_finish(struct effect *effect, const struct error *err);
+
+/* The exchange was answered, and the effect takes another one: what it has come to is written to
+   the journal, and its step asks for it again, under the same request id. */
+void effect_go_on(struct effect *effect, const char *progress);

@@ -9,8 +9,10 @@
 
 static void answered(void *context, const char *operation, const struct error *err)
 {
-    (void)operation;
-    effect_finish(context, err);
+    if (err && err->cause == &provider_goes_on)
+        effect_go_on(context, operation);
+    else
+        effect_finish(context, err);
 }
 
 /* The effect's key is the machine's name. */
@@ -22,13 +24,22 @@ static void prepare(struct effect *effect, const struct effect_target *target,
     (void)intent;
 }
 
+/* The order's key, for the transfer may go on to its next attempt. */
+static void prepare_create(struct effect *effect, const struct effect_target *target,
+                           struct intent *intent)
+{
+    (void)target;
+    intent->name = mem_copy_chars(effect->transfer->new_key);
+}
+
 static void create(const struct intent *intent)
 {
     struct effect *effect = intent->effect;
     const struct config_pool *goal = transfer_goal(effect->transfer);
+    const struct provider_order order = { intent->name, effect->request_id, effect->progress };
 
-    provider_create(fleet_provider(effect->runner->fleet, goal), goal->own.settings, effect->object,
-                    effect->request_id, answered, effect);
+    provider_create(fleet_provider(effect->runner->fleet, goal), goal->own.settings, &order,
+                    answered, effect);
 }
 
 static void delete_machine(struct effect *effect, const struct config_pool *pool, const char *bound)
@@ -81,7 +92,7 @@ const struct effect_kind effect_create = {
     .first = STEP_ACQUIRE,
     .last = STEP_ACQUIRE,
     .means_done = 1u << ERROR_CONFLICT,
-    .prepare = prepare,
+    .prepare = prepare_create,
     .send = create,
 };
 

@@ -49,6 +49,7 @@ void host_ask(struct runner *runner, struct transfer *transfer)
     struct provider *provider = fleet_provider(runner->fleet, goal);
     struct host_look *look = look_of(runner, transfer);
     int64_t now = loop_now(runner->world->loop);
+    const struct instance *listed;
 
     /* An answer about an earlier machine may still come: it is waited for, and forgotten. */
     if (look->is_under_way)
@@ -58,6 +59,11 @@ void host_ask(struct runner *runner, struct transfer *transfer)
         look->host[0] = '\0';
         look->is_settled = !provider_tells_host(provider);
         look->asked_ms = 0;
+    }
+    listed = map_get(fleet_pool(runner->fleet, goal)->instances, look->machine);
+    if (listed && listed->host[0] != '\0') {
+        text_copy(look->host, sizeof look->host, listed->host);
+        look->is_settled = true;
     }
     if (look->host[0] != '\0' || !provider_tells_host(provider) ||
         (look->asked_ms > 0 && now - look->asked_ms < AGAIN_MS))

@@ -24,8 +24,7 @@ bool step_is_hidden(struct runner *runner, struct transfer *transfer)
     int64_t since_ms = loop_now(runner->world->loop) - transfer->step_began_ms;
 
     if (transfer->step != STEP_JOIN || since_ms < runner->config->join.deadline_ms - HIDDEN_MS ||
-        fleet_node_of(runner->fleet, transfer_goal(transfer), transfer->new_instance) ||
-        side_target(runner, transfer)->is_lost(runner, transfer))
+        acquire_node(runner, transfer) || side_target(runner, transfer)->is_lost(runner, transfer))
         return false;
     transfer_wait_for(transfer, "the list of nodes to show %s, which the server may have",
                       transfer->new_instance);
@@ -50,8 +49,7 @@ static bool is_on_bad_host(struct runner *runner, struct transfer *transfer)
 
 void step_give_up(struct runner *runner, struct transfer *transfer)
 {
-    const struct config_pool *goal = transfer_goal(transfer);
-    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
+    const struct node *node = acquire_node(runner, transfer);
     const char *host = host_of(transfer);
     owned(text) struct text *missing = text_new(MISSING_MAX);
     const struct side_target *side = side_target(runner, transfer);

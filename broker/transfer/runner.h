@@ -82,6 +82,10 @@ int runner_store(struct runner *runner, struct transfer *transfer, const char *e
 struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,
                                  double percentile);
 
+/* The Node of this attempt's machine, by the provider ID that a list gave it; NULL: none in the
+   snapshot, or its machine has no name yet. */
+const struct node *acquire_node(const struct runner *runner, const struct transfer *transfer);
+
 /* Whether the transfer waits for a machine that the cloud, by its last word, does not have. */
 bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer *transfer);
 

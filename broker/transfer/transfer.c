@@ -38,6 +38,11 @@ static const struct {
         key, FIELD_CHARS, offsetof(struct transfer, member),                                       \
             sizeof(((struct transfer *)0)->member), false                                          \
     }
+#define LATER_CHARS(member)                                                                        \
+    {                                                                                              \
+#member, FIELD_CHARS, offsetof(struct transfer, member),                                   \
+            sizeof(((struct transfer *)0)->member), true                                           \
+    }
 #define FLAG(member)                                                                               \
     {                                                                                              \
 #member, FIELD_FLAG, offsetof(struct transfer, member), sizeof(bool), false                \
@@ -66,6 +71,7 @@ static const struct {
     CHARS("node_uid", node_uid),
     CHARS("instance", instance),
     CHARS("new_instance", new_instance),
+    LATER_CHARS(new_provider_id),
     CHARS("new_node", new_node),
     FLAG(is_undoing),
     FLAG(is_emergency),
@@ -113,14 +119,36 @@ const struct config_pool *transfer_goal(const struct transfer *transfer)
     return transfer->is_returning ? transfer->source : transfer->target;
 }
 
-void transfer_name_instance(struct transfer *transfer)
+static void make_key(struct transfer *transfer)
 {
-    owned(chars) char *key = text_format("%s/%d", transfer->id, transfer->attempt);
-    const struct config_pool *goal = transfer_goal(transfer);
+    owned(chars) char *attempt = text_format("%s/%d", transfer->id, transfer->attempt);
     char hash[SHA256_TEXT_SIZE];
 
-    crypto_sha256_text(key, strlen(key), hash);
-    goal->provider->kind->name_machine(goal->own.settings, hash, transfer->new_instance);
+    crypto_sha256_text(attempt, strlen(attempt), hash);
+    text_print(transfer->new_key, sizeof transfer->new_key, "%.8s", hash);
+}
+
+void transfer_name_instance(struct transfer *transfer)
+{
+    const struct config_pool *goal = transfer_goal(transfer);
+
+    make_key(transfer);
+    transfer->new_instance[0] = '\0';
+    transfer->new_provider_id[0] = '\0';
+    if (goal->provider->kind->name_machine)
+        goal->provider->kind->name_machine(goal->own.settings, transfer->new_key,
+                                           transfer->new_instance);
+}
+
+const char *transfer_order(const struct transfer *transfer)
+{
+    return transfer_goal(transfer)->provider->kind->name_machine ? transfer->new_instance
+                                                                 : transfer->new_key;
+}
+
+const char *transfer_machine(const struct transfer *transfer)
+{
+    return transfer->new_instance[0] != '\0' ? transfer->new_instance : transfer->new_key;
 }
 
 void transfer_move_clock(struct transfer *transfer, int64_t by_ms)
@@ -251,5 +279,7 @@ struct transfer *transfer_decode(const struct config *config, const json_t *valu
         decode_pool(config, value, "source", &transfer->source, err) < 0 ||
         decode_pool(config, value, "target", &transfer->target, err) < 0)
         return NULL;
+    if (transfer->step >= STEP_ACQUIRE)
+        make_key(transfer);
     return steal(&transfer);
 }

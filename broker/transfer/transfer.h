@@ -47,7 +47,9 @@ struct transfer {
     char node[TRANSFER_NAME_SIZE]; /* the node that leaves, */
     char node_uid[64];             /* bound by UID */
     char instance[64];             /* and its machine */
-    char new_instance[64];         /* the machine of this attempt; "" before acquire */
+    char new_instance[64]; /* the machine of this attempt; "" before acquire, and while a cloud that
+                              names machines itself has not listed it */
+    char new_provider_id[256]; /* its Node's, as the list has it; "" before that */
     char new_node[TRANSFER_NAME_SIZE];
     struct wall_time created;
     struct wall_time announced; /* when the node was first seen with its departure; 0: not yet */
@@ -58,6 +60,9 @@ struct transfer {
     struct wall_time drain_due; /* the drain's deadline; 0: it has not begun */
     struct wall_time ended;
     uint64_t rev; /* of the journal record; 0: not stored yet */
+
+    char
+        new_key[9]; /* made of id and attempt: the machine is ordered under it; "" before acquire */
 
     /* seen by this process */
     struct map *effects;    /* "kind/object" -> struct effect */
@@ -92,9 +97,17 @@ const char *transfer_state_name(enum transfer_state state);
    them as before.  What is due stays: it is a time of the week. */
 void transfer_move_clock(struct transfer *transfer, int64_t by_ms);
 
-/* Names the machine of the present attempt: GROUP-xxxxxxxx, the same for the same transfer and
-   attempt, so that a repeated create can never make a second machine. */
+/* Gives the present attempt its request key, the same for the same transfer and attempt, so that a
+   repeated create can never make a second machine.  And the name that the machine will have, where
+   the cloud lets it follow from the key (GROUP-KEY). */
 void transfer_name_instance(struct transfer *transfer);
+
+/* What the order of the present attempt's machine is called in the journal: the machine's name
+   where that follows from the key, otherwise the key. */
+const char *transfer_order(const struct transfer *transfer);
+
+/* The machine of the present attempt, for people. */
+const char *transfer_machine(const struct transfer *transfer);
 
 /* Where the machine goes: target, or source when returning. */
 const struct config_pool *transfer_goal(const struct transfer *transfer);

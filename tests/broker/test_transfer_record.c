@@ -39,6 +39,7 @@ static struct transfer *full_transfer(void)
     text_copy(transfer->node_uid, sizeof transfer->node_uid, "uid-1");
     text_copy(transfer->instance, sizeof transfer->instance, "instance-1");
     text_copy(transfer->new_instance, sizeof transfer->new_instance, "instance-2");
+    text_copy(transfer->new_provider_id, sizeof transfer->new_provider_id, "gce://p/z/instance-2");
     text_copy(transfer->new_node, sizeof transfer->new_node, "node-2");
     transfer->step = STEP_JOIN;
     transfer->attempt = 3;
@@ -75,6 +76,7 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
     assert_string_equal(left->node_uid, right->node_uid);
     assert_string_equal(left->instance, right->instance);
     assert_string_equal(left->new_instance, right->new_instance);
+    assert_string_equal(left->new_provider_id, right->new_provider_id);
     assert_string_equal(left->new_node, right->new_node);
     assert_int_equal(left->state, right->state);
     assert_int_equal(left->step, right->step);
@@ -139,7 +141,7 @@ static void every_step_and_state_comes_back(void **state)
     }
 }
 
-static const char *const later[] = { "came_untainted", "redrains", "drain_due" };
+static const char *const later[] = { "came_untainted", "redrains", "drain_due", "new_provider_id" };
 
 static bool is_later(const char *key)
 {
@@ -208,6 +210,7 @@ static void later_members_may_be_absent(void **state)
         assert_int_equal(json_object_del(value, later[i]), 0);
     transfer->drain_due.ms = 0;
     transfer->redrains = 0;
+    transfer->new_provider_id[0] = '\0';
     again = decode(value);
     expect_same(transfer, again);
 }
@@ -219,6 +222,9 @@ static void a_machine_is_named_by_transfer_and_attempt(void **state)
 
     (void)state;
     transfer_name_instance(transfer);
+    assert_string_equal(transfer->new_provider_id, ""); /* the list says it, not the name */
+    assert_int_equal(strlen(transfer->new_key), 8);
+    assert_string_equal(transfer_order(transfer), transfer->new_instance);
     text_copy(first, sizeof first, transfer->new_instance);
     assert_int_equal(strncmp(first, "prod-a-east-", 12), 0);
     assert_int_equal(strlen(first), 12 + 8);

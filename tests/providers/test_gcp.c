@@ -89,7 +89,8 @@ static void on_page(void *context, const struct instance_page *page, const struc
 
 static void create(struct bench *bench)
 {
-    provider_create(bench->provider, address_of(&place), "g-ab12", "r-1", on_done, bench);
+    provider_create(bench->provider, address_of(&place),
+                    &(struct provider_order){ "ab12", "r-1", "" }, on_done, bench);
 }
 
 static void list(struct bench *bench, const char *page)
@@ -262,30 +263,80 @@ static void a_machine_read_by_its_name(void **state)
     check_readings(cases, COUNT_OF(cases), ask_look);
 }
 
-static void whose_a_name_may_be(void **state)
+static void what_a_provider_id_tells(void **state)
 {
     static const struct {
         const char *group;
-        const char *name;
-        bool want;
+        const char *provider_id;
+        const char *name; /* NULL: of another place, or no machine at all */
+        bool is_claimed;
     } cases[] = {
-        { "gke-a-pool-1f-grp", "gke-a-pool-1f-x7k2", true },
-        { "gke-a-pool-1f-grp", "gke-a-pool-1f-grp-0a1b2c3d", true },
-        { "gke-a-pool-1f-grp", "gke-a-pool-1fx7k2", false },
-        { "pool", "pool-1", true },
-        { "pool", "pool", false },
-        { "pool", "other-1", false },
-        { "-grp", "-grp-1", true },
+        { "gke-a-pool-1f-grp", "gce://p/z/gke-a-pool-1f-x7k2", "gke-a-pool-1f-x7k2", true },
+        { "gke-a-pool-1f-grp", "gce://p/z/gke-a-pool-1f-grp-0a1b2c3d", "gke-a-pool-1f-grp-0a1b2c3d",
+          true },
+        { "gke-a-pool-1f-grp", "gce://p/z/gke-a-pool-1fx7k2", "gke-a-pool-1fx7k2", false },
+        { "pool", "gce://p/z/pool-1", "pool-1", true },
+        { "pool", "gce://p/z/pool", "pool", false },
+        { "pool", "gce://p/z/other-1", "other-1", false },
+        { "-grp", "gce://p/z/-grp-1", "-grp-1", true },
+        { "pool", "gce://p/z/", NULL, false },
+        { "pool", "gce://p/z", NULL, false },
+        { "pool", "gce://p/zz/pool-1", NULL, false },
+        { "pool", "gce://pp/z/pool-1", NULL, false },
+        { "pool", "aws:///z/pool-1", NULL, false },
+        { "pool", "", NULL, false },
+        { "pool", "gce://p/z/pool-4567890123456789012345678901234567890123456789012345678901234",
+          NULL, false },
     };
     struct bench bench;
     (void)state;
     bench_open(&bench, NULL, 0);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct gcp_pool one = { .project = "p", .zone = "z", .group = cases[i].group };
-        assert_int_equal(provider_may_own(bench.provider, address_of(&one), cases[i].name),
-                         cases[i].want ? strlen(cases[i].group) : 0);
+        char name[INSTANCE_NAME_SIZE] = "";
+        size_t claim = 0;
+        bool is_ours = provider_read_id(bench.provider, address_of(&one), cases[i].provider_id,
+                                        name, &claim);
+        if (is_ours != (cases[i].name != NULL) || (is_ours && !text_equal(name, cases[i].name)) ||
+            claim != (cases[i].is_claimed ? strlen(cases[i].group) : 0))
+            fail_msg("%s: %d, %s, %zu", cases[i].provider_id, is_ours, name, claim);
     }
     bench_close(&bench);
+}
+
+/* The list says which Node is the machine's, by its URL; another form of it says nothing. */
+static void the_provider_id_is_of_the_list(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *provider_id;
+        const char *zone;
+    } cases[] = {
+        { "https://www.googleapis.com/compute/v1/projects/p/zones/z-a/instances/g-1",
+          "gce://p/z-a/g-1", "z-a" },
+        { "projects/example.com:p/zones/z/instances/g-1", "", "" },
+        { "https://x/projects/example.com:p/zones/z/instances/g-1", "gce://example.com:p/z/g-1",
+          "z" },
+        { "https://x/projects/p/regions/r/instances/g-1", "", "" },
+        { "https://x/zones/z/instances/g-1", "", "" },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(chars) char *answer = text_format(
+            "{\"managedInstances\":[{\"instance\":\"%s\",\"currentAction\":\"NONE\","
+            "\"instanceStatus\":\"RUNNING\"}]}",
+            cases[i].url);
+        const struct script_step steps[] = { TOKEN("one", "3600"),
+                                             ASK(HTTP_POST, LIST, 200, .answer = answer) };
+        struct bench bench;
+        bench_open(&bench, steps, COUNT_OF(steps));
+        list(&bench, NULL);
+        loop_run(bench.loop);
+        assert_string_equal(bench.items[0].name, "g-1");
+        assert_string_equal(bench.items[0].provider_id, cases[i].provider_id);
+        assert_string_equal(bench.items[0].zone, cases[i].zone);
+        bench_close(&bench);
+    }
 }
 
 static void states_of_an_instance(void **state)
@@ -558,7 +609,6 @@ static void names(void **state)
 {
     const struct gcp_pool one = { .project = "p", .zone = "z-a", .group = "g" };
     const struct pool_address *address = address_of(&one);
-    char id[32];
     struct bench bench;
     (void)state;
     assert_null(provider_kind_find("abacus"));
@@ -569,11 +619,11 @@ static void names(void **state)
     assert_string_equal(where, "group g of project p in zone z-a");
 
     bench_open(&bench, NULL, 0);
-    assert_true(provider_node_id(bench.provider, address, "g-1", id, sizeof id));
-    assert_string_equal(id, "gce://p/z-a/g-1");
-    assert_false(provider_node_id(bench.provider, address, "g-1", id, 15));
-    assert_string_equal(bench.provider->kind->node_id_prefix, "gce://");
+    char name[INSTANCE_NAME_SIZE];
+    gcp_kind.name_machine(address, "0a1b2c3d", name);
+    assert_string_equal(name, "g-0a1b2c3d");
     assert_string_equal(instance_state_name(INSTANCE_OTHER), "other");
+    assert_string_equal(instance_state_name(INSTANCE_PARKED), "parked");
     bench_close(&bench);
 }
 
@@ -593,7 +643,8 @@ int main(void)
         cmocka_unit_test(too_many_who_wait_are_told_so),
         cmocka_unit_test(closing_ends_what_is_in_flight),
         cmocka_unit_test(a_machine_read_by_its_name),
-        cmocka_unit_test(whose_a_name_may_be),
+        cmocka_unit_test(what_a_provider_id_tells),
+        cmocka_unit_test(the_provider_id_is_of_the_list),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,8 @@ static void a_machine_comes_and_goes(void **state)
     text_copy(old, sizeof old, it.items[0].name);
 
     static const char *const id = "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b";
-    provider_create(it.provider, address_of(&place), "g-lab-new1", id, on_done, &it);
+    provider_create(it.provider, address_of(&place), &(struct provider_order){ "new1", id, "" },
+                    on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     const struct instance *made = find(&it, "g-lab-new1");
     assert_non_null(made);
@@ -165,8 +166,9 @@ static void a_full_reservation_shows_in_the_list(void **state)
     struct rehearsal it;
     (void)state;
     rehearsal_open(&it, "pools: {lab-main: {nodes: 3}}\n");
-    provider_create(it.provider, address_of(&place), "g-lab-new1",
-                    "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", on_done, &it);
+    provider_create(it.provider, address_of(&place),
+                    &(struct provider_order){ "new1", "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", "" },
+                    on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     run_for(&it, 10 * MINUTE_MS);
     const struct instance *made = find(&it, "g-lab-new1");
@@ -195,8 +197,10 @@ static void faults_have_their_kinds(void **state)
         struct rehearsal it;
         rehearsal_open(&it, "pools: {lab-main: {nodes: 1}}\n");
         simulator_fault_next(it.simulator, cases[i].fault, cases[i].verb);
-        provider_create(it.provider, address_of(&place), "g-lab-new1",
-                        "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", on_done, &it);
+        provider_create(
+            it.provider, address_of(&place),
+            &(struct provider_order){ "new1", "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", "" }, on_done,
+            &it);
         if (answer_of(&it) != cases[i].want)
             fail_msg("%s of %s: %s", cases[i].fault, cases[i].verb, it.err.text);
         rehearsal_close(&it);

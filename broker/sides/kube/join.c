@@ -12,11 +12,6 @@
 #include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
 
-static const struct node *new_node(const struct runner *runner, const struct transfer *transfer)
-{
-    return fleet_node_of(runner->fleet, transfer_goal(transfer), transfer->new_instance);
-}
-
 /* Pods on it that would have to be moved away: it serves, whoever let them in. */
 static bool has_work(const struct snapshot *snapshot, const struct node *node)
 {
@@ -32,9 +27,7 @@ static bool has_work(const struct snapshot *snapshot, const struct node *node)
 bool kube_may_discard(const struct runner *runner, const struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
-    const struct node *node = transfer->step == STEP_JOIN
-                                  ? fleet_node_of(runner->fleet, goal, transfer->new_instance)
-                                  : NULL;
+    const struct node *node = transfer->step == STEP_JOIN ? acquire_node(runner, transfer) : NULL;
 
     if (!node)
         return true;
@@ -52,7 +45,7 @@ void kube_lacks(const struct runner *runner, const struct transfer *transfer, st
         .wanted = &runner->config->join,
         .gpus = goal->reservation->gpus_per_node,
         .snapshot = fleet_snapshot(runner->fleet, goal->cluster),
-        .node = fleet_node_of(runner->fleet, goal, transfer->new_instance),
+        .node = acquire_node(runner, transfer),
         .machine = transfer->new_instance,
         .old_uid = transfer->node_uid,
         .not_before = transfer->cordoned,
@@ -65,7 +58,7 @@ void kube_lacks(const struct runner *runner, const struct transfer *transfer, st
    taint, and pods came to it before all was there. */
 int kube_note_ready(struct runner *runner, struct transfer *transfer)
 {
-    const struct node *node = new_node(runner, transfer);
+    const struct node *node = acquire_node(runner, transfer);
     struct error err;
 
     if (transfer->came_untainted || node_has_taint(node, SLUICE_TAINT_STARTING) ||
@@ -78,7 +71,7 @@ int kube_note_ready(struct runner *runner, struct transfer *transfer)
 /* Lifts our taint and sets our label; whatever else keeps the node closed is somebody's word. */
 enum verdict kube_welcome(struct runner *runner, struct transfer *transfer)
 {
-    const struct node *node = new_node(runner, transfer);
+    const struct node *node = acquire_node(runner, transfer);
     const struct config_pool *goal = transfer_goal(transfer);
     struct effect_target target = { .node = node, .object = node->uid };
     bool is_starting = node_has_taint(node, SLUICE_TAINT_STARTING);
@@ -104,7 +97,7 @@ bool kube_is_lost(struct runner *runner, struct transfer *transfer)
 bool kube_is_idle(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
     const struct config_pool *goal = transfer_goal(transfer);
-    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
+    const struct node *node = acquire_node(runner, transfer);
     int count;
 
     if (!fleet_snapshot(runner->fleet, goal->cluster)->is_known)
@@ -129,7 +122,7 @@ bool kube_discard(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
-    const struct node *node = fleet_node_of(runner->fleet, goal, transfer->new_instance);
+    const struct node *node = acquire_node(runner, transfer);
     const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
 
     if (!snapshot->is_known) {

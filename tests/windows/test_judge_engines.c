@@ -228,6 +228,7 @@ static void plans_judged_together_get_their_own_scores(void **state)
             together[plan] = (struct judge_case){ { stage.begin, servers[plan], SLOTS },
                                                   scores[plan] };
         }
+        memcpy(servers[TOGETHER - 1], servers[1], sizeof servers[1]); /* alike */
         judge_all(stage.arrivals, together, TOGETHER, &all_targets, spans, SPANS);
         for (int plan = 0; plan < TOGETHER; plan++) {
             struct judge_score alone[SPANS];

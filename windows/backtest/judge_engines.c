@@ -4,6 +4,8 @@
  * All plans walk the same chunks of arrivals one after the other, each with a batch of its own.
  * With a constant number it is the replay of batch_replay.h, chance for chance.
  *
+ * Plans that are alike are judged once.
+ *
  * A figure above zero is kept until its span is over: all that arrived in it have started and,
  * where the time per token counts, ended.
  */
@@ -261,24 +263,40 @@ static void court_clear(struct court *court)
     array_clear(&court->values);
 }
 
+/* Numbers of replicas are small, and levels of a policy often come to the same plan. */
+static size_t first_alike(const struct judge_case *cases, size_t at)
+{
+    const struct judge_plan *plan = &cases[at].plan;
+
+    for (size_t i = 0; i < at; i++)
+        if (cases[i].plan.slots == plan->slots &&
+            memcmp(cases[i].plan.servers, plan->servers, plan->slots * sizeof *plan->servers) == 0)
+            return i;
+    return at;
+}
+
 void judge_engines(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
                    const struct replay_target *target, const struct judge_span *spans, size_t count)
 {
     struct court court = { .arrivals = arrivals,
                            .target = target,
                            .begin = cases[0].plan.begin,
-                           .benches = mem_new_array(case_count, sizeof *court.benches),
-                           .bench_count = case_count };
+                           .benches = mem_new_array(case_count, sizeof *court.benches) };
 
     borders_init(&court.borders, spans, count);
     for (size_t i = 0; i < case_count; i++) {
         require(cases[i].plan.begin.ms == court.begin.ms);
-        bench_init(&court.benches[i], &court, &cases[i]);
+        if (first_alike(cases, i) == i)
+            bench_init(&court.benches[court.bench_count++], &court, &cases[i]);
     }
     for (size_t at = 0; at < arrivals_chunks(arrivals);)
         at = run_segment(&court, at);
     borders_end(&court.borders, court.before);
-    for (size_t i = 0; i < case_count; i++)
+    for (size_t i = 0; i < court.bench_count; i++)
         score_spans(&court, &court.benches[i]);
+    for (size_t i = 0; i < case_count; i++)
+        if (first_alike(cases, i) != i)
+            memcpy(cases[i].scores, cases[first_alike(cases, i)].scores,
+                   count * sizeof *cases[i].scores);
     court_clear(&court);
 }

@@ -136,6 +136,27 @@ static void every_policy_counts_replicas(void **state)
     world_clear_engines(&world);
 }
 
+/* At a load of 2.2 replicas four roots of it are 3.0 replicas in places for requests, and 5.9 in
+   replicas; whole nodes have four. */
+static void roots_are_of_requests_and_not_of_replicas(void **state)
+{
+    const int roots = 4; /* the level of four roots */
+    struct world world;
+
+    (void)state;
+    world_init_engines(&world);
+    world.setup.played = 1u << 2; /* square-root */
+
+    owned(backtest) struct backtest *backtest = play(&world);
+    const struct backtest_row *row = row_of(backtest, "square-root");
+    double replicas = row->points[roots].measure.production_h / world.queue.gpus / (7 * 24);
+
+    assert_true(row->points[roots].level > 3.9 && row->points[roots].level < 4.1);
+    if (!(replicas > 5.2 && replicas < 8))
+        fail_msg("%.2f replicas", replicas);
+    world_clear_engines(&world);
+}
+
 static void the_number_of_threads_changes_nothing_for_engines(void **state)
 {
     struct world world;
@@ -207,6 +228,7 @@ int main(void)
         cmocka_unit_test(oracles_of_engines_meet_everything),
         cmocka_unit_test(engines_have_no_bound),
         cmocka_unit_test(every_policy_counts_replicas),
+        cmocka_unit_test(roots_are_of_requests_and_not_of_replicas),
         cmocka_unit_test(the_number_of_threads_changes_nothing_for_engines),
         cmocka_unit_test(a_miss_says_which_target_it_missed),
     };

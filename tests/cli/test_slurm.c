@@ -4,7 +4,7 @@
  * Pods that are nodes of a Slurm cluster: their nodes are not chosen, and what comes to a node that
  * leaves is neither evicted nor deleted.
  */
-#include "broker/transfer/kube_effects.h"
+#include "broker/sides/kube/kube_effects.h"
 #include "tests/cli/people.h"
 
 /* What Slinky makes, bound straight to the node. */

@@ -89,7 +89,6 @@ static void a_record_is_one_row_of_its_batch(void **state)
 static void what_is_no_record_keeps_its_place_and_number(void **state)
 {
     owned(journal_batch) struct journal_batch *batch = journal_batch_new(1);
-    owned(text) struct text *got = text_new(1000);
     struct error err = { 0 };
 
     (void)state;

@@ -18,7 +18,7 @@
  *  - Redirects are not followed, environment proxies are not used, plain http is refused except to
  *    loopback addresses, unix sockets and the cloud's link-local metadata server.
  *  - More than the cap in flight wait in order of priority, then of asking.  Streams without a
- *    timeout are not counted: they would take the places of all others for ever.
+ *    timeout are not counted: they would take the places of all others forever.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
  *
  * libcurl opens a connection for each request when it may: the cap on connections per host, and the
  * caps here, are what keeps 2,000 requests from making 2,000 connections.  Streams (no timeout) do
- * not count: they are few, last for ever, and would eat the places of the others.
+ * not count: they are few, last forever, and would eat the places of the others.
  */
 #include "base/http_exchange.h"
 #include "base/map.h"

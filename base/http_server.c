@@ -172,7 +172,7 @@ static struct http_call *find_lost_stream(struct http_server *server)
     return NULL;
 }
 
-/* Without descriptors left, accepting fails again at once, for ever: the listener pauses until the
+/* Without descriptors left, accepting fails again at once, forever: the listener pauses until the
    next tick. */
 static void on_accept_fails(struct evconnlistener *listener, void *context)
 {

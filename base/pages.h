@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A list that comes in pages ends.  Each page names the next by a token, and a server that is wrong
- * or hostile names pages for ever: the same one, two in turn, or ever new ones with nothing in
+ * or hostile names pages forever: the same one, two in turn, or ever new ones with nothing in
  * them.  The walk tells when to stop.
  *
  *     pages_start(&walk, 200);

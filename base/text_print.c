@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What printf does, with text cut at characters: "%.120s" of the C library cuts at bytes, and half
- * a character must never be printed.  All formatting of the house goes through here.
+ * a character must never be printed.  All formatting of the product goes through here.
  */
 #include "base/text.h"
 

@@ -22,7 +22,7 @@ const struct command_option serve_options[] = {
 };
 
 /* Everything that the service stands on, in the order of making. */
-struct house {
+struct stack {
     struct config *config;
     struct world world;
     struct random random;
@@ -32,27 +32,27 @@ struct house {
     bool is_broken; /* no service could be made */
 };
 
-static void close_house(struct house *house)
+static void close_stack(struct stack *stack)
 {
-    http_server_free(house->server);
-    service_close(house->service);
-    journal_close(house->world.journal);
-    http_free(house->world.http);
-    loop_free(house->world.loop);
-    config_free(house->config);
-    if (house->lock >= 0)
-        close(house->lock);
+    http_server_free(stack->server);
+    service_close(stack->service);
+    journal_close(stack->world.journal);
+    http_free(stack->world.http);
+    loop_free(stack->world.loop);
+    config_free(stack->config);
+    if (stack->lock >= 0)
+        close(stack->lock);
 }
 
 /* One broker per journal: a second one is told so before it touches anything. */
-static int lock_journal(struct house *house, const struct config *config, struct error *err)
+static int lock_journal(struct stack *stack, const struct config *config, struct error *err)
 {
     owned(chars) char *path = text_format("%s.lock", config->journal);
 
     if (text_equal(config->journal, ":memory:"))
         return 0;
-    house->lock = file_lock(path, err);
-    if (house->lock >= 0)
+    stack->lock = file_lock(path, err);
+    if (stack->lock >= 0)
         return 0;
     return err->kind == ERROR_CONFLICT
                ? error_context(err, "another sluice serves this journal")
@@ -65,25 +65,25 @@ static void warn_of_file(void *context, const char *path, const char *text)
     log_warn("file_may_be_changed", FIELD_TEXT("file", path), FIELD_TEXT("text", text));
 }
 
-static int open_service(struct house *house, const struct config *config, struct error *err)
+static int open_service(struct stack *stack, const struct config *config, struct error *err)
 {
-    house->service = service_open(&house->world, config, err);
-    if (!house->service)
+    stack->service = service_open(&stack->world, config, err);
+    if (!stack->service)
         return -1;
-    house->server = http_server_new(house->world.loop, api_handle, house->service);
-    return http_server_listen_unix(house->server, config->socket, 0660, err);
+    stack->server = http_server_new(stack->world.loop, api_handle, stack->service);
+    return http_server_listen_unix(stack->server, config->socket, 0660, err);
 }
 
-static int build(struct house *house, const struct config *config, struct error *err)
+static int build(struct stack *stack, const struct config *config, struct error *err)
 {
-    struct world *world = &house->world;
+    struct world *world = &stack->world;
 
     if (config_check_files(config, warn_of_file, NULL, err) < 0)
         return -1;
-    if (lock_journal(house, config, err) < 0)
+    if (lock_journal(stack, config, err) < 0)
         return -1;
-    random_seed_system(&house->random);
-    world->random = &house->random;
+    random_seed_system(&stack->random);
+    world->random = &stack->random;
     world->loop = loop_libevent_new(err);
     if (!world->loop)
         return -1;
@@ -95,47 +95,47 @@ static int build(struct house *house, const struct config *config, struct error 
         return error_context(err, "journal %s", config->journal);
     if (journal_write_by_thread(world->journal, world->loop, err) < 0)
         return error_context(err, "journal %s", config->journal);
-    return open_service(house, config, err);
+    return open_service(stack, config, err);
 }
 
-static void close_service(struct house *house)
+static void close_service(struct stack *stack)
 {
-    http_server_free(steal(&house->server)); /* first: its calls ask the service */
-    service_close(steal(&house->service));
+    http_server_free(steal(&stack->server)); /* first: its calls ask the service */
+    service_close(steal(&stack->service));
 }
 
 /* The service is crash-safe, so reading the configuration again is a restart of it within the
    process: the same journal, the same lock, and calls that wait are cut off for a moment. */
 static void reload(void *context)
 {
-    struct house *house = context;
+    struct stack *stack = context;
     struct error err = { 0 };
     struct error worse = { 0 };
-    owned(config) struct config *next = config_read(house->config->path, &err);
+    owned(config) struct config *next = config_read(stack->config->path, &err);
     bool is_taken = next && config_check_files(next, warn_of_file, NULL, &err) == 0 &&
-                    service_may_become(house->service, next, &err) == 0;
+                    service_may_become(stack->service, next, &err) == 0;
 
     if (!is_taken) {
-        service_note_reload(house->service, &err);
+        service_note_reload(stack->service, &err);
         return;
     }
-    close_service(house);
-    is_taken = open_service(house, next, &err) == 0;
+    close_service(stack);
+    is_taken = open_service(stack, next, &err) == 0;
     if (!is_taken) {
-        close_service(house);
-        if (open_service(house, house->config, &worse) < 0) {
+        close_service(stack);
+        if (open_service(stack, stack->config, &worse) < 0) {
             log_error("reload_failed", FIELD_TEXT("text", err.text),
                       FIELD_TEXT("before", worse.text));
-            house->is_broken = true;
-            loop_stop(house->world.loop);
+            stack->is_broken = true;
+            loop_stop(stack->world.loop);
             return;
         }
     } else {
-        config_free(house->config);
-        house->config = steal(&next);
+        config_free(stack->config);
+        stack->config = steal(&next);
     }
-    service_note_reload(house->service, is_taken ? NULL : &err);
-    service_start(house->service);
+    service_note_reload(stack->service, is_taken ? NULL : &err);
+    service_start(stack->service);
 }
 
 static void stop(void *context)
@@ -161,24 +161,24 @@ static int serve(struct command_call *call)
 {
     int code = set_log(call);
     struct config *config = code == EXIT_DONE ? client_config(call, &code) : NULL;
-    struct house house = { .config = config, .lock = -1 };
+    struct stack stack = { .config = config, .lock = -1 };
     struct error err = { 0 };
 
     if (!config)
         return code;
-    if (build(&house, config, &err) < 0) {
+    if (build(&stack, config, &err) < 0) {
         code = call_fail(call, err.kind == ERROR_CONFLICT ? EXIT_TRY_AGAIN : EXIT_ERROR, &err);
-        close_house(&house);
+        close_stack(&stack);
         return code;
     }
-    loop_on_terminate(house.world.loop, stop, house.world.loop);
-    loop_on_hangup(house.world.loop, reload, &house);
+    loop_on_terminate(stack.world.loop, stop, stack.world.loop);
+    loop_on_hangup(stack.world.loop, reload, &stack);
     log_info("serving", FIELD_TEXT("socket", config->socket), FIELD_TEXT("config", config->path),
              FIELD_TEXT("version", SLUICE_VERSION));
-    service_start(house.service);
-    loop_run(house.world.loop);
-    code = house.is_broken || service_is_broken(house.service) ? EXIT_ERROR : EXIT_DONE;
-    close_house(&house);
+    service_start(stack.service);
+    loop_run(stack.world.loop);
+    code = stack.is_broken || service_is_broken(stack.service) ? EXIT_ERROR : EXIT_DONE;
+    close_stack(&stack);
     return code;
 }
 

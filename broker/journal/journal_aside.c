@@ -73,7 +73,7 @@ json_t *journal_put_aside(struct journal_batch *batch, const struct journal_asid
     owned(json) json_t *event = json_make("{ss ss ss ss}", "event", "record_set_aside", "kind",
                                           aside->kind, "id", aside->id, "why", aside->why);
 
-    require(!text_equal(aside->kind, JOURNAL_UNREADABLE)); /* it would be set aside for ever */
+    require(!text_equal(aside->kind, JOURNAL_UNREADABLE)); /* it would be set aside forever */
     journal_remove(batch, aside->kind, aside->id, aside->rev);
     journal_put(batch, JOURNAL_UNREADABLE, id, 0, value);
     journal_event(batch, at, event);

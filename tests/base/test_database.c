@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a journal relies on: that committed rows stay, that nobody else has the file, and that a
- * file which is not ours or too new is left alone.
+ * What a journal relies on: that committed rows stay, that no other process has the file, and that
+ * a file which is not ours or too new is left alone.
  */
 #include "base/database.h"
 #include "base/memory.h"

@@ -182,7 +182,7 @@ static void a_late_answer_has_an_unknown_outcome(void **state)
     fixture_run_for(fixture, 50);
 }
 
-/* Nobody listens on this port: it was bound and closed. */
+/* No server listens on this port: it was bound and closed. */
 static int dead_port(void)
 {
     struct sockaddr_in address = { .sin_family = AF_INET };

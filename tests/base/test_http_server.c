@@ -298,7 +298,7 @@ static void one_user_does_not_keep_others_out(void **state)
     char byte;
 
     if (geteuid() != 0)
-        skip(); /* only root can be somebody else */
+        skip(); /* only root can be another user */
     fixture->handler = answer_fine;
     assert_int_equal(chmod(fixture->path, 0666), 0);
     assert_int_equal(pipe(to_child), 0);

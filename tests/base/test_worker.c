@@ -54,7 +54,7 @@ static void work(void *context)
     bench->worked++;
 }
 
-/* Until somebody writes: a disk that takes its time. */
+/* Until the test writes: a disk that takes its time. */
 static void work_slowly(void *context)
 {
     struct bench *bench = context;

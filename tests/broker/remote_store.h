@@ -20,7 +20,7 @@ struct flight {
     struct remote *remote;
     struct journal_batch *batch; /* as it was sent; NULL: it has arrived */
     struct timer *timer;
-    journal_written_fn done; /* NULL: nobody waits for the answer */
+    journal_written_fn done; /* NULL: no caller waits for the answer */
     void *context;
     int result;
     struct error err;
@@ -31,7 +31,7 @@ struct remote {
     struct journal *server;
     struct loop *loop;
     ARRAY(struct flight *) flights;
-    bool loses_answers; /* what arrives is written, and nobody hears of it */
+    bool loses_answers; /* what arrives is written, and no answer comes */
 };
 
 static inline void flight_free(struct flight *flight)

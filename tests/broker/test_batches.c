@@ -245,7 +245,7 @@ static void a_batch_over_the_bound_is_refused(void **state)
     expect_things(&bench, "few@1=8 long@1=-1 ");
 }
 
-/* By whoever commits it, and nothing of others is lost by it. */
+/* By the caller that commits it, and nothing of others is lost by it. */
 static void a_batch_over_the_bound_is_refused_while_others_are_gathered(void **state)
 {
     owned(bench) struct bench bench = open_narrow(state);

@@ -145,7 +145,7 @@ static const struct {
     { POD("", ",\"volumes\":[{\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]"), NULL, NULL, NULL,
       "volumes, note: its volumes must be detached before they can be used elsewhere|" },
     { POD(",\"finalizers\":[\"batch.kubernetes.io/job-tracking\"]", ""), NULL, NULL, NULL, "" },
-    /* A daemon's pod is in nobody's way, whatever it is. */
+    /* A daemon's pod delays nothing, whatever it is. */
     { "{" META(",\"ownerReferences\":[{\"kind\":\"DaemonSet\",\"name\":\"d\",\"controller\":true}],"
                "\"finalizers\":[\"x/hold\"]") ",\"spec\":{\"nodeName\":\"n\"}," RUNS "}",
       NULL, NULL, NULL, "" },
@@ -177,7 +177,7 @@ static void each_blocker_is_said_in_its_words(void **state)
             assert_string_equal(json_text_or(blocker, "pod", ""), "ml/p");
             if (text_equal(json_text_or(blocker, "kind", ""), "stuck") ||
                 text_equal(json_text_or(blocker, "kind", ""), "slurm"))
-                assert_null(json_at(blocker, "expected_s")); /* nobody forces it */
+                assert_null(json_at(blocker, "expected_s")); /* it is not forced */
             text_add(said, "%s, %s: %s|", json_text_or(blocker, "kind", ""),
                      json_text_or(blocker, "verdict", ""), json_text_or(blocker, "text", ""));
         }
@@ -230,7 +230,7 @@ static void nodes_that_leave_together_share_the_budget(void **state)
     owned(json) json_t *blockers = blockers_of_node(leaving, "n");
     blocker = json_array_get(blockers, 0);
     assert_int_equal(json_array_size(blockers), 1);
-    assert_null(json_at(blocker, "expected_s")); /* nobody knows how long new pods take */
+    assert_null(json_at(blocker, "expected_s")); /* it is not known how long new pods take */
     assert_string_equal(json_text_or(blocker, "class", ""), "ReplicaSet");
     assert_string_equal(json_text_or(blocker, "text", ""),
                         "budget b lets 1 go at a time, and 3 leave: 3 rounds of up to 30s, and "

@@ -582,7 +582,7 @@ static void the_file_is_looked_for_in_the_stated_order(void **state)
     touch("said.yaml");
     touch("sluice.yaml");
     assert_int_equal(chdir("tree/below"), 0);
-    expect_found(NULL, NULL); /* what stands above is somebody else's */
+    expect_found(NULL, NULL); /* what stands above is another user's */
     touch("../../xdg/sluice/config.yaml");
     expect_found(NULL, "xdg/sluice/config.yaml");
     touch("../.git");

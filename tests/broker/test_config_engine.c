@@ -126,7 +126,7 @@ static void measured_lengths_are_read_beside_the_file(void **state)
 
 #define BARE "slots: 8, iteration: 10ms, prefill_per_token: 20us, kv_tokens: 3300"
 
-/* Whoever reads no demand needs no lengths; whoever does has those of its rows, as pairs. */
+/* A command that reads no demand needs no lengths; another has those of its rows, as pairs. */
 static void an_engine_without_lengths_waits_for_a_demand(void **state)
 {
     static const struct {

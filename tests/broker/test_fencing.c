@@ -67,7 +67,7 @@ static void write_first(struct pair *pair)
     struct error err = { 0 };
 
     journal_claim(batch, "node/1", "t-1"); /* still its holder's */
-    journal_claim(batch, "node/2", "t-9"); /* and nobody's */
+    journal_claim(batch, "node/2", "t-9"); /* and no holder's */
     add_put(batch, "a", 1, 7);
     journal_remove(batch, "thing", "b", 1);
     add_put(batch, "c", 0, 8);
@@ -263,7 +263,7 @@ static void a_request_of_a_dead_process_is_refused_when_it_arrives(void **state)
     expect_things(&bench, "a@2=3 ");
 }
 
-/* The server wrote it, and nobody knows. */
+/* The server wrote it, and its answer is lost. */
 static void an_answer_that_is_lost_breaks_the_journal(void **state)
 {
     owned(bench) struct bench bench = open_bench(state);

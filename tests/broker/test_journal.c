@@ -300,7 +300,7 @@ static void a_held_file_is_refused(void **state)
     assert_string_equal(error_kind_name(err.kind), "conflict");
 }
 
-/* Changes the file with plain SQL while nobody has it open. */
+/* Changes the file with plain SQL while no process has it open. */
 static void tamper(const struct bench *bench, const char *sql)
 {
     sqlite3 *plain = NULL;

@@ -26,7 +26,7 @@ static void note_failure(void *context, const struct error *err)
     text_copy(deaf->text, sizeof deaf->text, err->text);
 }
 
-/* It was accepted, and could not be written: whoever waits for it hears that, and nothing is
+/* It was accepted, and could not be written: a caller that waits for it hears that, and nothing is
    accepted any more. */
 static void a_write_that_fails_later_is_told(void **state)
 {

@@ -265,7 +265,7 @@ static const struct {
     const char *scene;
     const char *plan;
 } rules[] = {
-    /* nobody wants a number */
+    /* no number is wanted */
     { "P a has=6; R res has=10;", "" },
     { "P a has=6; P b has=3; R res has=1 weight=9;", "" },
     { "P a has=6 want=6; R res has=10;", "" },
@@ -316,7 +316,7 @@ static const struct {
     { "P a has=6 in=2 want=6 level=8; R res has=10;", "" },
     { "P a has=0 want=9; P b has=0 level=2; R res has=3;", "!res->b x2, res->a x1, a lacks 8" },
     { "P a has=2 want=4; P b has=2 want=2 level=3; R res has=9;", "!res->b x1, res->a x2" },
-    /* no pool grows over its limit, whoever asks */
+    /* no pool grows over its limit, for any caller */
     { "P a has=6 max=7 level=9; R res has=10;", "!res->a x1" },
     { "P a has=6 max=7 want=7 level=9; R res has=10;", "!res->a x1" },
     { "P a has=38 want=38 level=50; R res has=10;", "!res->a x2" },
@@ -335,7 +335,7 @@ static const struct {
     { "P b has=5 in=1 want=5; P a has=5 want=6; R res has=8; T one a>b;", "withdraw one" },
     { "P a has=5 want=6; P b has=5 in=1 want=6; R res has=8; T one a>b;",
       "res->b x1, withdraw one" },
-    /* a pool that is not known neither gives nor takes, and stops nobody else */
+    /* a pool that is not known neither gives nor takes, and stops no other */
     { "P a has=6 want=8; R x has=9 known=0; R y has=3;", "y->a x2" },
     { "P a has=6 want=8; R x has=9 known=0;", "a lacks 2" },
     { "P a has=6 want=8 known=0; R x has=9;", "" },
@@ -379,8 +379,8 @@ static void the_cheapest_nodes_go_first(void **state)
     expect_plan("P a has=5 want=3 cost=32111; R res has=0;", true, "a->res a-03 a-04");
 }
 
-/* Two nodes of one gang: the first one costs all of it, the other nothing, and whoever takes both
-   pays once. */
+/* Two nodes of one gang: the first one costs all of it, the other nothing, and a plan that takes
+   both pays once. */
 static void a_gang_is_paid_once(void **state)
 {
     owned(scene) struct scene scene;

@@ -69,7 +69,7 @@ static void acknowledged_commits_are_not_lost_without_a_word(void **state)
         for (size_t at = WAL_HEADER; at < disk.wal->length; at += FRAME_SIZE, cases++)
             told += is_loss_told(&disk, tear, at);
     print_message("sweep log: damaged in %d places, %d losses told\n", cases, told);
-    assert_true(told > cases - cases / 50); /* a place that nobody reads may be as it likes */
+    assert_true(told > cases - cases / 50); /* a place that is not read may hold anything */
     close_disk(&disk);
 }
 

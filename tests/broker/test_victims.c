@@ -474,7 +474,7 @@ static void never_worse_than_simple_rules(void **state)
     }
 }
 
-/* Whoever stops half-way has not begun more than one gang in vain. */
+/* A caller that stops half-way has not begun more than one gang in vain. */
 static void prefixes_end_gangs_one_by_one(void **state)
 {
     struct scene scene;

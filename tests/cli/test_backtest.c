@@ -143,7 +143,7 @@ static void the_page_is_well_formed_and_fetches_nothing(void **state)
     assert_non_null(strstr(page->chars, "The bound is beyond the axis, at 170.88. "));
 }
 
-/* Days of the second week that nobody could expect, and one that was only busier. */
+/* Days of the second week that no forecast could expect, and one that was only busier. */
 static void write_surprises(const char *folder)
 {
     owned(text) struct text *csv = text_new(1 << 20);

@@ -153,7 +153,7 @@ static struct kube_node *node_of_transfer(struct rehearsal *rehearsal,
     return map_get(sim_cluster(rehearsal->simulator, "research-a")->nodes, transfer->node);
 }
 
-/* Somebody opens the node, or takes our taint off it; `manager` is who the server says did. */
+/* A client opens the node, or takes our taint off it; `manager` is who the server says did. */
 static void take_away(struct rehearsal *rehearsal, const struct transfer *transfer, bool is_taint,
                       const char *manager)
 {

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Deadlines and graces inside a whole transfer, watched by somebody who sees only the cluster: when
- * a pod is told to leave, how long it is given, and what is done with the one that does not go.
+ * Deadlines and graces inside a whole transfer, watched by an observer that sees only the cluster:
+ * when a pod is told to leave, how long it is given, and what is done with the one that does not
+ * go.
  */
 #include "broker/sides/kube/kube_effects.h"
 #include "tests/cli/people.h"
@@ -125,7 +126,7 @@ static void expect_done(struct rehearsal *rehearsal, const struct transfer *tran
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
-/* A budget that lets nobody go takes nothing from the pod's own grace, and nothing from the
+/* A budget that lets no pod go takes nothing from the pod's own grace, and nothing from the
    deadline: the delete comes when the one fits just into the other. */
 static void a_blocked_pod_is_deleted_its_own_grace_before_the_deadline(void **state)
 {
@@ -202,7 +203,7 @@ static void a_pod_that_does_not_stop_has_until_the_deadline(void **state)
     expect_done(rehearsal, transfer);
 }
 
-/* A grace that somebody else granted is theirs to grant, as long as the drain has time for it. */
+/* A grace that another client granted is theirs to grant, as long as the drain has time for it. */
 static void a_long_grace_of_somebody_else_is_cut_at_the_deadline(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -267,7 +268,8 @@ static bool is_shown(struct rehearsal *rehearsal, const char *words)
     return strstr(json_text_or(row, "waits_for", ""), words) != NULL;
 }
 
-/* A finalizer is somebody's promise to come by: it is told of and left, and the node moves. */
+/* A finalizer is another controller's promise to come by: it is told of and left, and the node
+ * moves. */
 static void a_foreign_finalizer_is_left_and_gone_past(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -313,7 +315,7 @@ static void post_daring_pod(struct rehearsal *rehearsal, const struct transfer *
                    "tolerations", "operator", "Exists", "containers", "name", "main"));
 }
 
-/* A node that was empty in time is looked at once more; whoever came to it meanwhile is asked as
+/* A node that was empty in time is looked at once more; a pod that came to it meanwhile is asked as
    anybody is before the deadline. */
 static void a_pod_that_comes_to_an_emptied_node_is_evicted(void **state)
 {
@@ -466,7 +468,7 @@ static void a_reclaims_deadline_is_never_moved(void **state)
     expect_rest(rehearsal, 7);
 }
 
-/* Nobody asked it before the deadline: it has its own grace yet. */
+/* It was not asked before the deadline: it has its own grace yet. */
 static void a_pod_that_comes_late_has_its_grace(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

@@ -64,7 +64,7 @@ static void tomorrow_is_on_the_board_today(void **state)
     assert_int_equal((int)json_array_size(rows_of(two)) + json_int_or(two, "unnamed_nodes", 0), 8);
 }
 
-/* What comes back is another machine, of which nobody knows the name. */
+/* What comes back is another machine, whose name is not known. */
 static void nobody_leaves_twice_on_the_board(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -89,7 +89,7 @@ static void nobody_leaves_twice_on_the_board(void **state)
     }
 }
 
-/* A board without departures says that nobody leaves, unless it says that it does not know. */
+/* A board without departures says that no node leaves, unless it says that it does not know. */
 static void what_was_not_seen_lately_is_named_as_unknown(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -113,7 +113,7 @@ static void what_was_not_seen_lately_is_named_as_unknown(void **state)
     assert_non_null(strstr(json_text_or(row, "reason", ""), "research-a"));
 }
 
-/* "Nobody leaves" would be read as "it stays". */
+/* "No departures" would be read as "it stays". */
 static void a_node_that_no_cluster_has_is_an_error(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

@@ -73,7 +73,7 @@ static void the_groups_of_a_leader_worker_set_are_kept(void **state)
     assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 7);
     now = simulator_object(rehearsal->simulator, "prod-a", path);
     assert_int_equal(json_int_or(now, "spec/replicas", -1), 24);
-    assert_int_equal(replicas_of(rehearsal), 20); /* nobody touched the Deployment */
+    assert_int_equal(replicas_of(rehearsal), 20); /* no client touched the Deployment */
 }
 
 /* Replicas follow the nodes that are ready, and not the clock alone; what leaves, leaves first. */
@@ -195,7 +195,7 @@ static void who_sets_it_back_twice_wins_and_is_named(void **state)
     assert_int_equal(replicas_of(rehearsal), 20);
     expect_trouble(rehearsal, "workloads", "argocd-controller set it back 2 times");
 
-    /* A restart does not begin the fight anew. */
+    /* A restart does not begin the fight again. */
     rehearsal_kill(rehearsal);
     assert_int_equal(rehearsal_start(rehearsal, &err), 0);
     rehearsal_run(rehearsal, 10 * MINUTE_MS);
@@ -228,7 +228,7 @@ static void who_fights_ahead_of_a_window_wins_as_well(void **state)
     expect_trouble(rehearsal, "workloads", "keda set it back 2 times");
 }
 
-/* The plan changes while a write is under way: nobody set anything back. */
+/* The plan changes while a write is under way: no other controller set it back. */
 static void a_plan_that_changes_is_no_fight(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -353,7 +353,8 @@ static void a_quota_is_written_in_the_newest_version(void **state)
     }
 }
 
-/* The patch took effect and its answer was lost: it is read, and not taken for somebody else's. */
+/* The patch took effect and its answer was lost: it is read, and not taken for another
+ * controller's. */
 static void a_lost_answer_is_looked_for(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -436,7 +437,7 @@ static void a_quota_that_cannot_be_set_holds_the_moves(void **state)
     static const struct {
         void (*before)(struct rehearsal *rehearsal);
         void (*again)(struct rehearsal *rehearsal); /* every ten seconds */
-        int mended; /* what somebody sets by hand in the end; 0: nothing */
+        int mended; /* what an operator sets by hand in the end; 0: nothing */
         const char *says;
     } rows[] = {
         { no_queue, no_queue, 100, "no version of kueue.x-k8s.io" },

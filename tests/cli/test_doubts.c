@@ -39,7 +39,7 @@ static void strait_cancel(struct http_exchange *exchange)
 
 static const struct http_verbs strait_verbs = { .send = strait_send, .cancel = strait_cancel };
 
-/* The service begins anew, and reaches everything by this way. */
+/* The service begins again, and reaches everything by this way. */
 static void go_through(struct rehearsal *rehearsal, struct http *strait)
 {
     struct error err = { 0 };
@@ -93,8 +93,8 @@ static bool create_failed(const struct transfer *transfer)
     return effect && effect->outcome != ERROR_NONE;
 }
 
-/* T36: the cloud made the machine and nobody heard of it.  It is asked for by the same name, found,
-   and taken. */
+/* T36: the cloud made the machine and its answer was lost.  It is asked for by the same name,
+   found, and taken. */
 static void a_machine_of_which_nobody_heard_is_the_only_one(void **state)
 {
     static const char *const faults[] = { "lost_answer", "http_500_after" };
@@ -281,7 +281,7 @@ static json_t *face_of(const struct kube_node *node)
     return json_deep_copy(face); /* the node's own parts may change in place */
 }
 
-/* Somebody deletes the Node, and the kubelet of its machine registers another under the name. */
+/* A client deletes the Node, and the kubelet of its machine registers another under the name. */
 static struct kube_node *make_anew(struct rehearsal *rehearsal, const char *name)
 {
     struct kube_node *old = research_node(rehearsal, name);
@@ -292,7 +292,8 @@ static struct kube_node *make_anew(struct rehearsal *rehearsal, const char *name
     return machine->node;
 }
 
-/* T4: the name is the same, the node is not: nobody chose this one, nobody may write to it. */
+/* T4: the name is the same, the node is not: this one was not chosen, and must not be written to.
+ */
 static void a_node_made_anew_under_the_name_is_not_ours(void **state)
 {
     static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_DRAIN, STEP_FORCE };
@@ -318,11 +319,11 @@ static void a_node_made_anew_under_the_name_is_not_ours(void **state)
         after = face_of(node);
         assert_true(json_equal(before, after));
         rehearsal_run(rehearsal, 2 * HOUR_MS);
-        expect_rest(rehearsal, 7); /* the window has begun: a node that was chosen anew came */
+        expect_rest(rehearsal, 7); /* the window has begun: a node that was chosen again came */
     }
 }
 
-/* The node that is chosen when nobody has marked any; the same each time. */
+/* The node that is chosen when none is marked; the same each time. */
 static char *usual_choice(void)
 {
     owned(test_folder) char *folder = test_folder_new();

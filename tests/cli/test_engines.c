@@ -107,7 +107,7 @@ static void an_engine_is_explained_by_its_slots_and_how_full_they_are(void **sta
     assert_non_null(strstr(table.out->chars, " % of what they can end arrives, "));
 }
 
-/* Tokens of 42 ms ask for four running at most, which leaves nobody to wait. */
+/* Tokens of 42 ms ask for four running at most, which leaves no request to wait. */
 static void the_target_that_binds_is_named(void **state)
 {
     static const struct {
@@ -140,7 +140,7 @@ static void the_target_that_binds_is_named(void **state)
     }
 }
 
-/* The burst of Tuesday fills batches, and nobody waits: the day is late by its tokens. */
+/* The burst of Tuesday fills batches, and no request waits: the day is late by its tokens. */
 static void a_bad_day_is_told_by_the_target_that_is_worst_on_it(void **state)
 {
     static const struct {

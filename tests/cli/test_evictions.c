@@ -97,7 +97,7 @@ static void tap_cancel(struct http_exchange *exchange)
 static const struct http_verbs tap_verbs = { .send = tap_send, .cancel = tap_cancel };
 static struct http tap = { &tap_verbs };
 
-/* The service begins anew behind the tap; `nodes` are announced, and a namespace is there. */
+/* The service begins again behind the tap; `nodes` are announced, and a namespace is there. */
 static void begin(struct rehearsal *rehearsal, int nodes)
 {
     const struct runner *runner;
@@ -178,7 +178,7 @@ static void set_ready(struct rehearsal *rehearsal, const char *name, bool is_rea
     sim_pod_changed(rehearsal->simulator, pod, CHANGE_MODIFIED);
 }
 
-/* The status of the pod's budget is written anew, and says what it said. */
+/* The status of the pod's budget is written again, and says what it said. */
 static void write_budget(struct rehearsal *rehearsal, const char *pod)
 {
     set_ready(rehearsal, pod, false);
@@ -334,7 +334,7 @@ static void a_refused_budget_is_asked_again_at_its_pace(void **state)
     }
     post_budget(rehearsal, "held", 1, "IfHealthyBudget");
     rehearsal_run(rehearsal, 5 * SECOND_MS);
-    budget_of(rehearsal, "held")->min_available = 99; /* and nobody is told */
+    budget_of(rehearsal, "held")->min_available = 99; /* and the status stays old */
     run_to_drain(rehearsal);
     await(rehearsal, "held", 429, 1, MINUTE_MS);
     rehearsal_run(rehearsal, SECOND_MS);
@@ -397,7 +397,7 @@ static void a_budget_that_nobody_has_seen_is_asked_with_patience(void **state)
         await(rehearsal, "new", 429, 1, MINUTE_MS);
         write_budget(rehearsal, "new-0"); /* a new version that says nothing new */
         post_pod(rehearsal, "free", "free", rehearsal->service->runner->transfers.items[0]->node);
-        await(rehearsal, "free", 201, 1, AT_ONCE_MS); /* nobody else need be patient */
+        await(rehearsal, "free", 201, 1, AT_ONCE_MS); /* no other budget need be patient */
         await(rehearsal, "new", 429, 8, 2 * MINUTE_MS);
         if (rows[i].is_hidden) {
             expect_pace("new-0", rows[i].least_ms, 10 * SECOND_MS + TICK_SLACK_MS);

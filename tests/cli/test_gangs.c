@@ -294,7 +294,7 @@ static void two_moves_stop_a_gang_once(void **state)
     assert_int_equal(story_count(rehearsal, "gang_resumed"), 1);
 }
 
-/* Whoever dies after the patch has to find that it was sent. */
+/* A service that dies after the patch has to find that it was sent. */
 static void a_gang_is_written_down_before_it_is_stopped(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

@@ -195,7 +195,7 @@ static void old_knowledge_frees_nothing(void **state)
     }
 }
 
-/* A machine that joins a cluster that nobody sees could not be told from one that is lost. */
+/* A machine that joins a cluster that is not seen could not be told from one that is lost. */
 static void what_is_not_seen_gets_nothing(void **state)
 {
     owned(bench) struct bench bench = open_bench();

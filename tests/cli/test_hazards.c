@@ -310,8 +310,8 @@ static void a_node_of_another_broker_is_not_chosen(void **state)
     assert_int_equal(transfers_of(rehearsal, true), 0);
 }
 
-/* Its machine is gone; the Node stays as long as whoever put the finalizer wants, and the move goes
-   on without it. */
+/* Its machine is gone; the Node stays as long as the finalizer's controller wants, and the move
+   goes on without it. */
 static void a_node_that_somebody_holds_is_left_behind(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -349,7 +349,7 @@ static bool new_node_is_there(struct rehearsal *rehearsal)
            fleet_node_of(rehearsal->service->fleet, transfer->target, transfer->new_instance);
 }
 
-/* A machine whose start-up taint was lifted may run somebody's pods: a cordon that a person put on
+/* A machine whose start-up taint was lifted may run pods: a cordon that a person put on
    it is no reason to delete it. */
 static void a_machine_that_serves_is_not_discarded(void **state)
 {

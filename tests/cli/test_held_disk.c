@@ -250,7 +250,7 @@ static void an_end_waits_for_what_is_being_written(void **state)
         assert_false(has_ended(programs[1], &code));
     set(&disk->is_held, 0);
     assert_int_equal(await_end(programs[1]), 0);
-    assert_int_not_equal(await_end(freeze), 0); /* nobody told it that it is kept */
+    assert_int_not_equal(await_end(freeze), 0); /* it was not told that it is kept */
     programs[1] = start_service();
     assert_true(await_service());
     expect(0, "status", "FROZEN");

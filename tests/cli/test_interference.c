@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Wait x interference: at each step, something makes a transfer wait, and meanwhile somebody
+ * Wait x interference: at each step, something makes a transfer wait, and meanwhile another party
  * changes the world.  What was true when the step began is not true when it goes on.  No promise
  * may break, nothing may stay closed, and each transfer ends or calls for a person.
  *
@@ -31,8 +31,8 @@ struct play {
     int step;
     const char *story; /* for people */
     int complaints;
-    bool is_short; /* somebody took a machine away */
-    bool is_wild;  /* somebody's act keeps the transfer from its end */
+    bool is_short; /* a machine was taken away */
+    bool is_wild;  /* another party's act keeps the transfer from its end */
 };
 
 static void refuse_mutations(struct play *play, const char *fault)
@@ -203,7 +203,7 @@ static void machine_reborn(struct play *play, struct kube_node *node)
         sim_machine_recreate(play->rehearsal->simulator, node->machine);
 }
 
-/* Somebody makes the group smaller by another machine, in the cloud's console. */
+/* An operator makes the group smaller by another machine, in the cloud's console. */
 static void shrink(struct play *play, struct kube_node *node)
 {
     const struct pool *pool = node->pool;

@@ -341,7 +341,8 @@ static void patched(void *context, const json_t *body, const struct error *err)
     *(bool *)context = true;
 }
 
-/* What the configuration wants besides: a label, a DaemonSet, a taint of somebody else's gone. */
+/* What the configuration wants besides: a label, a DaemonSet, a taint of another controller gone.
+ */
 static void what_is_configured_is_waited_for(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -414,7 +415,7 @@ static void a_template_without_our_taint_is_named(void **state)
     assert_false(warns_of(rehearsal, what));
 }
 
-/* A cloud that does not say where a machine is keeps nobody from serving. */
+/* A cloud that does not say where a machine is keeps no machine from serving. */
 static void an_unknown_host_holds_nothing_up(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -453,7 +454,7 @@ static void a_stock_out_tears_no_second_wave_down(void **state)
     expect_rest(rehearsal, 10);
 }
 
-/* Announced, and not yet cordoned: what nobody can rebuild stays where it is. */
+/* Announced, and not yet cordoned: what cannot be rebuilt stays where it is. */
 static void an_announced_node_waits_while_its_pool_is_closed(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -576,7 +577,7 @@ static void a_quarantined_host_is_taken_by_the_last_attempt(void **state)
     expect_rest(rehearsal, 7);
 }
 
-/* Our taint is ours to lift; a cordon on the new node is somebody's word. */
+/* Our taint is ours to lift; a cordon on the new node is an operator's word. */
 static void a_person_may_keep_the_new_node_closed(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

@@ -384,7 +384,7 @@ static void nor_do_two(void **state)
     }
 }
 
-/* How long the machine was off nobody knows: that time, and what was not written down of the time
+/* How long the machine was off is not known: that time, and what was not written down of the time
    before, is given to the pods. */
 static void after_a_start_of_the_machine_no_pod_has_less(void **state)
 {

@@ -146,7 +146,7 @@ static void a_budget_with_no_room_ever_costs_a_question_and_the_deadline(void **
     assert_true(forced > 0);
 }
 
-/* A Job's pod on the node, of which no simulated controller knows: nobody counts it. */
+/* A Job's pod on the node, of which no simulated controller knows: it is not counted. */
 static void post_uncounted_pod(struct rehearsal *rehearsal, const char *node)
 {
     post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
@@ -186,7 +186,7 @@ static void a_pod_that_is_only_to_be_counted_holds_no_drain_up(void **state)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
-/* While there is time to mend it, whoever looks is told what no eviction will get past. */
+/* While there is time to mend it, an operator is told what no eviction will get past. */
 static void a_notice_says_who_will_have_to_be_forced(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

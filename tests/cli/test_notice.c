@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The promise of the notice, watched by somebody who sees only the cluster: from the moment at
+ * The promise of the notice, watched by an observer that sees only the cluster: from the moment at
  * which a node tells its departure to the first pod that is asked to leave it, the whole notice
  * passes; unless the jobs themselves say that they need no more of it.
  */
@@ -26,7 +26,7 @@ struct witness {
 struct watch {
     struct rehearsal *rehearsal;
     struct map *nodes; /* "NODE UID" -> struct witness */
-    int evicted;       /* nodes from which somebody had to go */
+    int evicted;       /* nodes from which a pod had to go */
     int64_t shortest_ms;
 };
 
@@ -287,7 +287,7 @@ static uint64_t asked(struct rehearsal *rehearsal, const char *verb)
 }
 
 /* Neither permission is needed to move anything; a lack of it is not asked about again for an hour,
-   and a server that fails is not asked for ever. */
+   and a server that fails is not asked forever. */
 static void nothing_waits_for_a_courtesy(void **state)
 {
     static const struct {
@@ -375,7 +375,7 @@ static void who_is_ready_leaves_early(void **state)
     }
 }
 
-/* Somebody who came after the others had said that they are ready has the whole notice. */
+/* A pod that came after the others had said that they are ready has the whole notice. */
 static void who_came_last_has_the_whole_notice(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

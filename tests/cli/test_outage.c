@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * An API server is out of reach for long: what moves there stands still, what moves elsewhere goes
- * on, and nothing is taken for gone or for done because nobody answers.
+ * on, and nothing is taken for gone or for done because no server answers.
  */
 #include "tests/cli/stepwise.h"
 
@@ -109,7 +109,7 @@ static void an_unreachable_cluster_stands_still_and_no_other(void **state)
 }
 
 /* Longer than any deadline: a step that can be taken back may be, and what is left to clear is
-   left; no machine goes on the word of nobody. */
+   left; no machine goes without an answer. */
 static void no_machine_goes_unheard(void **state)
 {
     (void)state;

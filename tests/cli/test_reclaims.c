@@ -66,8 +66,8 @@ static void a_reclaim_is_promised_what_may_leave(void **state)
     assert_int_equal(nodes_of(rehearsal, "research-a-east"), 4);
 }
 
-/* Before the lists are complete nobody knows what a pool has: such a reclaim would be a promise of
-   a wrong number. */
+/* Before the lists are complete it is not known what a pool has: such a reclaim would be a promise
+   of a wrong number. */
 static void a_reclaim_rests_on_facts(void **state)
 {
     (void)state;

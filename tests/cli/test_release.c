@@ -166,7 +166,7 @@ static void a_machine_that_is_listed_again_is_not_cleared(void **state)
 }
 
 /* A machine that never got its GPUs is given up.  A pod that was bound to its Node meanwhile ends
-   first: nobody told it to leave. */
+   first: it was not told to leave. */
 static void a_machine_that_failed_is_not_deleted_under_a_pod(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -288,7 +288,7 @@ static void a_pod_that_comes_right_after_a_refusal_is_seen(void **state)
     expect_rest(rehearsal, 7);
 }
 
-/* A pod that somebody deleted has the rest of its grace before the machine goes. */
+/* A pod that a client deleted has the rest of its grace before the machine goes. */
 static void a_pod_that_was_told_to_stop_has_its_grace(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

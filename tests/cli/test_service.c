@@ -252,7 +252,7 @@ static void a_closed_socket_says_whose_it_is(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip(); /* only root can be somebody else */
+        skip(); /* only root can be another user */
     assert_int_equal(chmod(folder, 0755), 0);
     assert_int_equal(run_as_nobody("status", said, sizeof said), 3);
     if (!strstr(said, "may not open it: it belongs to user root, group root, mode 0660; run this "

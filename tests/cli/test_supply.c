@@ -38,7 +38,7 @@ static void replicas_grow_with_nodes_that_can_take_them(void **state)
         int replicas;
     } rows[] = {
         { NULL, NULL, 24 },
-        { "team", "NoSchedule", 24 }, /* whoever made the pool may have meant it */
+        { "team", "NoSchedule", 24 }, /* the pool's maker may have meant it */
         { "node.kubernetes.io/disk-pressure", "PreferNoSchedule", 24 },
         { "node.kubernetes.io/disk-pressure", "NoSchedule", 20 },
         { "node.kubernetes.io/unreachable", "NoExecute", 20 },
@@ -98,12 +98,12 @@ static void nodes_that_are_to_leave_do_not_count(void **state)
     assert_true(supply_counts(service, cluster, node));
 }
 
-/* A number that is written takes nobody down: nodes go when the pods were told to stop. */
+/* A number that is written takes no pod down: nodes go when the pods were told to stop. */
 static void nodes_stay_until_their_replicas_are_told_to_stop(void **state)
 {
     static const struct {
         bool is_stalled;
-        int outdated; /* pods of the version before: a rollout has more than are wanted, for ever */
+        int outdated; /* pods of the version before: a rollout has more than are wanted, forever */
         bool goes;
     } rows[] = { { false, 0, true }, { true, 0, false }, { true, 4, true } };
 

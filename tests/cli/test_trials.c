@@ -312,11 +312,11 @@ static void nobody_waits_for_a_silent_server(void **state)
     assert_int_equal(json_int_or(plan, "dry_runs/unanswered", 0), 1);
     assert_int_equal(json_array_size(json_at(plan, "dry_runs/unheard")), 0);
     rehearsal->world.http = counter.inner;
-    answer_kept(&counter, 0, &late); /* tells nobody anything */
+    answer_kept(&counter, 0, &late); /* reaches no caller */
     expect_untouched(rehearsal);
 }
 
-/* Without who has a say nobody can be asked: that is no "all is well". */
+/* Without the list of webhooks no server can be asked: that is no "all is well". */
 static void a_cluster_that_tells_nothing_is_named(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

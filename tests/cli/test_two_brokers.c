@@ -47,7 +47,7 @@ static void open_other(struct other *other, struct rehearsal *rehearsal, struct 
 static struct http *open_way;
 static int changes;
 
-/* Conditions of nodes and Events are words: nobody's machine or pod changes by them, and no commit
+/* Conditions of nodes and Events are words: no machine or pod changes by them, and no commit
    is waited for. */
 static bool is_only_said(const char *url)
 {
@@ -187,7 +187,7 @@ static pid_t serve(const char *folder, const char *log)
     owned(chars) char *path = text_format("%s/%s", folder, log);
     pid_t pid;
 
-    unlink(path); /* what an earlier one said there is nobody's word now */
+    unlink(path); /* what an earlier one said there counts no more */
     fflush(NULL);
     pid = fork();
     if (pid == 0) {

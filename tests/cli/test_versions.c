@@ -128,7 +128,7 @@ static void the_least_of_an_autoscaler_is_set_in_any_version(void **state)
     }
 }
 
-/* Whose replicas somebody else is to keep, is not scaled by us when he is not there. */
+/* A workload whose replicas an autoscaler keeps is not scaled by us when that is not there. */
 static void an_autoscaler_that_is_not_there_is_missed(void **state)
 {
     static const struct {

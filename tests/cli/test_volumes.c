@@ -148,7 +148,7 @@ static void a_fence_whose_answer_was_lost_is_seen(void **state)
     while (!is_fenced(rehearsal, transfer))
         rehearsal_run(rehearsal, STEPWISE_MS);
     fence = effect_find(transfer, &kube_effect_fence, transfer->node_uid);
-    while (fence->is_in_flight) /* the server has done it, and nobody has heard of it */
+    while (fence->is_in_flight) /* the server has done it, and its answer is lost */
         rehearsal_run(rehearsal, STEPWISE_MS);
     assert_int_equal(fence->outcome, ERROR_UNKNOWN_OUTCOME);
     while (transfer->step == STEP_CLEAR)
@@ -171,7 +171,7 @@ static void a_node_that_counts_as_ready_is_not_fenced(void **state)
     (void)state;
     for (int cleared = 0; cleared < 200; cleared += transfer->step == STEP_CLEAR) {
         assert_true(transfer->step <= STEP_CLEAR && !is_fenced(rehearsal, transfer));
-        node->stamp++; /* nobody notices that its machine is silent */
+        node->stamp++; /* no controller notices that its machine is silent */
         rehearsal_run(rehearsal, 100);
     }
     assert_int_equal(node->readiness, NODE_READY);
@@ -180,7 +180,7 @@ static void a_node_that_counts_as_ready_is_not_fenced(void **state)
     expect_fence(rehearsal, transfer);
 }
 
-/* The daemon's volume is one that nobody attaches (a file share), or nobody may read its claim: it
+/* The daemon's volume is one that is not attached (a file share), or its claim may not be read: it
    stands for no other volume. */
 static void a_daemons_claim_hides_no_volume(void **state)
 {
@@ -263,7 +263,7 @@ static void a_dead_machine_lets_its_volumes_go(void **state)
     expect_fence(rehearsal, transfer);
 }
 
-/* The volumes are detached by the time that the machine is gone: nobody is told anything. */
+/* The volumes are detached by the time that the machine is gone: no taint is needed. */
 static void a_machine_without_volumes_is_told_nothing(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

@@ -64,7 +64,7 @@ static void play(enum transfer_step step)
     transfer = run_to(rehearsal, step);
     if (!transfer)
         fail_msg("step %s was not seen", transfer_steps[step].name);
-    apply(rehearsal, 6, 6); /* or it would begin anew */
+    apply(rehearsal, 6, 6); /* or it would begin again */
     runner_withdraw(rehearsal->service->runner, transfer, "test");
     rehearsal_run(rehearsal, HOUR_MS);
 
@@ -129,7 +129,7 @@ static void a_node_that_a_rival_claims_is_left_to_it(void **state)
     }
 }
 
-/* Somebody takes the label off, which says that it may be moved: that ends the transfer at once,
+/* An operator takes the label off, which says that it may be moved: that ends the transfer at once,
    and not only when the node has been emptied. */
 static void a_node_that_may_not_be_moved_any_more_is_emptied_no_further(void **state)
 {

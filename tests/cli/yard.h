@@ -67,7 +67,7 @@ static inline struct yard_box *yard_add(const char *name, const char *key)
     return box;
 }
 
-/* The machines of the start are boxes that nobody ordered. */
+/* The machines of the start are boxes that were not ordered. */
 static inline void yard_open(struct rehearsal *rehearsal)
 {
     memset(&yard, 0, sizeof yard);
@@ -195,7 +195,7 @@ static inline void yard_deliver(void *context)
     void *whose = exchange->context;
 
     if (yard.rehearsal->is_dead)
-        return; /* nobody is there to take it; closing the service frees it */
+        return; /* no service takes it; closing the service frees it */
     yard_exchange_free(exchange);
     done(whose, &answer, NULL);
 }

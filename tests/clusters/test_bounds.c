@@ -23,8 +23,8 @@ enum hostility {
     CYCLE,      /* three pages in turn */
     EMPTY,      /* ever new pages with nothing in them */
     HUGE_LIST,  /* ever new pages of new pods */
-    HUGE_WATCH, /* new pods for ever, by events */
-    UNREADABLE, /* pods that make no sense, for ever, by events */
+    HUGE_WATCH, /* new pods forever, by events */
+    UNREADABLE, /* pods that make no sense, forever, by events */
 };
 
 struct server {

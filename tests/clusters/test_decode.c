@@ -184,7 +184,7 @@ static void pods_fall_into_their_classes(void **state)
         { POD(OWNER("Job"), ",\"status\":{\"phase\":\"Unknown\"}"), POD_CLASS_WORK, true },
         { POD("", ",\"status\":{\"phase\":\"Pending\"}"), POD_CLASS_UNMANAGED, true },
         { POD(",\"ownerReferences\":[{\"kind\":\"DaemonSet\",\"name\":\"o\"}]", ""),
-          POD_CLASS_UNMANAGED, true }, /* owned, but by nobody that controls it */
+          POD_CLASS_UNMANAGED, true }, /* owned, but not by a controller */
         /* stopped, and only to be counted by its Job's controller */
         { POD(OWNER("Job") LEAVING("0") HELD("\"" POD_JOB_FINALIZER "\""), ""), POD_CLASS_FINISHED,
           false },

@@ -136,7 +136,7 @@ static const struct {
       1,
       "",
       "v1beta2" },
-    /* drivers of other things, and of nobody knows what */
+    /* drivers of other things, and of unknown ones */
     { { SLICE("a", "compute-domain.nvidia.com", "n", 1, 1, DEVICES(PLAIN("channel-0"))) },
       "",
       0,

@@ -167,7 +167,7 @@ static void a_plugin_is_told_the_way_and_who_it_is(void **state)
     }
 }
 
-/* Each of these had the allowed program run something else, or talk to somebody else. */
+/* Each of these had the allowed program run something else, or talk to another server. */
 static void a_kubeconfig_names_an_identity_and_no_more(void **state)
 {
     static const char *const refused[] = {

@@ -122,7 +122,7 @@ static void equal_texts_are_held_once_and_forgotten(void **state)
         assert_string_equal(text, chars);
         shared_text_drop(text);
     }
-    assert_true(shared_pool_count(pool) <= 256); /* what nobody owns does not stay */
+    assert_true(shared_pool_count(pool) <= 256); /* what has no owner does not stay */
     shared_text_drop(first);
     shared_pool_free(pool);
     assert_string_equal(second, "alike"); /* outlives the pool */

@@ -144,7 +144,7 @@ static void one_run_serves_many_requests(void **state)
     scene_end(&scene);
 }
 
-/* It is run again, but not for ever: a server that takes no token does not make us run it again
+/* It is run again, but not forever: a server that takes no token does not make us run it again
    and again. */
 static void a_refused_token_is_renewed_once_in_a_while(void **state)
 {

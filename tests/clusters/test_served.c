@@ -212,7 +212,7 @@ static void autoscalers_are_asked_for_in_their_newest_version(void **state)
     }
 }
 
-/* Whoever waits when the cluster is closed is not called, and nothing is left. */
+/* A caller that waits when the cluster is closed is not called, and nothing is left. */
 static void closing_ends_the_wait(void **state)
 {
     static const struct script_step steps[] = { { HTTP_GET, GROUP, 200, .hangs = true } };

@@ -550,7 +550,7 @@ static void no_token_means_that_nothing_happened(void **state)
         { ASK(HTTP_GET, TOKEN_URL, 500), ERROR_TRANSIENT },
         { ASK(HTTP_GET, TOKEN_URL, 0, .fails = ERROR_UNKNOWN_OUTCOME), ERROR_TRANSIENT },
         { ASK(HTTP_GET, TOKEN_URL, 200, .answer = "{\"access_token\":\"x\",\"expires_in\":9}"),
-          ERROR_DENIED }, /* whoever it was, it was no metadata server */
+          ERROR_DENIED }, /* it was no metadata server */
         { ASK(HTTP_GET, TOKEN_URL, 200, .header = "Google", .answer = "{\"expires_in\":9}"),
           ERROR_CORRUPT },
         { ASK(HTTP_GET, TOKEN_URL, 200, .header = "Google",

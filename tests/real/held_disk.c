@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * For LD_PRELOAD: a disk whose syncs take as long as somebody wants.
+ * For LD_PRELOAD: a disk whose syncs take as long as a test wants.
  */
 #include "tests/real/held_disk.h"
 
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct held_disk *disk; /* NULL: nobody holds it */
+static struct held_disk *disk; /* NULL: no test holds it */
 
 __attribute__((constructor)) static void map_disk(void)
 {

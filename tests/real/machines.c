@@ -90,7 +90,7 @@ static struct attempt see_first_attempt(struct pair *pair, const char *gpus)
     return first;
 }
 
-/* The service knows why, and says the host to whoever asks. */
+/* The service knows why, and says the host when asked. */
 static void check_quarantine(struct pair *pair, const struct attempt *first, const char *why)
 {
     owned(json) json_t *answer = mortal_service_ask(pair->service, HTTP_GET, "/v1/hosts", NULL);

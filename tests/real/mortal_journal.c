@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct mortal_orders *orders; /* NULL: nobody wants this process dead */
+static struct mortal_orders *orders; /* NULL: this process is to live */
 static bool is_writing;              /* a commit is begun */
 
 __attribute__((constructor)) static void map_orders(void)
@@ -50,7 +50,7 @@ static void die_if_told(int64_t commit, enum mortal_moment moment)
 {
     if (orders->kill_at != commit || orders->moment != moment)
         return;
-    orders->kill_at = 0; /* whoever comes after us lives */
+    orders->kill_at = 0; /* the next process lives */
     kill(getpid(), SIGKILL);
 }
 

@@ -62,7 +62,7 @@ static _Noreturn void become_service(const struct mortal_service *service, pid_t
     owned(chars) char *ahead = text_format("%d", service->ahead_s);
     int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
-    /* Whoever dies between fork and here is not told: look. */
+    /* A child that dies between fork and here is not told: look. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || log < 0)
         _exit(127);
     dup2(log, STDOUT_FILENO);

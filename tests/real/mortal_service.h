@@ -40,6 +40,6 @@ int64_t mortal_service_commits(const struct mortal_service *service);
 /* Whether SIGKILL ended it; any other end fails the test. */
 bool mortal_service_is_dead(struct mortal_service *service);
 
-/* What it answers to a request; NULL when nobody answers, or not with 200.  Takes body. */
+/* What it answers to a request; NULL when no service answers, or not with 200.  Takes body. */
 json_t *mortal_service_ask(struct mortal_service *service, enum http_method method,
                            const char *path, json_t *body) __attribute__((warn_unused_result));

@@ -71,7 +71,7 @@ static void a_node_moves_once_whenever_the_service_dies(void **state)
     pair_end(pair);
 }
 
-/* Nobody answers: nothing is taken for done, and no machine goes. */
+/* No server answers: nothing is taken for done, and no machine goes. */
 static void stand_still(struct pair *pair)
 {
     char step[24] = "";

@@ -84,7 +84,7 @@ static void test_high_priority_goes_first(void **state)
 
     (void)state;
     queue_play_arrivals(play, 0, 1, count);
-    queue_play_until(play, 1); /* all wait: nobody serves */
+    queue_play_until(play, 1); /* all wait: no replica serves */
     queue_play_servers(play, 1);
     queue_play_until(play, 10000);
 

@@ -73,7 +73,7 @@ static void test_a_dead_machine_takes_its_node_and_pods_with_it(void **state)
 
     owned(bench_answer) struct bench_answer before = get_node(bench, name);
 
-    assert_string_equal(ready_of(&before), "True"); /* nobody has noticed yet */
+    assert_string_equal(ready_of(&before), "True"); /* no controller has noticed yet */
     bench_wait(bench, 10 * SECOND_MS);
 
     owned(bench_answer) struct bench_answer silent = get_node(bench, name);

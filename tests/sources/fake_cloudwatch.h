@@ -3,7 +3,7 @@
  *
  * A CloudWatch on loopback that knows GetMetricData in the JSON protocol (and, for older clients of
  * the vendor, in the one before), for AWS/SQS queues whose arrivals follow a rule.  It is strict:
- * the signature is computed anew, unknown members, wrong types and sizes over the limits are
+ * the signature is computed again, unknown members, wrong types and sizes over the limits are
  * refused; and it pages, throttles and forgets as told.
  */
 #pragma once

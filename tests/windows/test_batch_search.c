@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The search for replicas of engines: its answer stands by replays that leave nothing out, what it
- * leaves out holds nobody who is late, and each target is one.
+ * leaves out holds no late request, and each target is one.
  */
 #include "tests/support/unit.h"
 #include "tools/engine_rows.h"
@@ -151,7 +151,7 @@ static size_t keep_calm(struct peaks *peaks, const struct arrivals *arrivals,
 }
 
 /* A batch does not come back to the very state that it would have had, but to one like it: who is
-   late differs a little.  In what is left out nobody is. */
+   late differs a little.  In what is left out none is. */
 static void nobody_is_late_in_what_is_left_out(void **state)
 {
     (void)state;
@@ -318,8 +318,8 @@ static void an_overload_loses_nobody(void **state)
 }
 
 /* In many segments that are no longer than two requests nearly as many wait as in one long one, if
-   each begins as full as the steady stream before it left the replica; that nobody waits then is
-   what is missing. */
+   each begins as full as the steady stream before it left the replica; that no request waits then
+   is what is missing. */
 static void a_segment_begins_with_what_came_before(void **state)
 {
     const struct engine_row *row = &engine_rows[1]; /* R1 at 0.7: 7.4 % wait */

@@ -72,7 +72,7 @@ static void a_saturated_plan_spends_every_node_on_the_thinnest_cushion(void **st
     plant_clear(&plant);
 }
 
-/* One node more: what it holds goes to the queue that was worst off, and nobody is worse off. */
+/* One node more: what it holds goes to the queue that was worst off, and no queue is worse off. */
 static void the_first_to_get_more_is_the_thinnest(void **state)
 {
     struct plant plant;
@@ -106,7 +106,7 @@ static void the_first_to_get_more_is_the_thinnest(void **state)
 }
 
 /* Both end a request in 20 s of a server that is full; the second serves sixteen at once.  Where
-   nobody waits, what is left over goes by how full replicas are, not by what runs in them. */
+   no request waits, what is left over goes by how full replicas are, not by what runs in them. */
 static void replicas_that_serve_many_at_once_are_no_thinner_for_it(void **state)
 {
     struct plant plant;

@@ -359,7 +359,7 @@ static double hours_of(const struct forecast *forecast)
     return hours;
 }
 
-/* Two queues as large as each other, one of which nobody can foretell. */
+/* Two queues as large as each other, one of which cannot be foretold. */
 static void misses_are_spent_on_the_wild_queue(void **state)
 {
     struct plant plants[] = { { 7 * 20, 1, 0.03, -1, 1 }, { 7 * 20, 1, 0.4, -1, 1 } };

@@ -200,7 +200,7 @@ static void one_slot_is_one_request_at_a_time(void **state)
     assert_true(late > 1000);
 }
 
-/* Whoever is judged beside it, and however long its spans are, each request is counted once. */
+/* Whatever is judged beside it, and however long its spans are, each request is counted once. */
 static void plans_judged_together_get_their_own_scores(void **state)
 {
     struct random random;

@@ -10,7 +10,7 @@
 
 enum { PLENTY = 2000, MOST = 12 };
 
-/* The plan's late of a class in a span, with nobody busy when a segment begins. */
+/* The plan's late of a class in a span, with no server busy when a segment begins. */
 static int64_t replayed(struct rerun *rerun, size_t slot, size_t servers, enum demand_class class,
                         size_t span)
 {

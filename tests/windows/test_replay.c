@@ -245,7 +245,7 @@ static void the_replay_is_the_plain_simulation_to_the_tick(void **state)
         owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
         const uint64_t *left = arrivals_before(arrivals, 0, &busy);
 
-        /* those in service before are requests that arrive first and wait for nobody */
+        /* those in service before are requests that arrive first and do not wait */
         busy = busy < (size_t)servers ? busy : (size_t)servers;
         for (size_t i = 0; i < arrivals_chunks(arrivals); i++) {
             const struct arrivals_chunk *chunk = arrivals_chunk(arrivals, i);
@@ -297,7 +297,7 @@ static void a_wait_as_long_as_the_target_is_not_too_long(void **state)
 
     owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
 
-    /* nobody waits, and no wait is what is asked for */
+    /* no request waits, and no wait is what is asked for */
     assert_true(replay_passes(arrivals, 60, &target, NULL));
     assert_int_equal(replay_report(arrivals, 60, &target, &result, NULL), 0);
     assert_true(result.classes[DEMAND_LOW].count > 100);

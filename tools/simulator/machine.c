@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Machines: each takes one slot of its reservation from the moment the VM exists until it is gone.
- * A group that finds no machine tries again for ever, as managed groups do.
+ * A group that finds no machine tries again forever, as managed groups do.
  */
 #include "tools/simulator/lies.h"
 

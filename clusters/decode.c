@@ -65,6 +65,7 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
     if (field_devices(object, "status/allocatable", devices, err) < 0)
         return -1;
     node->devices = devices_pack(devices);
+    node->gpu_facts = gpu_facts_of(node->labels);
     node->is_leaving = deletion.ms != 0;
     /* A copy, as all that is kept: what a cluster takes of our memory is counted here. */
     node->taints = taints ? json_deep_copy(taints) : json_array();

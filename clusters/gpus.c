@@ -47,7 +47,6 @@ static int64_t slices_gpus(const struct slices *slices)
 
 int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node)
 {
-    struct gpu_facts facts = gpu_facts_of(node->labels);
     struct slices slices = { 0 };
     int64_t parts = 0;
     int64_t of_plugins;
@@ -57,7 +56,8 @@ int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node)
     const char *digits;
 
     while (packed_map_next(&at, &resource, &digits)) {
-        struct gpu_share share = accelerator_share(snapshot->accelerators, resource, &facts);
+        struct gpu_share share = accelerator_share(snapshot->accelerators, resource,
+                                                   &node->gpu_facts);
         int64_t count = strtoll(digits, NULL, 10);
 
         if (count < 0 || share.kind != GPU_SHARE_KNOWN)
@@ -86,13 +86,13 @@ static void list_devices(const struct snapshot *snapshot, const struct node *nod
                          bool (*is_listed)(const struct gpu_share *share, bool is_readable),
                          struct text *out)
 {
-    struct gpu_facts facts = gpu_facts_of(node->labels);
     const char *at = node->devices;
     const char *resource;
     const char *digits;
 
     while (packed_map_next(&at, &resource, &digits)) {
-        struct gpu_share share = accelerator_share(snapshot->accelerators, resource, &facts);
+        struct gpu_share share = accelerator_share(snapshot->accelerators, resource,
+                                                   &node->gpu_facts);
         bool is_readable = digits[0] != '-';
 
         if (is_listed(&share, is_readable))
@@ -150,7 +150,7 @@ static struct gpu_facts facts_around(const struct snapshot *snapshot, const stru
 {
     const struct node *node = map_get(snapshot->nodes, pod->node_name);
 
-    return node ? gpu_facts_of(node->labels) : (struct gpu_facts){ 0 };
+    return node ? node->gpu_facts : (struct gpu_facts){ 0 };
 }
 
 /* One device of a claim, "DRIVER/POOL/DEVICE"; -1: it cannot be read. */

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/timestamp.h"
+#include "clusters/accelerators.h"
 #include "clusters/gang.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct accelerators;
 struct budget;
 struct index;
 struct shared_pool;
@@ -44,8 +44,9 @@ struct node {
     const char *troubles; /* conditions that are not as on a healthy node, for people: "Ready is
                              False (KubeletNotReady)"; "": none */
     const char *labels;
-    const char *annotations; /* without long ones and other controllers' notes to themselves */
-    json_t *taints;          /* array of {key, value, effect, ...} as the server wrote it */
+    struct gpu_facts gpu_facts; /* what the labels say of its GPUs */
+    const char *annotations;    /* without long ones and other controllers' notes to themselves */
+    json_t *taints;             /* array of {key, value, effect, ...} as the server wrote it */
 };
 
 /* What a Job's controller lifts from a pod once it has counted it. */

@@ -120,6 +120,54 @@ static void a_parked_box_is_gone(void **state)
     close_yard(rehearsal);
 }
 
+/* The list is new, and what it says of its boxes is old: none of them leaves. */
+static void what_was_seen_long_ago_frees_nothing(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    struct http way;
+    struct rehearsal *rehearsal = yard_world(folder, &way);
+
+    (void)state;
+    rehearsal_run(rehearsal, 15 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    yard.age_ms = 10 * MINUTE_MS;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 5, 5);
+    rehearsal_run(rehearsal, 30 * MINUTE_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 0);
+    yard.age_ms = 0;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    rest(rehearsal, 5);
+    expect_rest(rehearsal, 5);
+    close_yard(rehearsal);
+}
+
+/* A removal whose list tells of an earlier time proves nothing: the node waits for a newer word. */
+static void an_old_word_is_no_proof_that_a_box_left(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    struct http way;
+    struct rehearsal *rehearsal = yard_world(folder, &way);
+    const struct transfer *transfer;
+
+    (void)state;
+    rehearsal_run(rehearsal, 15 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 5, 5);
+    transfer = run_to(rehearsal, STEP_RELEASE);
+    assert_non_null(transfer);
+    yard.age_ms = 15 * MINUTE_MS;
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(transfer->step, STEP_RELEASE);
+    yard.age_ms = 0;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    rest(rehearsal, 5);
+    expect_rest(rehearsal, 5);
+    close_yard(rehearsal);
+}
+
 /* Into the yard, or out of it.  Returns the commits of the move. */
 static int64_t play_yard(bool is_out, const struct death *death)
 {
@@ -189,6 +237,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_is_found_by_its_key),
         cmocka_unit_test(a_parked_box_is_gone),
+        cmocka_unit_test(what_was_seen_long_ago_frees_nothing),
+        cmocka_unit_test(an_old_word_is_no_proof_that_a_box_left),
         cmocka_unit_test(a_death_at_any_commit_orders_one_box),
         cmocka_unit_test(a_death_at_any_commit_parks_one_box),
     };

@@ -40,6 +40,7 @@ static struct {
     size_t count;
     int reservations; /* answered, repeats too */
     int starts;
+    int64_t age_ms; /* how long ago the yard saw its boxes; 0: just now */
 } yard;
 
 static inline const struct pool *yard_lot(void)
@@ -289,6 +290,8 @@ static inline void yard_finish_list(const struct yard_call *call, const json_t *
         text_copy(instance->provider_id, sizeof instance->provider_id,
                   json_text_or(box, "node", ""));
         text_copy(instance->host, sizeof instance->host, json_text_or(box, "rack", ""));
+        if (yard.age_ms > 0)
+            instance->seen_ms = loop_now(yard.rehearsal->loop) - yard.age_ms;
         for (size_t i = 0; i < COUNT_OF(states); i++)
             if (text_equal(states[i].name, json_text_or(box, "state", "")))
                 instance->state = states[i].state;

@@ -117,6 +117,9 @@ static void a_parked_box_is_gone(void **state)
     rest(rehearsal, 5);
     expect_rest(rehearsal, 5);
     expect_tidy(rehearsal);
+    apply(rehearsal, 6, 6); /* it does not hold a place against growth */
+    rest(rehearsal, 6);
+    expect_rest(rehearsal, 6);
     close_yard(rehearsal);
 }
 

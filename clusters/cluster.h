@@ -14,9 +14,11 @@
 #include <stdint.h>
 
 struct cluster;
+struct cluster_kind;
 
 struct cluster_settings {
     const char *name;
+    const struct cluster_kind *kind; /* NULL: Kubernetes */
     const char *kubeconfig; /* path, or "in-cluster": the service account of sluice's own pod */
     const char *context;    /* NULL: the file's current one */
     const char *plugin;     /* the one program it may run for credentials; NULL: none */
@@ -24,8 +26,24 @@ struct cluster_settings {
     const struct accelerators *accelerators; /* borrowed as long as the cluster; NULL: none */
 };
 
-/* The kinds of cluster that there are, NULL at the end. */
-extern const char *const cluster_kinds[];
+/* What a kind of cluster does; the functions are those below. */
+struct cluster_kind {
+    const char *name; /* "kubernetes" */
+    struct cluster *(*open)(struct world *world, const struct cluster_settings *settings,
+                            struct error *err);
+    void (*close)(struct cluster *cluster);
+    void (*watch)(struct cluster *cluster);
+    void (*watch_budgets)(struct cluster *cluster);
+    void (*watch_devices)(struct cluster *cluster);
+    void (*ask_clock)(struct cluster *cluster);
+    bool (*clock)(const struct cluster *cluster, int64_t since_ms, int64_t *ret_ahead_ms);
+    int64_t (*held)(const struct cluster *cluster);
+    const char *(*trouble)(const struct cluster *cluster);
+    bool (*is_heard)(const struct cluster *cluster);
+};
+
+/* The kinds that there are, NULL at the end. */
+extern const struct cluster_kind *const cluster_kinds[];
 
 /* What a cluster's objects may take, and once more while they are listed again.  One of 5,000 nodes
    and 50,000 pods takes less than a quarter of it. */
@@ -34,7 +52,7 @@ enum { CLUSTER_MEMORY_MB = 256 };
 /* Whether that kubeconfig is a path. */
 bool cluster_has_file(const char *kubeconfig);
 
-/* Reads the kubeconfig; nothing is sent yet. */
+/* Reads its files; nothing is sent yet. */
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
                              struct error *err) __attribute__((warn_unused_result));
 void cluster_close(struct cluster *cluster);

@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "broker/journal/journal.h"
+#include "broker/sides/sides.h"
+#include "clusters/cluster.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,7 +105,7 @@ static int gate(void *context)
     return rehearsal->dies_after ? 0 : -1;
 }
 
-/* Which intents allow which effect. */
+/* Which intents allow which effect, beside those of its own name. */
 static const struct {
     const char *verb;
     const char *kinds[5];
@@ -138,6 +140,7 @@ static int match_effect(void *context, const char *id, uint64_t rev, const json_
             if (text_equal(promises[i].verb, inquiry->verb) &&
                 text_equal(promises[i].kinds[k], json_text_or(value, "kind", "")))
                 inquiry->found++;
+    inquiry->found += text_equal(json_text_or(value, "kind", ""), inquiry->verb);
     return 0;
 }
 
@@ -191,6 +194,15 @@ static bool witness(void *context, const char *verb, const char *object)
 struct rehearsal *rehearsal_open(const char *config_path, const char *world_path,
                                  struct wall_time start, uint64_t seed, struct error *err)
 {
+    static const struct rehearsal_kinds known = { cluster_kinds, sides_known };
+
+    return rehearsal_open_with(&known, config_path, world_path, start, seed, err);
+}
+
+struct rehearsal *rehearsal_open_with(const struct rehearsal_kinds *kinds, const char *config_path,
+                                      const char *world_path, struct wall_time start, uint64_t seed,
+                                      struct error *err)
+{
     owned(rehearsal) struct rehearsal *rehearsal = mem_new(sizeof *rehearsal);
     struct door *door = mem_new(sizeof *door);
 
@@ -198,11 +210,12 @@ struct rehearsal *rehearsal_open(const char *config_path, const char *world_path
     door->rehearsal = rehearsal;
     rehearsal->door = &door->http;
     rehearsal->seed = seed;
+    rehearsal->sides = kinds->sides;
     rehearsal->loop = loop_virtual_new(start);
     rehearsal->journal = journal_memory_new();
     journal_set_gate(rehearsal->journal, gate, rehearsal);
     random_seed(&rehearsal->random, random_mix(seed, "broker", 0, 0));
-    rehearsal->config = config_read(config_path, err);
+    rehearsal->config = config_read_of(config_path, kinds->clusters, err);
     if (!rehearsal->config)
         return NULL;
     rehearsal->simulator = simulator_new(rehearsal->loop, config_path, world_path, err);
@@ -245,7 +258,8 @@ int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
     rehearsal->is_dead = false;
     /* A new process knows only its machine's clock. */
     loop_wall_move(rehearsal->loop, loop_wall_apart(rehearsal->loop));
-    rehearsal->service = service_open(&rehearsal->world, rehearsal->config, err);
+    rehearsal->service = service_open_with(&rehearsal->world, rehearsal->config, rehearsal->sides,
+                                           err);
     if (!rehearsal->service)
         return -1;
     service_start(rehearsal->service);

@@ -273,6 +273,12 @@ static int place_all(struct config *config, struct error *err)
 
 struct config *config_read(const char *path, struct error *err)
 {
+    return config_read_of(path, cluster_kinds, err);
+}
+
+struct config *config_read_of(const char *path, const struct cluster_kind *const *kinds,
+                              struct error *err)
+{
     const struct config_table *top = &config_tables[CONFIG_TOP];
     owned(yaml_document) struct yaml_document *document = yaml_read(path, err);
     struct config_file file = { 0 };
@@ -284,6 +290,7 @@ struct config *config_read(const char *path, struct error *err)
 
     *config = file.config;
     config->path = mem_copy_chars(path);
+    config->kinds = kinds;
     config->document = steal(&document);
     if (config_refuse_empty(yaml_root(config->document), err) < 0 ||
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||

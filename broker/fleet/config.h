@@ -25,7 +25,8 @@ enum cluster_role { ROLE_PRODUCTION, ROLE_RESEARCH };
 
 struct config_cluster {
     char *name;
-    char *kind; /* one of cluster_kinds */
+    char *kind;
+    const struct cluster_kind *of_kind; /* of that name */
     char *role_name;
     enum cluster_role role;
     char *kubeconfig;  /* path, made absolute against the file's folder, or "in-cluster" */
@@ -212,8 +213,11 @@ struct config_lead {
     int64_t prior_p95_ms;
 };
 
+struct cluster_kind;
+
 struct config {
     char *path;
+    const struct cluster_kind *const *kinds; /* of clusters, NULL at the end */
     struct yaml_document *document;
     struct window_set *windows;
     char *time_zone;
@@ -248,8 +252,11 @@ struct config {
     size_t quota_count; /* may be 0 */
 };
 
-/* Reads and checks the file.  Paths in it are relative to its folder. */
+/* Reads and checks the file.  Paths in it are relative to its folder.  kinds: of clusters that it
+   may have, borrowed, NULL at the end; config_read() knows those that there are. */
 struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
+struct config *config_read_of(const char *path, const struct cluster_kind *const *kinds,
+                              struct error *err) __attribute__((warn_unused_result));
 void config_free(struct config *config);
 
 /* The place of a pool at its provider: equal texts, equal places.  The caller frees it. */

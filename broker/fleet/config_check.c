@@ -104,19 +104,20 @@ static int check_victims(const struct config *config, struct error *err)
     return 0;
 }
 
-/* Whether there is such a kind of cluster. */
-static int check_kind(const struct config *config, size_t at, struct error *err)
+static int check_kind(struct config *config, size_t at, struct error *err)
 {
+    struct config_cluster *cluster = &config->clusters[at];
     owned(text) struct text *names = text_new(256);
 
-    for (size_t i = 0; cluster_kinds[i]; i++) {
-        if (text_equal(cluster_kinds[i], config->clusters[at].kind))
-            return 0;
-        text_add(names, "%s%s", i > 0 ? ", " : "", cluster_kinds[i]);
+    for (size_t i = 0; config->kinds[i]; i++) {
+        if (text_equal(config->kinds[i]->name, cluster->kind))
+            cluster->of_kind = config->kinds[i];
+        text_add(names, "%s%s", i > 0 ? ", " : "", config->kinds[i]->name);
     }
-    return yaml_error(err, config_place(config, "clusters", at, "kind"),
-                      "unknown kind of cluster \"%s\"; known kinds: %s", config->clusters[at].kind,
-                      names->chars);
+    return cluster->of_kind ? 0
+                            : yaml_error(err, config_place(config, "clusters", at, "kind"),
+                                         "unknown kind of cluster \"%s\"; known kinds: %s",
+                                         cluster->kind, names->chars);
 }
 
 static int check_clusters(struct config *config, struct error *err)

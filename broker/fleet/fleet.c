@@ -142,6 +142,7 @@ static struct cluster *open_cluster(struct world *world, const struct config *wh
 {
     struct cluster_settings settings = {
         .name = config->name,
+        .kind = config->of_kind,
         .kubeconfig = config->kubeconfig,
         .context = config->context,
         .plugin = config->plugin,

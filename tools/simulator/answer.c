@@ -144,6 +144,9 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
     if (text_equal(first, "clusters") && path.count > 1 &&
         (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
         sim_kube_answer(&call, 2);
+    else if (text_equal(first, "plain") && path.count > 1 &&
+             (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
+        sim_plain_answer(&call, 2);
     else if (text_equal(first, "gcp"))
         sim_gcp_answer(&call, 1);
     else if (text_equal(first, "compute") || text_equal(first, "computeMetadata") ||

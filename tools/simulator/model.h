@@ -488,6 +488,9 @@ void sim_gcp_delete_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name);
 
+/* plain_api.c */
+void sim_plain_answer(struct sim_call *call, size_t at);
+
 /* carrier.c, socket.c */
 struct carrier *sim_carrier_new(struct simulator *sim) __attribute__((returns_nonnull));
 void sim_carrier_free(struct carrier *carrier);

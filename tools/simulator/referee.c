@@ -213,6 +213,17 @@ void referee_create_instance(struct simulator *sim, const struct pool *pool, con
     map_set(sim->referee->created, name, sim);
 }
 
+void referee_change_plain(struct simulator *sim, const char *verb, const struct kube_node *node,
+                          const char *object)
+{
+    need_movable(sim, verb, node);
+    need_intent(sim, verb, object);
+    if (text_equal(verb, "plain_close"))
+        need_one_transfer(sim, node->name);
+    if (text_equal(verb, "plain_forget") && node->machine)
+        report(sim, "I16", "node %s forgotten while its machine exists", node->name);
+}
+
 void referee_scale(struct simulator *sim, const char *object)
 {
     need_intent(sim, "write_scale", object);

@@ -26,6 +26,9 @@ void referee_delete_instance(struct simulator *sim, const struct machine *machin
                              const char *request_id);
 void referee_create_instance(struct simulator *sim, const struct pool *pool, const char *name,
                              const char *request_id);
+/* In a cluster of another kind; verb: the intent's own name. */
+void referee_change_plain(struct simulator *sim, const char *verb, const struct kube_node *node,
+                          const char *object);
 void referee_scale(struct simulator *sim, const char *object);
 
 /* After every event: sizes of pools and reservations. */

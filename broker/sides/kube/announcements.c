@@ -202,7 +202,7 @@ static void tell_nodes(struct listener *to)
     const struct runner *runner = to->book->runner;
     void *value;
 
-    if (!snapshot->is_known)
+    if (!snapshot->is_known || side_of(runner, to->config) != &side_kube)
         return;
     for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);) {
         const struct node *node = value;
@@ -303,7 +303,7 @@ static void tell_transfer(struct listener *to, const struct transfer *transfer)
     bool was_told = transfer->announced.ms > 0 || transfer->cordoned.ms > 0;
     char departure[WALL_TEXT_SIZE];
 
-    if (!is_news(book, transfer))
+    if (!is_news(book, transfer) || side_of(book->runner, to->config) != &side_kube)
         return;
     wall_format(transfer->departure, departure);
     if (transfer->is_undoing || transfer->state == TRANSFER_UNDONE) {

@@ -1,0 +1,294 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A Kubernetes cluster: its session, and the watches that feed its snapshot.
+ */
+#include "base/log.h"
+#include "base/text.h"
+#include "clusters/cluster_base.h"
+#include "clusters/cluster_session.h"
+#include "clusters/kube/kube_config.h"
+#include "clusters/kube/kube_error.h"
+#include "clusters/kube/served.h"
+#include "clusters/kube_kinds.h"
+#include "clusters/kube_verbs.h"
+
+enum {
+    DISCOVERY_RETRY_MS = 30 * SECOND_MS,
+    ABSENCE_MS = 15 * MINUTE_MS,
+    CLOCK_LIMIT_MS = 10 * SECOND_MS
+};
+
+struct kube_cluster {
+    struct cluster base;
+    struct kube_session *session;
+    struct served *served;
+    struct kube_share share;
+    struct kube_watch *nodes;
+    struct kube_watch *pods;
+    struct kube_watch *budgets; /* NULL: it is not known which version the server has */
+    struct timer *discovery_timer;
+    int discovery_failures;
+    struct kube_watch *slices; /* NULL: it is not known whether the server has them */
+    struct kube_watch *claims;
+    struct timer *devices_timer;
+    int devices_failures;
+    const char *policy_version;
+};
+
+static struct kube_cluster *of(struct cluster *cluster)
+{
+    require(cluster->kind == &cluster_kubernetes);
+    return (struct kube_cluster *)cluster;
+}
+
+static const struct kube_cluster *seen(const struct cluster *cluster)
+{
+    require(cluster->kind == &cluster_kubernetes);
+    return (const struct kube_cluster *)cluster;
+}
+
+static void on_changed(void *context)
+{
+    struct kube_cluster *cluster = context;
+    cluster->base.snapshot.ahead_ms = kube_ahead_ms(cluster->session);
+    cluster->base.snapshot.budgets_are_known = cluster->budgets &&
+                                               kube_watch_is_known(cluster->budgets);
+    cluster->base.snapshot.is_known = kube_watch_is_known(cluster->nodes) &&
+                                      kube_watch_is_known(cluster->pods);
+    cluster_tell_news(&cluster->base);
+}
+
+static struct kube_watch *watch_budgets(struct kube_cluster *cluster, const struct kube_kind *kind)
+{
+    struct snapshot *snapshot = &cluster->base.snapshot;
+    struct kube_store store = { &snapshot->budgets,
+                                snapshot->unreadable,
+                                &snapshot->budgets_seen_ms,
+                                &snapshot->budgets_by_namespace,
+                                snapshot->texts,
+                                &cluster->share };
+
+    return kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
+}
+
+static void on_policy(void *context, const char *version, const struct error *err)
+{
+    struct kube_cluster *cluster = context;
+    bool is_new = text_equal(version, "v1");
+
+    if (err) {
+        if (cluster->discovery_failures++ == 0)
+            log_warn("budgets_unknown", FIELD_TEXT("cluster", cluster->base.name),
+                     FIELD_TEXT("text", err->text));
+        timer_set(cluster->discovery_timer, err->retry_after_ms > DISCOVERY_RETRY_MS
+                                                ? err->retry_after_ms
+                                                : DISCOVERY_RETRY_MS);
+        return;
+    }
+    cluster->policy_version = is_new ? "policy/v1" : "policy/v1beta1";
+    cluster->budgets = watch_budgets(cluster, is_new ? &kube_budgets : &kube_old_budgets);
+    kube_watch_start(cluster->budgets);
+}
+
+static void discover(void *context)
+{
+    struct kube_cluster *cluster = context;
+
+    served_ask(cluster->served, "policy", on_policy, cluster);
+}
+
+static struct kube_watch *watch_devices(struct kube_cluster *cluster, const struct kube_kind *kind,
+                                        struct map **objects, int64_t *seen_ms,
+                                        struct index **index)
+{
+    struct snapshot *snapshot = &cluster->base.snapshot;
+    struct kube_store store = { objects, snapshot->unreadable, seen_ms,
+                                index,   snapshot->texts,      &cluster->share };
+    struct kube_watch *watch = kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
+
+    kube_watch_start(watch);
+    return watch;
+}
+
+/* A server without the API is asked again, for it may be upgraded. */
+static void on_resource(void *context, const char *version, const struct error *err)
+{
+    struct kube_cluster *cluster = context;
+    struct snapshot *snapshot = &cluster->base.snapshot;
+
+    if (err && err->cause == &kube_cause_no_group) {
+        timer_set(cluster->devices_timer, ABSENCE_MS);
+        return;
+    }
+    if (err) {
+        if (cluster->devices_failures++ == 0)
+            log_warn("devices_unknown", FIELD_TEXT("cluster", cluster->base.name),
+                     FIELD_TEXT("text", err->text));
+        timer_set(cluster->devices_timer, err->retry_after_ms > DISCOVERY_RETRY_MS
+                                              ? err->retry_after_ms
+                                              : DISCOVERY_RETRY_MS);
+        return;
+    }
+    cluster->slices = watch_devices(cluster, kube_slices_of(version), &snapshot->slices,
+                                    &snapshot->slices_seen_ms, &snapshot->slices_by_node);
+    cluster->claims = watch_devices(cluster, kube_claims_of(version), &snapshot->claims,
+                                    &snapshot->claims_seen_ms, &snapshot->claims_by_key);
+}
+
+static void discover_devices(void *context)
+{
+    struct kube_cluster *cluster = context;
+
+    served_ask(cluster->served, "resource.k8s.io", on_resource, cluster);
+}
+
+bool cluster_has_file(const char *kubeconfig)
+{
+    return !text_equal(kubeconfig, KUBE_CONFIG_IN_CLUSTER);
+}
+
+static struct cluster *open_cluster(struct world *world, const struct cluster_settings *settings,
+                                    struct error *err)
+{
+    struct kube_config *config = kube_config_open(settings->kubeconfig, settings->context,
+                                                  settings->plugin, err);
+    if (!config) {
+        error_context(err, "cluster %s", settings->name);
+        return NULL;
+    }
+    struct kube_cluster *cluster = mem_new(sizeof *cluster);
+    cluster_init(&cluster->base, &cluster_kubernetes, world, settings);
+    cluster->session = kube_session_new(world, cluster->base.name, config);
+    cluster->served = served_new(cluster->session);
+    cluster->share.most = (settings->memory_mb > 0 ? settings->memory_mb : CLUSTER_MEMORY_MB) << 20;
+    cluster->policy_version = "policy/v1";
+    cluster->discovery_timer = timer_new(world->loop, discover, cluster);
+    cluster->devices_timer = timer_new(world->loop, discover_devices, cluster);
+
+    struct snapshot *snapshot = &cluster->base.snapshot;
+    struct kube_store nodes = { &snapshot->nodes,         snapshot->unreadable,
+                                &snapshot->nodes_seen_ms, &snapshot->nodes_by_provider,
+                                snapshot->texts,          &cluster->share };
+    struct kube_store pods = { &snapshot->pods,         snapshot->unreadable,
+                               &snapshot->pods_seen_ms, &snapshot->pods_by_node,
+                               snapshot->texts,         &cluster->share };
+    cluster->nodes = kube_watch_new(cluster->session, &kube_nodes, &nodes, on_changed, cluster);
+    cluster->pods = kube_watch_new(cluster->session, &kube_pods, &pods, on_changed, cluster);
+    return &cluster->base;
+}
+
+static void close_cluster(struct cluster *base)
+{
+    struct kube_cluster *cluster = of(base);
+
+    kube_watch_free(cluster->nodes);
+    kube_watch_free(cluster->pods);
+    kube_watch_free(cluster->budgets);
+    kube_watch_free(cluster->slices);
+    kube_watch_free(cluster->claims);
+    timer_free(cluster->discovery_timer);
+    timer_free(cluster->devices_timer);
+    served_free(cluster->served);
+    kube_session_free(cluster->session);
+    cluster_clear(base);
+    mem_free(cluster);
+}
+
+static void watch(struct cluster *cluster)
+{
+    kube_watch_start(of(cluster)->nodes);
+    kube_watch_start(of(cluster)->pods);
+}
+
+static void watch_policy(struct cluster *cluster)
+{
+    timer_set(of(cluster)->discovery_timer, 0);
+}
+
+static void watch_claims(struct cluster *cluster)
+{
+    timer_set(of(cluster)->devices_timer, 0);
+}
+
+const char *cluster_policy_version(const struct cluster *cluster)
+{
+    return seen(cluster)->policy_version;
+}
+
+bool cluster_knows_dry_runs(const struct cluster *cluster)
+{
+    return seen(cluster)->budgets && text_equal(seen(cluster)->policy_version, "policy/v1");
+}
+
+static int64_t held(const struct cluster *cluster)
+{
+    return seen(cluster)->share.held + seen(cluster)->share.listed;
+}
+
+static const char *trouble(const struct cluster *base)
+{
+    const struct kube_cluster *cluster = seen(base);
+    const char *found = kube_watch_trouble(cluster->nodes);
+
+    if (found[0] == '\0')
+        found = kube_watch_trouble(cluster->pods);
+    if (found[0] == '\0' && cluster->budgets)
+        found = kube_watch_trouble(cluster->budgets);
+    return found;
+}
+
+static void forget(void *context, const json_t *body, const struct error *err)
+{
+    (void)context;
+    (void)body;
+    (void)err;
+}
+
+static void ask_clock(struct cluster *cluster)
+{
+    const struct kube_call call = {
+        .verb = KUBE_READ,
+        .priority = HTTP_POLL,
+        .target = "/apis/policy",
+        .timeout_ms = CLOCK_LIMIT_MS,
+    };
+
+    kube_send(of(cluster)->session, &call, forget, NULL);
+}
+
+static bool read_clock(const struct cluster *cluster, int64_t since_ms, int64_t *ret_ahead_ms)
+{
+    *ret_ahead_ms = kube_ahead_ms(seen(cluster)->session);
+    return kube_clock_heard_ms(seen(cluster)->session) > since_ms;
+}
+
+static bool is_heard(const struct cluster *cluster)
+{
+    return kube_watch_trouble(seen(cluster)->nodes)[0] == '\0' &&
+           kube_watch_trouble(seen(cluster)->pods)[0] == '\0';
+}
+
+struct kube_session *cluster_session(const struct cluster *cluster)
+{
+    return seen(cluster)->session;
+}
+
+struct served *cluster_served(const struct cluster *cluster)
+{
+    return seen(cluster)->served;
+}
+
+const struct cluster_kind cluster_kubernetes = {
+    .name = "kubernetes",
+    .open = open_cluster,
+    .close = close_cluster,
+    .watch = watch,
+    .watch_budgets = watch_policy,
+    .watch_devices = watch_claims,
+    .ask_clock = ask_clock,
+    .clock = read_clock,
+    .held = held,
+    .trouble = trouble,
+    .is_heard = is_heard,
+};

@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The seam is real: a cluster of another kind, of which the broker knows only a row of side.h,
+ * gives a node to a Kubernetes cluster and gets it back.  The service dies at each of its commits
+ * in turn; each run ends as it began, each node moved once there and once back, and the referee has
+ * nothing to say.
+ */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/cli/rehearsal.h"
+#include "broker/sides/kube/kube_side.h"
+#include "clusters/cluster_base.h"
+#include "tests/cli/stepwise.h"
+#include "tests/plain/plain.h"
+
+enum { PLAY_MS = 100 * MINUTE_MS };
+
+static const struct cluster_kind *const kinds_of_clusters[] = { &cluster_kubernetes, &plain_cluster,
+                                                                NULL };
+static const struct side *const kinds_of_sides[] = { &side_kube, &plain_side, NULL };
+static const struct rehearsal_kinds both = { kinds_of_clusters, kinds_of_sides };
+
+/* The small world with a short day, in which research is a plain cluster. */
+static char *config_of_two(void)
+{
+    static const char day[] = "from: '08:00', to: '20:00'}\n";
+    static const char night[] = "from: '20:00', to: '08:00'}\n";
+    static const char research[] = "{role: research, ";
+    const char *at_day = strstr(small_config, day);
+    const char *at_night = strstr(small_config, night);
+    const char *at_research = strstr(small_config, research);
+
+    return text_format("%.*sfrom: '06:20', to: '06:45'}\n%.*sfrom: '06:45', to: '06:20'}\n%.*s"
+                       "{kind: plain, role: research, %s",
+                       (int)(at_day - small_config), small_config,
+                       (int)(at_night - at_day - (int)strlen(day)), at_day + strlen(day),
+                       (int)(at_research - at_night - (int)strlen(night)), at_night + strlen(night),
+                       at_research + strlen(research));
+}
+
+static struct rehearsal *begin(const char *folder)
+{
+    owned(chars) char *config = config_of_two();
+    owned(chars) char *world = text_format("seed: 5\n%s", small_machines);
+    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
+    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
+    struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
+    struct error err = { 0 };
+    struct rehearsal *rehearsal = rehearsal_open_with(&both, config_path, world_path, start, 5,
+                                                      &err);
+
+    if (!rehearsal ||
+        simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
+        rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    return rehearsal;
+}
+
+static void go_on(struct rehearsal *rehearsal)
+{
+    struct error err = { 0 };
+
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static int requests_of(struct rehearsal *rehearsal, const char *verb)
+{
+    owned(json) json_t *report = simulator_report(rehearsal->simulator);
+    owned(chars) char *path = text_format("requests/%s", verb);
+
+    return (int)json_int_or(report, path, 0);
+}
+
+/* How many nodes were handed over; -1: a transfer is still live. */
+static int handed_over(const struct rehearsal *rehearsal)
+{
+    const struct runner *runner = rehearsal->service->runner;
+    int done = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        if (runner->transfers.items[i]->state == TRANSFER_LIVE)
+            return -1;
+        done += runner->transfers.items[i]->state == TRANSFER_DONE;
+    }
+    return done;
+}
+
+/* Until both moves are over, or the service died. */
+static void run_there_and_back(struct rehearsal *rehearsal)
+{
+    for (int64_t ms = 0; ms < PLAY_MS && !rehearsal->is_dead && handed_over(rehearsal) != 2;
+         ms += MINUTE_MS)
+        rehearsal_run(rehearsal, MINUTE_MS);
+    if (!rehearsal->is_dead)
+        rehearsal_run(rehearsal, MINUTE_MS);
+}
+
+static void expect_there_and_back(struct rehearsal *rehearsal)
+{
+    assert_int_equal(handed_over(rehearsal), 2);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 6);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 10);
+    simulator_check_end(rehearsal->simulator);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* at 0: undisturbed; returns the commits after the schedules were applied. */
+static int64_t play(int64_t at, bool is_after)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder);
+    int64_t before = rehearsal->commits;
+
+    if (at > 0 && is_after)
+        rehearsal_kill_after_commit(rehearsal, at);
+    else if (at > 0)
+        rehearsal_kill_at_commit(rehearsal, at);
+    run_there_and_back(rehearsal);
+    if (rehearsal->is_dead) {
+        rehearsal_kill(rehearsal);
+        rehearsal_run(rehearsal, 20 * SECOND_MS);
+        go_on(rehearsal);
+        run_there_and_back(rehearsal);
+    }
+    expect_there_and_back(rehearsal);
+    assert_true(at == 0 || rehearsal->kill_at == 0); /* it died */
+    if (at == 0) {
+        assert_true(requests_of(rehearsal, "plain_close") > 0);
+        assert_true(requests_of(rehearsal, "plain_serve") > 0);
+        assert_true(requests_of(rehearsal, "plain_stop") > 0);
+    }
+    return rehearsal->commits - before;
+}
+
+static void a_node_goes_to_another_kind_of_cluster_and_back(void **state)
+{
+    int64_t commits = play(0, false);
+
+    (void)state;
+    print_message("%lld commits in an undisturbed run\n", (long long)commits);
+    assert_true(commits > 30);
+}
+
+static void a_death_at_any_commit_loses_nothing(void **state)
+{
+    int64_t commits = play(0, false);
+
+    (void)state;
+    for (int64_t at = 1; at <= commits; at++)
+        play(at, at % 2 == 0);
+}
+
+static void a_kind_that_nobody_composed_is_refused(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *config = config_of_two();
+    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", config);
+    struct error err = { 0 };
+
+    (void)state;
+    assert_null(config_read(path, &err));
+    if (!strstr(err.text, "unknown kind of cluster \"plain\"; known kinds: kubernetes"))
+        fail_msg("%s", err.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_goes_to_another_kind_of_cluster_and_back),
+        cmocka_unit_test(a_death_at_any_commit_loses_nothing),
+        cmocka_unit_test(a_kind_that_nobody_composed_is_refused),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a plain cluster does of a transfer.  Its list is a direct read: it is asked every second,
- * and is as new as its question.
+ * What a plain cluster does of a transfer.  Its list is a direct read: it is asked every few
+ * seconds, and is as new as its question.
  */
 #include "base/json.h"
 #include "base/shared_text.h"

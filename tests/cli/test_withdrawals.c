@@ -147,6 +147,9 @@ static void a_node_that_may_not_be_moved_any_more_is_emptied_no_further(void **s
         json_object_del(node->labels, "sluice.dev/ephemeral");
         sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
         rehearsal_run(rehearsal, 5 * SECOND_MS);
+        assert_true(
+            transfer->is_undoing); /* the way back takes a patch, and a watch that shows it */
+        rehearsal_run(rehearsal, 25 * SECOND_MS);
         assert_int_equal(transfer->state, TRANSFER_UNDONE);
         assert_false(node->is_unschedulable);
         assert_int_equal(json_array_size(node->taints), 0);

@@ -168,8 +168,7 @@ const char *packed_map_new(const json_t *object, packed_filter_fn is_wanted)
     const char *key = NULL;
     json_t *value = NULL;
 
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         const char *chars = json_string_value(value);
 
         if (!chars || key[0] == '\0' || (is_wanted && !is_wanted(key, chars)))

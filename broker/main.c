@@ -4,7 +4,7 @@
  * sluice: picks the command.
  */
 #include "base/memory.h"
-#include "broker/cli/commands.h"
+#include "broker/terminal/commands.h"
 
 int main(int argc, char **argv)
 {

@@ -5,7 +5,7 @@
  * resource, as the API server matches them.  Selectors and conditions are not looked at: what may
  * be asked counts.  And what their answers, and those of budgets, mean.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/kube/kube_error.h"
 #include "clusters/kube_verbs.h"
@@ -15,8 +15,7 @@ static bool names_one_of(const json_t *list, const char *const *wanted, size_t c
     size_t at;
     const json_t *name;
 
-    json_array_foreach(list, at, name)
-    {
+    json_array_foreach(list, at, name) {
         for (size_t i = 0; i < count; i++)
             if (text_equal(json_string_value(name), wanted[i]))
                 return true;
@@ -33,8 +32,7 @@ static bool see_evictions(const json_t *rules)
     size_t at;
     const json_t *rule;
 
-    json_array_foreach(rules, at, rule)
-    {
+    json_array_foreach(rules, at, rule) {
         if (names_one_of(json_object_get(rule, "apiGroups"), groups, COUNT_OF(groups)) &&
             names_one_of(json_object_get(rule, "operations"), operations, COUNT_OF(operations)) &&
             names_one_of(json_object_get(rule, "resources"), resources, COUNT_OF(resources)))
@@ -48,12 +46,10 @@ bool cluster_admission_sees_evictions(const json_t *list)
     size_t at, of;
     const json_t *item, *webhook;
 
-    json_array_foreach(json_object_get(list, "items"), at, item)
-    {
+    json_array_foreach(json_object_get(list, "items"), at, item) {
         if (see_evictions(json_at(item, "spec/matchConstraints/resourceRules")))
             return true;
-        json_array_foreach(json_object_get(item, "webhooks"), of, webhook)
-        {
+        json_array_foreach(json_object_get(item, "webhooks"), of, webhook) {
             if (see_evictions(json_object_get(webhook, "rules")))
                 return true;
         }
@@ -76,24 +72,25 @@ bool cluster_lacks_group(const struct error *err)
     return err->cause == &kube_cause_no_group;
 }
 
-enum trial cluster_trial_of(const struct error *err)
+enum dry_run cluster_dry_run_of(const struct error *err)
 {
     static const struct {
         const struct error_cause *cause;
-        enum trial means;
+        enum dry_run means;
     } rows[] = {
-        { &kube_cause_budget, TRIAL_BUDGET },
-        { &kube_cause_webhook, TRIAL_DENIED },
-        { &kube_cause_policy, TRIAL_DENIED },
-        { &kube_cause_two_budgets, TRIAL_TWO_BUDGETS },
-        { &kube_cause_webhook_down, TRIAL_UNREACHED },
-        { &kube_cause_forbidden, TRIAL_NOT_PERMITTED },
+        { &kube_cause_budget, DRY_RUN_BUDGET },
+        { &kube_cause_webhook, DRY_RUN_DENIED },
+        { &kube_cause_policy, DRY_RUN_DENIED },
+        { &kube_cause_two_budgets, DRY_RUN_TWO_BUDGETS },
+        { &kube_cause_webhook_down, DRY_RUN_UNREACHED },
+        { &kube_cause_forbidden, DRY_RUN_NOT_PERMITTED },
     };
 
     if (!err)
-        return TRIAL_LEAVES;
+        return DRY_RUN_LEAVES;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (err->cause == rows[i].cause)
             return rows[i].means;
-    return err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT ? TRIAL_GONE : TRIAL_UNKNOWN;
+    return err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT ? DRY_RUN_GONE
+                                                                       : DRY_RUN_UNKNOWN;
 }

@@ -5,7 +5,7 @@
  */
 #include "clusters/budget.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/fields.h"
 
@@ -21,8 +21,7 @@ static int find_failure(struct budget *budget, const json_t *object, struct erro
     char message[MESSAGE_SIZE] = "";
     size_t at = 0;
     const json_t *condition = NULL;
-    json_array_foreach(conditions, at, condition)
-    {
+    json_array_foreach(conditions, at, condition) {
         if (text_equal(json_text_or(condition, "type", ""), "DisruptionAllowed") &&
             text_equal(json_text_or(condition, "status", ""), "False") &&
             text_equal(json_text_or(condition, "reason", ""), "SyncFailed"))
@@ -102,8 +101,7 @@ static bool is_among(const json_t *values, const char *value)
 {
     size_t at = 0;
     const json_t *one = NULL;
-    json_array_foreach(values, at, one)
-    {
+    json_array_foreach(values, at, one) {
         if (value && text_equal(json_string_value(one), value))
             return true;
     }
@@ -137,16 +135,14 @@ bool budget_selects(const struct budget *budget, const struct pod *pod)
 
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach(labels, key, value)
-    {
+    json_object_foreach(labels, key, value) {
         const char *has = pod_label(pod, key);
         if (!has || !text_equal(has, json_string_value(value)))
             return false;
     }
     size_t at = 0;
     const json_t *expression = NULL;
-    json_array_foreach(expressions, at, expression)
-    {
+    json_array_foreach(expressions, at, expression) {
         if (!expression_holds(expression, pod))
             return false;
     }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/world.h"
+#include "base/world/world.h"
 #include "clusters/snapshot.h"
 
 #include <stdbool.h>

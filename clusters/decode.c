@@ -4,7 +4,7 @@
  * From the API's JSON to struct node and struct pod.  What a decision could hang on is checked:
  * an object whose member has the wrong type is refused whole, never half read.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/fields.h"
 #include "clusters/slurm_pods.h"
@@ -55,8 +55,7 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
 
     size_t at = 0;
     const json_t *taint = NULL;
-    json_array_foreach(taints, at, taint)
-    {
+    json_array_foreach(taints, at, taint) {
         const char *key = NULL;
         if (json_need_text(taint, "key", &key, err) < 0)
             return error_context(err, "spec/taints");
@@ -108,8 +107,7 @@ static void raise_all(json_t *counts, const json_t *taken, const json_t *beside)
     const char *resource = NULL;
     const json_t *count = NULL;
 
-    json_object_foreach((json_t *)(uintptr_t)taken, resource, count)
-    {
+    json_object_foreach((json_t *)(uintptr_t)taken, resource, count) {
         json_int_t there = json_integer_value(json_object_get(beside, resource));
         devices_raise(counts, resource, sum_of(json_integer_value(count), there));
     }
@@ -120,8 +118,7 @@ static int check_range(const json_t *counts, struct error *err)
     const char *resource = NULL;
     const json_t *count = NULL;
 
-    json_object_foreach((json_t *)(uintptr_t)counts, resource, count)
-    {
+    json_object_foreach((json_t *)(uintptr_t)counts, resource, count) {
         if (json_integer_value(count) > INT_MAX)
             return error_set(err, ERROR_CORRUPT, "spec/containers: %s is out of range", resource);
     }
@@ -142,16 +139,14 @@ static int pod_devices(struct pod *pod, const json_t *object, struct error *err)
     const json_t *container = NULL;
     owned(json) json_t *together = json_object();
     owned(json) json_t *most = json_object();
-    json_array_foreach(starters, at, container)
-    {
+    json_array_foreach(starters, at, container) {
         bool is_sidecar = text_equal(json_text_or(container, "restartPolicy", ""), "Always");
         owned(json) json_t *counts = container_devices(container, err);
         if (!counts)
             return error_context(err, "spec/initContainers");
         raise_all(is_sidecar ? together : most, counts, together);
     }
-    json_array_foreach(containers, at, container)
-    {
+    json_array_foreach(containers, at, container) {
         owned(json) json_t *counts = container_devices(container, err);
         if (!counts)
             return error_context(err, "spec/containers");
@@ -175,8 +170,7 @@ static const char *claim_of(const json_t *pod, const json_t *claim)
 
     if (own)
         return own;
-    json_array_foreach(json_at(pod, "status/resourceClaimStatuses"), at, made)
-    {
+    json_array_foreach(json_at(pod, "status/resourceClaimStatuses"), at, made) {
         if (text_equal(json_text_or(made, "name", ""), name))
             return json_text_or(made, "resourceClaimName", NULL);
     }
@@ -194,8 +188,7 @@ static void pod_claims(struct pod *pod, const json_t *object)
 
     if (claims && !json_is_null(claims) && !json_is_array(claims))
         json_put(names, unread, json_text(""));
-    json_array_foreach(claims, at, claim)
-    {
+    json_array_foreach(claims, at, claim) {
         const char *name = json_text_or(claim, "name", "");
         const char *named = claim_of(object, claim);
 
@@ -214,8 +207,7 @@ static int pod_owner(struct pod *pod, const json_t *object, struct error *err)
     size_t at = 0;
     const json_t *owner = NULL;
     const json_t *controller = NULL;
-    json_array_foreach(owners, at, owner)
-    {
+    json_array_foreach(owners, at, owner) {
         bool is_controller = false;
         if (json_find_bool(owner, "controller", &is_controller, err) < 0)
             return error_context(err, "metadata/ownerReferences");
@@ -246,8 +238,7 @@ static int pod_finalizers(struct pod *pod, const json_t *object, struct error *e
 
     size_t at = 0;
     const json_t *name = NULL;
-    json_array_foreach(finalizers, at, name)
-    {
+    json_array_foreach(finalizers, at, name) {
         if (!json_is_string(name))
             return error_set(err, ERROR_CORRUPT, "metadata/finalizers: expected texts");
         text_add(names, "%s%s", at > 0 ? ", " : "", json_string_value(name));
@@ -278,8 +269,7 @@ static int pod_storage(struct pod *pod, const json_t *object, struct error *err)
 
     size_t at = 0;
     const json_t *volume = NULL;
-    json_array_foreach(volumes, at, volume)
-    {
+    json_array_foreach(volumes, at, volume) {
         const json_t *empty = json_object_get(volume, "emptyDir");
         if (json_object_get(volume, "hostPath") ||
             (empty && !text_equal(json_text_or(empty, "medium", ""), "Memory")))

@@ -5,7 +5,7 @@
  */
 #include "clusters/devices.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/fields.h"
 
@@ -15,8 +15,7 @@ static void add_uses(struct text *out, const json_t *set, const char *name)
     const char *counter = NULL;
     const json_t *value = NULL;
 
-    json_object_foreach(json_object_get(set, "counters"), counter, value)
-    {
+    json_object_foreach(json_object_get(set, "counters"), counter, value) {
         text_add(out, "%s%s/%s=%s", out->length > 1 ? "," : "", name, counter,
                  json_text_or(value, "value", "?"));
     }
@@ -27,8 +26,7 @@ static bool is_tainted(const json_t *device)
     size_t at = 0;
     const json_t *taint = NULL;
 
-    json_array_foreach(json_object_get(device, "taints"), at, taint)
-    {
+    json_array_foreach(json_object_get(device, "taints"), at, taint) {
         const char *effect = json_text_or(taint, "effect", "");
 
         if (text_equal(effect, "NoSchedule") || text_equal(effect, "NoExecute"))
@@ -52,8 +50,7 @@ static json_t *pack_devices(const json_t *devices)
     size_t at = 0;
     const json_t *device = NULL;
 
-    json_array_foreach(devices, at, device)
-    {
+    json_array_foreach(devices, at, device) {
         const json_t *basic = json_object_get(device, "basic") ?: device;
         owned(text) struct text *value = text_new(TEXT_UNBOUNDED);
         size_t i = 0;
@@ -76,13 +73,11 @@ static json_t *pack_totals(const json_t *sets)
     size_t at = 0;
     const json_t *set = NULL;
 
-    json_array_foreach(sets, at, set)
-    {
+    json_array_foreach(sets, at, set) {
         const char *counter = NULL;
         const json_t *value = NULL;
 
-        json_object_foreach(json_object_get(set, "counters"), counter, value)
-        {
+        json_object_foreach(json_object_get(set, "counters"), counter, value) {
             owned(chars) char *key = text_format("%s/%s", json_text_or(set, "name", "?"), counter);
 
             json_put(packed, key, json_text(json_text_or(value, "value", "?")));
@@ -133,8 +128,7 @@ static json_t *pack_results(const json_t *results)
     size_t at = 0;
     const json_t *result = NULL;
 
-    json_array_foreach(results, at, result)
-    {
+    json_array_foreach(results, at, result) {
         owned(chars) char *key = text_format("%s/%s/%s", json_text_or(result, "driver", "?"),
                                              json_text_or(result, "pool", "?"),
                                              json_text_or(result, "device", "?"));
@@ -151,8 +145,7 @@ static int64_t count_users(const json_t *users)
     size_t at = 0;
     const json_t *user = NULL;
 
-    json_array_foreach(users, at, user)
-    {
+    json_array_foreach(users, at, user) {
         if (!text_equal(json_text_or(user, "resource", ""), "pods"))
             return 0;
         count++;

@@ -5,7 +5,7 @@
  */
 #include "clusters/field_manager.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -17,8 +17,7 @@ char *field_manager_of(const json_t *object, const char *field)
     const json_t *entry;
     size_t i;
 
-    json_array_foreach(json_at(object, "metadata/managedFields"), i, entry)
-    {
+    json_array_foreach(json_at(object, "metadata/managedFields"), i, entry) {
         const char *manager = json_text_or(entry, "manager", "");
         const char *time = json_text_or(entry, "time", "");
 

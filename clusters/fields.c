@@ -5,7 +5,7 @@
  */
 #include "clusters/fields.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/snapshot.h"
 
@@ -58,8 +58,7 @@ int field_devices(const json_t *object, const char *path, json_t *counts, struct
 
     if (json_find_object(object, path, &quantities, err) < 0)
         return -1;
-    json_object_foreach(quantities, resource, quantity)
-    {
+    json_object_foreach(quantities, resource, quantity) {
         struct error why = { 0 };
         int count = DEVICES_UNREADABLE;
 
@@ -91,8 +90,7 @@ const char *devices_pack(const json_t *counts)
     const char *resource = NULL;
     const json_t *count = NULL;
 
-    json_object_foreach((json_t *)(uintptr_t)counts, resource, count)
-    {
+    json_object_foreach((json_t *)(uintptr_t)counts, resource, count) {
         char digits[24];
 
         text_print(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(count));
@@ -169,8 +167,7 @@ int field_map(const json_t *object, const char *path, packed_filter_fn is_wanted
 
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach(found, key, value)
-    {
+    json_object_foreach(found, key, value) {
         if (!json_is_string(value))
             return error_set(err, ERROR_CORRUPT, "%s: \"%s\" is no text", path, key);
     }
@@ -188,8 +185,7 @@ int field_condition(const json_t *object, const char *type, const char *status, 
     size_t at = 0;
     const json_t *condition = NULL;
     *ret_is = false;
-    json_array_foreach(conditions, at, condition)
-    {
+    json_array_foreach(conditions, at, condition) {
         if (text_equal(json_text_or(condition, "type", ""), type))
             *ret_is = text_equal(json_text_or(condition, "status", ""), status);
     }
@@ -205,8 +201,7 @@ int field_troubles(const json_t *object, const char **ret_copy, struct error *er
     owned(text) struct text *troubles = text_new(200);
     size_t at = 0;
     const json_t *condition = NULL;
-    json_array_foreach(conditions, at, condition)
-    {
+    json_array_foreach(conditions, at, condition) {
         const char *type = json_text_or(condition, "type", "");
         const char *status = json_text_or(condition, "status", "");
         if (text_equal(status, text_equal(type, "Ready") ? "True" : "False"))
@@ -238,8 +233,7 @@ int field_marks(const json_t *object, unsigned *ret_marks, struct error *err)
     size_t at = 0;
     const json_t *condition = NULL;
     *ret_marks = 0;
-    json_array_foreach(conditions, at, condition)
-    {
+    json_array_foreach(conditions, at, condition) {
         if (!text_equal(json_text_or(condition, "status", ""), "True") ||
             !text_equal(json_text_or(condition, "reason", ""), NODE_MARK_REASON))
             continue;

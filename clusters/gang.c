@@ -5,7 +5,7 @@
  */
 #include "clusters/gang.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 
 enum place { LABEL, ANNOTATION, CONTROLLER };
@@ -68,8 +68,7 @@ static const json_t *controller_of(const json_t *metadata)
     size_t at;
     const json_t *owner;
 
-    json_array_foreach(json_object_get(metadata, "ownerReferences"), at, owner)
-    {
+    json_array_foreach(json_object_get(metadata, "ownerReferences"), at, owner) {
         if (json_is_true(json_object_get(owner, "controller")))
             return owner;
     }
@@ -119,8 +118,7 @@ static json_t *times_of(const json_t *annotations)
     json_t *value;
     json_t *times = NULL;
 
-    json_object_foreach((json_t *)(uintptr_t)annotations, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)annotations, key, value) {
         struct wall_time wall;
         struct error ignored;
 

@@ -6,7 +6,7 @@
  */
 #include "clusters/kube_verbs.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "clusters/cluster_session.h"

@@ -45,17 +45,17 @@ int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster
                          void *context, struct error *err) __attribute__((warn_unused_result));
 
 /* What an answer to an eviction means for who plans one. */
-enum trial {
-    TRIAL_LEAVES,        /* it would be evicted now */
-    TRIAL_BUDGET,        /* a disruption budget lets it not go now */
-    TRIAL_TWO_BUDGETS,   /* more than one selects it: no eviction ever passes */
-    TRIAL_DENIED,        /* an admission webhook or policy says no */
-    TRIAL_UNREACHED,     /* an admission webhook does not answer */
-    TRIAL_NOT_PERMITTED, /* we may not evict it */
-    TRIAL_GONE,          /* it is not there any more */
-    TRIAL_UNKNOWN,       /* the server did not say */
+enum dry_run {
+    DRY_RUN_LEAVES,        /* it would be evicted now */
+    DRY_RUN_BUDGET,        /* a disruption budget lets it not go now */
+    DRY_RUN_TWO_BUDGETS,   /* more than one selects it: no eviction ever passes */
+    DRY_RUN_DENIED,        /* an admission webhook or policy says no */
+    DRY_RUN_UNREACHED,     /* an admission webhook does not answer */
+    DRY_RUN_NOT_PERMITTED, /* we may not evict it */
+    DRY_RUN_GONE,          /* it is not there any more */
+    DRY_RUN_UNKNOWN,       /* the server did not say */
 };
-enum trial cluster_trial_of(const struct error *err); /* NULL: success */
+enum dry_run cluster_dry_run_of(const struct error *err); /* NULL: success */
 
 /* Who has a say before an object is created: "validatingwebhookconfigurations",
    "mutatingwebhookconfigurations" or "validatingadmissionpolicies"; whether the error is an API

@@ -5,7 +5,7 @@
  */
 #include "clusters/kueue.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
 
@@ -22,20 +22,17 @@ static json_t *find_resource(const json_t *groups, const char *flavor, const cha
     const json_t *group;
     size_t i;
 
-    json_array_foreach(groups, i, group)
-    {
+    json_array_foreach(groups, i, group) {
         const json_t *item;
         size_t k;
 
-        json_array_foreach(json_object_get(group, "flavors"), k, item)
-        {
+        json_array_foreach(json_object_get(group, "flavors"), k, item) {
             json_t *row;
             size_t n;
 
             if (!text_equal(json_text_or(item, "name", ""), flavor))
                 continue;
-            json_array_foreach(json_object_get(item, "resources"), n, row)
-            {
+            json_array_foreach(json_object_get(item, "resources"), n, row) {
                 if (text_equal(json_text_or(row, "name", ""), resource))
                     return row;
             }

@@ -5,7 +5,7 @@
  */
 #include "clusters/owner.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
 
@@ -209,10 +209,8 @@ static const char *rule_of_disruption(const json_t *job)
     size_t i;
     size_t k;
 
-    json_array_foreach(json_at(job, "spec/podFailurePolicy/rules"), i, rule)
-    {
-        json_array_foreach(json_object_get(rule, "onPodConditions"), k, condition)
-        {
+    json_array_foreach(json_at(job, "spec/podFailurePolicy/rules"), i, rule) {
+        json_array_foreach(json_object_get(rule, "onPodConditions"), k, condition) {
             if (text_equal(json_text_or(condition, "type", ""), "DisruptionTarget") &&
                 text_equal(json_text_or(condition, "status", "True"), "True"))
                 return json_text_or(rule, "action", "");
@@ -262,8 +260,7 @@ static void read_controller(const json_t *object, const char *namespace, struct 
     const json_t *reference;
     size_t i;
 
-    json_array_foreach(json_at(object, "metadata/ownerReferences"), i, reference)
-    {
+    json_array_foreach(json_at(object, "metadata/ownerReferences"), i, reference) {
         const char *kind = json_text_or(reference, "kind", "");
 
         if (!json_is_true(json_object_get(reference, "controller")) || text_equal(kind, "CronJob"))
@@ -325,8 +322,7 @@ static bool is_owned_by(const json_t *object, const char *uid)
     const json_t *reference;
     size_t i;
 
-    json_array_foreach(json_at(object, "metadata/ownerReferences"), i, reference)
-    {
+    json_array_foreach(json_at(object, "metadata/ownerReferences"), i, reference) {
         if (text_equal(json_text_or(reference, "uid", ""), uid))
             return true;
     }
@@ -339,8 +335,7 @@ static bool is_finished(const json_t *workload)
     const json_t *condition;
     size_t i;
 
-    json_array_foreach(json_at(workload, "status/conditions"), i, condition)
-    {
+    json_array_foreach(json_at(workload, "status/conditions"), i, condition) {
         if (text_equal(json_text_or(condition, "type", ""), "Finished") &&
             text_equal(json_text_or(condition, "status", ""), "True"))
             return true;
@@ -355,8 +350,7 @@ char *owner_workload_in(const json_t *list, const char *path, const char *uid)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(json_object_get(list, "items"), i, item)
-    {
+    json_array_foreach(json_object_get(list, "items"), i, item) {
         if (!found && is_owned_by(item, uid) && !is_finished(item))
             found = path_of(&kinds[0], NULL, segments.items[AT_NAMESPACE],
                             json_text_or(item, "metadata/name", ""));

@@ -7,7 +7,7 @@
 #include "clusters/snapshot.h"
 
 #include "base/index.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/shared_text.h"
 #include "base/text.h"
 #include "clusters/budget.h"
@@ -212,8 +212,7 @@ bool node_has_taint(const struct node *node, const char *key)
 {
     size_t at = 0;
     const json_t *taint = NULL;
-    json_array_foreach(node->taints, at, taint)
-    {
+    json_array_foreach(node->taints, at, taint) {
         if (text_equal(json_text_or(taint, "key", ""), key))
             return true;
     }
@@ -239,8 +238,7 @@ bool node_is_in_trouble(const struct node *node)
     size_t i;
     const json_t *taint;
 
-    json_array_foreach(node->taints, i, taint)
-    {
+    json_array_foreach(node->taints, i, taint) {
         if (text_starts_with(json_text_or(taint, "key", ""), "node.kubernetes.io/") &&
             !text_equal(json_text_or(taint, "effect", ""), "PreferNoSchedule"))
             return true;
@@ -254,8 +252,7 @@ static json_t *changed_taints(const struct node *node, const struct node_change 
     json_t *taints = json_array();
     size_t at = 0;
     json_t *taint = NULL;
-    json_array_foreach(node->taints, at, taint)
-    {
+    json_array_foreach(node->taints, at, taint) {
         if (!text_equal(json_text_or(taint, "key", ""), change->taint_key))
             json_array_append(taints, taint);
     }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# broker/cli/help/COMMAND.md is what `sluice COMMAND --help` says beside the options: a heading with the
+# broker/help/COMMAND.md is what `sluice COMMAND --help` says beside the options: a heading with the
 # summary, prose (which may be absent), and the examples.  The program carries their bytes.  {{NAME}} in
 # the prose stands for help/parts/NAME.md, which several pages share.
 #
@@ -91,7 +91,7 @@ endfunction()
 function(help_write folder header out)
     help_command_names(${header} names)
     help_check_files("${folder}" "${names}")
-    set(code "/* Made by cmake/help.cmake from broker/cli/help. */\n#include \"broker/cli/commands.h\"\n\n")
+    set(code "/* Made by cmake/help.cmake from broker/help. */\n#include \"broker/terminal/commands.h\"\n\n")
     foreach(name ${names})
         help_page("${folder}" ${name} page)
         string(APPEND code "${page}")
@@ -104,9 +104,9 @@ if(CMAKE_SCRIPT_MODE_FILE)
     return()
 endif()
 
-file(GLOB_RECURSE help_paths CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/broker/cli/help/*.md)
+file(GLOB_RECURSE help_paths CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/broker/help/*.md)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${help_paths}
-             ${CMAKE_SOURCE_DIR}/broker/cli/commands.h)
-help_write(${CMAKE_SOURCE_DIR}/broker/cli/help ${CMAKE_SOURCE_DIR}/broker/cli/commands.h
+             ${CMAKE_SOURCE_DIR}/broker/terminal/commands.h)
+help_write(${CMAKE_SOURCE_DIR}/broker/help ${CMAKE_SOURCE_DIR}/broker/terminal/commands.h
            ${CMAKE_BINARY_DIR}/help_pages.c)
-target_sources(cli PRIVATE ${CMAKE_BINARY_DIR}/help_pages.c)
+target_sources(commands PRIVATE ${CMAKE_BINARY_DIR}/help_pages.c)

@@ -12,11 +12,11 @@ foreach(path ${holiday_paths})
     string(APPEND holiday_rows "    { \"${country}\", bytes_${country}, sizeof bytes_${country} },\n")
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/holiday_files.c @ONLY CONTENT
-"#include \"windows/holidays.h\"
+"#include \"windows/calendar/holidays.h\"
 
 @holiday_arrays@
 const struct holiday_file holiday_files[] = {
 @holiday_rows@    { 0 },
 };
 ")
-target_sources(windows PRIVATE ${CMAKE_BINARY_DIR}/holiday_files.c)
+target_sources(calendar PRIVATE ${CMAKE_BINARY_DIR}/holiday_files.c)

@@ -4,7 +4,7 @@
  * What the answers to aws_exchange.c mean.  Nothing of a body gets into an error but a code: the
  * rest may be keys.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "providers/aws_exchange.h"

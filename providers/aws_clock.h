@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "base/http.h"
 #include "base/timestamp.h"
+#include "base/world/http.h"
 
 #include <stdbool.h>
 

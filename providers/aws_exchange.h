@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/http.h"
+#include "base/world/http.h"
 #include "providers/aws_clock.h"
 #include "providers/aws_credentials.h"
 

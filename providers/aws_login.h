@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/world.h"
+#include "base/world/world.h"
 #include "providers/aws_clock.h"
 #include "providers/aws_credentials.h"
 

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/http.h"
 #include "base/text.h"
 #include "base/timestamp.h"
+#include "base/world/http.h"
 
 struct aws_keys {
     char *id;

@@ -7,7 +7,7 @@
 #include "providers/gcp.h"
 
 #include "base/array.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "providers/gcp_errors.h"
@@ -120,8 +120,7 @@ static void finish_list(struct gcp_call *call, const json_t *body)
 
     size_t at = 0;
     const json_t *item = NULL;
-    json_array_foreach(items, at, item)
-    {
+    json_array_foreach(items, at, item) {
         if (result == 0)
             result = gcp_read_member(item, array_add(&instances), &err);
     }

@@ -5,7 +5,7 @@
  */
 #include "providers/gcp_errors.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -118,8 +118,7 @@ static const char *detail_reason(const json_t *details)
 {
     size_t at = 0;
     const json_t *detail = NULL;
-    json_array_foreach(details, at, detail)
-    {
+    json_array_foreach(details, at, detail) {
         const char *reason = json_text_or(detail, "errorInfo/reason", "");
         if (reason[0] == '\0')
             reason = json_text_or(detail, "reason", "");

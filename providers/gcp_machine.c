@@ -5,7 +5,7 @@
  */
 #include "providers/gcp_machine.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "providers/gcp_errors.h"

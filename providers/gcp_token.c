@@ -7,7 +7,7 @@
 #include "providers/gcp_token.h"
 
 #include "base/crypto.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/url.h"

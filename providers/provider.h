@@ -20,8 +20,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/settings.h"
-#include "base/world.h"
+#include "base/input/settings.h"
+#include "base/world/world.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  */
 #include "tools/engine_rows.h"
 #include "tools/engine_stream.h"
-#include "windows/engine_lengths.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

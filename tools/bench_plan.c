@@ -5,11 +5,11 @@
  * on the same arrivals and services; the search of one queue; a weekly plan of many queues; the
  * closed form over all its cells.  Each run prints NAME=VALUE pairs on one line.
  */
-#include "base/loop.h"
 #include "base/random.h"
-#include "windows/allocate.h"
-#include "windows/engine_lengths.h"
-#include "windows/estimate.h"
+#include "base/world/loop.h"
+#include "windows/allocation/allocate.h"
+#include "windows/queueing/estimate.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "windows/replay.h"
+#include "windows/queueing/replay.h"
 
 #include <math.h>
 

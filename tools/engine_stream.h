@@ -8,7 +8,7 @@
 
 #include "tools/engine_rows.h"
 #include "tools/iterations.h"
-#include "windows/search.h"
+#include "windows/queueing/search.h"
 
 enum { STREAM_QUIET = 60 }; /* minutes before it, longer than both look back */
 

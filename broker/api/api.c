@@ -5,7 +5,7 @@
  */
 #include "broker/api/api.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/url.h"

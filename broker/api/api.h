@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/http_server.h"
+#include "base/world/http_server.h"
 #include "broker/service/service.h"
 
 /* Handler for http_server_new(); context is the service. */

@@ -4,14 +4,14 @@
  * sluice departures: the board that tells researchers when their nodes leave; as a table, JSON, CSV
  * (RFC 4180) or a calendar (RFC 5545).
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "broker/cli/board.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
-#include "broker/cli/departure_forms.h"
-#include "broker/cli/table.h"
+#include "broker/terminal/board.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+#include "broker/terminal/departure_forms.h"
+#include "broker/terminal/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,8 +29,7 @@ static bool has_namespace(const json_t *row, const char *name)
     const json_t *job;
     size_t i;
 
-    json_array_foreach(json_object_get(row, "jobs"), i, job)
-    {
+    json_array_foreach(json_object_get(row, "jobs"), i, job) {
         if (text_equal(json_text_or(job, "namespace", ""), name))
             return true;
     }
@@ -77,8 +76,7 @@ static void print_table(const struct config *config, const json_t *answer, struc
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(answer, "departures"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "departures"), i, row) {
         owned(chars) char *jobs = departure_jobs(row, ", ");
         const char *window = json_text_or(row, "window", "");
         const char *held = json_text_or(row, "held", "");

@@ -3,10 +3,10 @@
  *
  * sluice events: the journal's story, newest last.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,8 +23,7 @@ static void print_event(const json_t *event)
     json_t *value;
 
     printf("%s  %-18s", json_text_or(event, "at", "-"), json_text_or(event, "event", "-"));
-    json_object_foreach((json_t *)(uintptr_t)event, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)event, key, value) {
         if (text_equal(key, "at") || text_equal(key, "event") || text_equal(key, "seq"))
             continue;
         if (json_is_string(value) && json_string_length(value) > 0)
@@ -59,6 +58,7 @@ int cmd_events(struct command_call *call)
         client_print_json(answer);
         return EXIT_DONE;
     }
-    json_array_foreach(json_object_get(answer, "events"), i, event) print_event(event);
+    json_array_foreach(json_object_get(answer, "events"), i, event)
+        print_event(event);
     return EXIT_DONE;
 }

@@ -3,10 +3,10 @@
  *
  * sluice freeze and sluice unfreeze: no voluntary change until a time.
  */
-#include "base/json.h"
-#include "base/loop.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
+#include "base/input/json.h"
+#include "base/world/loop.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
 
 #include <stdio.h>
 

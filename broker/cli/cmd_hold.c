@@ -3,10 +3,10 @@
  *
  * sluice hold: a node that will leave is asked for until later.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
 
 #include <stdio.h>
 

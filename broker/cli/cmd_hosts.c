@@ -3,11 +3,11 @@
  *
  * sluice hosts: the physical hosts in quarantine, and the end of one.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
-#include "broker/cli/table.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+#include "broker/terminal/table.h"
 
 #include <stdio.h>
 
@@ -27,8 +27,7 @@ static void print_hosts(const json_t *answer)
         printf("No host is in quarantine.\n");
         return;
     }
-    json_array_foreach(json_object_get(answer, "hosts"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "hosts"), i, row) {
         table_cell(table, "%s", json_text_or(row, "host", "-"));
         table_cell(table, "%s", json_text_or(row, "provider", "-"));
         table_cell(table, "%s", json_text_or(row, "pool", "-"));

@@ -5,14 +5,14 @@
  * has it.  A check is a repair of a copy.
  */
 #include "base/file.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/world.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
+#include "base/world/world.h"
 #include "broker/journal/journal.h"
 #include "broker/service/service.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,8 +99,7 @@ static int mend(const char *path, const struct config *config, const char *forge
 
     if (journal_sqlite_mend_rows(path, now(), found, err) < 0)
         return -1;
-    json_array_foreach(found, i, row)
-    {
+    json_array_foreach(found, i, row) {
         json_object_set_new(row, "is_mended", json_true());
         json_object_set_new(row, "is_aside", json_false());
     }
@@ -162,8 +161,7 @@ static void print_found(const json_t *answer)
 
     if (copy)
         printf("The files as they were: %s\n", copy);
-    json_array_foreach(json_object_get(answer, "found"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "found"), i, row) {
         printf("%s %s: %s%s\n", json_text_or(row, "kind", "?"), json_text_or(row, "id", "?"),
                json_text_or(row, "text", ""),
                json_bool_or(row, "is_aside", false)     ? ""
@@ -180,8 +178,7 @@ static bool is_left(const json_t *found)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(found, i, row)
-    {
+    json_array_foreach(found, i, row) {
         if (!json_bool_or(row, "is_mended", false))
             return true;
     }

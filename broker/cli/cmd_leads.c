@@ -3,11 +3,11 @@
  *
  * sluice leads: how long transfers take, by route and step, as the journal has learned it.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
-#include "broker/cli/table.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+#include "broker/terminal/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,14 +56,14 @@ int cmd_leads(struct command_call *call)
         client_print_json(answer);
         return EXIT_DONE;
     }
-    json_array_foreach(json_object_get(answer, "leads"), i, route)
-    {
+    json_array_foreach(json_object_get(answer, "leads"), i, route) {
         const char *name = json_text_or(route, "route", "-");
         const json_t *step;
         size_t k;
 
         add_row(table, name, route);
-        json_array_foreach(json_object_get(route, "steps"), k, step) add_row(table, name, step);
+        json_array_foreach(json_object_get(route, "steps"), k, step)
+            add_row(table, name, step);
     }
     table_print(table, out);
     fputs(out->chars, stdout);

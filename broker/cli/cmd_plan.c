@@ -4,15 +4,15 @@
  * sluice plan and sluice apply: what the schedules would do, and putting them in force.
  */
 #include "base/file.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
-#include "broker/cli/bill.h"
-#include "broker/cli/board.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
-#include "broker/cli/leavers.h"
-#include "broker/cli/table.h"
+#include "broker/terminal/bill.h"
+#include "broker/terminal/board.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+#include "broker/terminal/leavers.h"
+#include "broker/terminal/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,8 +51,7 @@ static void print_pools(const json_t *plan, struct text *out)
     char text[32];
     size_t i;
 
-    json_array_foreach(json_object_get(plan, "pools"), i, row)
-    {
+    json_array_foreach(json_object_get(plan, "pools"), i, row) {
         table_cell(table, "%s", json_text_or(row, "pool", "-"));
         table_cell(table, "%s", json_text_or(row, "cluster", "-"));
         table_cell(table, "%s", json_text_or(row, "zone", "-"));
@@ -75,8 +74,7 @@ static int print_changes(const json_t *plan, struct text *out)
     size_t i;
 
     leavers_print(plan, out);
-    json_array_foreach(json_object_get(plan, "workloads"), i, row)
-    {
+    json_array_foreach(json_object_get(plan, "workloads"), i, row) {
         if (json_equal(json_object_get(row, "replicas"), json_object_get(row, "wanted_replicas")))
             continue;
         text_add(out, "  ~ deployment %s  %s  %s -> %s\n", json_text_or(row, "workload", "-"),

@@ -3,16 +3,16 @@
  *
  * sluice reclaim: nodes back to production, now.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/timestamp.h"
-#include "broker/cli/bill.h"
-#include "broker/cli/board.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
-#include "broker/cli/leavers.h"
-#include "broker/cli/table.h"
+#include "broker/terminal/bill.h"
+#include "broker/terminal/board.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+#include "broker/terminal/leavers.h"
+#include "broker/terminal/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,8 +94,9 @@ static void add_nodes(const json_t *answer, struct text *out)
     text_add(out,
              "%" PRId64 " of %" PRId64 " nodes for %s:", json_int_or(answer, "accepted_nodes", 0),
              json_int_or(answer, "wanted_nodes", 0), json_text_or(answer, "cluster", "-"));
-    json_array_foreach(json_object_get(answer, "pools"), i, row) text_add(
-        out, " %s +%" PRId64, json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
+    json_array_foreach(json_object_get(answer, "pools"), i, row)
+        text_add(out, " %s +%" PRId64, json_text_or(row, "pool", "-"),
+                 json_int_or(row, "nodes", 0));
 }
 
 static bool is_repeat(const json_t *answer)
@@ -185,8 +186,7 @@ static void print_orders(const json_t *answer)
         printf("No reclaim is under way.\n");
         return;
     }
-    json_array_foreach(json_object_get(answer, "reclaims"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "reclaims"), i, row) {
         table_cell(table, "%s", json_text_or(row, "id", "-"));
         table_cell(table, "%s", json_text_or(row, "cluster", "-"));
         table_cell(table, "%" PRId64, json_int_or(row, "accepted_nodes", 0));

@@ -4,14 +4,14 @@
  * sluice serve: the service on the real world.
  */
 #include "base/file.h"
-#include "base/http_server.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/world.h"
+#include "base/world/http_server.h"
+#include "base/world/world.h"
 #include "broker/api/api.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
 #include "broker/journal/journal.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
 
 #include <unistd.h>
 

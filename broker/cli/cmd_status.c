@@ -3,10 +3,10 @@
  *
  * sluice status: the world on one screen.
  */
-#include "base/json.h"
-#include "broker/cli/board.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
+#include "base/input/json.h"
+#include "broker/terminal/board.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
 
 #include <stdio.h>
 #include <unistd.h>

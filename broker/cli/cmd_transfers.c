@@ -3,13 +3,13 @@
  *
  * sluice transfers: which node is where, since when, what it waits for, when it is expected.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "broker/cli/board.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
-#include "broker/cli/leavers.h"
+#include "broker/terminal/board.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+#include "broker/terminal/leavers.h"
 
 #include <stdio.h>
 

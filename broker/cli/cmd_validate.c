@@ -6,15 +6,15 @@
  */
 #include "base/array.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "base/loop.h"
-#include "base/world.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
-#include "broker/fleet/config.h"
+#include "base/input/json.h"
+#include "base/world/loop.h"
+#include "base/world/world.h"
+#include "broker/config/config.h"
 #include "broker/fleet/fleet.h"
 #include "broker/planning/schedule_check.h"
-#include "windows/schedule.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+#include "windows/allocation/schedule.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  *
  * sluice version.
  */
-#include "base/json.h"
-#include "broker/cli/client.h"
-#include "broker/cli/commands.h"
+#include "base/input/json.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  */
 #include "broker/fleet/fleet.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/shared_text.h"

@@ -10,8 +10,8 @@
  */
 #pragma once
 
-#include "base/world.h"
-#include "broker/fleet/config.h"
+#include "base/world/world.h"
+#include "broker/config/config.h"
 #include "clusters/cluster.h"
 #include "providers/provider.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/pages.h"
+#include "base/world/pages.h"
 #include "broker/fleet/fleet.h"
 
 /* A pool, the list of it that may be on its way, and what was read of its machines by name. */

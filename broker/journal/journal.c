@@ -5,7 +5,7 @@
  */
 #include "broker/journal/journal.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/journal/journal_ahead.h"
 #include "broker/journal/journal_queue.h"
 #include "broker/journal/journal_store.h"
@@ -249,8 +249,7 @@ int journal_verify(struct journal *journal, size_t count, struct error *err)
         return -1;
 
     text_copy(hash, sizeof hash, journal_chain_start);
-    json_array_foreach(events, i, row)
-    {
+    json_array_foreach(events, i, row) {
         /* The event before the first one that is asked for gives the chain's hold. */
         if (i == 0 && json_int_or(row, "seq", 0) > 1) {
             text_copy(hash, sizeof hash, json_text_or(row, "hash", ""));

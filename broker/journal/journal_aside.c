@@ -4,7 +4,7 @@
  * Records that cannot be read are set aside: kept under a kind of their own, and named, so that one
  * of them keeps nothing else from its work.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/journal/journal_store.h"
 
 #include <inttypes.h>

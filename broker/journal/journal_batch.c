@@ -3,7 +3,7 @@
  *
  * Batches: how they are built, folded, measured, and put together into transactions.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/map.h"
 #include "broker/journal/journal_store.h"
 

@@ -4,7 +4,7 @@
  * The journal in memory: simulations and tests.  It outlives the service that writes to it, so a
  * test can end a service at any point and start another one on what was promised.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/map.h"
 #include "broker/journal/journal_ahead.h"
 #include "broker/journal/journal_store.h"

@@ -7,7 +7,7 @@
 #include "broker/journal/journal_queue.h"
 
 #include "base/log.h"
-#include "base/worker.h"
+#include "base/world/worker.h"
 
 struct after {
     uint64_t ticket; /* to be called when that one is kept */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/loop.h"
+#include "base/world/loop.h"
 #include "broker/journal/journal_store.h"
 
 struct journal_queue;

@@ -6,7 +6,7 @@
 #include "broker/journal/journal_rows.h"
 
 #include "base/crypto.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/journal/journal.h"
 
@@ -180,8 +180,7 @@ int rows_set_aside(struct database *database, int64_t at_ms, json_t *found, stru
 
     if (!rows || database_begin(database, err) < 0)
         return -1;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         if (set_aside_one(database, row, at_ms, found, err) < 0) {
             database_rollback(database);
             return -1;

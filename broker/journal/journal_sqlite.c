@@ -6,7 +6,7 @@
  */
 #include "base/database.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "broker/journal/journal_ahead.h"
 #include "broker/journal/journal_entries.h"

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/crypto.h"
-#include "base/loop.h"
+#include "base/world/loop.h"
 #include "broker/journal/journal.h"
 
 #include <stdbool.h>

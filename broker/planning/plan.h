@@ -16,7 +16,7 @@
 #pragma once
 
 #include "base/array.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "broker/planning/victims.h"
 
 #include <stdbool.h>

@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "broker/fleet/config.h"
-#include "windows/schedule.h"
+#include "broker/config/config.h"
+#include "windows/allocation/schedule.h"
 
 /* ERROR_INVALID with "SOURCE: key: sentence". */
 int schedule_check(const struct config *config, const struct schedule *schedule, const char *source,

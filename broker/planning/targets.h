@@ -12,8 +12,8 @@
 #pragma once
 
 #include "base/map.h"
-#include "broker/fleet/config.h"
-#include "windows/schedule.h"
+#include "broker/config/config.h"
+#include "windows/allocation/schedule.h"
 
 /* The schedules in force: window name -> struct schedule. */
 struct map *targets_book_new(void) __attribute__((returns_nonnull, warn_unused_result));

@@ -4,7 +4,7 @@
  * What moves cost research: the bill of a plan with the price of its alternatives, and the record
  * of what each team has lost.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
@@ -45,8 +45,7 @@ static json_t *describe_teams(const struct plan_input *input, const struct victi
                  json_integer(json_integer_value(json_object_get(sums, gang->team)) +
                               (json_int_t)gang->lost_gpu_s));
     }
-    json_object_foreach(sums, team, sum)
-    {
+    json_object_foreach(sums, team, sum) {
         json_array_append_new(rows, json_make("{ss so}", "team", team, "lost_gpu_hours",
                                               hours(json_integer_value(sum))));
     }

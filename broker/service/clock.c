@@ -20,7 +20,7 @@
  * where it goes forward, but for the pods of nodes that leave none of that time counts; back it
  * never goes.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/conditions.h"

@@ -6,7 +6,7 @@
  */
 #include "broker/service/conditions.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -48,8 +48,9 @@ static bool is_told(const json_t *rows, const char *text)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(rows, i,
-                       row) if (text_equal(json_text_or(row, "text", ""), text)) return true;
+    json_array_foreach(rows, i, row)
+        if (text_equal(json_text_or(row, "text", ""), text))
+            return true;
     return false;
 }
 
@@ -88,7 +89,9 @@ json_t *conditions_describe(json_t *rows)
         json_t *row;
         size_t i;
 
-        json_array_foreach(rows, i, row) if (place_of(row) == kind) json_array_append(sorted, row);
+        json_array_foreach(rows, i, row)
+            if (place_of(row) == kind)
+                json_array_append(sorted, row);
     }
     json_decref(rows);
     worst = json_array_get(sorted, 0);
@@ -102,8 +105,7 @@ json_t *conditions_texts(const json_t *health)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(health, "conditions"), i, row)
-    {
+    json_array_foreach(json_object_get(health, "conditions"), i, row) {
         if (!text_equal(json_text_or(row, "id", ""), kinds[CONDITION_FROZEN].id))
             json_array_append(texts, json_object_get(row, "text"));
     }
@@ -116,14 +118,14 @@ json_t *conditions_words(const json_t *health, const char *cluster)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(health, "conditions"), i, row)
-    {
+    json_array_foreach(json_object_get(health, "conditions"), i, row) {
         const char *word = json_text_or(row, "word", "");
         bool is_there = false;
         const json_t *other;
         size_t k;
 
-        json_array_foreach(words, k, other) is_there |= text_equal(json_string_value(other), word);
+        json_array_foreach(words, k, other)
+            is_there |= text_equal(json_string_value(other), word);
         if (word[0] != '\0' && !is_there && text_equal(json_text_or(row, "cluster", ""), cluster))
             json_array_append_new(words, json_text(word));
     }

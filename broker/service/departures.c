@@ -6,7 +6,7 @@
  * plan of every coming moment at which they ask for something else, made on the fleet as the
  * moments before leave it.  Such a node is the plan's choice as of now, and may become another.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 

@@ -4,7 +4,7 @@
  * When a plan is read, each kind of cluster is asked in turn for what is not certain of what holds
  * its nodes.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/service/service_parts.h"
 
 /* One plan that is waited for. */

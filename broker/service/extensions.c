@@ -4,7 +4,7 @@
  * Extensions: a person or a pod asks for a node until later than its departure.  What is granted
  * stands in the transfer, on the node and on the board.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 

@@ -4,7 +4,7 @@
  * Freezes: no voluntary work on a cluster, or on all, until a time.  Journaled; they end by
  * themselves.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 

@@ -4,7 +4,7 @@
  * Hosts in quarantine: a machine that came to one of them never served.  They end by themselves, or
  * when a person says that the host is mended.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/service/service_parts.h"
 
 json_t *service_hosts(const struct service *service)

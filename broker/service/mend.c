@@ -4,7 +4,7 @@
  * What `sluice journal repair` does to the records of a journal, and `sluice journal check` to
  * those of a copy.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
@@ -34,8 +34,7 @@ static void tell_unreadable(const struct service *service, json_t *found, size_t
     const json_t *record;
     size_t i;
 
-    json_array_foreach(service->unreadable.records, i, record)
-    {
+    json_array_foreach(service->unreadable.records, i, record) {
         const char *id = json_text_or(record, "id", "");
         const char *why = json_text_or(record, "why", "");
         bool is_aside = i < service->unreadable.kept;

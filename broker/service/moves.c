@@ -3,7 +3,7 @@
  *
  * The transfers of a plan, for people: what each node loses, and what will hold its pods.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/service/service_parts.h"
 
 /* What will hold the nodes that leave the cluster by the plan, in its order. */

@@ -4,7 +4,7 @@
  * Reclaims as people order them: one order, with a portion for each pool of its cluster.  An order
  * that is given twice is one order; it can be listed, and ended before its time.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 

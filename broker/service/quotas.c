@@ -14,9 +14,9 @@
  * closed: a transfer that waits for it keeps the same number wanted, so nothing is tried again but
  * the write.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/service/dial.h"
+#include "broker/service/setpoint.h"
 #include "clusters/gpus.h"
 
 #include <inttypes.h>
@@ -25,22 +25,22 @@ enum { QUOTA_NAMES_SIZE = 4096 }; /* of a list of quotas */
 
 struct quotas {
     struct service *service;
-    struct dial *dials; /* each `of` its struct config_quota */
+    struct setpoint *setpoints; /* each `of` its struct config_quota */
     size_t count;
 };
 
-static const struct config_quota *quota_of(const struct dial *dial)
+static const struct config_quota *quota_of(const struct setpoint *setpoint)
 {
-    return dial->of;
+    return setpoint->of;
 }
 
-static void tell(const struct dial *dial, json_t *members)
+static void tell(const struct setpoint *setpoint, json_t *members)
 {
-    json_object_set_new(members, "quota", json_text(quota_of(dial)->name));
-    json_object_set_new(members, "cluster_queue", json_text(quota_of(dial)->cluster_queue));
+    json_object_set_new(members, "quota", json_text(quota_of(setpoint)->name));
+    json_object_set_new(members, "cluster_queue", json_text(quota_of(setpoint)->cluster_queue));
 }
 
-static const struct dial_kind quota_kind = { .name = "quota", .tell = tell };
+static const struct setpoint_kind quota_kind = { .name = "quota", .tell = tell };
 
 struct quotas *quotas_new(struct service *service)
 {
@@ -49,17 +49,17 @@ struct quotas *quotas_new(struct service *service)
 
     quotas->service = service;
     quotas->count = config->quota_count;
-    quotas->dials = mem_new_array(quotas->count, sizeof *quotas->dials);
+    quotas->setpoints = mem_new_array(quotas->count, sizeof *quotas->setpoints);
     for (size_t i = 0; i < quotas->count; i++)
-        dial_init(&quotas->dials[i],
-                  &(struct dial){
-                      .service = service,
-                      .kind = &quota_kind,
-                      .number = side_of(service->runner, config->quotas[i].cluster)->quota,
-                      .cluster = config->quotas[i].cluster,
-                      .of = &config->quotas[i],
-                      .id = mem_copy_chars(config->quotas[i].name),
-                  });
+        setpoint_init(&quotas->setpoints[i],
+                      &(struct setpoint){
+                          .service = service,
+                          .kind = &quota_kind,
+                          .number = side_of(service->runner, config->quotas[i].cluster)->quota,
+                          .cluster = config->quotas[i].cluster,
+                          .of = &config->quotas[i],
+                          .id = mem_copy_chars(config->quotas[i].name),
+                      });
     return quotas;
 }
 
@@ -68,8 +68,8 @@ void quotas_free(struct quotas *quotas)
     if (!quotas)
         return;
     for (size_t i = 0; i < quotas->count; i++)
-        dial_clear(&quotas->dials[i]);
-    mem_free(quotas->dials);
+        setpoint_clear(&quotas->setpoints[i]);
+    mem_free(quotas->setpoints);
     mem_free(quotas);
 }
 
@@ -79,8 +79,8 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     struct quotas *quotas = context;
 
     for (size_t i = 0; i < quotas->count; i++)
-        if (text_equal(quotas->dials[i].id, id))
-            return dial_load(&quotas->dials[i], rev, value, err);
+        if (text_equal(quotas->setpoints[i].id, id))
+            return setpoint_load(&quotas->setpoints[i], rev, value, err);
     return 0;
 }
 
@@ -119,12 +119,12 @@ static int64_t wanted_gpus(const struct quotas *quotas, const struct config_quot
 void quotas_advance(struct quotas *quotas)
 {
     for (size_t i = 0; i < quotas->count && !quotas->service->runner->is_broken; i++) {
-        struct dial *dial = &quotas->dials[i];
+        struct setpoint *setpoint = &quotas->setpoints[i];
 
-        if (quota_of(dial)->is_reserved)
-            dial_watch(dial);
+        if (quota_of(setpoint)->is_reserved)
+            setpoint_watch(setpoint);
         else
-            dial_advance(dial, wanted_gpus(quotas, quota_of(dial)));
+            setpoint_advance(setpoint, wanted_gpus(quotas, quota_of(setpoint)));
     }
 }
 
@@ -158,48 +158,50 @@ static int64_t static_units(const struct service *service, const struct config_c
 }
 
 /* GPUs that a quota promises whatever nodes move; -1: that is not known. */
-static int64_t promised_by(const struct dial *dial)
+static int64_t promised_by(const struct setpoint *setpoint)
 {
-    return quota_of(dial)->is_reserved ? dial->value : quota_of(dial)->fixed_gpus;
+    return quota_of(setpoint)->is_reserved ? setpoint->value : quota_of(setpoint)->fixed_gpus;
 }
 
 /* All promises of that resource in that cluster, for the static nodes keep them together; `who`
    names them. */
-static int64_t promised_beside(const struct quotas *quotas, const struct dial *of, struct text *who)
+static int64_t promised_beside(const struct quotas *quotas, const struct setpoint *of,
+                               struct text *who)
 {
     int64_t sum = 0;
 
     for (size_t i = 0; i < quotas->count; i++) {
-        const struct dial *dial = &quotas->dials[i];
-        int64_t gpus = promised_by(dial);
+        const struct setpoint *setpoint = &quotas->setpoints[i];
+        int64_t gpus = promised_by(setpoint);
 
-        if (dial->cluster != of->cluster || gpus <= 0 ||
-            !text_equal(quota_of(dial)->resource, quota_of(of)->resource))
+        if (setpoint->cluster != of->cluster || gpus <= 0 ||
+            !text_equal(quota_of(setpoint)->resource, quota_of(of)->resource))
             continue;
-        text_add(who, "%s%s %" PRId64, sum > 0 ? ", " : "", quota_of(dial)->name, gpus);
+        text_add(who, "%s%s %" PRId64, sum > 0 ? ", " : "", quota_of(setpoint)->name, gpus);
         sum = gpus < INT64_MAX - sum ? sum + gpus : INT64_MAX;
     }
     return sum;
 }
 
-static int allow_one(const struct quotas *quotas, const struct dial *dial, struct error *err)
+static int allow_one(const struct quotas *quotas, const struct setpoint *setpoint,
+                     struct error *err)
 {
-    const struct config_quota *quota = quota_of(dial);
-    const char *cluster = dial->cluster->name;
-    int64_t holds = static_units(quotas->service, dial->cluster, quota->resource);
+    const struct config_quota *quota = quota_of(setpoint);
+    const char *cluster = setpoint->cluster->name;
+    int64_t holds = static_units(quotas->service, setpoint->cluster, quota->resource);
     owned(text) struct text *who = text_new(QUOTA_NAMES_SIZE);
     int64_t promised;
 
-    if (dial->value < 0)
+    if (setpoint->value < 0)
         return error_set(err, ERROR_DENIED, "quota %s of %s is not known: %s", quota->name, cluster,
-                         dial->trouble[0] != '\0' ? dial->trouble : "it is being read");
-    promised = promised_beside(quotas, dial, who);
-    if (dial->value > holds)
+                         setpoint->trouble[0] != '\0' ? setpoint->trouble : "it is being read");
+    promised = promised_beside(quotas, setpoint, who);
+    if (setpoint->value > holds)
         return error_set(err, ERROR_DENIED,
                          "ClusterQueue %s of %s reserves %" PRId64 " GPUs of flavor %s, and the "
                          "static nodes have %" PRId64 " that can be used: lower it, or make more "
                          "nodes static",
-                         quota->cluster_queue, cluster, dial->value, quota->flavor, holds);
+                         quota->cluster_queue, cluster, setpoint->value, quota->flavor, holds);
     if (promised > holds)
         return error_set(err, ERROR_DENIED,
                          "the quotas of %s promise %" PRId64 " of %s (%s), and the static nodes "
@@ -210,32 +212,33 @@ static int allow_one(const struct quotas *quotas, const struct dial *dial, struc
 }
 
 /* Nodes that leave the pool make the quota smaller. */
-static bool follows(const struct dial *dial, const struct config_pool *pool)
+static bool follows(const struct setpoint *setpoint, const struct config_pool *pool)
 {
-    const struct config_quota *quota = quota_of(dial);
+    const struct config_quota *quota = quota_of(setpoint);
 
-    return !quota->is_reserved && dial->cluster == pool->cluster &&
+    return !quota->is_reserved && setpoint->cluster == pool->cluster &&
            (!quota->pool || quota->pool == pool);
 }
 
 /* Where an operator keeps it smaller than it would be, nothing has to be set. */
-static bool is_stuck(const struct dial *dial)
+static bool is_stuck(const struct setpoint *setpoint)
 {
-    return dial->trouble[0] != '\0' && (dial->value < 0 || dial->value >= dial->wanted);
+    return setpoint->trouble[0] != '\0' &&
+           (setpoint->value < 0 || setpoint->value >= setpoint->wanted);
 }
 
 int quotas_allow_leaving(const struct quotas *quotas, const struct config_pool *pool,
                          struct error *err)
 {
     for (size_t i = 0; i < quotas->count; i++) {
-        const struct dial *dial = &quotas->dials[i];
+        const struct setpoint *setpoint = &quotas->setpoints[i];
 
-        if (dial->cluster == pool->cluster && quota_of(dial)->is_reserved &&
-            allow_one(quotas, dial, err) < 0)
+        if (setpoint->cluster == pool->cluster && quota_of(setpoint)->is_reserved &&
+            allow_one(quotas, setpoint, err) < 0)
             return -1;
-        if (follows(dial, pool) && is_stuck(dial))
+        if (follows(setpoint, pool) && is_stuck(setpoint))
             return error_set(err, ERROR_DENIED, "quota %s of %s cannot be set: %s",
-                             quota_of(dial)->name, dial->cluster->name, dial->trouble);
+                             quota_of(setpoint)->name, setpoint->cluster->name, setpoint->trouble);
     }
     return 0;
 }
@@ -244,15 +247,15 @@ int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *po
                        struct error *err)
 {
     for (size_t i = 0; i < quotas->count; i++) {
-        const struct dial *dial = &quotas->dials[i];
+        const struct setpoint *setpoint = &quotas->setpoints[i];
 
-        if (!follows(dial, pool))
+        if (!follows(setpoint, pool))
             continue;
-        if (dial->wanted < 0 || dial->value < 0 || dial->value > dial->wanted)
-            return error_set(err, dial->trouble[0] != '\0' ? ERROR_DENIED : ERROR_TRANSIENT,
-                             "quota %s to shrink to %lld GPUs%s%s", quota_of(dial)->name,
-                             (long long)dial->wanted, dial->trouble[0] != '\0' ? ": " : "",
-                             dial->trouble);
+        if (setpoint->wanted < 0 || setpoint->value < 0 || setpoint->value > setpoint->wanted)
+            return error_set(err, setpoint->trouble[0] != '\0' ? ERROR_DENIED : ERROR_TRANSIENT,
+                             "quota %s to shrink to %lld GPUs%s%s", quota_of(setpoint)->name,
+                             (long long)setpoint->wanted, setpoint->trouble[0] != '\0' ? ": " : "",
+                             setpoint->trouble);
     }
     return 0;
 }
@@ -262,17 +265,19 @@ json_t *quotas_describe(const struct quotas *quotas)
     json_t *rows = json_array();
 
     for (size_t i = 0; i < quotas->count; i++) {
-        const struct dial *dial = &quotas->dials[i];
-        const struct config_quota *quota = quota_of(dial);
+        const struct setpoint *setpoint = &quotas->setpoints[i];
+        const struct config_quota *quota = quota_of(setpoint);
 
         json_array_append_new(
-            rows, json_make("{ss ss ss ss so so sb ss}", "quota", quota->name, "cluster",
-                            dial->cluster->name, "cluster_queue", quota->cluster_queue, "flavor",
-                            quota->flavor, "gpus",
-                            dial->value < 0 ? json_null() : json_integer((json_int_t)dial->value),
-                            "wanted_gpus",
-                            dial->wanted < 0 ? json_null() : json_integer((json_int_t)dial->wanted),
-                            "is_reserved", (int)quota->is_reserved, "trouble", dial->trouble));
+            rows,
+            json_make("{ss ss ss ss so so sb ss}", "quota", quota->name, "cluster",
+                      setpoint->cluster->name, "cluster_queue", quota->cluster_queue, "flavor",
+                      quota->flavor, "gpus",
+                      setpoint->value < 0 ? json_null() : json_integer((json_int_t)setpoint->value),
+                      "wanted_gpus",
+                      setpoint->wanted < 0 ? json_null()
+                                           : json_integer((json_int_t)setpoint->wanted),
+                      "is_reserved", (int)quota->is_reserved, "trouble", setpoint->trouble));
     }
     return rows;
 }

@@ -4,7 +4,7 @@
  * Reclaims: nodes to production at once, against the plan.  A reclaim is a level that its pool
  * should have until a time; it is journaled, ends by itself, and the plan does the rest.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"

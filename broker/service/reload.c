@@ -4,7 +4,7 @@
  * A configuration that is read again while the service runs: whether it may take the place of the
  * present one, and what became of it, in the journal and for the status.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"

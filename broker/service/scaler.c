@@ -6,33 +6,34 @@
  * it shrinks before nodes leave.  Where an autoscaler owns the replicas its least is set instead,
  * or, if the configuration does not say so, nothing: two controllers of one number fight.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/service/dial.h"
+#include "broker/service/setpoint.h"
 
 struct scaler {
     struct service *service;
-    struct dial *dials; /* each `of` its struct config_workload */
+    struct setpoint *setpoints; /* each `of` its struct config_workload */
     struct share {
         const struct config_workload *workload;
         struct target target;
-        int64_t has;  /* as last known: a write makes the dial's value unknown until it is read */
+        int64_t
+            has; /* as last known: a write makes the setpoint's value unknown until it is read */
         int64_t base; /* what it has or must have whatever nodes are ready */
-    } * shares;       /* as dials */
+    } * shares;       /* as setpoints */
     size_t count;
 };
 
-static const struct config_workload *workload_of(const struct dial *dial)
+static const struct config_workload *workload_of(const struct setpoint *setpoint)
 {
-    return dial->of;
+    return setpoint->of;
 }
 
-static void tell(const struct dial *dial, json_t *event)
+static void tell(const struct setpoint *setpoint, json_t *event)
 {
-    json_object_set_new(event, "workload", json_text(workload_of(dial)->name));
+    json_object_set_new(event, "workload", json_text(workload_of(setpoint)->name));
 }
 
-static const struct dial_kind replicas_kind = { .name = "scale", .tell = tell };
+static const struct setpoint_kind replicas_kind = { .name = "scale", .tell = tell };
 
 struct scaler *scaler_new(struct service *service)
 {
@@ -43,7 +44,7 @@ struct scaler *scaler_new(struct service *service)
     for (size_t i = 0; i < config->workload_count; i++)
         count += config->workloads[i].share_count;
     scaler->service = service;
-    scaler->dials = mem_new_array(count, sizeof *scaler->dials);
+    scaler->setpoints = mem_new_array(count, sizeof *scaler->setpoints);
     scaler->shares = mem_new_array(count, sizeof *scaler->shares);
     for (size_t i = 0; i < config->workload_count; i++) {
         for (size_t k = 0; k < config->workloads[i].share_count; k++) {
@@ -53,15 +54,15 @@ struct scaler *scaler_new(struct service *service)
 
             share->workload = workload;
             share->has = -1;
-            dial_init(&scaler->dials[scaler->count++],
-                      &(struct dial){
-                          .service = service,
-                          .kind = &replicas_kind,
-                          .number = side_of(service->runner, cluster)->replicas(workload),
-                          .cluster = cluster,
-                          .of = workload,
-                          .id = text_format("%s@%s", workload->name, cluster->name),
-                      });
+            setpoint_init(&scaler->setpoints[scaler->count++],
+                          &(struct setpoint){
+                              .service = service,
+                              .kind = &replicas_kind,
+                              .number = side_of(service->runner, cluster)->replicas(workload),
+                              .cluster = cluster,
+                              .of = workload,
+                              .id = text_format("%s@%s", workload->name, cluster->name),
+                          });
         }
     }
     return scaler;
@@ -72,8 +73,8 @@ void scaler_free(struct scaler *scaler)
     if (!scaler)
         return;
     for (size_t i = 0; i < scaler->count; i++)
-        dial_clear(&scaler->dials[i]);
-    mem_free(scaler->dials);
+        setpoint_clear(&scaler->setpoints[i]);
+    mem_free(scaler->setpoints);
     mem_free(scaler->shares);
     mem_free(scaler);
 }
@@ -84,8 +85,8 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     struct scaler *scaler = context;
 
     for (size_t i = 0; i < scaler->count; i++)
-        if (text_equal(scaler->dials[i].id, id))
-            return dial_load(&scaler->dials[i], rev, value, err);
+        if (text_equal(scaler->setpoints[i].id, id))
+            return setpoint_load(&scaler->setpoints[i], rev, value, err);
     return 0;
 }
 
@@ -124,11 +125,11 @@ static int64_t set_bases(struct scaler *scaler, const struct config_cluster *clu
 
     for (size_t i = 0; i < scaler->count; i++) {
         struct share *share = &scaler->shares[i];
-        const struct dial *dial = &scaler->dials[i];
+        const struct setpoint *setpoint = &scaler->setpoints[i];
 
-        if (dial->cluster != cluster)
+        if (setpoint->cluster != cluster)
             continue;
-        share->has = dial->value >= 0 ? dial->value : share->has;
+        share->has = setpoint->value >= 0 ? setpoint->value : share->has;
         share->target = target_replicas(service->config, service->book, share->workload, cluster,
                                         loop_wall(service->world->loop), &reach);
         share->base = share->has < share->target.wanted ? share->has : share->target.wanted;
@@ -148,16 +149,16 @@ static void advance_cluster(struct scaler *scaler, const struct config_cluster *
         int64_t wanted = share->target.wanted;
         int64_t more = wanted - share->base;
         int64_t room = free_gpus > 0 ? free_gpus / share->workload->gpus : 0;
-        int64_t least = scaler->dials[i].number->least;
+        int64_t least = scaler->setpoints[i].number->least;
 
-        if (scaler->dials[i].cluster != cluster)
+        if (scaler->setpoints[i].cluster != cluster)
             continue;
         if (wanted >= 0 && more > room) {
             wanted = share->base + room;
             more = room;
         }
         free_gpus -= wanted >= 0 ? more * share->workload->gpus : 0;
-        dial_advance(&scaler->dials[i], wanted >= 0 && wanted < least ? least : wanted);
+        setpoint_advance(&scaler->setpoints[i], wanted >= 0 && wanted < least ? least : wanted);
     }
 }
 
@@ -173,7 +174,7 @@ void scaler_advance(struct scaler *scaler)
 bool scaler_is_settled(const struct scaler *scaler, const struct config_cluster *cluster)
 {
     for (size_t i = 0; i < scaler->count; i++)
-        if (scaler->dials[i].cluster == cluster && !dial_is_settled(&scaler->dials[i]))
+        if (scaler->setpoints[i].cluster == cluster && !setpoint_is_settled(&scaler->setpoints[i]))
             return false;
     return true;
 }
@@ -183,15 +184,17 @@ json_t *scaler_describe(const struct scaler *scaler)
     json_t *rows = json_array();
 
     for (size_t i = 0; i < scaler->count; i++) {
-        const struct dial *dial = &scaler->dials[i];
+        const struct setpoint *setpoint = &scaler->setpoints[i];
 
         json_array_append_new(
-            rows, json_make("{ss ss so so ss}", "workload", scaler->shares[i].workload->name,
-                            "cluster", dial->cluster->name, "replicas",
-                            dial->value < 0 ? json_null() : json_integer((json_int_t)dial->value),
-                            "wanted_replicas",
-                            dial->wanted < 0 ? json_null() : json_integer((json_int_t)dial->wanted),
-                            "trouble", dial->trouble));
+            rows,
+            json_make("{ss ss so so ss}", "workload", scaler->shares[i].workload->name, "cluster",
+                      setpoint->cluster->name, "replicas",
+                      setpoint->value < 0 ? json_null() : json_integer((json_int_t)setpoint->value),
+                      "wanted_replicas",
+                      setpoint->wanted < 0 ? json_null()
+                                           : json_integer((json_int_t)setpoint->wanted),
+                      "trouble", setpoint->trouble));
     }
     return rows;
 }

@@ -3,7 +3,7 @@
  *
  * The schedules in force: applied as a whole set, kept in the journal.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/planning/schedule_check.h"
@@ -96,8 +96,7 @@ static json_t *names_of(const struct service *service, const json_t *plan)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(plan, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(plan, "transfers"), i, row) {
         const char *from = json_text_or(row, "from", "");
         const struct config_pool *pool = config_pool(service->config, from);
         owned(chars) char *name = text_format("%s/%s", from, json_text_or(row, "node", ""));
@@ -115,8 +114,7 @@ static void set_names(struct service *service, const json_t *names)
 
     map_free(service->named);
     service->named = map_new(NULL);
-    json_array_foreach(json_object_get(names, "nodes"), i, name)
-    {
+    json_array_foreach(json_object_get(names, "nodes"), i, name) {
         if (json_is_string(name))
             map_set(service->named, json_string_value(name), (void *)(uintptr_t)(i + 1));
     }

@@ -6,7 +6,7 @@
 #include "broker/service/service.h"
 
 #include "base/crypto.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
@@ -209,8 +209,7 @@ json_t *service_events(struct service *service, int64_t count, struct error *err
     if (!rows)
         return NULL;
     events = json_array();
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         json_t *event = json_deep_copy(json_object_get(row, "event"));
 
         json_object_set(event, "seq", json_object_get(row, "seq"));

@@ -13,8 +13,8 @@
  */
 #pragma once
 
-#include "base/world.h"
-#include "broker/fleet/config.h"
+#include "base/world/world.h"
+#include "broker/config/config.h"
 #include "broker/journal/journal.h"
 
 #include <jansson.h>

@@ -5,10 +5,10 @@
  */
 #pragma once
 
+#include "broker/planning/gangs.h"
+#include "broker/planning/losses.h"
 #include "broker/planning/plan.h"
 #include "broker/planning/targets.h"
-#include "broker/service/gangs.h"
-#include "broker/service/losses.h"
 #include "broker/service/service.h"
 #include "broker/service/unreadable.h"
 #include "broker/transfer/effect.h"

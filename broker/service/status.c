@@ -3,7 +3,7 @@
  *
  * What people see: the state of the world, of the moves, and of the time that is left.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"

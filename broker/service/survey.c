@@ -3,7 +3,7 @@
  *
  * From the fleet and the live transfers to the plan's input.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 

@@ -5,7 +5,7 @@
  */
 #include "broker/service/unreadable.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/conditions.h"
@@ -122,8 +122,7 @@ int unreadable_operators(const struct service *service)
     size_t i;
     int count = 0;
 
-    json_array_foreach(service->unreadable.records, i, record)
-    {
+    json_array_foreach(service->unreadable.records, i, record) {
         count += text_equal(json_text_or(record, "kind", ""), "transfer") &&
                  claim_of(service, json_text_or(record, "id", "")) != NULL;
     }
@@ -135,8 +134,7 @@ void unreadable_warn(const struct service *service, json_t *rows)
     const json_t *record;
     size_t i;
 
-    json_array_foreach(service->unreadable.records, i, record)
-    {
+    json_array_foreach(service->unreadable.records, i, record) {
         const char *kind = json_text_or(record, "kind", "?");
         const char *id = json_text_or(record, "id", "?");
         const char *claim = claim_of(service, id);

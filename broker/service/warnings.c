@@ -4,7 +4,7 @@
  * What a person should know first: why nothing moves, who needs help, and what an earlier broker
  * left behind.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
@@ -42,8 +42,7 @@ static void add_unknown(const struct service *service, json_t *rows)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(unknown, i, row)
-    {
+    json_array_foreach(unknown, i, row) {
         char age[DURATION_TEXT_SIZE];
         int64_t age_ms = json_int_or(row, "age_s", 0) * SECOND_MS;
         const struct config_pool *pool = config_pool(service->config,
@@ -114,8 +113,7 @@ static void add_hosts(const struct service *service, json_t *rows)
     const json_t *host;
     size_t i;
 
-    json_array_foreach(hosts, i, host)
-    {
+    json_array_foreach(hosts, i, host) {
         add(rows, CONDITION_HOST_QUARANTINED, json_text_or(host, "host", ""), NULL,
             text_format("host %s is in quarantine until %s: %s", json_text_or(host, "host", ""),
                         json_text_or(host, "until", ""), json_text_or(host, "text", "")));
@@ -180,8 +178,7 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(list, i, row)
-    {
+    json_array_foreach(list, i, row) {
         const char *trouble = json_text_or(row, "trouble", "");
 
         if (trouble[0] != '\0')
@@ -199,8 +196,7 @@ static void add_gangs(const struct service *service, json_t *rows)
     const json_t *gang;
     size_t i;
 
-    json_array_foreach(gangs, i, gang)
-    {
+    json_array_foreach(gangs, i, gang) {
         const char *text = json_text_or(gang, "text", "");
 
         if (json_bool_or(gang, "is_ending", false) && text[0] != '\0')

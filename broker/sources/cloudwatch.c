@@ -5,7 +5,7 @@
  * a page, which is ten queues for a week of minutes.  A metric may be told over several pages; it
  * counts only when the last word about it is Complete.  CloudWatch leaves silent minutes out.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "broker/sources/source_parts.h"

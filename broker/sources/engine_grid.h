@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/sources/engine_scrapes.h"
 
 enum engine_column { /* what is asked of each instance at each step */

@@ -9,7 +9,7 @@
 
 #include "broker/sources/engines.h"
 #include "broker/sources/source.h"
-#include "windows/profile.h"
+#include "windows/servers/profile.h"
 
 #include <stdint.h>
 

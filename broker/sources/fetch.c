@@ -3,8 +3,8 @@
  *
  * The walk through all requests of a fetch: part after part, page after page.
  */
-#include "base/pages.h"
 #include "base/text.h"
+#include "base/world/pages.h"
 #include "broker/sources/ask.h"
 
 #include <math.h>

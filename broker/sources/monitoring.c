@@ -5,7 +5,7 @@
  * a delta of each step and summed over its series; a point that ends at T tells of the step that
  * ends at T.  What could not be reached is named in the answer, which is then refused whole.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "broker/sources/source_parts.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/sources/source_parts.h"
 
 /* Of query_range: at first, a step later, ..., at last. */

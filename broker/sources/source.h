@@ -13,11 +13,11 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/settings.h"
+#include "base/input/settings.h"
 #include "base/timestamp.h"
-#include "base/world.h"
-#include "windows/demand.h"
-#include "windows/service_shape.h"
+#include "base/world/world.h"
+#include "windows/demand/demand.h"
+#include "windows/servers/service_shape.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/array.h"
-#include "base/http.h"
+#include "base/world/http.h"
 #include "broker/sources/source.h"
 #include "providers/aws_login.h"
 #include "providers/gcp_token.h"

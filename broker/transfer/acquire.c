@@ -6,7 +6,7 @@
  * machine is called, and which Node is its, the list says.  A machine that failed is provably gone
  * before the next attempt orders another.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"

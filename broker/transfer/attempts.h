@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/timestamp.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "broker/journal/journal.h"
 #include "broker/transfer/transfer.h"
 

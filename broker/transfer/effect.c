@@ -7,7 +7,7 @@
 #include "broker/transfer/effect.h"
 
 #include "base/crypto.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "broker/journal/journal.h"
 #include "broker/transfer/runner.h"

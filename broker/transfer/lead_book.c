@@ -5,7 +5,7 @@
  */
 #include "broker/transfer/lead_book.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/map.h"
 #include "base/text.h"
 

@@ -5,7 +5,7 @@
  */
 #include "broker/transfer/lead_series.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/timestamp.h"
 
 #include <stdlib.h>
@@ -97,8 +97,7 @@ int lead_series_decode(struct lead_series *series, const json_t *list, struct er
 
     if (!json_is_array(list))
         return error_set(err, ERROR_CORRUPT, "lead times are not a list");
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         int64_t ms = json_integer_value(item);
 
         if (!json_is_integer(item))

@@ -5,7 +5,7 @@
  */
 #include "broker/transfer/leads.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
 

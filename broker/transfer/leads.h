@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "broker/transfer/lead_series.h"
 #include "broker/transfer/steps.h"
 

@@ -5,7 +5,7 @@
  */
 #include "broker/transfer/notice.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/transfer/effect.h"

@@ -5,7 +5,7 @@
  */
 #include "broker/transfer/runner.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"

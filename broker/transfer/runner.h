@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/array.h"
-#include "base/world.h"
+#include "base/world/world.h"
 #include "broker/fleet/fleet.h"
 #include "broker/fleet/guard.h"
 #include "broker/journal/journal.h"

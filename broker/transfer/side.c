@@ -5,7 +5,7 @@
  */
 #include "broker/transfer/side.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/transfer/runner.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "broker/transfer/transfer.h"
 
 #include "base/crypto.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
 #include "broker/transfer/side.h"

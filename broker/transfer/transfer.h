@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 
 #include <jansson.h>
 #include <stdbool.h>

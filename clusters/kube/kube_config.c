@@ -7,10 +7,10 @@
 
 #include "base/crypto.h"
 #include "base/file.h"
+#include "base/input/yaml.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/url.h"
-#include "base/yaml.h"
 #include "clusters/kube/kube_plugin.h"
 
 #include <stdlib.h>

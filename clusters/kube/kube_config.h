@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/http.h"
+#include "base/world/http.h"
 
 /* A program that prints credentials. */
 struct kube_plugin {

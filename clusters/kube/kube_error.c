@@ -5,7 +5,7 @@
  */
 #include "clusters/kube/kube_error.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
 
@@ -58,8 +58,7 @@ static const json_t *find_cause(const struct kube_answer *answer, const char *re
 {
     size_t at = 0;
     const json_t *cause = NULL;
-    json_array_foreach(json_at(answer->body, "details/causes"), at, cause)
-    {
+    json_array_foreach(json_at(answer->body, "details/causes"), at, cause) {
         if (text_equal(json_text_or(cause, "reason", ""), reason))
             return cause;
     }

@@ -6,7 +6,7 @@
  */
 #include "clusters/kube/kube_extract.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 
 #include <string.h>
 

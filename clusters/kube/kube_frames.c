@@ -5,7 +5,7 @@
  */
 #include "clusters/kube/kube_frames.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "clusters/kube/kube_error.h"
 #include "clusters/kube/kube_objects.h"
 

@@ -8,11 +8,11 @@
  */
 #include "clusters/kube/kube_list.h"
 
-#include "base/json.h"
-#include "base/loop.h"
-#include "base/pages.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "base/world/loop.h"
+#include "base/world/pages.h"
 #include "clusters/kube/kube_error.h"
 
 #include <string.h>

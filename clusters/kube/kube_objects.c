@@ -7,7 +7,7 @@
  */
 #include "clusters/kube/kube_objects.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 
 #include <string.h>

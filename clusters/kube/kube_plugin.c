@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/crypto.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "clusters/kube/kube_config.h"

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "base/http.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
+#include "base/world/http.h"
 
 struct kube_plugin;
 

@@ -5,7 +5,7 @@
  */
 #include "clusters/kube/kube_session.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "clusters/kube/kube_config.h"

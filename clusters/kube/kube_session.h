@@ -13,8 +13,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/http.h"
-#include "base/world.h"
+#include "base/world/http.h"
+#include "base/world/world.h"
 
 #include <jansson.h>
 #include <stdbool.h>

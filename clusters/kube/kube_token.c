@@ -6,9 +6,9 @@
 #include "clusters/kube/kube_token.h"
 
 #include "base/file.h"
-#include "base/json.h"
-#include "base/program.h"
+#include "base/input/json.h"
 #include "base/text.h"
+#include "base/world/program.h"
 #include "clusters/kube/kube_config.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/world.h"
+#include "base/world/world.h"
 
 #include <jansson.h>
 #include <stdbool.h>

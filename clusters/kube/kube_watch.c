@@ -10,7 +10,7 @@
  */
 #include "clusters/kube/kube_watch.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/url.h"

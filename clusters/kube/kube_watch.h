@@ -12,9 +12,9 @@
 #pragma once
 
 #include "base/index.h"
-#include "base/loop.h"
 #include "base/map.h"
 #include "base/shared_text.h"
+#include "base/world/loop.h"
 #include "clusters/kube/kube_extract.h"
 #include "clusters/kube/kube_session.h"
 

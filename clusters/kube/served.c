@@ -6,7 +6,7 @@
 #include "clusters/kube/served.h"
 
 #include "base/array.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/kube/kube_error.h"
 
@@ -95,8 +95,7 @@ static bool has_version(const json_t *group, const char *version)
     size_t at;
     const json_t *one;
 
-    json_array_foreach(json_object_get(group, "versions"), at, one)
-    {
+    json_array_foreach(json_object_get(group, "versions"), at, one) {
         if (text_equal(json_text_or(one, "version", ""), version))
             return true;
     }

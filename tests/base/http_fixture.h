@@ -6,10 +6,10 @@
  */
 #pragma once
 
-#include "base/http.h"
-#include "base/http_server.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/world/http.h"
+#include "base/world/http_server.h"
 #include "tests/support/unit.h"
 
 #include <event2/buffer.h>

@@ -4,7 +4,7 @@
  * The error value: cutting, prefixes, errno, names.
  */
 #include "base/error.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "tests/support/unit.h"

@@ -4,7 +4,7 @@
  * A server repeats what it was sent: no secret of ours comes back, wherever it stands in the
  * answer and however a stream is cut.
  */
-#include "base/http_secrets.h"
+#include "base/world/http_secrets.h"
 #include "tests/base/http_fixture.h"
 
 static const char token[] = "eyJhbGciOi.tiger-tiger.burning_bright";

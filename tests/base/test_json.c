@@ -3,7 +3,7 @@
  *
  * Checked reading of JSON: paths, types, the words of errors.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -4,9 +4,9 @@
  * One suite of timers on both loops, then what only one of them does.
  */
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/world/loop.h"
 #include "tests/support/unit.h"
 
 #include <event2/event.h>

@@ -4,8 +4,8 @@
  * The command line: what is parsed, what is answered to mistakes, the help page.
  */
 #include "base/file.h"
+#include "base/input/options.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 

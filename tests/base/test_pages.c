@@ -4,8 +4,8 @@
  * Walks over pages end, whatever the server names as the next one.
  */
 #include "base/memory.h"
-#include "base/pages.h"
 #include "base/text.h"
+#include "base/world/pages.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

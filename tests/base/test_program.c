@@ -4,8 +4,8 @@
  * Programs beside the loop: what they print, and every way in which they can fail, within time.
  */
 #include "base/file.h"
-#include "base/program.h"
 #include "base/text.h"
+#include "base/world/program.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 

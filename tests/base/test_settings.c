@@ -3,8 +3,8 @@
  *
  * Settings tables: defaults, errors, documentation.
  */
+#include "base/input/settings.h"
 #include "base/memory.h"
-#include "base/settings.h"
 #include "base/timestamp.h"
 #include "tests/support/unit.h"
 

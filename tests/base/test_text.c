@@ -3,8 +3,8 @@
  *
  * Bounded text, exact numbers and the nearest name.
  */
-#include "base/json.h"
-#include "base/nearest.h"
+#include "base/input/json.h"
+#include "base/input/nearest.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
 

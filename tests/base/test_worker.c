@@ -4,7 +4,7 @@
  * A thread beside the loop: jobs one after another, the loop free meanwhile, the end in the loop.
  */
 #include "base/memory.h"
-#include "base/worker.h"
+#include "base/world/worker.h"
 #include "tests/support/unit.h"
 
 #include <poll.h>

@@ -3,10 +3,10 @@
  *
  * YAML: the tree, every refused construct with its words, limits, typed values.
  */
+#include "base/input/yaml.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

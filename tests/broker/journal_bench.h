@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "base/json.h"
-#include "base/loop.h"
+#include "base/input/json.h"
 #include "base/text.h"
+#include "base/world/loop.h"
 #include "broker/journal/journal.h"
 #include "tests/broker/remote_store.h"
 #include "tests/support/folder.h"

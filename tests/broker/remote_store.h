@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/loop.h"
+#include "base/world/loop.h"
 #include "broker/journal/journal_ahead.h"
 #include "broker/journal/journal_store.h"
 

@@ -4,7 +4,7 @@
  * What attempts at machines teach: when a pool is closed, how waves grow, which hosts are avoided,
  * and that all of it is the same after a restart.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/transfer/attempts.h"
 #include "tests/support/unit.h"
 

@@ -5,7 +5,7 @@
  * just goes.
  */
 #include "base/index.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/sides/kube/blockers.h"
 #include "clusters/budget.h"
@@ -172,8 +172,7 @@ static void each_blocker_is_said_in_its_words(void **state)
         if (cases[i].second)
             add_budget(&snapshot, cases[i].second);
         owned(json) json_t *blockers = blockers_of_lone_node(&snapshot, "n", 300000, now);
-        json_array_foreach(blockers, at, blocker)
-        {
+        json_array_foreach(blockers, at, blocker) {
             assert_string_equal(json_text_or(blocker, "pod", ""), "ml/p");
             if (text_equal(json_text_or(blocker, "kind", ""), "stuck") ||
                 text_equal(json_text_or(blocker, "kind", ""), "slurm"))

@@ -4,7 +4,7 @@
  * `accelerators` of sluice.yaml: names and the GPUs that a unit is.
  */
 #include "base/text.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 

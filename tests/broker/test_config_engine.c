@@ -5,10 +5,10 @@
  */
 #include "base/memory.h"
 #include "base/text.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
-#include "windows/service_time.h"
+#include "windows/servers/service_time.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 

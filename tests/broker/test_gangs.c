@@ -3,10 +3,10 @@
  *
  * From a cluster's pods to gangs with a price, and whom earlier moves made dearer.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/fleet/config.h"
-#include "broker/service/gangs.h"
+#include "broker/config/config.h"
+#include "broker/planning/gangs.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

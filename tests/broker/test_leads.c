@@ -4,7 +4,7 @@
  * Lead times: the prior until enough is known, then the quantiles of the last two hundred with the
  * censored among them, the same after a restart.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/timestamp.h"
 #include "broker/transfer/leads.h"
 #include "tests/support/unit.h"

@@ -4,7 +4,7 @@
  * What a new machine's Node lacks, each in its words.
  */
 #include "base/index.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/sides/kube/readiness.h"
 #include "tests/support/unit.h"
 

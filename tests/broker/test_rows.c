@@ -4,7 +4,7 @@
  * Repairs of a journal's rows, ended at each step that SQLite takes: all or nothing is done, and a
  * row that could not be looked at is never taken for a damaged one.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/journal/journal.h"
 #include "broker/journal/journal_rows.h"

@@ -7,7 +7,7 @@
  *
  * The calls are caught here: a program's own function of such a name stands before the library's.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/journal/journal.h"

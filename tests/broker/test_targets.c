@@ -3,11 +3,11 @@
  *
  * How many nodes and replicas are wanted at a moment, with a reach into the windows to come.
  */
+#include "base/input/yaml.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "broker/planning/targets.h"
 #include "tests/support/unit.h"
-#include "windows/calendar.h"
+#include "windows/calendar/calendar.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * The record of a transfer survives the journal, member by member, and what this broker does not
  * know is refused by name.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/transfer/steps.h"
 #include "broker/transfer/transfer.h"
@@ -184,8 +184,7 @@ static void what_is_not_known_is_refused(void **state)
         if (cases[i].kind == ERROR_CORRUPT || strstr(cases[i].value, "pool"))
             assert_string_equal(error_kind_name(err.kind), error_kind_name(cases[i].kind));
     }
-    json_object_foreach(good, key, member)
-    {
+    json_object_foreach(good, key, member) {
         owned(json) json_t *value = json_deep_copy(good);
         struct error err = { 0 };
 

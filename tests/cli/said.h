@@ -6,9 +6,9 @@
 #pragma once
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "broker/cli/commands.h"
+#include "broker/terminal/commands.h"
 #include "tests/support/unit.h"
 
 #include <fcntl.h>

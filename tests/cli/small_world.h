@@ -6,10 +6,10 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "broker/cli/rehearsal.h"
+#include "broker/demo/rehearsal.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 
@@ -154,8 +154,7 @@ static inline size_t story_count(struct rehearsal *rehearsal, const char *name)
     size_t count = 0;
     size_t i;
 
-    json_array_foreach(json_object_get(story, "events"), i, event)
-    {
+    json_array_foreach(json_object_get(story, "events"), i, event) {
         count += text_equal(json_text_or(event, "event", ""), name);
     }
     return count;

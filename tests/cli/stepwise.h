@@ -8,7 +8,7 @@
 #include "broker/service/service_parts.h"
 #include "broker/transfer/effect.h"
 #include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 enum { STEPWISE_MS = 5 };
 

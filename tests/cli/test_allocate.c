@@ -17,12 +17,11 @@ static double figure(const json_t *root, const char *window, const char *queue, 
     const json_t *row;
     const json_t *item;
 
-    json_array_foreach(json_at(root, "windows"), i,
-                       row) if (text_equal(json_text_or(row, "window", ""), window))
-        json_array_foreach(
-            json_at(row, "queues"), at,
-            item) if (text_equal(json_text_or(item, "queue", ""),
-                                 queue)) return json_number_value(json_object_get(item, key));
+    json_array_foreach(json_at(root, "windows"), i, row)
+        if (text_equal(json_text_or(row, "window", ""), window))
+            json_array_foreach(json_at(row, "queues"), at, item)
+                if (text_equal(json_text_or(item, "queue", ""), queue))
+                    return json_number_value(json_object_get(item, key));
     fail_msg("no queue %s in window %s", queue, window);
     return 0;
 }
@@ -90,8 +89,7 @@ static void saturation_spends_what_is_reserved(void **state)
     const json_t *window;
 
     (void)state;
-    json_array_foreach(json_at(root, "windows"), i, window)
-    {
+    json_array_foreach(json_at(root, "windows"), i, window) {
         const json_t *nodes = json_at(window, "nodes");
         int64_t sums[2] = { 0 };
 

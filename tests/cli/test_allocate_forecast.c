@@ -6,7 +6,7 @@
  */
 #include "base/log.h"
 #include "tests/cli/weeks.h"
-#include "windows/schedule.h"
+#include "windows/allocation/schedule.h"
 
 #define ALLOCATE "allocate --demand @/weeks.csv --config @/sluice.yaml "
 

@@ -205,8 +205,7 @@ static void json_has_a_row_for_each_policy(void **state)
 
     assert_int_equal(json_int_or(root, "weeks", 0), 1);
     assert_true(json_array_size(rows) >= 9);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         double share = json_number_value(json_at(row, "measure/attainment"));
 
         assert_true(share >= 0 && share <= 1);

@@ -5,7 +5,7 @@
  * and JSON, beside a queue of one request at a time, and what a snapshot measured of them.
  */
 #include "base/file.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/timestamp.h"
 #include "tests/cli/said.h"
 #include "tests/support/folder.h"

@@ -128,8 +128,7 @@ static const json_t *row_of(const json_t *answer, const char *list, const char *
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(answer, list), i, row)
-    {
+    json_array_foreach(json_object_get(answer, list), i, row) {
         if (text_equal(json_text_or(row, key, ""), value))
             return row;
     }
@@ -153,8 +152,7 @@ static void expect_warning(struct rehearsal *rehearsal, const char *pool)
     const json_t *line;
     size_t i;
 
-    json_array_foreach(json_object_get(status, "warnings"), i, line)
-    {
+    json_array_foreach(json_object_get(status, "warnings"), i, line) {
         if (strstr(json_string_value(line), pool) && strstr(json_string_value(line), "last seen"))
             return;
     }

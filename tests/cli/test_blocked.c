@@ -90,8 +90,7 @@ static char *said_of(struct rehearsal *rehearsal, const struct transfer *transfe
     const json_t *blocker;
     size_t i;
 
-    json_array_foreach(json_object_get(answer, "blockers"), i, blocker)
-    {
+    json_array_foreach(json_object_get(answer, "blockers"), i, blocker) {
         if (text_equal(json_text_or(blocker, "pod", ""), "ml/held"))
             text_add(said, "%s, %s: %s\n", json_text_or(blocker, "kind", ""),
                      json_text_or(blocker, "verdict", ""), json_text_or(blocker, "text", ""));

@@ -5,7 +5,7 @@
  */
 #include "base/timestamp.h"
 #include "tests/cli/planned.h"
-#include "windows/calendar.h"
+#include "windows/calendar/calendar.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * objects, in damaged bodies, in streams, in headers.  The service on real sockets meets all of
  * them; then none of the secrets is in its log, its status, its events, its answers or its journal.
  */
-#include "base/http_server.h"
 #include "base/log.h"
+#include "base/world/http_server.h"
 #include "broker/api/api.h"
 #include "broker/journal/journal.h"
 #include "broker/service/service.h"

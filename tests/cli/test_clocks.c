@@ -5,7 +5,7 @@
  */
 #include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <stdlib.h>
 

@@ -45,8 +45,7 @@ static const char *effect_of_taint(const json_t *patch)
     const json_t *taint;
     size_t i;
 
-    json_array_foreach(json_at(patch, "spec/taints"), i, taint)
-    {
+    json_array_foreach(json_at(patch, "spec/taints"), i, taint) {
         if (text_equal(json_text_or(taint, "key", ""), SLUICE_TAINT_LEAVING))
             return json_text_or(taint, "effect", "");
     }

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -102,8 +102,7 @@ static int64_t requests_of(struct rehearsal *rehearsal)
     const char *verb;
     json_t *value;
 
-    json_object_foreach(json_object_get(report, "requests"), verb, value)
-    {
+    json_object_foreach(json_object_get(report, "requests"), verb, value) {
         if (strstr(verb, "_pod") || strstr(verb, "_node") || strstr(verb, "_object"))
             count += json_integer_value(value);
     }

@@ -77,8 +77,7 @@ static bool is_marked(const struct kube_pod *pod)
     size_t i;
     const json_t *condition;
 
-    json_array_foreach(pod->conditions, i, condition)
-    {
+    json_array_foreach(pod->conditions, i, condition) {
         if (text_equal(json_text_or(condition, "type", ""), "DisruptionTarget"))
             return true;
     }

@@ -4,13 +4,13 @@
  * The demo's world: replicas that serve many at once are planned and played by two readers of one
  * block, which must mean the same to both; and what its report says of them.
  */
-#include "broker/cli/demo_report.h"
-#include "broker/cli/demo_world.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
+#include "broker/demo/demo_report.h"
+#include "broker/demo/demo_world.h"
 #include "tests/cli/said.h"
 #include "tests/support/folder.h"
-#include "tools/simulator/scenario.h"
-#include "windows/engine.h"
+#include "tools/simulator/model/scenario.h"
+#include "windows/servers/engine.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
  */
 #include "base/log.h"
 #include "base/map.h"
-#include "broker/cli/departure_forms.h"
 #include "broker/service/service_parts.h"
+#include "broker/terminal/departure_forms.h"
 #include "tests/cli/small_world.h"
 #include "tests/support/golden.h"
 
@@ -48,8 +48,7 @@ static void tomorrow_is_on_the_board_today(void **state)
     apply(rehearsal, 10, 6);
     day = service_departures(rehearsal->service, DAY_MS);
     assert_int_equal(count_of(day, "planned"), 4);
-    json_array_foreach(rows_of(day), i, row)
-    {
+    json_array_foreach(rows_of(day), i, row) {
         assert_string_equal(json_text_or(row, "leaves", ""), "2026-11-17T07:35:00Z");
         assert_string_equal(json_text_or(row, "due", ""), "2026-11-17T08:00:00Z");
         assert_string_equal(json_text_or(row, "window", ""), "day");
@@ -79,8 +78,7 @@ static void nobody_leaves_twice_on_the_board(void **state)
     apply(rehearsal, 10, 6);
     board = service_departures(rehearsal->service, 3 * (int64_t)DAY_MS);
     assert_true(json_array_size(rows_of(board)) >= 4);
-    json_array_foreach(rows_of(board), i, row)
-    {
+    json_array_foreach(rows_of(board), i, row) {
         const char *node = json_text_or(row, "node", "");
 
         if (map_get(seen, node))
@@ -145,8 +143,7 @@ static void note_announced(struct rehearsal *rehearsal, struct map *announced)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(rows_of(board), i, row)
-    {
+    json_array_foreach(rows_of(board), i, row) {
         const char *node = json_text_or(row, "node", "");
         const char *leaves = json_text_or(row, "leaves", "");
 
@@ -178,8 +175,7 @@ static void who_leaves_was_announced(void **state)
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
     }
     answer = service_transfers(rehearsal->service, true);
-    json_array_foreach(json_object_get(answer, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "transfers"), i, row) {
         const char *told = map_get(announced, json_text_or(row, "node", ""));
 
         if (!text_equal(json_text_or(row, "from", ""), "research-a-east"))

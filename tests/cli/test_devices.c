@@ -6,7 +6,7 @@
  */
 #include "clusters/gpus.h"
 #include "tests/cli/people.h"
-#include "tools/simulator/kube_devices.h"
+#include "tools/simulator/kube/kube_devices.h"
 
 static const char driver[] = "gpu.nvidia.com";
 

@@ -4,7 +4,7 @@
  * The documents hold tables that are made from the code's own tables.  A difference fails;
  * SLUICE_ACCEPT_GOLDENS=1 writes the present ones between the marks.
  */
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "broker/transfer/steps.h"
 #include "tests/cli/said.h"
 #include "tests/support/folder.h"

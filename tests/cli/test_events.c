@@ -4,10 +4,10 @@
  * An event from the configuration to the nodes: allocate sizes it, the service grows production
  * ahead of it and gives the nodes back when it has ended, with the referee watching.
  */
-#include "broker/cli/client.h"
+#include "broker/terminal/client.h"
 #include "tests/cli/said.h"
 #include "tests/cli/small_world.h"
-#include "windows/schedule.h"
+#include "windows/allocation/schedule.h"
 
 /* 10:00 to 13:00 of the Tuesday that small worlds begin on at 06:00. */
 static const char event_text[] =

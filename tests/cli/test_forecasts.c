@@ -148,8 +148,9 @@ static const json_t *row_of(const json_t *root, const char *window)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_at(root, "forecasts"), i,
-                       row) if (strcmp(json_text_or(row, "window", ""), window) == 0) return row;
+    json_array_foreach(json_at(root, "forecasts"), i, row)
+        if (strcmp(json_text_or(row, "window", ""), window) == 0)
+            return row;
     fail_msg("no window %s", window);
     return NULL;
 }

@@ -37,7 +37,7 @@ static void an_overloaded_server_is_left_alone_and_no_other(void **state)
     static const struct {
         const struct error_cause *cause;
         int64_t retry_after_ms;
-        int64_t calm_ms;
+        int64_t quiet_ms;
     } rows[] = {
         { NULL, 7 * SECOND_MS, 7 * SECOND_MS },
         { NULL, 0, SECOND_MS },
@@ -59,10 +59,10 @@ static void an_overloaded_server_is_left_alone_and_no_other(void **state)
         err.retry_after_ms = rows[i].retry_after_ms;
         gate_slow(gate, &rehearsal->config->clusters[0], &err);
         assert_int_equal(answer_of(rehearsal, 1, &why), GATE_OPEN);
-        if (rows[i].calm_ms > 0) {
+        if (rows[i].quiet_ms > 0) {
             assert_int_equal(answer_of(rehearsal, 0, &why), GATE_WAIT);
             assert_string_equal(why, "the API server of prod-a is busy");
-            rehearsal_run(rehearsal, rows[i].calm_ms - SLICE_MS);
+            rehearsal_run(rehearsal, rows[i].quiet_ms - SLICE_MS);
             assert_int_equal(answer_of(rehearsal, 0, &why), GATE_WAIT);
             rehearsal_run(rehearsal, 2 * SLICE_MS);
         }

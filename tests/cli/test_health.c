@@ -21,8 +21,7 @@ static char *states_of(struct rehearsal *rehearsal, const char *cluster)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(status, "clusters"), i, row)
-    {
+    json_array_foreach(json_object_get(status, "clusters"), i, row) {
         const json_t *state;
         size_t k;
 
@@ -50,8 +49,7 @@ static char *condition_text(struct rehearsal *rehearsal, const char *id)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(health, "conditions"), i, row)
-    {
+    json_array_foreach(json_object_get(health, "conditions"), i, row) {
         if (text_equal(json_text_or(row, "id", ""), id))
             return mem_copy_chars(json_text_or(row, "text", ""));
     }

@@ -68,8 +68,7 @@ static bool story_has(struct rehearsal *rehearsal, const char *event, const char
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(story, "events"), i, row)
-    {
+    json_array_foreach(json_object_get(story, "events"), i, row) {
         owned(chars) char *chars = json_print(row);
 
         if (text_equal(json_text_or(row, "event", ""), event) && strstr(chars, what))
@@ -375,12 +374,11 @@ static void strip_taint(struct rehearsal *rehearsal)
 
     while (!(node = new_node(rehearsal)))
         rehearsal_run(rehearsal, 100);
-    json_array_foreach(node->taints, i,
-                       taint) if (text_equal(json_text_or(taint, "key", ""), SIM_STARTING))
-    {
-        json_array_remove(node->taints, i);
-        break;
-    }
+    json_array_foreach(node->taints, i, taint)
+        if (text_equal(json_text_or(taint, "key", ""), SIM_STARTING)) {
+            json_array_remove(node->taints, i);
+            break;
+        }
     sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
 }
 

@@ -40,8 +40,7 @@ static const json_t *lead_row(const json_t *answer, const char *route)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(answer, "leads"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "leads"), i, row) {
         if (text_equal(json_text_or(row, "route", ""), route))
             return row;
     }
@@ -207,8 +206,7 @@ static void a_notice_says_who_will_have_to_be_forced(void **state)
         json_decref(shown);
         shown = service_transfers(rehearsal->service, false);
     }
-    json_array_foreach(json_object_get(shown, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(shown, "transfers"), i, row) {
         assert_string_equal(json_text_or(row, "step", ""), "hold");
         told += strstr(json_text_or(row, "waits_for", ""), "will have to be forced: budget ") !=
                 NULL;
@@ -293,8 +291,7 @@ static void a_reclaim_goes_before_a_scheduled_move(void **state)
     answer = reclaim(rehearsal, 2);
     rehearsal_run(rehearsal, MINUTE_MS);
     transfers = service_transfers(rehearsal->service, false);
-    json_array_foreach(json_object_get(transfers, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(transfers, "transfers"), i, row) {
         if (!json_bool_or(row, "is_emergency", false)) {
             assert_string_equal(json_text_or(row, "step", ""), "hold");
             continue;
@@ -348,8 +345,7 @@ static void a_held_transfer_says_what_holds_it(void **state)
     rehearsal_run(rehearsal, MINUTE_MS);
     transfers = service_transfers(rehearsal->service, false);
     assert_int_equal(json_array_size(json_object_get(transfers, "transfers")), 4);
-    json_array_foreach(json_object_get(transfers, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(transfers, "transfers"), i, row) {
         assert_non_null(strstr(json_text_or(row, "waits_for", ""),
                                "frozen until 2026-11-17T12:00:00Z: incident"));
         assert_true(strcmp(json_text_or(row, "expected", ""), "2026-11-17T12:00:00Z") > 0);

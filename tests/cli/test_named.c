@@ -13,8 +13,7 @@ static char *named_by(const json_t *plan)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(plan, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(plan, "transfers"), i, row) {
         if (text_equal(json_text_or(row, "from", ""), "prod-a-east"))
             text_add(out, "%s ", json_text_or(row, "node", "-"));
     }
@@ -29,8 +28,7 @@ static char *left_of(struct rehearsal *rehearsal)
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(answer, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "transfers"), i, row) {
         if (text_equal(json_text_or(row, "from", ""), "prod-a-east"))
             text_add(out, "%s ", json_text_or(row, "node", "-"));
     }

@@ -10,7 +10,7 @@
 #include "broker/service/service_parts.h"
 #include "broker/sides/kube/pod_wishes.h"
 #include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <string.h>
 
@@ -178,8 +178,7 @@ static const json_t *condition_of(const struct kube_node *node, const char *type
     const json_t *condition;
     size_t i;
 
-    json_array_foreach(node->conditions, i, condition)
-    {
+    json_array_foreach(node->conditions, i, condition) {
         if (text_equal(json_text_or(condition, "type", ""), type))
             return condition;
     }
@@ -429,8 +428,7 @@ static void expect_departure(struct rehearsal *rehearsal, struct wall_time depar
         assert_string_equal(
             json_string_value(json_object_get(node->annotations, SLUICE_NOTE_DEPARTURE)), text);
     }
-    json_array_foreach(json_object_get(board, "departures"), i, row)
-    {
+    json_array_foreach(json_object_get(board, "departures"), i, row) {
         assert_string_equal(json_text_or(row, "leaves", ""), text);
         assert_non_null(strstr(json_text_or(row, "held", ""), "ada: a checkpoint"));
     }

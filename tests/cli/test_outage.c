@@ -31,8 +31,7 @@ static bool is_stale(struct rehearsal *rehearsal, const char *cluster)
     size_t i;
     json_t *row;
 
-    json_array_foreach(json_object_get(status, "clusters"), i, row)
-    {
+    json_array_foreach(json_object_get(status, "clusters"), i, row) {
         if (text_equal(json_text_or(row, "cluster", ""), cluster))
             return text_equal(json_text_or(row, "state", ""), "STALE");
     }

@@ -5,10 +5,10 @@
  * written whole or not at all.
  */
 #include "base/file.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
-#include "broker/cli/commands.h"
+#include "broker/terminal/commands.h"
 #include "tests/support/unit.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  *
  * Axes begin at 0, end at a round number, and say what lies beyond them.
  */
-#include "broker/cli/plot_axis.h"
+#include "broker/terminal/plot_axis.h"
 #include "tests/support/unit.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * sluice profile as a person gives it: its mistakes, and the blocks that it prints of played
  * engines.  What it asks a real Prometheus is in tests/real/profile.
  */
-#include "broker/cli/profile_report.h"
+#include "broker/capacity/profile_report.h"
 #include "tests/cli/said.h"
 #include "tests/support/folder.h"
 #include "tests/support/golden.h"

@@ -123,8 +123,7 @@ static void add_keys(const char *path, const json_t *json, struct text *out)
 
     if (json_is_array(json))
         return add_keys(path, json_array_get(json, 0), out);
-    json_object_foreach((json_t *)(uintptr_t)json, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)json, key, value) {
         owned(chars) char *below = text_format("%s %s%s", path, key,
                                                json_is_array(value) ? "[]" : "");
 

@@ -5,7 +5,7 @@
  * for the plan each node once, wherever its machine is.
  */
 #include "tests/cli/people.h"
-#include "tools/simulator/deployments.h"
+#include "tools/simulator/kube/deployments.h"
 
 static void taint(struct rehearsal *rehearsal, const char *key, const char *effect)
 {

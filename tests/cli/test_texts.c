@@ -6,7 +6,7 @@
  */
 #include "tests/cli/small_world.h"
 #include "tests/cli/stepwise.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <string.h>
 

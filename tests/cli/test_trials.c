@@ -4,7 +4,7 @@
  * What a plan says of the pods that its nodes hold, after the API servers were asked by dry runs:
  * who is asked and who is not, what their answers become, and that nothing is evicted by them.
  */
-#include "broker/cli/leavers.h"
+#include "broker/terminal/leavers.h"
 #include "tests/cli/small_world.h"
 
 #include <string.h>
@@ -65,10 +65,8 @@ static int blockers_of_kind(const json_t *plan, const char *kind, const json_t *
     size_t k;
     int count = 0;
 
-    json_array_foreach(json_object_get(plan, "transfers"), i, transfer)
-    {
-        json_array_foreach(json_object_get(transfer, "blockers"), k, blocker)
-        {
+    json_array_foreach(json_object_get(plan, "transfers"), i, transfer) {
+        json_array_foreach(json_object_get(transfer, "blockers"), k, blocker) {
             if (!text_equal(json_text_or(blocker, "kind", ""), kind))
                 continue;
             *ret_one = blocker;
@@ -134,8 +132,7 @@ static void two_budgets_are_asked_about_a_few_for_each_node(void **state)
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     plan = plan_of(rehearsal, MANY);
     asked = json_int_or(plan, "dry_runs/asked", 0);
-    json_array_foreach(json_object_get(plan, "transfers"), i, transfer)
-    {
+    json_array_foreach(json_object_get(plan, "transfers"), i, transfer) {
         size_t pods = json_array_size(json_object_get(transfer, "blockers"));
 
         wanted += pods < 3 ? (int64_t)pods : 3;

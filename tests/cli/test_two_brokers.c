@@ -9,7 +9,7 @@
 #include "broker/journal/journal.h"
 #include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,10 +6,10 @@
  * in turn; each run ends as it began, each node moved once there and once back, and the referee has
  * nothing to say.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "broker/cli/rehearsal.h"
+#include "broker/demo/rehearsal.h"
 #include "broker/sides/kube/kube_side.h"
 #include "clusters/cluster_base.h"
 #include "tests/cli/stepwise.h"

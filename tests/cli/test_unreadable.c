@@ -261,8 +261,7 @@ static bool is_named(struct rehearsal *rehearsal, const struct record *record)
     const json_t *warning;
     size_t i;
 
-    json_array_foreach(json_object_get(status, "warnings"), i, warning)
-    {
+    json_array_foreach(json_object_get(status, "warnings"), i, warning) {
         if (strstr(json_string_value(warning), name))
             return true;
     }
@@ -325,8 +324,7 @@ static void try_members(struct sweep *sweep, const struct record *record)
     void *next;
     json_t *member;
 
-    json_object_foreach_safe(value, next, key, member)
-    {
+    json_object_foreach_safe(value, next, key, member) {
         owned(json) json_t *less = json_copy(value);
         owned(json) json_t *wrong = json_copy(value);
         owned(chars) char *less_chars = NULL;

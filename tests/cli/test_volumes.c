@@ -5,7 +5,7 @@
  */
 #include "broker/sides/kube/kube_effects.h"
 #include "tests/cli/stepwise.h"
-#include "tools/simulator/kube_volumes.h"
+#include "tools/simulator/kube/kube_volumes.h"
 
 /* Every pod on a node that is about to be drained claims a volume, or the daemon's alone.  One of a
    job and one of the daemon's are attached to the node. */

@@ -48,8 +48,9 @@ static size_t differences(const json_t *root)
     size_t i;
     const json_t *window;
 
-    json_array_foreach(json_at(root, "windows"), i, window) count +=
-        json_array_size(json_at(window, "replicas")) + json_array_size(json_at(window, "nodes"));
+    json_array_foreach(json_at(root, "windows"), i, window)
+        count += json_array_size(json_at(window, "replicas")) +
+                 json_array_size(json_at(window, "nodes"));
     return count;
 }
 
@@ -80,8 +81,7 @@ static void a_lost_zone_leaves_its_pools_empty(void **state)
     const json_t *window;
 
     (void)state;
-    json_array_foreach(json_at(root, "windows"), i, window)
-    {
+    json_array_foreach(json_at(root, "windows"), i, window) {
         const json_t *nodes = json_array_get(json_at(window, "nodes"), 0);
 
         assert_string_equal(json_text_or(nodes, "cluster", ""), "prod-a");

@@ -280,8 +280,7 @@ static inline void yard_finish_list(const struct yard_call *call, const json_t *
     const json_t *box;
     size_t at;
 
-    json_array_foreach(json_object_get(body, "boxes"), at, box)
-    {
+    json_array_foreach(json_object_get(body, "boxes"), at, box) {
         struct instance *instance = array_add(&instances);
 
         text_copy(instance->name, sizeof instance->name, json_text_or(box, "name", ""));

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "base/file.h"
-#include "base/json.h"
-#include "base/world.h"
+#include "base/input/json.h"
+#include "base/world/world.h"
 #include "clusters/cluster.h"
 #include "tests/clusters/scripted_http.h"
 

@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#include "base/http.h"
-#include "base/loop.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/world/http.h"
+#include "base/world/loop.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/world.h"
+#include "base/world/world.h"
 #include "clusters/cluster.h"
 #include "tests/support/unit.h"
 

@@ -3,7 +3,7 @@
  *
  * API objects -> struct node and struct pod, the classes of pods, and the patch of a node.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/shared_text.h"
 #include "base/text.h"
 #include "clusters/gpus.h"

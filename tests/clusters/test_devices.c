@@ -4,7 +4,7 @@
  * Dynamic Resource Allocation: the GPUs that slices show, and what a pod's claims hold of them.
  */
 #include "base/index.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/devices.h"
 #include "clusters/gpus.h"

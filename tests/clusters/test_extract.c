@@ -4,7 +4,7 @@
  * The wanted members of an object: what stays, what goes, and that it does not depend on where the
  * bytes are cut.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/random.h"
 #include "clusters/kube/kube_extract.h"
 #include "tests/support/unit.h"
@@ -106,9 +106,9 @@ static json_t *prune(const json_t *value, const struct kube_member *members)
     size_t i = 0;
     json_t *part = NULL, *pruned = json_is_array(value) ? json_array() : json_object();
 
-    json_array_foreach(value, i, part) json_array_append_new(pruned, prune(part, members));
-    json_object_foreach((json_t *)(uintptr_t)value, name, part)
-    {
+    json_array_foreach(value, i, part)
+        json_array_append_new(pruned, prune(part, members));
+    json_object_foreach((json_t *)(uintptr_t)value, name, part) {
         const struct kube_member *member = members ? member_of(members, name) : NULL;
 
         if (!members || member)

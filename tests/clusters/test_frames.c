@@ -4,7 +4,7 @@
  * The frame splitter and the decoders under chance: any cutting of a stream gives the same events,
  * and no damage to bytes or objects does more than give an error.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "clusters/kube/kube_frames.h"

@@ -3,7 +3,7 @@
  *
  * Pods to gangs: what each owner leaves on its pods, and which of two owners counts.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/gang.h"
 #include "tests/support/unit.h"

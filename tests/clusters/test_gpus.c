@@ -3,7 +3,7 @@
  *
  * The GPUs of nodes and pods: slices, other makers, names of a configuration, labels that say more.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/gpus.h"
 #include "tests/support/unit.h"

@@ -3,9 +3,9 @@
  *
  * List, watch and a verb over real sockets: libcurl on one side, the HTTP server on the other.
  */
-#include "base/http_server.h"
 #include "base/log.h"
 #include "base/url.h"
+#include "base/world/http_server.h"
 #include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 

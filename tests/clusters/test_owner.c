@@ -4,9 +4,9 @@
  * Owners of gangs: from what pods carry to a path, from objects to what can be done with them, and
  * the patches that do it and take it back.
  */
-#include "base/json.h"
+#include "base/input/json.h"
+#include "base/input/yaml.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "clusters/owner.h"
 #include "tests/support/unit.h"
 
@@ -309,8 +309,7 @@ static void merge(json_t *into, json_t *patch)
     const char *key;
     json_t *value;
 
-    json_object_foreach(patch, key, value)
-    {
+    json_object_foreach(patch, key, value) {
         if (json_is_null(value)) {
             json_object_del(into, key);
         } else if (json_is_object(value)) {

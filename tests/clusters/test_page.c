@@ -4,7 +4,7 @@
  * A page of a list, cut anywhere; what a snapshot shares; what is found by node and provider.
  */
 #include "base/index.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/shared_text.h"
 #include "base/text.h"
 #include "clusters/kube/kube_objects.h"

@@ -4,8 +4,8 @@
  * Credential plugins over real sockets: run once for many requests, again when the server refuses
  * their token or before it expires, and a plugin that fails is a failure that says so.
  */
-#include "base/http_server.h"
 #include "base/log.h"
+#include "base/world/http_server.h"
 #include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 #include "tests/support/folder.h"

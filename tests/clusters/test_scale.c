@@ -6,10 +6,10 @@
  * SLUICE_SCALE_NODES and _PODS change the size; the bounds hold where no sanitizer is in the way.
  */
 #include "base/file.h"
-#include "base/http_server.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/url.h"
+#include "base/world/http_server.h"
 #include "tests/clusters/cluster_bench.h"
 
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include "clusters/gpus.h"
 #include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
-#include "tools/simulator/simulator.h"
+#include "tools/simulator/model/simulator.h"
 
 struct rehearsal {
     char folder[64];
@@ -228,8 +228,9 @@ static void expect_same_pods(struct rehearsal *it, const char *node_name)
     const json_t *items = json_at(it->body, "items");
     size_t at = 0;
     const json_t *item = NULL;
-    json_array_foreach(items, at, item) assert_non_null(
-        map_get(cluster_snapshot(it->cluster)->pods, json_text_or(item, "metadata/uid", "?")));
+    json_array_foreach(items, at, item)
+        assert_non_null(
+            map_get(cluster_snapshot(it->cluster)->pods, json_text_or(item, "metadata/uid", "?")));
     assert_int_equal(json_array_size(items), known);
 
     size_t indexed = 0;

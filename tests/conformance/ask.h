@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/http.h"
-#include "base/json.h"
+#include "base/input/json.h"
+#include "base/world/http.h"
 #include "clusters/kube/kube_config.h"
 
 #include <stdarg.h>

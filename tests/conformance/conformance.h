@@ -10,13 +10,13 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
-#include "base/world.h"
+#include "base/world/world.h"
 #include "clusters/kube/kube_config.h"
 #include "clusters/kube_verbs.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/simulator.h"
+#include "tools/simulator/model/simulator.h"
 
 #include <sys/types.h>
 

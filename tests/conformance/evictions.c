@@ -26,8 +26,7 @@ static bool is_marked(struct stage *stage, const void *context)
 
     stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace,
               (const char *)context);
-    json_array_foreach(json_at(stage->body, "status/conditions"), i, condition)
-    {
+    json_array_foreach(json_at(stage->body, "status/conditions"), i, condition) {
         if (text_equal(json_text_or(condition, "type", ""), "DisruptionTarget"))
             return text_equal(json_text_or(condition, "status", ""), "True") &&
                    text_equal(json_text_or(condition, "reason", ""), "EvictionByEvictionAPI");
@@ -445,7 +444,7 @@ static bool knows_budgets(struct stage *stage, const void *context)
     return cluster_snapshot(stage->cluster)->budgets_are_known;
 }
 
-static enum trial try_pod(struct stage *stage, const char *name)
+static enum dry_run try_pod(struct stage *stage, const char *name)
 {
     struct heard heard = { 0 };
     struct error err = { 0 };
@@ -455,7 +454,7 @@ static enum trial try_pod(struct stage *stage, const char *name)
     await_heard(stage, &heard);
     err = heard.err;
     heard_clear(&heard);
-    return cluster_trial_of(err.kind == ERROR_NONE ? NULL : &err);
+    return cluster_dry_run_of(err.kind == ERROR_NONE ? NULL : &err);
 }
 
 /* The server's own word: not told to stop, and not marked. */
@@ -483,11 +482,11 @@ void a_dry_run_tells_and_does_nothing(struct stage *stage)
     static const struct {
         const char *name;
         const char *app;
-        enum trial trial;
+        enum dry_run trial;
     } pods[] = {
-        { "free", "none", TRIAL_LEAVES },
-        { "blocked", "chat", TRIAL_BUDGET },
-        { "doubled", "video", TRIAL_TWO_BUDGETS },
+        { "free", "none", DRY_RUN_LEAVES },
+        { "blocked", "chat", DRY_RUN_BUDGET },
+        { "doubled", "video", DRY_RUN_TWO_BUDGETS },
     };
     const char *node = stage_add_node(stage);
 
@@ -510,7 +509,7 @@ void a_dry_run_tells_and_does_nothing(struct stage *stage)
     post_webhook(stage);
     stage_await(stage, "the webhook in force", is_denied_dry, "free");
     expect_webhooks_that_see(stage);
-    assert_int_equal(try_pod(stage, "free"), TRIAL_UNREACHED);
+    assert_int_equal(try_pod(stage, "free"), DRY_RUN_UNREACHED);
     stage_ask(stage, HTTP_DELETE, NULL, NULL,
               "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/%s",
               stage->namespace);

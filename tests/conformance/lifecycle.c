@@ -23,8 +23,7 @@ static const json_t *condition_of(const json_t *object, const char *type)
     size_t i;
     json_t *condition;
 
-    json_array_foreach(json_at(object, "status/conditions"), i, condition)
-    {
+    json_array_foreach(json_at(object, "status/conditions"), i, condition) {
         if (text_equal(json_text_or(condition, "type", ""), type))
             return condition;
     }

@@ -56,8 +56,7 @@ static bool has_taint(const json_t *object, const char *key)
     size_t i;
     json_t *taint;
 
-    json_array_foreach(json_at(object, "spec/taints"), i, taint)
-    {
+    json_array_foreach(json_at(object, "spec/taints"), i, taint) {
         if (text_equal(json_text_or(taint, "key", ""), key))
             return true;
     }

@@ -19,8 +19,7 @@ static int count_ours(const struct stage *stage, const json_t *list)
     size_t i;
     json_t *pod;
 
-    json_array_foreach(json_at(list, "items"), i, pod)
-    {
+    json_array_foreach(json_at(list, "items"), i, pod) {
         count += text_equal(json_text_or(pod, "metadata/namespace", ""), stage->namespace);
     }
     return count;

@@ -133,8 +133,7 @@ static void clean_real(struct stage *stage)
 
     owned(json) json_t *list = json_incref(stage->body);
 
-    json_array_foreach(json_at(list, "items"), i, pod)
-    {
+    json_array_foreach(json_at(list, "items"), i, pod) {
         const char *name = json_text_or(pod, "metadata/name", "");
 
         if (json_at(pod, "metadata/finalizers"))

@@ -229,7 +229,7 @@ const struct conformance_case conformance_cases[] = {
       "quota follows the nodes: it shrinks before the drain, grows with what can be used, and a "
       "promise that static nodes cannot keep holds all",
       a_missing_kueue_is_told_apart, ON_BOTH,
-      "tests/cli/test_dials.c a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready",
+      "tests/cli/test_setpoints.c a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
       "`what_is_reserved_has_to_fit_the_static_nodes` is beside it, and on the real one "
       "`a_promise_that_static_nodes_cannot_keep_holds_all_nodes`" },

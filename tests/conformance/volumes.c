@@ -20,8 +20,7 @@ static int attached_to(struct stage *stage, const char *node)
     await_heard(stage, &heard);
     if (heard.err.kind)
         fail_msg("%s", heard.err.text);
-    json_array_foreach(json_at(heard.body, "items"), i, item)
-    {
+    json_array_foreach(json_at(heard.body, "items"), i, item) {
         count += text_equal(json_text_or(item, "spec/nodeName", ""), node);
     }
     heard_clear(&heard);

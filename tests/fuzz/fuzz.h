@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 

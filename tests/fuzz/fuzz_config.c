@@ -3,7 +3,7 @@
  *
  * The whole configuration, as sluice.yaml.
  */
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
 

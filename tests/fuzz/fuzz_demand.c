@@ -7,8 +7,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
-#include "windows/demand.h"
-#include "windows/engine_lengths.h"
+#include "windows/demand/demand.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <math.h>
 
@@ -31,8 +31,8 @@ static void check_tokens(const struct token_pairs *tokens)
     for (size_t i = 0; i < tokens->list.count; i++) {
         const struct token_pair *pair = &tokens->list.items[i];
 
-        require(pair->in >= 0 && pair->in <= ENGINE_TOKENS_MAX && floorf(pair->in) == pair->in);
-        require(pair->out >= 1 && pair->out <= ENGINE_TOKENS_MAX && floorf(pair->out) == pair->out);
+        require(pair->in >= 0 && pair->in <= TOKENS_MAX && floorf(pair->in) == pair->in);
+        require(pair->out >= 1 && pair->out <= TOKENS_MAX && floorf(pair->out) == pair->out);
         require(pair->count > 0);
         requests += (double)pair->count;
     }

@@ -9,8 +9,8 @@
 #include "broker/sources/prometheus.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
-#include "windows/engine_table.h"
-#include "windows/profile.h"
+#include "windows/servers/engine_table.h"
+#include "windows/servers/profile.h"
 
 #include <math.h>
 

@@ -22,7 +22,8 @@ static json_t *filter_array(const json_t *array, const struct kube_member *wante
     const json_t *item;
     size_t i;
 
-    json_array_foreach(array, i, item) json_array_append_new(out, filter(item, wanted));
+    json_array_foreach(array, i, item)
+        json_array_append_new(out, filter(item, wanted));
     return out;
 }
 

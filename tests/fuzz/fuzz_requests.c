@@ -4,8 +4,8 @@
  * Bytes on the service's socket: what reaches the handler is a request that keeps the rules, and
  * the server is there for the next client.
  */
-#include "base/http_server.h"
-#include "base/loop.h"
+#include "base/world/http_server.h"
+#include "base/world/loop.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <event2/event.h>

@@ -4,7 +4,7 @@
  * A schedule file: what was read prints, reads again as the same, and prints the same.
  */
 #include "tests/fuzz/fuzz.h"
-#include "windows/schedule.h"
+#include "windows/allocation/schedule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

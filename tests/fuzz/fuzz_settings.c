@@ -3,8 +3,8 @@
  *
  * Settings: what a table reads from any mapping is within its limits, or an error names the key.
  */
-#include "base/settings.h"
-#include "base/yaml.h"
+#include "base/input/settings.h"
+#include "base/input/yaml.h"
 #include "tests/fuzz/fuzz.h"
 
 struct thing {

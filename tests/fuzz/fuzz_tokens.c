@@ -6,7 +6,7 @@
  */
 #include "base/memory.h"
 #include "tests/fuzz/fuzz_file.h"
-#include "windows/engine_lengths.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <math.h>
 
@@ -15,12 +15,12 @@ static void check(struct token_pairs *pairs)
     const struct engine_law law = { .slots = 8, .iteration_s = 0.01, .kv_tokens = 1e4 };
     double mean = 0;
 
-    require(pairs->list.count >= ENGINE_PAIRS_MIN);
+    require(pairs->list.count >= TOKEN_PAIRS_MIN);
     for (size_t i = 0; i < pairs->list.count; i++) {
         struct token_pair pair = pairs->list.items[i];
 
-        require(pair.in >= 0 && pair.in <= ENGINE_TOKENS_MAX && floorf(pair.in) == pair.in);
-        require(pair.out >= 1 && pair.out <= ENGINE_TOKENS_MAX && floorf(pair.out) == pair.out);
+        require(pair.in >= 0 && pair.in <= TOKENS_MAX && floorf(pair.in) == pair.in);
+        require(pair.out >= 1 && pair.out <= TOKENS_MAX && floorf(pair.out) == pair.out);
         mean += (double)pair.out / (double)pairs->list.count;
     }
 
@@ -28,7 +28,7 @@ static void check(struct token_pairs *pairs)
 
     require(engine->law.slots >= 1 && engine->law.slots <= 8 && isfinite(engine->cv_out));
     require(fabs(engine->mean_out - mean) <=
-            (double)ENGINE_TOKENS_MAX * (double)pairs->list.count / ENGINE_LENGTHS);
+            (double)TOKENS_MAX * (double)pairs->list.count / ENGINE_LENGTHS);
     mem_free(engine);
 }
 

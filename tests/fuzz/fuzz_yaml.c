@@ -3,7 +3,7 @@
  *
  * YAML: a tree within its bounds, or an error that names file and line.
  */
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { DEPTH_MAX = 64 };

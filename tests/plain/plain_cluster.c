@@ -5,7 +5,7 @@
  */
 #include "base/array.h"
 #include "base/index.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/shared_text.h"
 #include "base/url.h"
 #include "broker/transfer/marks.h"
@@ -207,14 +207,12 @@ static void listed(void *context, const json_t *body, const struct error *err)
     if (err)
         return;
     forget_all(snapshot);
-    json_array_foreach(json_object_get(body, "nodes"), i, item)
-    {
+    json_array_foreach(json_object_get(body, "nodes"), i, item) {
         struct node *node = node_new(item);
 
         map_set(snapshot->nodes, node->name, node);
         index_change(snapshot->nodes_by_provider, "", NULL, node->provider_id, node);
-        json_array_foreach(json_object_get(item, "jobs"), k, job)
-        {
+        json_array_foreach(json_object_get(item, "jobs"), k, job) {
             struct pod *pod = job_new(job, node->name);
 
             map_set(snapshot->pods, pod->uid, pod);

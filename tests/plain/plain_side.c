@@ -4,7 +4,7 @@
  * What a plain cluster does of a transfer.  Its list is a direct read: it is asked every few
  * seconds, and is as new as its question.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/shared_text.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"

@@ -3,7 +3,7 @@
  *
  * The verbs of a managed instance group against a script: bytes, pages, states, tokens.
  */
-#include "base/world.h"
+#include "base/world/world.h"
 #include "providers/kinds.h"
 #include "tests/clusters/scripted_http.h"
 #include "tests/providers/gcp_bench.h"

@@ -3,7 +3,7 @@
  *
  * Every row of the table of errors, in the three places where errors come from.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/timestamp.h"
 #include "providers/gcp_errors.h"
 #include "tests/support/unit.h"

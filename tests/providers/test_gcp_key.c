@@ -5,8 +5,8 @@
  */
 #include "base/crypto.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "base/world.h"
+#include "base/input/json.h"
+#include "base/world/world.h"
 #include "tests/clusters/scripted_http.h"
 #include "tests/providers/gcp_bench.h"
 

@@ -5,10 +5,10 @@
  */
 #include "base/file.h"
 #include "base/log.h"
-#include "base/world.h"
+#include "base/world/world.h"
 #include "tests/providers/gcp_bench.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/simulator.h"
+#include "tools/simulator/model/simulator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "tests/real/picture.h"
 #include "tests/real/plays.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -136,8 +136,7 @@ static const char *reason_of(const json_t *pod)
     size_t i;
     json_t *condition;
 
-    json_array_foreach(json_at(pod, "status/conditions"), i, condition)
-    {
+    json_array_foreach(json_at(pod, "status/conditions"), i, condition) {
         if (text_equal(json_text_or(condition, "type", ""), "DisruptionTarget"))
             return json_text_or(condition, "reason", "");
     }
@@ -183,8 +182,7 @@ static void see(struct watch *watch)
     pods = pair_items(pair, RESEARCH, "/api/v1/namespaces/", "/pods?labelSelector=row");
     for (i = 0; i < ROWS; i++)
         watch->pods[i].is_there = false;
-    json_array_foreach(pods, i, pod)
-    {
+    json_array_foreach(pods, i, pod) {
         see_pod(watch, pod, loop_now(pair->loop));
     }
 }
@@ -240,8 +238,7 @@ static char *said_of_node(struct pair *pair)
     const json_t *blocker;
     size_t i;
 
-    json_array_foreach(json_object_get(row, "blockers"), i, blocker)
-    {
+    json_array_foreach(json_object_get(row, "blockers"), i, blocker) {
         text_add(said, "%s %s, %s: %s\n", json_text_or(blocker, "pod", ""),
                  json_text_or(blocker, "kind", ""), json_text_or(blocker, "verdict", ""),
                  json_text_or(blocker, "text", ""));

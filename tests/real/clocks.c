@@ -12,7 +12,7 @@
 #include "tests/real/picture.h"
 #include "tests/real/plays.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,8 +97,7 @@ static void see_announced(struct watch *watch)
         size_t i;
         json_t *row;
 
-        json_array_foreach(live, i, row)
-        {
+        json_array_foreach(live, i, row) {
             if (held < NODES && text_equal(json_text_or(row, "step", ""), "hold"))
                 text_copy(watch->leavers[held++].node, sizeof watch->leavers[0].node,
                           json_text_or(row, "node", ""));
@@ -126,8 +125,7 @@ static void see_pod(struct leaver *leaver, const json_t *pods, int64_t now)
     size_t i;
     json_t *pod;
 
-    json_array_foreach(pods, i, pod)
-    {
+    json_array_foreach(pods, i, pod) {
         const char *end = json_text_or(pod, "metadata/deletionTimestamp", "");
 
         if (end[0] == '\0' || !text_equal(json_text_or(pod, "metadata/name", ""), leaver->node))
@@ -148,8 +146,7 @@ static void check_left(const struct watch *watch, int at, const json_t *pods)
     /* by the second: a server's Date has no more */
     if (at == SILENT && loop_wall(watch->pair->loop).ms < leaver->stop_by.ms - SECOND_MS)
         fail_msg("the machine of %s goes before its pod's time is over", leaver->node);
-    json_array_foreach(pods, i, pod)
-    {
+    json_array_foreach(pods, i, pod) {
         bool is_stuck = json_object_get(json_at(pod, "metadata/annotations"),
                                         "test.sluice.dev/stuck") != NULL;
 

@@ -10,9 +10,9 @@
  */
 #include "base/array.h"
 #include "base/file.h"
-#include "base/http.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
+#include "base/world/http.h"
 #include "clusters/kube/kube_config.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "tests/conformance/ask.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,8 +186,7 @@ static void look_at_pods(struct run *run)
                                        "batch.kubernetes.io/job-name=train",
                                        run->name),
                                "items"),
-                       i, pod)
-    {
+                       i, pod) {
         owned(chars) char *chars = json_print(pod);
 
         run->leaving += json_at(pod, "metadata/deletionTimestamp") != NULL;
@@ -204,8 +203,7 @@ static void look_at_workload(struct run *run)
     size_t i;
 
     json_array_foreach(json_at(ask_lab(run, KUEUE "/namespaces/%s/workloads", run->name), "items"),
-                       i, workload)
-    {
+                       i, workload) {
         if (text_starts_with(json_text_or(workload, "metadata/name", ""), "job-train-"))
             run->is_active = json_bool_or(workload, "spec/active", true);
     }
@@ -220,8 +218,7 @@ static void look_at_nodes(struct run *run)
     json_array_foreach(
         json_at(ask_lab(run, "/api/v1/nodes?labelSelector=sluice.dev/ephemeral=%s", run->name),
                 "items"),
-        i, node)
-    {
+        i, node) {
         owned(chars) char *taints = json_print(json_at(node, "spec/taints") ?: json_null());
         bool is_closed = json_bool_or(node, "spec/unschedulable", false);
         long long gpus = 0;
@@ -492,8 +489,7 @@ static void expect_version(struct run *run)
 
     ask_lab(run, KUEUE "/clusterqueues/%s", run->name);
     assert_string_equal(json_text_or(run->lab.body, "spec/cohortName", ""), run->name);
-    json_array_foreach(json_at(run->lab.body, "metadata/managedFields"), i, entry)
-    {
+    json_array_foreach(json_at(run->lab.body, "metadata/managedFields"), i, entry) {
         if (text_equal(json_text_or(entry, "manager", ""), "sluice")) {
             is_there = true;
             assert_string_equal(json_text_or(entry, "apiVersion", ""), "kueue.x-k8s.io/v1beta2");

@@ -8,7 +8,7 @@
 #include "tests/real/picture.h"
 #include "tests/real/plays.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +52,7 @@ static bool has_closed_node(struct pair *pair, const char *name, const char *gpu
     if (asker->status == 404)
         return false;
     ask_expect(asker, 200);
-    json_array_foreach(json_at(asker->body, "spec/taints"), i, taint)
-    {
+    json_array_foreach(json_at(asker->body, "spec/taints"), i, taint) {
         is_closed |= text_equal(json_text_or(taint, "key", ""), SIM_STARTING);
     }
     if (!is_closed)
@@ -111,8 +110,7 @@ static const struct machine *only_other(const struct pair *pair, const struct pi
     const char *name;
     json_t *said;
 
-    json_object_foreach(nodes, name, said)
-    {
+    json_object_foreach(nodes, name, said) {
         if (!json_object_get(before->nodes[PROD], name))
             return new_machine(pair, name);
     }

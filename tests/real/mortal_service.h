@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "base/http.h"
-#include "base/json.h"
+#include "base/input/json.h"
+#include "base/world/http.h"
 #include "tests/real/mortal_journal.h"
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <stdio.h>
 
@@ -154,8 +154,7 @@ static void expect_starting(struct asker *asker, const char *node)
 
     ask_server(asker, HTTP_GET, NULL, NULL, "/api/v1/nodes/%s", node);
     ask_expect(asker, 200);
-    json_array_foreach(json_at(asker->body, "spec/taints"), i, taint)
-    {
+    json_array_foreach(json_at(asker->body, "spec/taints"), i, taint) {
         is_starting |= text_equal(json_text_or(taint, "key", ""), SIM_STARTING);
     }
     assert_true(is_starting);
@@ -318,8 +317,7 @@ int pair_count(struct pair *pair, const char *state, char step[24])
     json_t *row;
     int count = 0;
 
-    json_array_foreach(json_object_get(answer, "transfers"), i, row)
-    {
+    json_array_foreach(json_object_get(answer, "transfers"), i, row) {
         count += !state || text_equal(json_text_or(row, "state", ""), state);
         if (text_equal(json_text_or(row, "state", ""), "live"))
             text_copy(step, 24, json_text_or(row, "step", ""));
@@ -361,8 +359,7 @@ static bool is_settled(struct pair *pair)
         size_t i;
         json_t *pod;
 
-        json_array_foreach(pods, i, pod)
-        {
+        json_array_foreach(pods, i, pod) {
             bound[at] += json_at(pod, "spec/nodeName") &&
                          !json_at(pod, "metadata/deletionTimestamp");
         }

@@ -7,11 +7,11 @@
  */
 #pragma once
 
-#include "base/json.h"
-#include "base/loop.h"
+#include "base/input/json.h"
+#include "base/world/loop.h"
 #include "tests/conformance/ask.h"
 #include "tests/real/mortal_service.h"
-#include "tools/simulator/simulator.h"
+#include "tools/simulator/model/simulator.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <string.h>
 
@@ -31,18 +31,15 @@ static json_t *said_of(const json_t *node)
     json_t *value;
     size_t i;
 
-    json_object_foreach(json_at(node, "metadata/labels"), key, value)
-    {
+    json_object_foreach(json_at(node, "metadata/labels"), key, value) {
         if (!text_starts_with(key, "beta.kubernetes.io/"))
             json_object_set(json_object_get(said, "labels"), key, value);
     }
-    json_object_foreach(json_at(node, "metadata/annotations"), key, value)
-    {
+    json_object_foreach(json_at(node, "metadata/annotations"), key, value) {
         if (strstr(key, "sluice.dev/"))
             json_object_set(json_object_get(said, "notes"), key, value);
     }
-    json_array_foreach(json_at(node, "spec/taints"), i, value)
-    {
+    json_array_foreach(json_at(node, "spec/taints"), i, value) {
         if (strstr(json_text_or(value, "key", ""), "sluice.dev/"))
             json_array_append(json_object_get(said, "taints"), value);
     }
@@ -60,13 +57,11 @@ void picture_take(struct pair *pair, struct picture *ret_picture)
 
         ret_picture->nodes[at] = json_object();
         ret_picture->pods[at] = json_object();
-        json_array_foreach(nodes, i, item)
-        {
+        json_array_foreach(nodes, i, item) {
             json_object_set_new(ret_picture->nodes[at], json_text_or(item, "metadata/name", ""),
                                 said_of(item));
         }
-        json_array_foreach(pods, i, item)
-        {
+        json_array_foreach(pods, i, item) {
             if (json_at(item, "spec/nodeName") && !json_at(item, "metadata/deletionTimestamp"))
                 json_object_set(ret_picture->pods[at], json_text_or(item, "metadata/uid", ""),
                                 json_at(item, "spec/nodeName"));
@@ -81,8 +76,7 @@ static size_t count_untouched(const json_t *before, const json_t *after)
     const json_t *was, *is;
     size_t count = 0;
 
-    json_object_foreach((json_t *)(uintptr_t)before, name, was)
-    {
+    json_object_foreach((json_t *)(uintptr_t)before, name, was) {
         is = json_object_get(after, name);
         if (is && !json_equal(was, is)) {
             owned(chars) char *was_chars = json_print(was);
@@ -101,8 +95,7 @@ static void check_pods(const struct picture *before, const struct picture *after
     const char *uid;
     const json_t *node;
 
-    json_object_foreach(before->pods[at], uid, node)
-    {
+    json_object_foreach(before->pods[at], uid, node) {
         const char *name = json_string_value(node);
 
         if (json_object_get(after->nodes[at], name) && !json_object_get(after->pods[at], uid))
@@ -116,8 +109,7 @@ static void check_nodes(const struct pair *pair, const struct picture *after, si
     const char *name;
     const json_t *said;
 
-    json_object_foreach(after->nodes[at], name, said)
-    {
+    json_object_foreach(after->nodes[at], name, said) {
         owned(chars) char *chars = json_print(said);
         const struct machine *machine = NULL;
 
@@ -139,8 +131,7 @@ static void check_jobs(struct pair *pair)
     json_t *job;
 
     assert_int_equal(json_array_size(jobs), pair->movable + 1);
-    json_array_foreach(jobs, i, job)
-    {
+    json_array_foreach(jobs, i, job) {
         if (json_is_true(json_at(job, "spec/suspend")))
             fail_msg("Job %s stands still for ever", json_text_or(job, "metadata/name", ""));
     }

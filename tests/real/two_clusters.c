@@ -21,7 +21,7 @@
 #include "tests/real/picture.h"
 #include "tests/real/plays.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #include <inttypes.h>
 #include <signal.h>

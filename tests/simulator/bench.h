@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
-#include "tools/simulator/simulator.h"
+#include "tools/simulator/model/simulator.h"
 
 #include <string.h>
 
@@ -181,8 +181,9 @@ static inline json_t *bench_find(const json_t *list, const char *array, const ch
     size_t i;
     json_t *item;
 
-    json_array_foreach(json_at(list, array), i,
-                       item) if (text_equal(json_text_or(item, path, NULL), value)) return item;
+    json_array_foreach(json_at(list, array), i, item)
+        if (text_equal(json_text_or(item, path, NULL), value))
+            return item;
     return NULL;
 }
 

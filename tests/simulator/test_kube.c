@@ -44,8 +44,7 @@ static char *pod_of(struct bench *bench, const char *cluster, const char *owner,
     size_t i;
     json_t *pod;
 
-    json_array_foreach(json_at(pods.body, "items"), i, pod)
-    {
+    json_array_foreach(json_at(pods.body, "items"), i, pod) {
         json_t *first = json_array_get(json_at(pod, "metadata/ownerReferences"), 0);
 
         if (!text_equal(json_text_or(first, "kind", ""), owner) ||
@@ -219,8 +218,7 @@ static void test_the_selector_keeps_the_pods_of_one_node(void **state)
     json_t *node, *pod;
     owned(bench_answer) struct bench_answer whole = LAB(HTTP_GET, "/api/v1/pods", NULL);
 
-    json_array_foreach(json_at(nodes.body, "items"), i, node)
-    {
+    json_array_foreach(json_at(nodes.body, "items"), i, node) {
         const char *name = json_text_or(node, "metadata/name", "");
         owned(chars) char *path = text_format(
             "/api/v1/pods?fieldSelector=spec.nodeName%%3D%s&limit=500", name);

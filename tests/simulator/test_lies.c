@@ -4,7 +4,7 @@
  * Lasting lies: what a list shows while one lasts, what is true beside it, and that it ends.
  */
 #include "tests/simulator/bench.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 static const char machines_of_prod[] = GROUP_URL("prod-grp") "/listManagedInstances";
 static const char create_in_prod[] = GROUP_URL(

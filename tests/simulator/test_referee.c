@@ -33,10 +33,9 @@ static char *static_node(struct bench *bench)
     size_t i;
     json_t *node;
 
-    json_array_foreach(json_at(nodes.body, "items"), i, node) if (
-        !json_object_get(
-            json_at(node, "metadata/labels"),
-            "sluice.dev/ephemeral")) return mem_copy_chars(json_text_or(node, "metadata/name", ""));
+    json_array_foreach(json_at(nodes.body, "items"), i, node)
+        if (!json_object_get(json_at(node, "metadata/labels"), "sluice.dev/ephemeral"))
+            return mem_copy_chars(json_text_or(node, "metadata/name", ""));
     return NULL;
 }
 
@@ -57,8 +56,7 @@ static void clear_pods(struct bench *bench, const char *cluster, const char *nod
     size_t i;
     json_t *pod;
 
-    json_array_foreach(json_at(pods.body, "items"), i, pod)
-    {
+    json_array_foreach(json_at(pods.body, "items"), i, pod) {
         const char *name = json_text_or(pod, "metadata/name", "");
         const char *uid = json_text_or(pod, "metadata/uid", "");
         owned(chars) char *path = text_format("/api/v1/namespaces/%s/pods/%s%s",

@@ -5,7 +5,7 @@
  */
 #include "base/random.h"
 #include "tests/simulator/bench.h"
-#include "tools/simulator/traffic.h"
+#include "tools/simulator/model/traffic.h"
 
 #include <math.h>
 

@@ -164,8 +164,7 @@ static void test_a_watch_of_one_node_sees_its_pods_come_and_go(void **state)
     json_t *pod;
 
     watch(bench, &watching, path);
-    json_array_foreach(json_at(pods.body, "items"), i, pod)
-    {
+    json_array_foreach(json_at(pods.body, "items"), i, pod) {
         owned(chars) char *one = text_format("/clusters/lab/api/v1/namespaces/%s/pods/%s",
                                              json_text_or(pod, "metadata/namespace", ""),
                                              json_text_or(pod, "metadata/name", ""));

@@ -10,8 +10,8 @@
 
 #include "base/crypto.h"
 #include "base/file.h"
-#include "base/http_server.h"
-#include "base/json.h"
+#include "base/input/json.h"
+#include "base/world/http_server.h"
 #include "providers/aws_signature.h"
 #include "tests/sources/fake_query.h"
 #include "tests/support/unit.h"
@@ -136,8 +136,7 @@ static inline bool fake_knows(const json_t *object, const char *const *names)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         bool is_known = false;
 
         for (const char *const *name = names; *name; name++)

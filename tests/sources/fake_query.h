@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "base/url.h"

@@ -4,7 +4,7 @@
  * What is asked about engines, how answers become scrapes, and that nothing absent becomes zero.
  */
 #include "base/file.h"
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/sources/engine_scrapes.h"
 #include "tests/sources/source_bench.h"
 

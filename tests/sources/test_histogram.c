@@ -5,7 +5,7 @@
  * source take turns.
  */
 #include "tests/sources/source_bench.h"
-#include "windows/service_shape.h"
+#include "windows/servers/service_shape.h"
 
 #include <math.h>
 

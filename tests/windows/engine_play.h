@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/random.h"
-#include "windows/profile.h"
+#include "windows/servers/profile.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/time_zone.h"
 #include "tests/support/unit.h"
-#include "windows/demand.h"
+#include "windows/demand/demand.h"
 
 #include <string.h>
 

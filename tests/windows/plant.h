@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/allocate.h"
+#include "windows/allocation/allocate.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  * threads, untouched by other queues, fair where nodes are scarce.
  */
 #include "tests/windows/plant.h"
-#include "windows/estimate.h"
+#include "windows/queueing/estimate.h"
 
 #include <math.h>
 #include <string.h>

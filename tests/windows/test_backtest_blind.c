@@ -3,8 +3,8 @@
  *
  * Policies do not see what they plan, and the levels that are not searched are near those that are.
  */
+#include "base/input/yaml.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "tests/windows/backtest_world.h"
 #include "windows/backtest/allotment.h"
 

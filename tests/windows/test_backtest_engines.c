@@ -4,7 +4,7 @@
  * A backtest of a queue whose servers are replicas of engines.
  */
 #include "tests/windows/backtest_world.h"
-#include "windows/engine_lengths.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include "base/random.h"
 #include "tests/windows/ward.h"
-#include "windows/backtest/judge.h"
+#include "windows/judge/judge.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
  */
 #include "tests/support/unit.h"
 #include "tools/engine_rows.h"
-#include "windows/batch.h"
-#include "windows/batch_router.h"
-#include "windows/service_time.h"
+#include "windows/queueing/batch.h"
+#include "windows/queueing/batch_router.h"
+#include "windows/servers/service_time.h"
 
 #include <stdlib.h>
 

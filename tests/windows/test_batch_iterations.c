@@ -7,7 +7,7 @@
  */
 #include "tests/support/unit.h"
 #include "tools/engine_stream.h"
-#include "windows/engine_lengths.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <string.h>
 

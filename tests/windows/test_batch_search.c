@@ -6,8 +6,8 @@
  */
 #include "tests/support/unit.h"
 #include "tools/engine_rows.h"
-#include "windows/calm.h"
-#include "windows/search.h"
+#include "windows/queueing/negligible.h"
+#include "windows/queueing/search.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -122,26 +122,26 @@ static void the_answer_stands_in_full(void **state)
     }
 }
 
-static void count_late(struct arrivals *arrivals, int servers, const struct calm *calm,
+static void count_late(struct arrivals *arrivals, int servers, const struct negligible *negligible,
                        int64_t late[DEMAND_CLASSES])
 {
     const struct replay_target lenient = { .wait_ms = SECOND_MS, .percentile = 0.001 };
 
     memset(late, 0, DEMAND_CLASSES * sizeof *late);
     for (size_t i = 0; i < DAYS; i++)
-        assert_true(replay_count(arrivals, servers, &lenient, calm, i, late));
+        assert_true(replay_count(arrivals, servers, &lenient, negligible, i, late));
 }
 
 /* The steps of what is looked at get no arrivals; returns how many chunks those are. */
-static size_t keep_calm(struct peaks *peaks, const struct arrivals *arrivals,
-                        const struct calm *calm, int servers)
+static size_t keep_negligible(struct peaks *peaks, const struct arrivals *arrivals,
+                              const struct negligible *negligible, int servers)
 {
     size_t looked_at = 0;
 
     for (size_t at = 0; at < arrivals_chunks(arrivals); at++) {
         const struct arrivals_chunk *chunk = arrivals_outline(arrivals, at);
 
-        if (calm_at(calm, arrivals, at, servers))
+        if (negligible_at(negligible, arrivals, at, servers))
             continue;
         looked_at++;
         for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -158,12 +158,12 @@ static void nobody_is_late_in_what_is_left_out(void **state)
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         struct peaks peaks;
         struct search_result found;
-        struct calm calm;
+        struct negligible negligible;
         int64_t sums[2] = { 0 };
 
         peaks_init(&peaks, &shapes[i].law, shapes[i].cv, shapes[i].in, shapes[i].rate);
         found_of(&peaks, &found);
-        calm_init(&calm, peaks.service, &peaks.setup.target);
+        negligible_init(&negligible, peaks.service, &peaks.setup.target);
         for (int seed = 0; seed < SEEDS; seed++) {
             owned(arrivals) struct arrivals *arrivals = search_arrivals(&peaks.setup, seed, NULL);
 
@@ -171,7 +171,7 @@ static void nobody_is_late_in_what_is_left_out(void **state)
                 for (int is_left_out = 0; is_left_out < 2; is_left_out++) {
                     int64_t late[DEMAND_CLASSES];
 
-                    count_late(arrivals, servers, is_left_out ? &calm : NULL, late);
+                    count_late(arrivals, servers, is_left_out ? &negligible : NULL, late);
                     sums[is_left_out] += late[DEMAND_HIGH] + late[DEMAND_LOW];
                 }
         }
@@ -180,8 +180,8 @@ static void nobody_is_late_in_what_is_left_out(void **state)
             fail_msg("shape %zu: %" PRId64 " late, not %" PRId64, i, sums[1], sums[0]);
 
         owned(arrivals) struct arrivals *all = search_arrivals(&peaks.setup, 0, NULL);
-        struct calm with = calm_with(&calm, found.servers);
-        size_t looked_at = keep_calm(&peaks, all, &with, found.servers);
+        struct negligible with = negligible_with(&negligible, found.servers);
+        size_t looked_at = keep_negligible(&peaks, all, &with, found.servers);
         owned(arrivals) struct arrivals *rest = search_arrivals(&peaks.setup, 0, NULL);
         int64_t late[DEMAND_CLASSES];
 
@@ -263,12 +263,12 @@ static void nothing_is_left_out_where_tokens_have_a_target(void **state)
     peaks_init(&peaks, &shapes[0].law, 1, 0, 12);
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         owned(arrivals) struct arrivals *arrivals = search_arrivals(&peaks.setup, 0, NULL);
-        struct calm calm;
+        struct negligible negligible;
 
-        calm_init(&calm, peaks.service, &targets[i]);
-        calm = calm_with(&calm, 1000);
+        negligible_init(&negligible, peaks.service, &targets[i]);
+        negligible = negligible_with(&negligible, 1000);
         for (size_t at = 0; at < arrivals_chunks(arrivals); at++)
-            assert_false(calm_at(&calm, arrivals, at, 1000));
+            assert_false(negligible_at(&negligible, arrivals, at, 1000));
     }
     peaks_clear(&peaks);
 }

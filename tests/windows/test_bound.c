@@ -13,7 +13,7 @@
 
 enum { INSTANCES = 600, PLANS_MAX = 800, DAYS_SLOTS = 3 * 288 };
 
-static bool is_passed(const struct stretch_setup *setup, const int *servers)
+static bool is_passed(const struct occurrence_setup *setup, const int *servers)
 {
     struct judge_plan plan = { setup->begin, servers, setup->slots };
     struct judge_score scores[WARD_SPANS];
@@ -26,7 +26,7 @@ static bool is_passed(const struct stretch_setup *setup, const int *servers)
 }
 
 /* Over all numbers of servers a slot, each on as few nodes as hold it; paid from `first` on. */
-static double least_of_all(const struct stretch_setup *setup, size_t first, int servers_per_node,
+static double least_of_all(const struct occurrence_setup *setup, size_t first, int servers_per_node,
                            const struct moves_cost *cost)
 {
     int most = servers_per_node * cost->nodes_max;
@@ -197,21 +197,21 @@ static void the_oracle_is_near_the_bound(void **state)
                                    COUNT_OF(spans),
                                    ward.series.start,
                                    DAYS_SLOTS };
-    struct stretch_setup stretch = oracle_stretch_setup(&oracle, 0);
+    struct occurrence_setup occurrence = oracle_occurrence_setup(&oracle, 0);
 
     assert_int_equal(oracle_staffing(&oracle, servers, NULL), 0);
     for (int i = 0; i < DAYS_SLOTS; i++)
         hours += servers[i] / 12.0;
 
-    double bound = bound_node_hours(&stretch, 0, 1, &cost);
+    double bound = bound_node_hours(&occurrence, 0, 1, &cost);
 
     assert_true(bound <= hours);
     assert_true(hours < 1.25 * bound);
     cost.up_h = 0.5;
     cost.down_h = 0.75;
-    assert_true(bound_node_hours(&stretch, 0, 1, &cost) <=
+    assert_true(bound_node_hours(&occurrence, 0, 1, &cost) <=
                 path_best(servers, DAYS_SLOTS, &cost, servers));
-    assert_true(bound_node_hours(&stretch, 0, 1, &cost) > bound);
+    assert_true(bound_node_hours(&occurrence, 0, 1, &cost) > bound);
     ward_clear(&ward);
 }
 

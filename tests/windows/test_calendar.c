@@ -6,8 +6,8 @@
  */
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/calendar.h"
-#include "windows/segment.h"
+#include "windows/calendar/calendar.h"
+#include "windows/calendar/segment.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/cells.h"
+#include "windows/demand/cells.h"
 
 static void check(const char *text)
 {

@@ -6,8 +6,8 @@
  */
 #include "tests/support/unit.h"
 #include "tools/engine_rows.h"
-#include "windows/confirm.h"
-#include "windows/search.h"
+#include "windows/forecast/confirm.h"
+#include "windows/queueing/search.h"
 
 #include <math.h>
 

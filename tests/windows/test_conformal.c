@@ -6,7 +6,7 @@
  */
 #include "base/random.h"
 #include "tests/support/unit.h"
-#include "windows/conformal.h"
+#include "windows/forecast/conformal.h"
 
 #include <math.h>
 
@@ -189,7 +189,7 @@ static void students_law_is_met(void **state)
 
 static void few_scores_get_a_margin_that_stays_sane(void **state)
 {
-    static const double calm[] = { 0.01, -0.02, 0.03, 0.0, 0.02, -0.01, 0.04 };
+    static const double negligible[] = { 0.01, -0.02, 0.03, 0.0, 0.02, -0.01, 0.04 };
     struct conformal conformal;
     enum conformal_basis basis;
     double first;
@@ -201,8 +201,8 @@ static void few_scores_get_a_margin_that_stays_sane(void **state)
     assert_int_equal(basis, CONFORMAL_PRIOR);
     assert_true(fabs(first / (0.25 * 1.6377 * sqrt(2)) - 1) < 0.01);
     assert_true(fabs(conformal_lower(&conformal) + first) < 1e-12);
-    for (size_t i = 0; i < COUNT_OF(calm); i++)
-        conformal_add(&conformal, (int64_t)i, calm[i], false);
+    for (size_t i = 0; i < COUNT_OF(negligible); i++)
+        conformal_add(&conformal, (int64_t)i, negligible[i], false);
     conformal.alpha = 0.1;
     /* mean 0.07/8; squares 3 * 0.25^2 + 0.0028875 + ..., over 10; t(10) and sqrt(9/8) */
     assert_true(fabs(conformal_upper(&conformal, &basis) - 0.20957) < 2e-3);

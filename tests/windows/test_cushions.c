@@ -5,8 +5,8 @@
  * zone, goes to another cluster where one is full; and the ways to compute it in parts.
  */
 #include "tests/windows/plant.h"
-#include "windows/engine_lengths.h"
-#include "windows/layout.h"
+#include "windows/allocation/layout.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <string.h>
 

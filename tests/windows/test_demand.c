@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/demand_rows.h"
-#include "windows/segment.h"
+#include "windows/calendar/segment.h"
+#include "windows/demand/demand_rows.h"
 
 #include <stdio.h>
 #include <string.h>

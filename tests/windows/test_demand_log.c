@@ -6,7 +6,7 @@
  */
 #include "tests/support/folder.h"
 #include "tests/windows/told.h"
-#include "windows/demand_rows.h"
+#include "windows/demand/demand_rows.h"
 
 #define NOON "busy 1m 2026-11-17T12:00:00Z: 5 6"
 #define AZURE "arrival_utc_iso_ms,queue,input_tokens,output_tokens\n"

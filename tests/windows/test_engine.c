@@ -5,8 +5,8 @@
  */
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
-#include "windows/engine_lengths.h"
-#include "windows/service_time.h"
+#include "windows/servers/engine_lengths.h"
+#include "windows/servers/service_time.h"
 
 #include <math.h>
 #include <string.h>

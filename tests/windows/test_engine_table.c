@@ -5,7 +5,7 @@
  */
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
-#include "windows/engine_table.h"
+#include "windows/servers/engine_table.h"
 
 #include <string.h>
 

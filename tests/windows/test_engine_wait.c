@@ -7,9 +7,9 @@
  */
 #include "base/memory.h"
 #include "tests/support/unit.h"
-#include "windows/engine_lengths.h"
-#include "windows/engine_wait.h"
-#include "windows/erlang.h"
+#include "windows/servers/engine_lengths.h"
+#include "windows/servers/engine_wait.h"
+#include "windows/servers/erlang.h"
 
 #include <math.h>
 

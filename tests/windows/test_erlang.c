@@ -5,7 +5,7 @@
  * sums, and against the laws that hold for all of them.
  */
 #include "tests/support/unit.h"
-#include "windows/erlang.h"
+#include "windows/servers/erlang.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -6,10 +6,10 @@
  */
 #include "base/memory.h"
 #include "tests/support/unit.h"
-#include "windows/engine_lengths.h"
-#include "windows/estimate.h"
-#include "windows/search.h"
-#include "windows/transient.h"
+#include "windows/queueing/estimate.h"
+#include "windows/queueing/search.h"
+#include "windows/queueing/transient.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <math.h>
 

@@ -4,12 +4,12 @@
  * Plans that are made shortly before each window: what a backtest judges is what ships, and neither
  * knows more than what was known when it was made.
  */
+#include "base/input/yaml.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "tests/windows/backtest_world.h"
 #include "windows/backtest/allotment.h"
 #include "windows/backtest/run.h"
-#include "windows/forecast_share.h"
+#include "windows/forecast/forecast_share.h"
 
 #include <string.h>
 

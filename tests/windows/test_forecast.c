@@ -4,13 +4,13 @@
  * Trends against planted ones, and forecasts of weeks that were made so that the answer is known;
  * nothing said of a week may change with what came later.
  */
+#include "base/input/yaml.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "tests/support/unit.h"
-#include "windows/forecast_parts.h"
-#include "windows/forecast_share.h"
-#include "windows/trend.h"
+#include "windows/demand/trend.h"
+#include "windows/forecast/forecast_parts.h"
+#include "windows/forecast/forecast_share.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -238,8 +238,8 @@ static void one_window_a_day_may_shift_too(void **state)
     struct plant plant = { 58, 1, 0.03, -1, 1 };
     owned(demand) struct demand *demand = demand_of(&plant);
     struct forecast_setup setup = setup_of(demand, set, 0.1);
-    owned(forecast) struct forecast *calm = forecast_new(&setup);
-    double before = cell_of(calm, set, "week")->point;
+    owned(forecast) struct forecast *negligible = forecast_new(&setup);
+    double before = cell_of(negligible, set, "week")->point;
 
     (void)state;
     for (size_t step = (size_t)56 * 144; step < demand->series[0].count; step++)
@@ -379,11 +379,11 @@ static void misses_are_spent_on_the_wild_queue(void **state)
     forecast_share_out(items, 2, 0.95);
     assert_true(hours_of(items[0].forecast) + hours_of(items[1].forecast) < 0.95 * uniform);
     for (size_t i = 0; i < set->weekly_count; i++) {
-        const struct forecast_cell *calm = &items[0].forecast->cells[i];
+        const struct forecast_cell *negligible = &items[0].forecast->cells[i];
         const struct forecast_cell *wild = &items[1].forecast->cells[i];
 
-        assert_true(calm->misses <= 0.05 && wild->misses > calm->misses);
-        assert_true(calm->scale > 1 && wild->upper > wild->point);
+        assert_true(negligible->misses <= 0.05 && wild->misses > negligible->misses);
+        assert_true(negligible->scale > 1 && wild->upper > wild->point);
     }
     for (size_t i = 0; i < 2; i++) {
         forecast_free(items[i].forecast);

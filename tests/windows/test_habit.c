@@ -5,8 +5,8 @@
  */
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/forecast.h"
-#include "windows/habit.h"
+#include "windows/forecast/forecast.h"
+#include "windows/forecast/habit.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "tests/support/unit.h"
-#include "windows/calendar.h"
-#include "windows/holidays.h"
+#include "windows/calendar/calendar.h"
+#include "windows/calendar/holidays.h"
 
 #include <string.h>
 

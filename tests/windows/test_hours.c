@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/engine_lengths.h"
-#include "windows/forecast.h"
-#include "windows/hours.h"
+#include "windows/forecast/forecast.h"
+#include "windows/forecast/hours.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <math.h>
 

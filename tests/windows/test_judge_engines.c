@@ -7,7 +7,7 @@
  */
 #include "tests/support/unit.h"
 #include "tools/engine_rows.h"
-#include "windows/backtest/judge.h"
+#include "windows/judge/judge.h"
 
 #include <string.h>
 

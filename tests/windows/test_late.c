@@ -28,13 +28,13 @@ static int64_t counted(const struct ward *ward, const struct rerun *rerun, size_
 {
     int64_t end_ms = ward->spans[span].end.ms - ward->setup.begin.ms;
     int64_t count = 0;
-    const struct stretch *stretch;
+    const struct occurrence *occurrence;
 
-    for (size_t i = 0; (stretch = rerun_stretch(rerun, i)); i++) {
+    for (size_t i = 0; (occurrence = rerun_occurrence(rerun, i)); i++) {
         struct late late = { 0 };
         bool is_there = true;
 
-        late_begin(&late, stretch, ward->setup.target.wait_ms, ward->setup.slots);
+        late_begin(&late, occurrence, ward->setup.target.wait_ms, ward->setup.slots);
         while (late.slot < slot && is_there)
             is_there = late_next(&late);
         if (late.slot == slot)

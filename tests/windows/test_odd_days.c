@@ -7,8 +7,8 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/calendar.h"
-#include "windows/odd_days.h"
+#include "windows/calendar/calendar.h"
+#include "windows/calendar/odd_days.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  */
 #include "base/timestamp.h"
 #include "tests/support/unit.h"
-#include "windows/packed.h"
-#include "windows/steps.h"
+#include "windows/demand/packed.h"
+#include "windows/demand/steps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * The cap: where it stands, how often it is missed, and when it gives way.
  */
 #include "tests/support/unit.h"
-#include "windows/peak.h"
+#include "windows/forecast/peak.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "tests/support/unit.h"
-#include "windows/place.h"
+#include "windows/allocation/place.h"
 
 #include <string.h>
 

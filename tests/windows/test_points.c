@@ -4,8 +4,8 @@
  * What a weekday has of its own: how much of it counts, for weekdays that lie apart by so much.
  */
 #include "tests/support/unit.h"
-#include "windows/forecast_parts.h"
-#include "windows/points.h"
+#include "windows/forecast/forecast_parts.h"
+#include "windows/forecast/points.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
  * The level of the last days: what counts as one, and what is a quiet day or a shift.
  */
 #include "tests/support/unit.h"
-#include "windows/forecast_parts.h"
-#include "windows/points.h"
+#include "windows/forecast/forecast_parts.h"
+#include "windows/forecast/points.h"
 
 #include <math.h>
 

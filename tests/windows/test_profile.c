@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "tests/support/unit.h"
 #include "tests/windows/engine_play.h"
-#include "windows/profile.h"
+#include "windows/servers/profile.h"
 
 #define R1                                                                                         \
     .base_s = 0.010, .request_s = 0.0005, .prefill_s = 20e-6, .slots = 16, .tokens_in = 500,       \

@@ -6,8 +6,8 @@
  */
 #include "base/random.h"
 #include "tests/support/unit.h"
-#include "windows/erlang.h"
-#include "windows/replay.h"
+#include "windows/queueing/replay.h"
+#include "windows/servers/erlang.h"
 
 #include <math.h>
 #include <string.h>

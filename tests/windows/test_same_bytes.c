@@ -6,7 +6,7 @@
  * is a change of every plan there is and belongs into the changelog.
  */
 #include "tests/windows/plant.h"
-#include "windows/engine_lengths.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
  * The schedule's file: its exact shape, that it reads back, and what is refused.
  */
 #include "tests/support/unit.h"
-#include "windows/schedule.h"
+#include "windows/allocation/schedule.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
  */
 #include "base/random.h"
 #include "tests/support/unit.h"
-#include "windows/estimate.h"
-#include "windows/search_days.h"
-#include "windows/wheel.h"
+#include "windows/queueing/estimate.h"
+#include "windows/queueing/search_days.h"
+#include "windows/queueing/wheel.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
-#include "windows/service_file.h"
-#include "windows/service_time.h"
+#include "windows/servers/service_file.h"
+#include "windows/servers/service_time.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "tests/support/unit.h"
-#include "windows/shares.h"
+#include "windows/forecast/shares.h"
 
 #include <math.h>
 

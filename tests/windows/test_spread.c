@@ -4,7 +4,7 @@
  * How far apart days lie before any of them was predicted, counted by hand.
  */
 #include "tests/support/unit.h"
-#include "windows/spread.h"
+#include "windows/forecast/spread.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/suggest.h"
+#include "windows/calendar/suggest.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,11 +6,11 @@
  */
 #include "base/memory.h"
 #include "tests/support/unit.h"
-#include "windows/allocate.h"
-#include "windows/engine_lengths.h"
-#include "windows/erlang.h"
-#include "windows/occurrences.h"
-#include "windows/target_limits.h"
+#include "windows/allocation/allocate.h"
+#include "windows/forecast/occurrences.h"
+#include "windows/queueing/target_limits.h"
+#include "windows/servers/engine_lengths.h"
+#include "windows/servers/erlang.h"
 
 #include <math.h>
 

@@ -5,9 +5,9 @@
  * planted series were made to be those on which a stationary formula is off by half and more.
  */
 #include "tests/windows/plant.h"
-#include "windows/estimate.h"
-#include "windows/search.h"
-#include "windows/transient.h"
+#include "windows/queueing/estimate.h"
+#include "windows/queueing/search.h"
+#include "windows/queueing/transient.h"
 
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ static struct demand_series series_of(int32_t *counts)
 
 static const struct bursts cases[] = {
     { "calm", 0, 0, 30, 1, 30 },
-    { "calm, fixed services", 0, 0, 30, 0, 30 },
+    { "negligible, fixed services", 0, 0, 30, 0, 30 },
     { "a quarter", 0.25, 0, 30, 1, 30 },
     { "half", 0.5, 0, 30, 1, 30 },
     { "half, short services", 0.5, 0, 5, 1, 30 },

@@ -6,8 +6,8 @@
  */
 #include "base/random.h"
 #include "tests/support/unit.h"
-#include "windows/search.h"
-#include "windows/wheel.h"
+#include "windows/queueing/search.h"
+#include "windows/queueing/wheel.h"
 
 #include <limits.h>
 #include <math.h>

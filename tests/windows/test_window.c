@@ -6,7 +6,7 @@
  */
 #include "base/text.h"
 #include "tests/support/unit.h"
-#include "windows/window.h"
+#include "windows/calendar/window.h"
 
 #include <string.h>
 

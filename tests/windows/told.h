@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "tests/windows/parsed.h"
-#include "windows/engine_lengths.h"
+#include "windows/servers/engine_lengths.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "tests/support/unit.h"
+#include "windows/backtest/occurrence.h"
 #include "windows/backtest/rerun.h"
-#include "windows/backtest/stretch.h"
 
 enum { WARD_SLOTS = 16, WARD_SPANS = 4 };
 
@@ -19,7 +19,7 @@ struct ward {
     struct service_time *service;
     struct arrivals *arrivals;
     struct judge_span spans[WARD_SPANS];
-    struct stretch_setup setup;
+    struct occurrence_setup setup;
 };
 
 /* `slots` slots with up to `rate` requests of each class a minute; every third has one class, and
@@ -59,7 +59,7 @@ static inline void ward_init(struct ward *ward, struct random *random, size_t sl
 
     ward->arrivals = arrivals_new(&setup, &err);
     assert_non_null(ward->arrivals);
-    ward->setup = (struct stretch_setup){
+    ward->setup = (struct occurrence_setup){
         .arrivals = ward->arrivals,
         .target = { waits_s[random_below(random, 3)] * SECOND_MS,
                     random_below(random, 2) == 0 ? 98 : 80 },

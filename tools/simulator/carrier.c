@@ -4,7 +4,7 @@
  * The fakes as a struct http: a request travels, takes effect on arrival, and its answer travels
  * back or gets lost on the way.
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 enum { ANSWER_LIMIT = 1 << 20, HEADERS_MAX = 16 };
 

@@ -4,8 +4,8 @@
  * sluice-simulator: the simulated world behind real sockets, until it is told to stop.
  */
 #include "base/file.h"
-#include "base/options.h"
-#include "tools/simulator/simulator.h"
+#include "base/input/options.h"
+#include "tools/simulator/model/simulator.h"
 
 #include <stdio.h>
 #include <string.h>

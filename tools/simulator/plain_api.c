@@ -11,7 +11,7 @@
  *
  * A node or job of another id is a conflict, and one that is not there is not found.
  */
-#include "tools/simulator/model.h"
+#include "tools/simulator/model/model.h"
 
 #define TRANSFER "plain-transfer"
 #define LEAVES "plain-leaves"

@@ -3,10 +3,10 @@
  *
  * The simulator as a whole: made from a scenario, started in a steady state, taken down.
  */
-#include "tools/simulator/deployments.h"
-#include "tools/simulator/kube_devices.h"
-#include "tools/simulator/lies.h"
-#include "tools/simulator/model.h"
+#include "tools/simulator/kube/deployments.h"
+#include "tools/simulator/kube/kube_devices.h"
+#include "tools/simulator/model/lies.h"
+#include "tools/simulator/model/model.h"
 
 enum { SPARE_HOSTS = 4 }; /* the cloud has a few more than were paid for */
 

@@ -5,8 +5,8 @@
  * there.
  */
 #include "base/file.h"
-#include "base/http_server.h"
-#include "tools/simulator/model.h"
+#include "base/world/http_server.h"
+#include "tools/simulator/model/model.h"
 
 struct socket_server {
     struct simulator *sim;

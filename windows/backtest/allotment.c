@@ -5,7 +5,7 @@
  */
 #include "windows/backtest/allotment.h"
 
-#include "windows/shares.h"
+#include "windows/forecast/shares.h"
 
 #include <math.h>
 #include <string.h>

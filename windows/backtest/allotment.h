@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What is wanted of all queues' outlooks, at each level: the misses that are allowed are shared out
- * among the windows of all queues (windows/shares.h), anew with each plan, from what its forecasts
- * say.
+ * among the windows of all queues (windows/forecast/shares.h), anew with each plan, from what its
+ * forecasts say.
  */
 #pragma once
 

@@ -7,10 +7,10 @@
  */
 #include "windows/backtest/backtest.h"
 
+#include "base/parallel.h"
 #include "windows/backtest/allotment.h"
 #include "windows/backtest/expected.h"
 #include "windows/backtest/limit.h"
-#include "windows/backtest/parallel.h"
 #include "windows/backtest/work.h"
 
 #include <math.h>

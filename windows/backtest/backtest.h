@@ -17,7 +17,7 @@
 #include "windows/backtest/measure.h"
 #include "windows/backtest/misses.h"
 #include "windows/backtest/policies.h"
-#include "windows/search_targets.h"
+#include "windows/queueing/search_targets.h"
 
 #define BACKTEST_LIMIT (1u << 31)
 
@@ -34,7 +34,8 @@ struct backtest_setup {
     int seeds;            /* of searches */
     int64_t follow_ms;    /* sluice-follow: so long before each window it is planned once more; the
                              time that a node takes to come, if that is longer */
-    unsigned without;     /* parts of the forecast that are left out (windows/forecast_parts.h) */
+    unsigned
+        without; /* parts of the forecast that are left out (windows/forecast/forecast_parts.h) */
     uint64_t seed;
     int threads;
     struct progress_report report; /* of how far it is */

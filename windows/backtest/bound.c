@@ -16,7 +16,7 @@ static const double slot_hours = (double)JUDGE_SLOT_MS / (3600.0 * SECOND_MS);
 static const double ticks_per_hour = 3600.0 * TICKS_PER_SECOND;
 
 struct bound {
-    const struct stretch_setup *setup;
+    const struct occurrence_setup *setup;
     const struct moves_cost *cost;
     int64_t *allowed[DEMAND_CLASSES]; /* late ones, one a span, and one for who is in none */
     int servers_per_node;
@@ -38,7 +38,7 @@ struct bound {
 
 /* One segment's last moments. */
 struct ending {
-    const struct stretch *stretch;
+    const struct occurrence *occurrence;
     uint64_t target;
 };
 
@@ -47,15 +47,15 @@ struct ending {
 static size_t may_wait(const struct bound *bound, const struct ending *ending,
                        enum demand_class class)
 {
-    const struct stretch *stretch = ending->stretch;
+    const struct occurrence *occurrence = ending->occurrence;
     int64_t *overdue = mem_new_array(bound->setup->span_count + 1, sizeof *overdue);
     size_t count = 0;
 
-    while (count < stretch->count[class]) {
-        size_t at = stretch->count[class] - 1 - count;
-        size_t span = stretch->span_of[class][at];
+    while (count < occurrence->count[class]) {
+        size_t at = occurrence->count[class] - 1 - count;
+        size_t span = occurrence->span_of[class][at];
 
-        if (stretch->at[class][at] + ending->target < stretch->end &&
+        if (occurrence->at[class][at] + ending->target < occurrence->end &&
             ++overdue[span] > bound->allowed[class][span])
             break;
         count++;
@@ -79,15 +79,15 @@ static void heap_replace_first(uint64_t *heap, size_t count, uint64_t value)
 }
 
 /* The sum of the greatest; in whole ticks, so that their order does not matter. */
-static double sum_of_longest(const struct stretch *stretch, size_t count)
+static double sum_of_longest(const struct occurrence *occurrence, size_t count)
 {
     uint64_t *longest = mem_new_array(count, sizeof *longest);
-    size_t requests = stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW];
+    size_t requests = occurrence->count[DEMAND_HIGH] + occurrence->count[DEMAND_LOW];
     double sum = 0;
 
     for (size_t i = 0; i < requests; i++)
-        if (stretch->service[i] > longest[0])
-            heap_replace_first(longest, count, stretch->service[i]);
+        if (occurrence->service[i] > longest[0])
+            heap_replace_first(longest, count, occurrence->service[i]);
     for (size_t i = 0; i < count; i++)
         sum += (double)longest[i];
     mem_free(longest);
@@ -95,53 +95,53 @@ static double sum_of_longest(const struct stretch *stretch, size_t count)
 }
 
 /* How many arrive before the first slot that is paid for: theirs are the first services. */
-static size_t count_unpaid(const struct bound *bound, const struct stretch *stretch)
+static size_t count_unpaid(const struct bound *bound, const struct occurrence *occurrence)
 {
     size_t count = 0;
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        for (size_t i = 0; i < stretch->count[class]; i++)
-            count += stretch->at[class][i] < bound->first * STRETCH_SLOT;
+        for (size_t i = 0; i < occurrence->count[class]; i++)
+            count += occurrence->at[class][i] < bound->first * OCCURRENCE_SLOT;
     return count;
 }
 
 /* What is served before the segment ends, at least. */
-static void add_work(struct bound *bound, const struct stretch *stretch)
+static void add_work(struct bound *bound, const struct occurrence *occurrence)
 {
-    struct ending ending = { stretch, (uint64_t)bound->setup->target.wait_ms * TICKS_PER_MS };
-    size_t requests = stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW];
+    struct ending ending = { occurrence, (uint64_t)bound->setup->target.wait_ms * TICKS_PER_MS };
+    size_t requests = occurrence->count[DEMAND_HIGH] + occurrence->count[DEMAND_LOW];
     size_t waiting = may_wait(bound, &ending, DEMAND_HIGH) + may_wait(bound, &ending, DEMAND_LOW);
     size_t servers = (size_t)(bound->cost->nodes_max * bound->servers_per_node) + 1;
-    size_t unpaid = count_unpaid(bound, stretch);
-    double work = -sum_of_longest(stretch, servers);
+    size_t unpaid = count_unpaid(bound, occurrence);
+    double work = -sum_of_longest(occurrence, servers);
 
     for (size_t i = unpaid; i < requests; i++) {
-        work += i < requests - waiting ? (double)stretch->service[i] : 0;
-        bound->longest_h = fmax(bound->longest_h, (double)stretch->service[i] / ticks_per_hour);
+        work += i < requests - waiting ? (double)occurrence->service[i] : 0;
+        bound->longest_h = fmax(bound->longest_h, (double)occurrence->service[i] / ticks_per_hour);
     }
     bound->work_h += fmax(0, work) / ticks_per_hour;
 }
 
 /* Adds each request to the slots in which it is there, if nobody waits for longer than a slot. */
-static void count_present(const struct stretch *stretch, int *servers, size_t slots)
+static void count_present(const struct occurrence *occurrence, int *servers, size_t slots)
 {
-    const uint64_t *high = stretch->at[DEMAND_HIGH];
-    const uint64_t *low = stretch->at[DEMAND_LOW];
-    size_t requests = stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW];
+    const uint64_t *high = occurrence->at[DEMAND_HIGH];
+    const uint64_t *low = occurrence->at[DEMAND_LOW];
+    size_t requests = occurrence->count[DEMAND_HIGH] + occurrence->count[DEMAND_LOW];
 
     for (size_t i = 0; i < requests; i++) {
         uint64_t from = *high < *low ? *high++ : *low++;
-        uint64_t to = from + stretch->service[i] + STRETCH_SLOT;
+        uint64_t to = from + occurrence->service[i] + OCCURRENCE_SLOT;
 
-        for (size_t slot = (size_t)(from / STRETCH_SLOT);
-             slot < slots && slot <= (size_t)(to / STRETCH_SLOT); slot++)
+        for (size_t slot = (size_t)(from / OCCURRENCE_SLOT);
+             slot < slots && slot <= (size_t)(to / OCCURRENCE_SLOT); slot++)
             servers[slot]++;
     }
 }
 
 static void find_span_of_slots(struct bound *bound)
 {
-    const struct stretch_setup *setup = bound->setup;
+    const struct occurrence_setup *setup = bound->setup;
     int64_t first_ms = setup->begin.ms + (int64_t)bound->first * JUDGE_SLOT_MS;
     size_t span = 0;
 
@@ -214,12 +214,12 @@ static size_t count_late(struct bound *bound, struct late *late, size_t near)
     return enough;
 }
 
-static void count_stretch(struct bound *bound, const struct stretch *stretch)
+static void count_occurrence(struct bound *bound, const struct occurrence *occurrence)
 {
     struct late late = { 0 };
     size_t enough = 0;
 
-    late_begin(&late, stretch, bound->setup->target.wait_ms, bound->setup->slots);
+    late_begin(&late, occurrence, bound->setup->target.wait_ms, bound->setup->slots);
     do
         enough = count_late(bound, &late, enough);
     while (late_next(&late));
@@ -342,7 +342,7 @@ static void choose_levels(struct bound *bound, int most)
     bound->width++;
 }
 
-static void find_allowed(struct bound *bound, const struct stretch *stretches, size_t count)
+static void find_allowed(struct bound *bound, const struct occurrence *occurrences, size_t count)
 {
     size_t spans = bound->setup->span_count;
 
@@ -350,17 +350,17 @@ static void find_allowed(struct bound *bound, const struct stretch *stretches, s
         int64_t *allowed = bound->allowed[class] = mem_new_array(spans + 1, sizeof *allowed);
 
         for (size_t i = 0; i < count; i++)
-            for (size_t at = 0; at < stretches[i].count[class]; at++)
-                allowed[stretches[i].span_of[class][at]]++;
+            for (size_t at = 0; at < occurrences[i].count[class]; at++)
+                allowed[occurrences[i].span_of[class][at]]++;
         for (size_t span = 0; span < spans; span++)
             allowed[span] = replay_allowed(allowed[span], bound->setup->target.percentile);
         allowed[spans] = INT64_MAX;
     }
 }
 
-static void bound_init(struct bound *bound, const struct stretch *stretches, size_t count)
+static void bound_init(struct bound *bound, const struct occurrence *occurrences, size_t count)
 {
-    const struct stretch_setup *setup = bound->setup;
+    const struct occurrence_setup *setup = bound->setup;
     size_t slots = bound->slots = setup->slots - bound->first;
     int *servers = mem_new_array(setup->slots, sizeof *servers);
     size_t low = 0;
@@ -369,11 +369,11 @@ static void bound_init(struct bound *bound, const struct stretch *stretches, siz
     bound->nodes = mem_new_array(slots, sizeof *bound->nodes);
     bound->prices = mem_new_array(2 * (setup->span_count + 1), sizeof *bound->prices);
     bound->used = bound->prices + setup->span_count + 1;
-    find_allowed(bound, stretches, count);
+    find_allowed(bound, occurrences, count);
     for (size_t i = 0; i < count; i++) {
-        count_present(&stretches[i], servers, setup->slots);
-        add_work(bound, &stretches[i]);
-        low += stretches[i].count[DEMAND_LOW];
+        count_present(&occurrences[i], servers, setup->slots);
+        add_work(bound, &occurrences[i]);
+        low += occurrences[i].count[DEMAND_LOW];
     }
     choose_levels(bound, nodes_used(bound, servers));
     bound->late = mem_new_array(2 * slots * bound->width, sizeof *bound->late);
@@ -382,7 +382,7 @@ static void bound_init(struct bound *bound, const struct stretch *stretches, siz
     bound->class = low > 0 ? DEMAND_LOW : DEMAND_HIGH;
     find_span_of_slots(bound);
     for (size_t i = 0; i < count; i++)
-        count_stretch(bound, &stretches[i]);
+        count_occurrence(bound, &occurrences[i]);
     mem_free(servers);
 }
 
@@ -397,23 +397,23 @@ static void bound_clear(struct bound *bound)
     mem_free(bound->prices);
 }
 
-double bound_node_hours(const struct stretch_setup *setup, size_t first, int servers_per_node,
+double bound_node_hours(const struct occurrence_setup *setup, size_t first, int servers_per_node,
                         const struct moves_cost *cost)
 {
     struct bound bound = {
         .setup = setup, .cost = cost, .servers_per_node = servers_per_node, .first = first
     };
-    struct stretch_setup idle = *setup;
+    struct occurrence_setup idle = *setup;
     size_t count = arrivals_setup_of(setup->arrivals)->segments->list.count;
-    struct stretch *stretches = mem_new_array(count, sizeof *stretches);
+    struct occurrence *occurrences = mem_new_array(count, sizeof *occurrences);
 
     idle.begins_idle = true;
     for (size_t i = 0; i < count; i++)
-        stretch_init(&stretches[i], &idle, i);
-    bound_init(&bound, stretches, count);
+        occurrence_init(&occurrences[i], &idle, i);
+    bound_init(&bound, occurrences, count);
     for (size_t i = 0; i < count; i++)
-        stretch_clear(&stretches[i]);
-    mem_free(stretches);
+        occurrence_clear(&occurrences[i]);
+    mem_free(occurrences);
 
     double hours = search_prices(&bound);
 

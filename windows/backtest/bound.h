@@ -30,7 +30,7 @@
 #pragma once
 
 #include "windows/backtest/moves.h"
-#include "windows/backtest/stretch.h"
+#include "windows/backtest/occurrence.h"
 
 /* Of the slots from `first` on, as if what is before them were free: of the spans those that begin
    there have to be met, and the services are those of the requests that come there, since the k-th
@@ -39,5 +39,5 @@
    Infinite when no plan with nodes_max nodes meets the target.  Without cost of moves and with one
    server a node it bounds server-hours.  Who meets the target in several repetitions is bounded by
    the greatest of theirs. */
-double bound_node_hours(const struct stretch_setup *setup, size_t first, int servers_per_node,
+double bound_node_hours(const struct occurrence_setup *setup, size_t first, int servers_per_node,
                         const struct moves_cost *cost);

@@ -5,7 +5,7 @@
  */
 #include "windows/backtest/course.h"
 
-#include "windows/occurrences.h"
+#include "windows/forecast/occurrences.h"
 
 enum { WEEK_DAYS = 7 };
 

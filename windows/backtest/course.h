@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/array.h"
-#include "windows/backtest/judge.h"
+#include "windows/judge/judge.h"
 
 struct course_span {
     struct judge_span time;

@@ -8,8 +8,8 @@
 
 #include "windows/backtest/course.h"
 #include "windows/backtest/outlook.h"
-#include "windows/forecast.h"
-#include "windows/search.h"
+#include "windows/forecast/forecast.h"
+#include "windows/queueing/search.h"
 
 struct backtest_queue {
     const struct demand_series *series;

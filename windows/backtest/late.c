@@ -12,30 +12,31 @@ static bool is_last(const struct late *late)
 
 static uint64_t slot_end(const struct late *late)
 {
-    return (late->slot + 1) * STRETCH_SLOT;
+    return (late->slot + 1) * OCCURRENCE_SLOT;
 }
 
-void late_begin(struct late *late, const struct stretch *stretch, int64_t wait_ms,
+void late_begin(struct late *late, const struct occurrence *occurrence, int64_t wait_ms,
                 size_t plan_slots)
 {
-    late->stretch = stretch;
+    late->occurrence = occurrence;
     late->target = (uint64_t)wait_ms * TICKS_PER_MS;
     late->plan_slots = plan_slots;
-    late->slot = stretch->first_slot;
+    late->slot = occurrence->first_slot;
     memset(late->next, 0, sizeof late->next);
     late->busy.list.count = 0;
 }
 
 bool late_next(struct late *late)
 {
-    const struct stretch *stretch = late->stretch;
-    const uint64_t *high = stretch->at[DEMAND_HIGH] + late->next[DEMAND_HIGH];
-    const uint64_t *low = stretch->at[DEMAND_LOW] + late->next[DEMAND_LOW];
-    const uint64_t *service = stretch->service + late->next[DEMAND_HIGH] + late->next[DEMAND_LOW];
+    const struct occurrence *occurrence = late->occurrence;
+    const uint64_t *high = occurrence->at[DEMAND_HIGH] + late->next[DEMAND_HIGH];
+    const uint64_t *low = occurrence->at[DEMAND_LOW] + late->next[DEMAND_LOW];
+    const uint64_t *service = occurrence->service + late->next[DEMAND_HIGH] +
+                              late->next[DEMAND_LOW];
     uint64_t end = slot_end(late);
     size_t kept = 0;
 
-    if (late->slot >= stretch->last_slot)
+    if (late->slot >= occurrence->last_slot)
         return false;
     for (size_t i = 0; i < late->busy.list.count; i++)
         if (late->busy.list.items[i] > end)
@@ -49,8 +50,8 @@ bool late_next(struct late *late)
         if (at + *service > end)
             *array_add(&late->busy.list) = at + *service;
     }
-    late->next[DEMAND_HIGH] = (size_t)(high - stretch->at[DEMAND_HIGH]);
-    late->next[DEMAND_LOW] = (size_t)(low - stretch->at[DEMAND_LOW]);
+    late->next[DEMAND_HIGH] = (size_t)(high - occurrence->at[DEMAND_HIGH]);
+    late->next[DEMAND_LOW] = (size_t)(low - occurrence->at[DEMAND_LOW]);
     late->slot++;
     done_sort(&late->busy);
     return true;
@@ -91,10 +92,11 @@ static int64_t overdue(const uint64_t *at, uint64_t until, uint64_t target, uint
 
 int64_t late_with(struct late *late, enum demand_class class, size_t servers, uint64_t until)
 {
-    const struct stretch *stretch = late->stretch;
-    const uint64_t *high = stretch->at[DEMAND_HIGH] + late->next[DEMAND_HIGH];
-    const uint64_t *low = stretch->at[DEMAND_LOW] + late->next[DEMAND_LOW];
-    const uint64_t *service = stretch->service + late->next[DEMAND_HIGH] + late->next[DEMAND_LOW];
+    const struct occurrence *occurrence = late->occurrence;
+    const uint64_t *high = occurrence->at[DEMAND_HIGH] + late->next[DEMAND_HIGH];
+    const uint64_t *low = occurrence->at[DEMAND_LOW] + late->next[DEMAND_LOW];
+    const uint64_t *service = occurrence->service + late->next[DEMAND_HIGH] +
+                              late->next[DEMAND_LOW];
     uint64_t end = slot_end(late);
     uint64_t horizon = is_last(late) ? UINT64_MAX : end;
     size_t count = is_last(late) && servers < 1 ? 1 : servers;

@@ -5,16 +5,16 @@
  * have servers without end.  Then nobody waits when the slot begins, and all who still wait when it
  * ends start at that moment: no other slot has to be replayed.
  *
- *     late_begin(&late, &stretch, wait_ms, plan_slots);
+ *     late_begin(&late, &occurrence, wait_ms, plan_slots);
  *     do late_with(&late, DEMAND_LOW, servers, until); while (late_next(&late));
  */
 #pragma once
 
-#include "windows/backtest/stretch.h"
-#include "windows/servers.h"
+#include "windows/backtest/occurrence.h"
+#include "windows/servers/servers.h"
 
 struct late { /* zeroed before the first segment */
-    const struct stretch *stretch;
+    const struct occurrence *occurrence;
     uint64_t target;
     size_t plan_slots;
     size_t slot;
@@ -25,7 +25,7 @@ struct late { /* zeroed before the first segment */
 };
 
 /* The first slot of a segment, with nobody busy. */
-void late_begin(struct late *late, const struct stretch *stretch, int64_t wait_ms,
+void late_begin(struct late *late, const struct occurrence *occurrence, int64_t wait_ms,
                 size_t plan_slots);
 bool late_next(struct late *late); /* false behind the last */
 void late_clear(struct late *late);

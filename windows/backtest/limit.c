@@ -17,12 +17,12 @@ int limit_node_hours(const struct field *field, const struct fleet *fleet, size_
 {
     struct search_setup truth = field_truth(field, field->whole);
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&truth, 0, err);
-    struct stretch_setup setup = { .arrivals = arrivals,
-                                   .target = truth.target,
-                                   .spans = field->judged,
-                                   .span_count = field->judged_count,
-                                   .begin = course_slot(field->course, 0),
-                                   .slots = field->course->slots };
+    struct occurrence_setup setup = { .arrivals = arrivals,
+                                      .target = truth.target,
+                                      .spans = field->judged,
+                                      .span_count = field->judged_count,
+                                      .begin = course_slot(field->course, 0),
+                                      .slots = field->course->slots };
     int gpus = field->queue->gpus;
     struct moves_cost cost = { .nodes_max = fleet->nodes, .slot_h = hours(JUDGE_SLOT_MS) };
 

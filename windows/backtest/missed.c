@@ -4,7 +4,7 @@
  * The window occurrences that the plans of sluice missed, and what is known of each.
  */
 #include "windows/backtest/work.h"
-#include "windows/shares.h"
+#include "windows/forecast/shares.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "windows/backtest/staff.h"
-#include "windows/backtest/stretch.h"
+#include "windows/backtest/occurrence.h"
+#include "windows/judge/staff.h"
 
 struct moment {
     size_t next[DEMAND_CLASSES]; /* who has not started */

@@ -43,9 +43,9 @@ struct oracle {
     int *servers;
 };
 
-struct stretch_setup oracle_stretch_setup(const struct oracle_setup *setup, int repetition)
+struct occurrence_setup oracle_occurrence_setup(const struct oracle_setup *setup, int repetition)
 {
-    return (struct stretch_setup){
+    return (struct occurrence_setup){
         .arrivals = setup->arrivals[repetition],
         .target = setup->target,
         .spans = setup->spans,
@@ -57,11 +57,11 @@ struct stretch_setup oracle_stretch_setup(const struct oracle_setup *setup, int 
 
 static void add_load(struct oracle *oracle, uint64_t from, uint64_t to)
 {
-    double share = 1.0 / ((double)STRETCH_SLOT * oracle->setup->repetitions);
+    double share = 1.0 / ((double)OCCURRENCE_SLOT * oracle->setup->repetitions);
 
-    while (from < to && from / STRETCH_SLOT < oracle->setup->slots) {
-        size_t slot = (size_t)(from / STRETCH_SLOT);
-        uint64_t end = (slot + 1) * STRETCH_SLOT;
+    while (from < to && from / OCCURRENCE_SLOT < oracle->setup->slots) {
+        size_t slot = (size_t)(from / OCCURRENCE_SLOT);
+        uint64_t end = (slot + 1) * OCCURRENCE_SLOT;
 
         end = end < to ? end : to;
         oracle->load[slot] += (double)(end - from) * share;
@@ -69,15 +69,15 @@ static void add_load(struct oracle *oracle, uint64_t from, uint64_t to)
     }
 }
 
-static void add_stretch(struct oracle *oracle, const struct stretch *stretch)
+static void add_occurrence(struct oracle *oracle, const struct occurrence *occurrence)
 {
-    const uint64_t *high = stretch->at[DEMAND_HIGH];
-    const uint64_t *low = stretch->at[DEMAND_LOW];
+    const uint64_t *high = occurrence->at[DEMAND_HIGH];
+    const uint64_t *low = occurrence->at[DEMAND_LOW];
 
-    for (size_t i = 0; i < stretch->count[DEMAND_HIGH] + stretch->count[DEMAND_LOW]; i++) {
+    for (size_t i = 0; i < occurrence->count[DEMAND_HIGH] + occurrence->count[DEMAND_LOW]; i++) {
         uint64_t at = *high < *low ? *high++ : *low++;
 
-        add_load(oracle, at, at + stretch->service[i]);
+        add_load(oracle, at, at + occurrence->service[i]);
     }
 }
 
@@ -98,12 +98,12 @@ static int oracle_init(struct oracle *oracle, const struct oracle_setup *setup, 
         oracle->refusals[size] = mem_new_array(setup->slots / block_slots[size] + 1,
                                                sizeof *oracle->refusals[size]);
     for (int i = 0; i < setup->repetitions; i++) {
-        struct stretch_setup stretch_setup = oracle_stretch_setup(setup, i);
-        const struct stretch *stretch;
+        struct occurrence_setup occurrence_setup = oracle_occurrence_setup(setup, i);
+        const struct occurrence *occurrence;
 
-        oracle->reruns[i] = rerun_new(&stretch_setup);
-        for (size_t at = 0; (stretch = rerun_stretch(oracle->reruns[i], at)); at++)
-            add_stretch(oracle, stretch);
+        oracle->reruns[i] = rerun_new(&occurrence_setup);
+        for (size_t at = 0; (occurrence = rerun_occurrence(oracle->reruns[i], at)); at++)
+            add_occurrence(oracle, occurrence);
     }
     return 0;
 }

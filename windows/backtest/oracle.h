@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "windows/backtest/stretch.h"
+#include "windows/backtest/occurrence.h"
 
 struct oracle_setup {
     struct arrivals *const *arrivals; /* one a repetition: all must meet the target */
@@ -25,4 +25,4 @@ int oracle_staffing(const struct oracle_setup *setup, int *ret_servers, struct e
     __attribute__((warn_unused_result));
 
 /* What judges one repetition. */
-struct stretch_setup oracle_stretch_setup(const struct oracle_setup *setup, int repetition);
+struct occurrence_setup oracle_occurrence_setup(const struct oracle_setup *setup, int repetition);

@@ -7,9 +7,9 @@
 #include "windows/backtest/outlook.h"
 
 #include "windows/backtest/field.h"
-#include "windows/forecast_share.h"
-#include "windows/occurrences.h"
-#include "windows/shares.h"
+#include "windows/forecast/forecast_share.h"
+#include "windows/forecast/occurrences.h"
+#include "windows/forecast/shares.h"
 
 #include <math.h>
 #include <string.h>

@@ -36,7 +36,8 @@ enum outlook_kind {
 struct outlook {
     enum outlook_kind kind;
     size_t chosen;  /* the level that is asked for */
-    double *bounds; /* [span * SHARES + share], in closed form (windows/shares.h); 0: unknown */
+    double *bounds; /* [span * SHARES + share], in closed form (windows/forecast/shares.h); 0:
+                       unknown */
     double *shared; /* the same, by which misses are shared out: `bounds` itself, but where a window
                        is looked at again only its own bound is new */
     double *wanted; /* [level * spans + span]: those of them that are planned for */

@@ -9,7 +9,7 @@
 
 /* One segment. */
 struct course {
-    struct stretch requests;
+    struct occurrence requests;
     size_t quiet_slot; /* in which the last of them starts */
     bool *is_late[DEMAND_CLASSES];
     struct moment *moments; /* at the begin of each slot */
@@ -26,7 +26,7 @@ struct course {
 };
 
 struct rerun {
-    struct stretch_setup setup;
+    struct occurrence_setup setup;
     uint64_t target;
     struct course *courses;
     size_t course_count;
@@ -34,7 +34,7 @@ struct rerun {
     int64_t *violations[DEMAND_CLASSES]; /* one a span, and one for who is in none */
     int64_t *allowed[DEMAND_CLASSES];
     struct staff staff;
-    struct moment now; /* of the stretch that is played */
+    struct moment now; /* of the occurrence that is played */
     struct done_times leaving;
     size_t changed_first;
     size_t changed_count;
@@ -58,9 +58,9 @@ static int servers_at(const struct rerun *rerun, size_t slot)
 
 static void course_init(struct rerun *rerun, struct course *course, size_t segment)
 {
-    struct stretch *requests = &course->requests;
+    struct occurrence *requests = &course->requests;
 
-    stretch_init(requests, &rerun->setup, segment);
+    occurrence_init(requests, &rerun->setup, segment);
 
     size_t slots = requests->last_slot - requests->first_slot + 1;
 
@@ -75,7 +75,7 @@ static void course_init(struct rerun *rerun, struct course *course, size_t segme
     rerun->has_low = rerun->has_low || requests->count[DEMAND_LOW] > 0;
 }
 
-struct rerun *rerun_new(const struct stretch_setup *setup)
+struct rerun *rerun_new(const struct occurrence_setup *setup)
 {
     struct rerun *rerun = mem_new(sizeof *rerun);
     size_t segments = arrivals_setup_of(setup->arrivals)->segments->list.count;
@@ -114,7 +114,7 @@ static void course_clear(struct course *course)
     }
     mem_free(course->moments);
     mem_free(course->tried);
-    stretch_clear(&course->requests);
+    occurrence_clear(&course->requests);
 }
 
 void rerun_free(struct rerun *rerun)
@@ -139,7 +139,7 @@ void rerun_free(struct rerun *rerun)
 /* Every start in a slot. */
 static void run_starts(struct rerun *rerun, struct course *course, size_t slot)
 {
-    uint64_t begin = slot * STRETCH_SLOT;
+    uint64_t begin = slot * OCCURRENCE_SLOT;
     const uint64_t *high = course->requests.at[DEMAND_HIGH] + rerun->now.next[DEMAND_HIGH];
     const uint64_t *low = course->requests.at[DEMAND_LOW] + rerun->now.next[DEMAND_LOW];
     const uint64_t *service = course->requests.service + rerun->now.next[DEMAND_HIGH] +
@@ -162,7 +162,7 @@ static void run_starts(struct rerun *rerun, struct course *course, size_t slot)
             can_grow = staff_can_grow(&rerun->staff);
             continue;
         }
-        if (start >= begin + STRETCH_SLOT || next == UINT64_MAX)
+        if (start >= begin + OCCURRENCE_SLOT || next == UINT64_MAX)
             break;
         course->tried_late[class][*line - course->requests.at[class]] = start - **line >
                                                                         rerun->target;
@@ -227,7 +227,7 @@ static int64_t least_added(const struct rerun *rerun)
     return rerun->tried_added - (rerun->has_low ? rerun->late_high : 0);
 }
 
-/* From the begin of `slot` to where the stretch is over or, after slot `changed`, meets what is
+/* From the begin of `slot` to where the occurrence is over or, after slot `changed`, meets what is
    kept; false when it ends before because the limit or a span cannot bear it. */
 static bool play(struct rerun *rerun, struct course *course, size_t slot, size_t changed)
 {
@@ -241,7 +241,7 @@ static bool play(struct rerun *rerun, struct course *course, size_t slot, size_t
     for (;; slot++) {
         size_t from[DEMAND_CLASSES] = { now->next[DEMAND_HIGH], now->next[DEMAND_LOW] };
 
-        moment_give(now, (size_t)servers_at(rerun, slot), slot * STRETCH_SLOT, &rerun->staff,
+        moment_give(now, (size_t)servers_at(rerun, slot), slot * OCCURRENCE_SLOT, &rerun->staff,
                     &rerun->leaving);
         run_starts(rerun, course, slot);
         course->tried_quiet = slot;
@@ -252,7 +252,7 @@ static bool play(struct rerun *rerun, struct course *course, size_t slot, size_t
             now->next[DEMAND_HIGH] == course->requests.count[DEMAND_HIGH] &&
             now->next[DEMAND_LOW] == course->requests.count[DEMAND_LOW])
             break;
-        moment_take(now, (slot + 1) * STRETCH_SLOT, &rerun->staff, &rerun->leaving);
+        moment_take(now, (slot + 1) * OCCURRENCE_SLOT, &rerun->staff, &rerun->leaving);
         if (slot >= course->requests.last_slot)
             continue;
 
@@ -370,13 +370,13 @@ bool rerun_plan(struct rerun *rerun, const int *servers)
 static bool course_passes(struct rerun *rerun, struct course *course, int64_t *late[DEMAND_CLASSES])
 {
     struct moment *now = &rerun->now;
-    const struct stretch *requests = &course->requests;
+    const struct occurrence *requests = &course->requests;
 
     begin_at(rerun, course, requests->first_slot);
     for (size_t slot = requests->first_slot;; slot++) {
         size_t from[DEMAND_CLASSES] = { now->next[DEMAND_HIGH], now->next[DEMAND_LOW] };
 
-        moment_give(now, (size_t)servers_at(rerun, slot), slot * STRETCH_SLOT, &rerun->staff,
+        moment_give(now, (size_t)servers_at(rerun, slot), slot * OCCURRENCE_SLOT, &rerun->staff,
                     &rerun->leaving);
         run_starts(rerun, course, slot);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -390,7 +390,7 @@ static bool course_passes(struct rerun *rerun, struct course *course, int64_t *l
         if (slot >= requests->last_slot && now->next[DEMAND_HIGH] == requests->count[DEMAND_HIGH] &&
             now->next[DEMAND_LOW] == requests->count[DEMAND_LOW])
             return true;
-        moment_take(now, (slot + 1) * STRETCH_SLOT, &rerun->staff, &rerun->leaving);
+        moment_take(now, (slot + 1) * OCCURRENCE_SLOT, &rerun->staff, &rerun->leaving);
     }
 }
 
@@ -459,7 +459,7 @@ int64_t rerun_violations(const struct rerun *rerun, enum demand_class class, siz
     return rerun->violations[class][span];
 }
 
-const struct stretch *rerun_stretch(const struct rerun *rerun, size_t at)
+const struct occurrence *rerun_occurrence(const struct rerun *rerun, size_t at)
 {
     return at < rerun->course_count ? &rerun->courses[at].requests : NULL;
 }

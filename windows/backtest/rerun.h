@@ -11,12 +11,12 @@
  */
 #pragma once
 
-#include "windows/backtest/stretch.h"
+#include "windows/backtest/occurrence.h"
 
 struct rerun;
 
 /* The setup's spans must stay; the arrivals need not. */
-struct rerun *rerun_new(const struct stretch_setup *setup)
+struct rerun *rerun_new(const struct occurrence_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 void rerun_free(struct rerun *rerun);
 
@@ -59,7 +59,7 @@ const int *rerun_servers(const struct rerun *rerun);
 int64_t rerun_violations(const struct rerun *rerun, enum demand_class class, size_t span);
 
 /* A segment's requests; NULL behind the last segment. */
-const struct stretch *rerun_stretch(const struct rerun *rerun, size_t at);
+const struct occurrence *rerun_occurrence(const struct rerun *rerun, size_t at);
 
 static inline void owned_rerun(struct rerun **rerun)
 {

@@ -5,7 +5,7 @@
  */
 #include "broker/sides/kube/blockers.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/sides/kube/blocker.h"
 #include "clusters/budget.h"

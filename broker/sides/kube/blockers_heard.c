@@ -3,7 +3,7 @@
  *
  * What a server says to a dry run, beside what was computed: THE table of the answers.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/sides/kube/blocker.h"
 #include "broker/sides/kube/blockers.h"
@@ -11,15 +11,15 @@
 #include "clusters/kube_verbs.h"
 
 static const struct blocker_kind rows[] = {
-    [TRIAL_BUDGET] = { "budget", "slow", "see what the budget waits for", true },
-    [TRIAL_TWO_BUDGETS] = BLOCKER_TWO_BUDGETS,
-    [TRIAL_DENIED] = { "admission", "slow",
-                       "ask whose rule it is: a webhook may be making room for the pod", false },
-    [TRIAL_UNREACHED] = { "webhook down", "slow",
-                          "see that its service answers; its pod may be on a node that leaves",
-                          false },
-    [TRIAL_NOT_PERMITTED] = { "forbidden", "never", "let sluice create pods/eviction there",
-                              false },
+    [DRY_RUN_BUDGET] = { "budget", "slow", "see what the budget waits for", true },
+    [DRY_RUN_TWO_BUDGETS] = BLOCKER_TWO_BUDGETS,
+    [DRY_RUN_DENIED] = { "admission", "slow",
+                         "ask whose rule it is: a webhook may be making room for the pod", false },
+    [DRY_RUN_UNREACHED] = { "webhook down", "slow",
+                            "see that its service answers; its pod may be on a node that leaves",
+                            false },
+    [DRY_RUN_NOT_PERMITTED] = { "forbidden", "never", "let sluice create pods/eviction there",
+                                false },
 };
 
 /* Behind those that are as bad. */
@@ -40,7 +40,7 @@ static void insert(json_t *blockers, json_t *row)
 
 /* Writes the words to the pod's rows about budgets, or takes away those that the server knows to be
    wrong; whether any is left. */
-static bool correct(json_t *blockers, const char *pod, enum trial trial, const char *words)
+static bool correct(json_t *blockers, const char *pod, enum dry_run trial, const char *words)
 {
     bool is_left = false;
 
@@ -50,8 +50,8 @@ static bool correct(json_t *blockers, const char *pod, enum trial trial, const c
 
         if (!text_equal(json_text_or(row, "pod", ""), pod) || !blocker_is_of_budget(kind))
             continue;
-        if (trial == TRIAL_BUDGET ||
-            (trial == TRIAL_TWO_BUDGETS && text_equal(kind, rows[trial].name))) {
+        if (trial == DRY_RUN_BUDGET ||
+            (trial == DRY_RUN_TWO_BUDGETS && text_equal(kind, rows[trial].name))) {
             is_left = true;
             json_object_set_new(row, "server", json_text(words));
         } else {
@@ -64,13 +64,13 @@ static bool correct(json_t *blockers, const char *pod, enum trial trial, const c
 void blockers_hear(json_t *blockers, const struct pod *pod, int64_t deadline_ms,
                    const struct error *err)
 {
-    enum trial trial = cluster_trial_of(err);
+    enum dry_run trial = cluster_dry_run_of(err);
     owned(chars) char *name = text_format("%s/%s", pod->namespace, pod->name);
     const char *words = err ? error_leaf(err) : "";
-    bool would_go = trial == TRIAL_LEAVES || trial == TRIAL_GONE;
+    bool would_go = trial == DRY_RUN_LEAVES || trial == DRY_RUN_GONE;
     json_t *row;
 
-    if (trial == TRIAL_UNKNOWN)
+    if (trial == DRY_RUN_UNKNOWN)
         return;
     if ((would_go || rows[trial].is_of_budget) && correct(blockers, name, trial, words))
         return;

@@ -6,7 +6,7 @@
  */
 #include "broker/sides/kube/dry_runs.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/sides/kube/blockers.h"
 #include "broker/sides/kube/gate.h"
@@ -208,8 +208,7 @@ static void ask_for_pods(struct dry_runs *dry_runs, struct inquiry *inquiry,
     size_t i;
     json_t *transfer;
 
-    json_array_foreach(json_object_get(inquiry->answer, "transfers"), i, transfer)
-    {
+    json_array_foreach(json_object_get(inquiry->answer, "transfers"), i, transfer) {
         const struct pod *chosen[PER_NODE];
         size_t count = 0;
 
@@ -244,12 +243,12 @@ static const struct pod *pod_of(const struct question *question)
                    question->uid);
 }
 
-static void hear_trial(struct question *question, const struct error *err)
+static void hear_dry_run(struct question *question, const struct error *err)
 {
     const struct pod *pod = pod_of(question);
     int64_t deadline_ms = question->dry_runs->runner->config->drain.deadline_ms;
 
-    question->inquiry->unanswered += err && cluster_trial_of(err) == TRIAL_UNKNOWN;
+    question->inquiry->unanswered += err && cluster_dry_run_of(err) == DRY_RUN_UNKNOWN;
     if (pod)
         blockers_hear(question->blockers, pod, deadline_ms, err);
 }
@@ -263,7 +262,7 @@ static void settle(struct question *question, const json_t *body, const struct e
     if (inquiry && question->admission)
         hear_admission(question, body, err);
     else if (inquiry)
-        hear_trial(question, err);
+        hear_dry_run(question, err);
     question->is_settled = true;
     if (inquiry && --inquiry->open == 0)
         finish(dry_runs, inquiry);
@@ -376,9 +375,9 @@ void dry_runs_ask(struct dry_runs *dry_runs, json_t *answer, side_asked_fn done,
     };
     *array_add(&dry_runs->inquiries) = inquiry;
     timer_set(inquiry->timer, CLUSTER_QUESTION_MS);
-    json_array_foreach(json_object_get(answer, "transfers"), i,
-                       transfer) if (side_of(runner, cluster_of(dry_runs, transfer)) == &side_kube)
-        ask_for_admission(dry_runs, inquiry, cluster_of(dry_runs, transfer));
+    json_array_foreach(json_object_get(answer, "transfers"), i, transfer)
+        if (side_of(runner, cluster_of(dry_runs, transfer)) == &side_kube)
+            ask_for_admission(dry_runs, inquiry, cluster_of(dry_runs, transfer));
     pump(dry_runs);
     if (--inquiry->open == 0)
         finish(dry_runs, inquiry);

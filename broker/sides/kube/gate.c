@@ -19,7 +19,7 @@ enum {
     BUDGETS_SHOWN = 2,
 };
 
-struct gate_line {
+struct budget_queue {
     char version[32];   /* of the budget, when `spent` was last 0 */
     int64_t spent;      /* evictions accepted since */
     bool is_taken;      /* one is under way */
@@ -30,9 +30,9 @@ struct gate_line {
 };
 
 struct cluster_gate {
-    struct map *lines; /* "namespace/name" of a budget -> struct gate_line */
+    struct map *lines; /* "namespace/name" of a budget -> struct budget_queue */
     int in_flight;
-    int64_t calm_ms; /* loop time from which the server is asked again */
+    int64_t quiet_ms; /* loop time from which the server is asked again */
 };
 
 struct gate {
@@ -72,11 +72,11 @@ static struct cluster_gate *gate_of(const struct gate *gate, const struct config
 }
 
 /* The line of the budget; what it spent counts until the status was written anew. */
-static struct gate_line *line_of(const struct gate *gate, struct cluster_gate *of,
-                                 const struct budget *budget)
+static struct budget_queue *line_of(const struct gate *gate, struct cluster_gate *of,
+                                    const struct budget *budget)
 {
     owned(chars) char *key = text_format("%s/%s", budget->namespace, budget->name);
-    struct gate_line *line = map_get(of->lines, key);
+    struct budget_queue *line = map_get(of->lines, key);
 
     if (!line) {
         line = mem_new(sizeof *line);
@@ -102,7 +102,7 @@ static enum gate_answer ask_budget(struct gate *gate, struct cluster_gate *of,
                                    const struct budget *budget, const struct pod *pod,
                                    const char **ret_why)
 {
-    struct gate_line *line = line_of(gate, of, budget);
+    struct budget_queue *line = line_of(gate, of, budget);
     int64_t now = loop_now(gate->world->loop);
     bool is_free = !pod->is_ready && budget_frees_unready(budget);
     bool has_room = is_free || budget->allowed - line->spent > 0 || !budget->is_current;
@@ -126,7 +126,7 @@ bool gate_is_free(struct gate *gate, const struct config_cluster *cluster, const
     const struct cluster_gate *of = gate_of(gate, cluster);
 
     *ret_why = gate->why;
-    if (loop_now(gate->world->loop) < of->calm_ms) {
+    if (loop_now(gate->world->loop) < of->quiet_ms) {
         text_print(gate->why, sizeof gate->why, "the API server of %.100s is busy", cluster->name);
         return false;
     }
@@ -158,12 +158,12 @@ enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluste
     return count == 1 ? ask_budget(gate, of, budgets[0], pod, ret_why) : GATE_OPEN;
 }
 
-struct gate_line *gate_enter(struct gate *gate, const struct config_cluster *cluster,
-                             const struct pod *pod)
+struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *cluster,
+                                const struct pod *pod)
 {
     struct cluster_gate *of = gate_of(gate, cluster);
     const struct budget *budget = NULL;
-    struct gate_line *line;
+    struct budget_queue *line;
 
     of->in_flight++;
     if (snapshot_budgets_of(fleet_snapshot(gate->fleet, cluster), pod, &budget, 1) == 0)
@@ -180,11 +180,11 @@ void gate_slow(struct gate *gate, const struct config_cluster *cluster, const st
     int64_t wait_ms = err->retry_after_ms > CALM_MS ? err->retry_after_ms : CALM_MS;
     int64_t until_ms = loop_now(gate->world->loop) + wait_ms;
 
-    if (err->kind == ERROR_THROTTLED && !cluster_is_budget(err) && until_ms > of->calm_ms)
-        of->calm_ms = until_ms;
+    if (err->kind == ERROR_THROTTLED && !cluster_is_budget(err) && until_ms > of->quiet_ms)
+        of->quiet_ms = until_ms;
 }
 
-void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct gate_line *line,
+void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct budget_queue *line,
                 const struct error *err)
 {
     int64_t wait_ms = BUDGET_BACKOFF_MS;

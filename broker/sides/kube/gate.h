@@ -10,14 +10,14 @@
  */
 #pragma once
 
-#include "base/world.h"
+#include "base/world/world.h"
 #include "broker/fleet/fleet.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct gate;
-struct gate_line; /* those who wait for one budget; lives as long as the gate */
+struct budget_queue; /* those who wait for one budget; lives as long as the gate */
 
 struct gate *gate_new(struct world *world, const struct fleet *fleet, const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -38,11 +38,11 @@ enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluste
                           const struct pod *pod, const char **ret_why);
 
 /* An eviction of the pod is on its way; the line that it takes, NULL when no budget selects it. */
-struct gate_line *gate_enter(struct gate *gate, const struct config_cluster *cluster,
-                             const struct pod *pod);
+struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *cluster,
+                                const struct pod *pod);
 
 /* Its answer came; err NULL: the pod is leaving. */
-void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct gate_line *line,
+void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct budget_queue *line,
                 const struct error *err);
 
 /* Any other request about pods was refused by an overloaded server. */

@@ -5,7 +5,7 @@
  */
 #include "broker/sides/kube/kube_effects.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "broker/sides/kube/gate.h"
 #include "broker/sides/kube/kube_side.h"
 #include "broker/sides/kube/pod_wishes.h"

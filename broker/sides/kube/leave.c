@@ -3,7 +3,7 @@
  *
  * The nodes of the origin: told of their departure, closed, kept closed, and given back.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/sides/kube/kube_effects.h"

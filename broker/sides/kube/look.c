@@ -5,10 +5,10 @@
  */
 #include "broker/sides/kube/look.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
-#include "base/pages.h"
 #include "base/url.h"
+#include "base/world/pages.h"
 #include "broker/sides/kube/kube_side.h"
 #include "broker/sides/kube/pod_wishes.h"
 #include "broker/transfer/marks.h"
@@ -193,8 +193,7 @@ static void note_claims(struct transfer_look *look, const struct pod *pod, const
 
     if (pod_class_of(pod) != POD_CLASS_DAEMON)
         return;
-    json_array_foreach(json_at(item, "spec/volumes"), i, volume)
-    {
+    json_array_foreach(json_at(item, "spec/volumes"), i, volume) {
         const char *claim = json_text_or(volume, "persistentVolumeClaim/claimName", NULL);
         owned(chars) char *own = text_format("%s-%s", pod->name, json_text_or(volume, "name", ""));
 
@@ -284,7 +283,8 @@ static void page_answered(void *context, const json_t *body, const struct error 
 
     if (err)
         return finish_failed(reading, err);
-    json_array_foreach(items, i, item) reading->count += reading->census->counts(reading, item);
+    json_array_foreach(items, i, item)
+        reading->count += reading->census->counts(reading, item);
     pages_brought(&reading->pages, json_array_size(items));
     if (!json_is_array(items))
         error_set(&why, ERROR_CORRUPT, "the answer is no list");

@@ -5,7 +5,7 @@
  */
 #include "broker/sides/kube/pod_wishes.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/transfer/marks.h"
 
@@ -56,8 +56,7 @@ bool wishes_to_come(const json_t *pod)
     const json_t *toleration;
     size_t i;
 
-    json_array_foreach(json_at(pod, "spec/tolerations"), i, toleration)
-    {
+    json_array_foreach(json_at(pod, "spec/tolerations"), i, toleration) {
         const char *key = json_text_or(toleration, "key", "");
         const char *effect = json_text_or(toleration, "effect", "");
         bool is_any = text_equal(json_text_or(toleration, "operator", ""), "Exists");

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "broker/fleet/config.h"
+#include "broker/config/config.h"
 #include "clusters/snapshot.h"
 
 struct readiness {

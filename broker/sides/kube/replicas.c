@@ -4,7 +4,7 @@
  * Where the replicas of a workload are kept: in the object that runs it, or in the autoscaler that
  * owns them.
  */
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "broker/sides/kube/kube_side.h"
 #include "broker/transfer/runner.h"
@@ -107,8 +107,7 @@ static const json_t *autoscaler_of(const struct config_workload *workload, const
     const json_t *item;
     size_t i;
 
-    json_array_foreach(json_object_get(list, "items"), i, item)
-    {
+    json_array_foreach(json_object_get(list, "items"), i, item) {
         const json_t *target = json_at(item, "spec/scaleTargetRef");
 
         if (text_equal(json_text_or(target, "kind", ""), kind) &&

@@ -6,7 +6,7 @@
  */
 #include "broker/sides/kube/suspend.h"
 
-#include "base/json.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/text.h"
@@ -168,8 +168,7 @@ static const struct transfer *wanted_by(const struct suspension *suspension)
     const json_t *id;
     size_t i;
 
-    json_array_foreach(suspension->transfers, i, id)
-    {
+    json_array_foreach(suspension->transfers, i, id) {
         const struct transfer *transfer = transfer_by_id(suspension->book->runner,
                                                          json_string_value(id));
 
@@ -187,8 +186,7 @@ static void join(struct suspension *suspension, const struct transfer *transfer)
     const json_t *id;
     size_t i;
 
-    json_array_foreach(suspension->transfers, i, id)
-    {
+    json_array_foreach(suspension->transfers, i, id) {
         if (text_equal(json_string_value(id), transfer->id))
             return;
     }

@@ -1,0 +1,79 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What http_server.c (listening, watching over connections), http_shares.c (who has how many) and
+ * http_call.c (one request and its answer) share.  Private to these.
+ *
+ * libevent 2.1 tells of a connection only when its first request is complete, and its timeouts
+ * start again with each byte.  So we keep a record of each connection from its accept on, with a
+ * deadline of our own.  Until libevent tells us of the connection, the record knows the descriptor
+ * and, as descriptors are used again, the inode of the socket behind it.
+ */
+#pragma once
+
+#include "base/world/http_server.h"
+
+#include <event2/http.h>
+#include <sys/queue.h>
+
+struct connection {
+    TAILQ_ENTRY(connection) links;
+    struct http_server *server;
+    struct bufferevent *fresh; /* a reference, until the descriptor is known */
+    int fd;
+    ino_t inode;
+    struct http_peer peer;
+    int64_t deadline_ms;             /* INT64_MAX: none */
+    struct evhttp_connection *evcon; /* known from the first request on */
+    struct http_call *call;          /* that is being answered */
+    bool is_idle;                    /* kept alive: nothing of the next request came yet */
+    bool is_doomed;                  /* to be cut in the next turn */
+};
+
+struct http_call {
+    TAILQ_ENTRY(http_call) links;
+    struct http_server *server;
+    struct connection *connection; /* NULL: the client went away */
+    struct evhttp_request *request;
+    enum http_method method;
+    struct http_peer peer;
+    char *target;
+    char *body;
+    size_t body_size;
+    void (*on_close)(void *context);
+    void *close_context;
+    bool is_stream;
+};
+
+TAILQ_HEAD(connection_list, connection);
+TAILQ_HEAD(call_list, http_call);
+
+/* When all places of the unix sockets are taken: the connection that makes place for the newcomer
+   (which is in the list).  It is one of the user who has the most, the oldest that no caller waits
+   for, else the oldest that is only being read; NULL: all of his are changing something, and the
+   newcomer has to go.  So neither a user nor a client that leaves its connections open keeps
+   others, or itself, from what is urgent. */
+struct connection *shares_giver(const struct connection_list *list,
+                                const struct connection *newcomer);
+
+/* Connections by unix sockets that are not about to be cut. */
+size_t shares_taken(const struct connection_list *list);
+
+/* The call for a complete request, or NULL after refusing it. */
+struct http_call *call_new(struct http_server *server, struct connection *connection,
+                           struct evhttp_request *request);
+
+/* The connection ends: the record is about to go. */
+void call_lose_connection(struct http_call *call);
+void call_free(struct http_call *call);
+
+/* For a stream without a connection: frees the call and tells its owner. */
+void call_close_stream(struct http_call *call);
+
+struct call_list *server_calls(struct http_server *server);
+
+/* Looks after connections and calls in the next turn. */
+void server_tick_soon(struct http_server *server);
+
+/* Cuts the connection in the next turn: libevent may be on the stack. */
+void server_doom(struct connection *connection);

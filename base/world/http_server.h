@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The HTTP server, on libevent's evhttp: unix sockets with the peer's credentials, and TCP on
+ * loopback (the simulator's).  One handler gets every call and answers it, at once or later.
+ *
+ * Refused before the handler sees them: methods not in enum http_method, absolute-form targets,
+ * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, headers that take
+ * longer than 10 s.  Over 512 connections by TCP are refused.  Of 256 by unix sockets, the user who
+ * has the most loses one that no caller waits for to the newcomer.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/world/http.h"
+#include "base/world/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct http_server;
+struct http_call; /* one request that waits for its answer */
+
+struct http_peer {
+    bool is_local; /* came by a unix socket: uid, gid and pid are the kernel's word */
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+};
+
+/* Must answer each call once, now or later. */
+typedef void (*http_handler_fn)(void *context, struct http_call *call);
+
+struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, void *context)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Ends all connections and removes the unix sockets that it made.  Calls that were not answered
+   yet become invalid.  Not from inside the handler or an on_close. */
+void http_server_free(struct http_server *server);
+
+/* Binds a unix socket with this mode (for example 0660).  A dead socket file in the way is
+   replaced, a live one is ERROR_CONFLICT.  The path's length limit is checked. */
+int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
+                            struct error *err) __attribute__((warn_unused_result));
+
+/* Binds 127.0.0.1.  port 0: any; *ret_port says which. */
+int http_server_listen_loopback(struct http_server *server, int port, int *ret_port,
+                                struct error *err) __attribute__((warn_unused_result));
+
+/* What was asked; all valid until the answer. */
+enum http_method http_call_method(const struct http_call *call);
+const char *http_call_target(const struct http_call *call); /* "/v1/status?since=5", undecoded */
+const char *http_call_header(const struct http_call *call, const char *name); /* or NULL */
+const char *http_call_body(const struct http_call *call, size_t *ret_size);   /* terminated */
+struct http_peer http_call_peer(const struct http_call *call);
+
+/* Answers and ends the call.  content_type NULL: application/json.  Extra headers may be NULL. */
+void http_call_answer(struct http_call *call, int status, const char *content_type,
+                      const struct http_header *headers, size_t header_count, const void *body,
+                      size_t size);
+
+/* Streaming: begin, then pieces, then end.  on_close is called once when the client goes away
+   before the end; the call is invalid after it, and after http_call_stream_end(). */
+void http_call_stream_begin(struct http_call *call, const char *content_type,
+                            void (*on_close)(void *context), void *context);
+
+/* False when the client reads too slowly (1 MiB is waiting): the caller should end the stream. */
+bool http_call_stream_send(struct http_call *call, const void *bytes, size_t size);
+void http_call_stream_end(struct http_call *call);
+
+/* Cuts the connection without an answer: how the simulator loses one. */
+void http_call_drop(struct http_call *call);
+
+static inline void owned_http_server(struct http_server **server)
+{
+    http_server_free(*server);
+}

@@ -1,0 +1,164 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The tables of backtest_print.h.
+ */
+#include "broker/backtest/backtest_print.h"
+
+#include "broker/backtest/backtest_missed.h"
+#include "broker/terminal/table.h"
+
+double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                      const struct measure *measure)
+{
+    return (measure->research_h - backtest_row(backtest, POLICY_STATIC)->tuned.research_h) *
+           inputs->price / (double)backtest_weeks(backtest);
+}
+
+int backtest_rank(const struct backtest_inputs *inputs, const struct backtest *backtest, size_t row)
+{
+    const struct backtest_row *rows = backtest->rows;
+    int rank = 1;
+
+    if (rows[row].policy->is_oracle || !backtest_is_ranked(inputs, &rows[row].tuned))
+        return 0;
+    for (size_t i = 0; i < backtest->count; i++)
+        rank += !rows[i].policy->is_oracle && backtest_is_ranked(inputs, &rows[i].tuned) &&
+                rows[i].tuned.research_h > rows[row].tuned.research_h;
+    return rank;
+}
+
+static void add_level(struct table *table, const struct backtest *backtest,
+                      const struct backtest_row *row)
+{
+    size_t last = backtest->judged.weeks - 1;
+    double low = row->levels[last];
+    double high = low;
+
+    for (size_t week = backtest->first_week; week <= last; week++) {
+        low = row->levels[week] < low ? row->levels[week] : low;
+        high = row->levels[week] > high ? row->levels[week] : high;
+    }
+    if (!row->policy->parameter)
+        table_cell(table, "-");
+    else if (low < high)
+        table_cell(table, "%g-%g", low, high);
+    else
+        table_cell(table, "%g", low);
+}
+
+/* measure: NULL where no level met enough. */
+static void add_share(struct table *table, const struct backtest *backtest,
+                      const struct measure *measure)
+{
+    if (measure && backtest->has_recovered)
+        table_cell(table, "%.1f", 100 * measure->recovered);
+    else
+        table_cell(table, "-");
+}
+
+static void add_row(struct table *table, const struct backtest_inputs *inputs,
+                    const struct backtest *backtest, size_t at)
+{
+    const struct backtest_row *row = &backtest->rows[at];
+    const struct measure *measure = &row->tuned;
+    const struct backtest_point *best = backtest_best(row, inputs->setup.attainment);
+    int rank = backtest_rank(inputs, backtest, at);
+
+    table_cell(table, "%s", row->policy->name);
+    add_level(table, backtest, row);
+    if (row->policy->is_oracle)
+        table_cell(table, "-");
+    else if (rank > 0)
+        table_cell(table, "%d", rank);
+    else
+        table_cell(table, "below");
+    table_cell(table, "%.1f", 100 * measure->attainment);
+    add_share(table, backtest, measure);
+    add_share(table, backtest, best ? &best->measure : NULL);
+    table_cell(table, "%.0f", measure->research_h);
+    if (backtest_row(backtest, POLICY_STATIC))
+        table_cell(table, "%.0f", backtest_money(inputs, backtest, measure));
+    else
+        table_cell(table, "-");
+    table_cell(table, "%.2f", 100 * measure->violations);
+    table_cell(table, "%.1f", measure->worst);
+    table_cell(table, "%.1f", measure->moves_a_week);
+    table_cell(table, "%.0f", measure->transit_h);
+    table_cell(table, "%.0f", measure->evicted_h);
+    table_cell(table, "%.1f", measure->shortage_h);
+}
+
+/* Only what holds for a policy that meets every target. */
+static void add_limit(struct table *table, const struct backtest *backtest)
+{
+    table_cell(table, "bound");
+    table_cell(table, "-");
+    table_cell(table, "-");
+    table_cell(table, "100.0");
+    if (backtest->has_recovered)
+        table_cell(table, "<=%.1f", 100 * backtest->limit.recovered);
+    else
+        table_cell(table, "-");
+    table_cell(table, "-");
+    table_cell(table, "<=%.0f", backtest->limit.research_h);
+    for (int i = 0; i < 7; i++)
+        table_cell(table, "-");
+}
+
+/* The level was chosen without a look at these weeks; that holds of nothing else. */
+static void print_held(const struct backtest *backtest, struct text *out)
+{
+    static const char *const titles[] = { "HELD_OUT", ">LEVEL", ">MET_%", ">RECOVERED_%", NULL };
+    owned(table) struct table *table = table_new(titles);
+    size_t chosen_on = backtest->held_week - backtest->first_week;
+
+    for (size_t i = 0; i < backtest->count; i++) {
+        const struct backtest_row *row = &backtest->rows[i];
+
+        if (row->policy->is_oracle)
+            continue;
+        table_cell(table, "%s", row->policy->name);
+        table_cell(table, "%g", row->held.level);
+        table_cell(table, "%.1f", 100 * row->held.measure.attainment);
+        add_share(table, backtest, &row->held.measure);
+    }
+    text_add(out, "\nLevels that were the best of the first %zu weeks judged, on the last %zu:\n",
+             chosen_on, backtest->judged.weeks - backtest->held_week);
+    table_print(table, out);
+}
+
+struct lines {
+    struct text *out;
+};
+
+static void print_line(void *context, const char *text)
+{
+    struct lines *lines = context;
+
+    text_add(lines->out, "%s\n", text);
+}
+
+void backtest_print(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                    struct text *out)
+{
+    static const char *const titles[] = { "POLICY",      ">LEVEL",       ">RANK",
+                                          ">MET_%",      ">RECOVERED_%", ">AT_EQUAL_%",
+                                          ">RESEARCH_H", ">MONEY/W",     ">LATE_%",
+                                          ">WORST_X",    ">MOVES/W",     ">TRANSIT_H",
+                                          ">EVICTED_H",  ">SHORT_H",     NULL };
+    owned(table) struct table *table = table_new(titles);
+    struct lines lines = { out };
+
+    for (size_t i = 0; i < backtest->count; i++)
+        add_row(table, inputs, backtest, i);
+    if (backtest->has_limit)
+        add_limit(table, backtest);
+    table_print(table, out);
+    if (backtest->held_week > 0)
+        print_held(backtest, out);
+    if (call_flag(inputs->call, "missed"))
+        backtest_missed_print(inputs, backtest, out);
+    text_add(out, "\n");
+    backtest_basis(inputs, backtest, print_line, &lines);
+}

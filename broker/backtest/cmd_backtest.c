@@ -1,0 +1,146 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice backtest: what each way to plan would have left to research on weeks it had not seen, and
+ * which promises it would have kept.
+ */
+#include "base/file.h"
+#include "base/input/json.h"
+#include "base/meter.h"
+#include "broker/backtest/backtest_print.h"
+#include "broker/sizing/demand_input.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_LIMIT = 1 << 14 };
+
+const struct command_option backtest_options[] = {
+    { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip, three weeks or more (required)",
+      false },
+    DEMAND_INPUT_OPTIONS,
+    { "service", 0, "DURATION",
+      "no configuration: all queues alike, with this mean time of one service", false },
+    { "service-cv", 0, "V", "with --service: standard deviation over mean (default 1)", false },
+    { "wait-target", 0, "DURATION", "with --service: (default 30s)", false },
+    { "percentile", 0, "P", "with --service: (default 98)", false },
+    { "gpus", 0, "N", "with --service: GPUs of a replica (default 1)", false },
+    { "slots", 0, "N",
+      "with --service: a replica serves N requests at once, each in that time when it is full",
+      false },
+    { "router", 0, "NAME",
+      "with --slots: least-outstanding (default), random, round-robin or central", false },
+    { "time-zone", 0, "ZONE",
+      "with --service: of windows, and of times that lack an offset (default UTC)", false },
+    { "queue", 'q', "NAME", "with --service: this queue only", false },
+    { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
+    { "load", 0, "X", "instead: each queue's arrivals get this mean load, in busy servers", false },
+    { "policy", 0, "NAME[,NAME]", "play only these policies (and bound); default: all", true },
+    { "without", 0, "PART[,PART]",
+      "leave parts out of our forecast, to see what they are worth; ? lists them", true },
+    { "missed", 0, NULL, "also list the window occurrences that our plans missed, and why", false },
+    { "learn", 0, "WEEKS", "before the first week that is judged (default 2)", false },
+    { "origins", 0, "N", "judge the last N weeks only (default: all)", false },
+    { "plan-windows", 0, "N",
+      "policies plan by at most N windows, proposed from the past; judged by the configured ones",
+      false },
+    { "nodes", 0, "N", "of the fleet (default: a fifth over the highest peak)", false },
+    { "follow", 0, "DURATION",
+      "sluice-follow: plan each window once more, so long before it (default 1h)", false },
+    { "up", 0, "DURATION", "a node's way to production (default 30m)", false },
+    { "down", 0, "DURATION", "and back (default 30m)", false },
+    { "evicted", 0, "DURATION", "work of each GPU that is lost with a node taken (default 15m)",
+      false },
+    { "price", 0, "X", "of a GPU-hour (default 2.50)", false },
+    { "attainment", 0, "P", "window occurrences that have to meet the target (default 95)", false },
+    { "seeds", 0, "N", "repetitions of a search, of which the worst counts (default 3)", false },
+    { "seed", 0, "N", "where the random numbers begin (default 1)", false },
+    { "threads", 0, "N", "threads (default 2); the answer does not depend on it", false },
+    { "csv", 0, "FILE", "write every point of the frontier", false },
+    { "html", 0, "FILE", "write a report with the frontier as a picture", false },
+    { 0 },
+};
+
+static int write_text(const char *path, const struct text *text, struct error *err)
+{
+    return file_write(path, text->chars, text->length, 0666, err);
+}
+
+/* The options as they were given; threads change nothing. */
+static void add_line(const struct command_call *call, struct text *out)
+{
+    text_add(out, "sluice backtest");
+    for (const struct command_option *option = backtest_options; option->name; option++)
+        for (size_t i = 0; i < call_repeat(call, option->name); i++)
+            if (!text_equal(option->name, "threads"))
+                text_add(out, " --%s%s%s", option->name, option->argument ? " " : "",
+                         option->argument ? call_text_at(call, option->name, i) : "");
+    if (call_text(call, "config"))
+        text_add(out, " --config %s", call_text(call, "config"));
+}
+
+static int write_files(const struct command_call *call, const struct backtest_inputs *inputs,
+                       const struct backtest *backtest, struct error *err)
+{
+    owned(text) struct text *csv = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *html = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *line = text_new(LINE_LIMIT);
+
+    backtest_csv(backtest, csv);
+    add_line(call, line);
+    backtest_html(inputs, backtest, line->chars, html);
+    if (call_text(call, "csv") && write_text(call_text(call, "csv"), csv, err) < 0)
+        return -1;
+    return call_text(call, "html") ? write_text(call_text(call, "html"), html, err) : 0;
+}
+
+/* On a terminal, how far it is is shown while it runs. */
+static struct backtest *play(struct backtest_inputs *inputs, struct error *err)
+{
+    owned(meter) struct meter *meter = meter_new(client_wants_json(inputs->call) ? -1
+                                                                                 : STDERR_FILENO);
+
+    inputs->setup.report = (struct progress_report){ meter_show, meter };
+    return backtest_run(&inputs->setup, err);
+}
+
+static int run(struct backtest_inputs *inputs)
+{
+    struct command_call *call = inputs->call;
+    struct error err = { 0 };
+
+    if (backtest_inputs_read(inputs, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+
+    owned(backtest) struct backtest *backtest = play(inputs, &err);
+
+    if (!backtest || write_files(call, inputs, backtest, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+    if (client_wants_json(call)) {
+        owned(json) json_t *root = backtest_json(inputs, backtest);
+
+        json_object_set_new(root, "demand",
+                            demand_input_json(inputs->demand, &inputs->demand_options));
+
+        client_print_json(root);
+    } else {
+        owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+        backtest_print(inputs, backtest, out);
+        fputs(out->chars, stdout);
+    }
+    return EXIT_DONE;
+}
+
+int cmd_backtest(struct command_call *call)
+{
+    owned(backtest_inputs) struct backtest_inputs inputs;
+    struct error err = { 0 };
+
+    if (backtest_inputs_options(&inputs, call, &err) < 0)
+        return call_usage_error(call, "%s", err.text);
+    return run(&inputs);
+}

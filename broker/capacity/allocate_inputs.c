@@ -1,0 +1,262 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Options into a model.  Whatever changes a number stands in the header of the files.
+ */
+#include "broker/capacity/allocate_inputs.h"
+
+#include "base/file.h"
+#include "broker/capacity/allocate_print.h"
+#include "broker/sizing/allocate_forecast.h"
+#include "broker/sizing/engine_facts.h"
+#include "broker/sizing/measures.h"
+#include "broker/terminal/rate.h"
+#include "windows/servers/service_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static int read_numbers(struct allocate_model_options *options, const struct command_call *call,
+                        struct error *err)
+{
+    int64_t seeds = 8;
+    int64_t seed = 1;
+    int64_t threads = 2;
+
+    options->days = 7;
+    options->scale = 1;
+    if (call_int(call, "days", 1, 3660, &options->days, err) < 0 ||
+        call_double(call, "scale-up", 0, 1000, &options->scale, err) < 0 ||
+        call_double(call, "percentile", 1, 100, &options->percentile, err) < 0 ||
+        call_int(call, "seeds", 1, 1000, &seeds, err) < 0 ||
+        call_int(call, "seed", 0, INT64_MAX, &seed, err) < 0 ||
+        call_int(call, "threads", 1, 256, &threads, err) < 0)
+        return -1;
+    options->seeds = (int)seeds;
+    options->seed = (uint64_t)seed;
+    options->threads = (int)threads;
+    return 0;
+}
+
+static int read_rates(struct allocate_inputs *inputs, struct error *err)
+{
+    const struct command_call *call = inputs->call;
+
+    for (size_t i = 0; i < call_repeat(call, "rate"); i++) {
+        const char *text = call_text_at(call, "rate", i);
+        const char *equals = strchr(text, '=');
+        double per_s;
+
+        if (!equals || equals == text || !rate_parse(equals + 1, &per_s))
+            return error_set(err, ERROR_INVALID,
+                             "--rate: \"%s\" is not a queue and a rate: write it like chat=1.2/s",
+                             text);
+
+        char *name = text_format("%.*s", (int)(equals - text), text);
+
+        *array_add(&inputs->names) = name;
+        for (size_t at = 0; at < inputs->rates.count; at++)
+            if (text_equal(inputs->rates.items[at].name, name))
+                return error_set(err, ERROR_INVALID, "--rate: %s is given twice", name);
+        *array_add(&inputs->rates) = (struct allocate_rate){ name, per_s };
+    }
+    inputs->options.rates = inputs->rates.items;
+    inputs->options.rate_count = inputs->rates.count;
+    return 0;
+}
+
+static const char *demand_path(const struct command_call *call)
+{
+    return call_text_or(call, "demand", call_text(call, "from"));
+}
+
+int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call *call,
+                            struct error *err)
+{
+    *inputs = (struct allocate_inputs){ .call = call };
+    if (call_text(call, "demand") && call_text(call, "from"))
+        return error_set(err, ERROR_INVALID, "--demand and --from name the same thing: give one");
+    if (!demand_path(call))
+        return error_set(err, ERROR_INVALID, "--demand is required");
+    if (read_numbers(&inputs->options, call, err) < 0 || read_rates(inputs, err) < 0)
+        return -1;
+    inputs->options.slo = call_text(call, "slo");
+    for (size_t i = 0; i < call_repeat(call, "lose"); i++) {
+        const char *what = call_text_at(call, "lose", i);
+
+        if (!text_equal(what, "node") && !text_equal(what, "zone"))
+            return error_set(err, ERROR_INVALID, "--lose: expected node or zone, found \"%s\"",
+                             what);
+        *(text_equal(what, "node") ? &inputs->options.loses_node
+                                   : &inputs->options.loses_zone) = true;
+    }
+    inputs->demand_options = demand_input_options(call, NULL);
+    return 0;
+}
+
+/* Demand that nothing serves is no mistake (a file may cover more), but worth a word. */
+static void note_unserved(const struct allocate_model *model, const struct demand *demand)
+{
+    const char *first = NULL;
+    size_t unserved = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        bool is_served = false;
+
+        for (size_t at = 0; at < model->queue_count; at++)
+            is_served = is_served || model->queues[at].demand == &demand->series[i];
+        if (!is_served && unserved++ == 0)
+            first = demand->series[i].queue;
+    }
+    if (unserved > 0)
+        fprintf(stderr, "note: no workload serves %zu of the demand's queues (%s)\n", unserved,
+                first);
+}
+
+int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
+{
+    owned(chars) char *path = config_find(call_text(inputs->call, "config"), err);
+
+    inputs->config = path ? config_read(path, err) : NULL;
+    if (!inputs->config)
+        return -1;
+    inputs->demand_options.zone = inputs->config->windows->zone;
+    inputs->demand = demand_input_read(demand_path(inputs->call), &inputs->demand_options, err);
+    if (!inputs->demand ||
+        measures_take_services(inputs->config, demand_path(inputs->call), &inputs->service_table,
+                               err) < 0 ||
+        measures_take_engines(inputs->config, demand_path(inputs->call), &inputs->engine_table,
+                              err) < 0 ||
+        config_take_lengths(inputs->config, inputs->demand, err) < 0)
+        return -1;
+    if (config_suppose(inputs->config, inputs->suppositions.items, inputs->suppositions.count,
+                       err) < 0)
+        return error_context(err, "--engine");
+    inputs->model = allocate_model_new(inputs->config, inputs->demand, &inputs->options, err);
+    if (!inputs->model)
+        return -1;
+    note_unserved(inputs->model, inputs->demand);
+    if (!inputs->is_forecast)
+        return 0;
+    inputs->forecasts = forecasts_new(inputs->config, inputs->demand, &inputs->forecast, err);
+    if (!inputs->forecasts)
+        return -1;
+    if (allocate_forecast_is_near(inputs->forecasts, inputs->model, &inputs->forecast, err) < 0)
+        return -1;
+    inputs->scales = allocate_forecast_scales(inputs->forecasts, inputs->model);
+    inputs->model->scales = inputs->scales;
+    return 0;
+}
+
+void allocate_inputs_clear(struct allocate_inputs *inputs)
+{
+    forecasts_free(inputs->forecasts);
+    mem_free(inputs->scales);
+    allocate_model_free(inputs->model);
+    demand_free(inputs->demand);
+    config_free(inputs->config);
+    mem_free(inputs->service_table);
+    mem_free(inputs->engine_table);
+    for (size_t i = 0; i < inputs->names.count; i++)
+        mem_free(inputs->names.items[i]);
+    array_clear(&inputs->names);
+    array_clear(&inputs->rates);
+    array_clear(&inputs->suppositions);
+}
+
+/* "demand arrivals.csv.gz sha256 ..." */
+static int add_input(struct text *out, const char *what, const char *path, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char digest[SHA256_TEXT_SIZE];
+
+    if (file_sha256(path, digest, err) < 0)
+        return -1;
+    text_add(out, "%s %s sha256 %s\n", what, slash ? slash + 1 : path, digest);
+    return 0;
+}
+
+static int add_services(const struct allocate_inputs *inputs, struct text *out, struct error *err)
+{
+    if (inputs->service_table && add_input(out, "service times", inputs->service_table, err) < 0)
+        return -1;
+    if (inputs->engine_table && add_input(out, "engines", inputs->engine_table, err) < 0)
+        return -1;
+    for (size_t i = 0; i < inputs->config->queue_count; i++) {
+        const struct config_queue *queue = &inputs->config->queues[i];
+        owned(chars) char *times = text_format("service times of %s", queue->name);
+        owned(chars) char *lengths = text_format("lengths of %s", queue->name);
+
+        if ((queue->service_file && add_input(out, times, queue->service_file, err) < 0) ||
+            (queue->engine.tokens_file &&
+             add_input(out, lengths, queue->engine.tokens_file, err) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* Of queues whose replicas serve many at once, what they were taken for: it stands in a table of
+   the configuration or in what was measured, of which a digest says little. */
+static void add_engines(const struct allocate_inputs *inputs, struct text *out)
+{
+    for (size_t i = 0; i < inputs->config->queue_count; i++) {
+        const struct config_queue *queue = &inputs->config->queues[i];
+        owned(json) json_t *facts = engine_facts_json(service_shape_engine(queue->service),
+                                                      (int)queue->engine.slots);
+
+        if (!json_is_object(facts))
+            continue;
+
+        owned(chars) char *line = engine_facts_text(facts);
+
+        text_add(out, "engine of %s, by %s: %s\n", queue->name, queue->service->origin, line);
+    }
+}
+
+/* How the demand was understood: a plan rests on it. */
+static void add_notes(const struct allocate_inputs *inputs, struct text *out)
+{
+    owned(json) json_t *notes = demand_input_notes(inputs->demand, &inputs->demand_options);
+    const json_t *note;
+    size_t i;
+
+    json_array_foreach(notes, i, note)
+        text_add(out, "note: %s\n", json_string_value(note));
+}
+
+int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
+                           struct error *err)
+{
+    const struct allocate_model_options *options = &inputs->options;
+
+    text_add(out,
+             "Written by sluice %s allocate. Edit it and it is obeyed; the next allocate\n"
+             "writes it again.\n",
+             SLUICE_VERSION);
+    if (add_input(out, "configuration", inputs->config->path, err) < 0 ||
+        add_input(out, "demand", demand_path(inputs->call), err) < 0 ||
+        (inputs->demand_options.gaps &&
+         add_input(out, "gaps", inputs->demand_options.gaps, err) < 0) ||
+        add_services(inputs, out, err) < 0)
+        return -1;
+    add_engines(inputs, out);
+    text_add(out,
+             "options: days %" PRId64 ", scale-up %.12g, seeds %d, seed %" PRIu64 ", missing %s",
+             options->days, options->scale, options->seeds, options->seed,
+             demand_input_missing(inputs->demand, &inputs->demand_options));
+    if (options->percentile > 0)
+        text_add(out, ", percentile %.12g", options->percentile);
+    if (options->slo)
+        text_add(out, ", slo %s", options->slo);
+    for (size_t i = 0; i < options->rate_count; i++)
+        text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
+    text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
+             options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
+    add_notes(inputs, out);
+    if (inputs->is_forecast)
+        allocate_forecast_claim(inputs->forecasts, inputs->model, &inputs->forecast, out);
+    if (options->is_estimate)
+        text_add(out, ALLOCATE_ESTIMATE_CLAIM "\n");
+    return 0;
+}

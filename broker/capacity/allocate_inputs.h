@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What every command that plans is given: options, configuration, demand, and the model made of
+ * them.  Used by allocate, explain and whatif, which so answer from the same numbers.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/input/options.h"
+#include "broker/sizing/allocate_model.h"
+#include "broker/sizing/demand_input.h"
+#include "broker/sizing/forecasts.h"
+
+/* Rows of each of their option tables. */
+#define ALLOCATE_INPUT_OPTIONS                                                                     \
+    { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },                 \
+        { "from", 0, "FILE", "the same: what `sluice snapshot` wrote", false },                    \
+        { "days", 0, "N", "plan from the last N days of the file (default 7)", false },            \
+        { "scale-up", 0, "X", "arrivals are multiplied by this, on top of each queue's scale_up",  \
+          false },                                                                                 \
+        { "rate", 0, "QUEUE=RATE",                                                                 \
+          "mean arrivals of one queue (or of the one a workload serves), as 1.2/s or 70/m, "       \
+          "instead of the demand's",                                                               \
+          true },                                                                                  \
+        { "seeds", 0, "N", "repetitions, of which the worst counts (default 8)", false },          \
+        { "seed", 0, "N", "where the random numbers begin (default 1)", false },                   \
+        { "percentile", 0, "P", "instead of each queue's own", false },                            \
+        { "slo", 0, "pooled|each-day", "instead of each queue's own", false },                     \
+        { "lose", 0, "node|zone",                                                                  \
+          "every queue keeps within twice its target when the worst one is lost", true },          \
+        DEMAND_INPUT_OPTIONS,                                                                      \
+    {                                                                                              \
+        "threads", 0, "N", "threads (default 2); the answer does not depend on it", false          \
+    }
+
+struct allocate_inputs {
+    struct command_call *call;
+    struct allocate_model_options options;
+    ARRAY(struct allocate_rate) rates;
+    ARRAY(char *) names; /* of the rates */
+    struct demand_options demand_options;
+    struct config *config;
+    char *service_table; /* path of the measured service times that are used; NULL: none */
+    char *engine_table;  /* likewise of measured engines */
+    ARRAY(const char *) suppositions; /* of engines, as config_suppose() reads them; set before */
+    struct demand *demand;
+    struct allocate_model *model;
+    bool is_forecast; /* set before reading: plan for the forecast's upper bound */
+    struct forecasts_options forecast;
+    struct forecasts *forecasts; /* NULL: last week counts as it was */
+    double *scales;              /* the model's */
+};
+
+/* Reads the options; an error is one of usage. */
+int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call *call,
+                            struct error *err) __attribute__((warn_unused_result));
+
+/* Reads the files and makes the model. */
+int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
+    __attribute__((warn_unused_result));
+void allocate_inputs_clear(struct allocate_inputs *inputs);
+
+/* What the numbers come from, without times: the same input gives the same lines. */
+int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
+                           struct error *err) __attribute__((warn_unused_result));
+
+static inline void owned_allocate_inputs(struct allocate_inputs *inputs)
+{
+    allocate_inputs_clear(inputs);
+}

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The engines of a snapshot: measured where a queue says what its source calls its engine, kept
+ * beside the demand, told with it.
+ */
+#pragma once
+
+#include "broker/capacity/profile_report.h"
+#include "broker/config/config.h"
+#include "broker/sources/source.h"
+
+#include <jansson.h>
+
+/* One queue with engine.metrics; zeroed but for the queue. */
+struct snapshot_engine {
+    const struct config_queue *queue;
+    struct profile_ask ask;
+    char *selector;
+    bool is_measured;
+    enum profile_method method;
+    struct engine_measure measure;
+    struct error why; /* it was not measured */
+    void (*done)(void *context, const struct error *err);
+    void *context;
+};
+
+/* Asks the queue's source; `done` is called once, in a later turn.  An engine that holds no law is
+   no error: it is listed; an outage is.  The engine must stay where it is until then. */
+int snapshot_engine_ask(struct snapshot_engine *engine, struct source *source,
+                        const struct source_span *span,
+                        void (*done)(void *context, const struct error *err), void *context,
+                        struct error *err) __attribute__((warn_unused_result));
+void snapshot_engine_clear(struct snapshot_engine *engine);
+
+/* Writes the table of those that were measured beside the demand file; where none is, takes away
+   the one of an earlier snapshot.  *ret_path: where it is, the caller's to free; NULL: nowhere. */
+int snapshot_engine_write(const struct snapshot_engine *engines, size_t count,
+                          const char *demand_path, char **ret_path, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* [{queue, method, iteration_s, ..., error}]: null for what is not so. */
+json_t *snapshot_engine_json(const struct snapshot_engine *engines, size_t count)
+    __attribute__((warn_unused_result));
+
+/* Lists what could not be measured on standard error; how many those are. */
+size_t snapshot_engine_missing(const struct snapshot_engine *engines, size_t count);

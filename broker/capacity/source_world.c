@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop of a command that asks, and ends when it was answered.
+ */
+#include "broker/capacity/source_world.h"
+
+#include "base/text.h"
+
+int source_world_open(struct source_world *world, struct error *err)
+{
+    random_seed_system(&world->random);
+    world->world.random = &world->random;
+    world->world.loop = loop_libevent_new(err);
+    world->world.http = world->world.loop ? http_curl_new(world->world.loop, NULL, err) : NULL;
+    return world->world.http ? 0 : -1;
+}
+
+void source_world_close(struct source_world *world)
+{
+    http_free(world->world.http);
+    loop_free(world->world.loop);
+}
+
+struct source_settings source_settings_of(const struct config_source *source)
+{
+    struct source_settings settings = *(const struct source_settings *)source->own.settings;
+
+    settings.name = source->name;
+    settings.kind = source->kind_name;
+    settings.missing_zero = text_equal(source->missing, "zero");
+    return settings;
+}

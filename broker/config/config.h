@@ -1,0 +1,317 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice.yaml: what there is (clusters, reservations, pools), what it serves (queues, workloads),
+ * when (windows), and how to behave (notice, drain, guard).  Read whole and checked whole; nothing
+ * is used of a file that has a mistake in it.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/input/settings.h"
+#include "clusters/accelerators.h"
+#include "providers/provider.h"
+#include "windows/calendar/window.h"
+#include "windows/demand/demand.h"
+#include "windows/queueing/replay.h"
+#include "windows/servers/engine_table.h"
+#include "windows/servers/service_shape.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cluster_role { ROLE_PRODUCTION, ROLE_RESEARCH };
+
+struct config_cluster {
+    char *name;
+    char *kind;
+    const struct cluster_kind *of_kind; /* of that name */
+    char *role_name;
+    enum cluster_role role;
+    char *kubeconfig;  /* path, made absolute against the file's folder, or "in-cluster" */
+    char *context;     /* NULL: the kubeconfig's current one */
+    char *plugin;      /* NULL: no program is run for credentials */
+    int64_t memory_mb; /* that its objects may take */
+    int64_t weight;    /* research: share of what production leaves */
+};
+
+struct config_reservation {
+    char *name;
+    char *machine; /* type, as schedules call it */
+    char *region;
+    char *zone;
+    int64_t gpus_per_node;
+    int64_t nodes;
+    size_t zone_index; /* of `zone` among the zones of its machine and region, sorted by name */
+};
+
+/* What an entry has of its kind alone: only the kind knows the struct. */
+struct config_own {
+    const struct settings_kind *kind;
+    void *settings; /* owned */
+};
+
+struct config_provider {
+    char *name;
+    char *kind_name;
+    struct config_own own; /* a struct provider_account */
+    const struct provider_kind *kind;
+};
+
+struct config_pool {
+    char *name;
+    char *cluster_name;
+    char *reservation_name;
+    char *provider_name;
+    struct config_own own; /* a struct pool_address */
+    int64_t static_nodes;  /* of this pool's nodes, how many are not ephemeral: the floor */
+    int64_t node_max;      /* the pool never grows over this; 0: the reservation's size */
+    const struct config_cluster *cluster;
+    const struct config_reservation *reservation;
+    const struct config_provider *provider;
+};
+
+/* Where recorded arrivals are asked for. */
+struct config_source {
+    char *name;
+    char *kind_name;
+    struct config_own own; /* a struct source_settings */
+    char *missing;
+    int64_t settle_ms;
+};
+
+/* The replica of a queue that serves many requests at once (windows/servers/engine.h). */
+struct config_engine {
+    int64_t slots;
+    double iteration_s; /* with per_request_s 0: the short form, the times are the queue's */
+    double per_request_s;
+    double prefill_s;
+    double tokens_in; /* means of a request */
+    double tokens_out;
+    double tokens_cv;  /* of tokens_out */
+    char *tokens_law;  /* NULL: the one that tokens_cv stands for */
+    char *tokens_file; /* absolute path of measured lengths; NULL: none */
+    int64_t kv_tokens; /* 0: the slots alone limit */
+    char *router_name;
+    char *metrics;             /* what its source calls it; NULL: nothing */
+    struct token_pairs *pairs; /* owned: lengths of a demand's rows, config_take_lengths(); NULL */
+    double scale_in; /* of measured lengths; 1 but for what is supposed (config_suppose()) */
+    double scale_out;
+};
+
+struct config_queue {
+    char *name;
+    char *source_name;   /* NULL: its arrivals come from files only */
+    char *arrivals;      /* what the source calls them; NULL: by priority, or no source */
+    char *arrivals_high; /* both or neither */
+    char *arrivals_low;
+    const struct config_source *source;
+    int64_t wait_target_ms;
+    double percentile;      /* 98 */
+    double ttft_target_s;   /* until the first token; 0: none */
+    double ttft_percentile; /* 0: as `percentile` */
+    double itl_target_s;    /* mean time of each later token; 0: none */
+    double itl_percentile;
+    char *slo;                           /* "pooled" or "each-day" */
+    int64_t service_ms;                  /* mean time that one worker takes for one request */
+    double service_cv;                   /* standard deviation over mean; 1: exponential */
+    char *service_law;                   /* NULL: the one that service_cv stands for */
+    char *service_file;                  /* absolute path of measured times; NULL: none */
+    char *service_histogram;             /* what its source calls its times; NULL: nothing */
+    int64_t service_max_ms;              /* what no request takes longer than; 0: not known */
+    struct service_shape *service;       /* owned; its mean and cv are those above; NULL: its engine
+                                            waits for lengths (config_take_lengths()) */
+    const struct yaml_node *engine_node; /* NULL: one request at a time */
+    struct config_engine engine;
+    bool is_supposed; /* they are not those of the file (config_suppose()) */
+    double scale_up;  /* arrivals are multiplied by this before sizing */
+};
+
+struct config_headroom { /* what queues survive within twice their targets */
+    bool node;           /* the loss of the worst node */
+    bool zone;           /* the loss of the worst zone */
+};
+
+struct config_workload {
+    char *name; /* of the Deployment too */
+    char *queue_name;
+    char *namespace;
+    int64_t gpus;     /* per replica */
+    char *kind_name;  /* "deployment", "leaderworkerset" */
+    char *keeps_name; /* "replicas", "hpa", "keda" */
+    enum config_keeps { KEEPS_REPLICAS, KEEPS_HPA, KEEPS_KEDA } keeps;
+    bool is_leader_worker_set;
+    char *autoscaler; /* of keeps hpa and keda; NULL: named as the workload */
+    const struct yaml_node *headroom_node;
+    struct config_headroom headroom; /* what it does not say is as it is for all */
+    const struct yaml_node *clusters_node;
+    const struct config_queue *queue;
+    struct config_share {
+        const struct config_cluster *cluster;
+        int64_t weight;
+        int64_t replica_min;
+    } * shares; /* one per production cluster that runs it */
+    size_t share_count;
+};
+
+/* A quota of a Kueue ClusterQueue that follows the cluster's movable nodes. */
+struct config_quota {
+    char *name;
+    char *cluster_name;
+    char *cluster_queue;
+    char *flavor;
+    char *resource;
+    char *pool_name; /* NULL: the nodes of all pools count */
+    int64_t fixed_gpus;
+    bool is_reserved; /* not written: it must fit the cluster's static nodes */
+    const struct config_cluster *cluster;
+    const struct config_pool *pool;
+};
+
+struct config_drain {
+    int64_t notice_ms;   /* between the announcement and the cordon */
+    int64_t deadline_ms; /* from the cordon until the last pod is forced */
+    int64_t settle_ms;   /* after the cordon, before the node may count as empty */
+    char *gangs_name;    /* "suspend", "evict" */
+    bool suspends_gangs; /* through their owners, before their first pod is evicted */
+};
+
+struct config_guard {
+    int64_t in_flight;             /* transfers at once, in all */
+    int64_t in_flight_per_cluster; /* of those that leave one cluster */
+    int64_t fresh_ms;              /* older knowledge frees no node */
+    int64_t attempts;              /* at creating the machine, before it is given back */
+    int64_t breaker;               /* failed attempts in a row that close a pool; 0: never */
+    int64_t breaker_pause_ms;      /* and for how long */
+    bool canary;                   /* moves to a pool begin with one node, and double */
+};
+
+/* When a new machine may serve, and what becomes of one that never may.  Lists are texts with
+   commas between their items; NULL: none. */
+struct config_join {
+    int64_t deadline_ms;   /* from the machine's start until its Node may serve */
+    int64_t stable_ms;     /* all must hold for so long */
+    char *startup_taints;  /* keys of others' taints that must be gone */
+    char *labels;          /* keys that its Node must carry */
+    char *daemons;         /* NAMESPACE/NAME of DaemonSets whose pod must be Ready on it */
+    int64_t quarantine_ms; /* how long a host is not used again; 0: none is remembered */
+};
+
+struct config_victims {
+    char *checkpoint; /* the pods' annotation with the time of the last checkpoint */
+    char *team;       /* the pods' label that names their team; NULL: the namespace */
+    char *blocks;     /* the nodes' labels that name a topology block, separated by commas */
+    double block_hours;
+    double fairness;
+    char *classes; /* PriorityClasses whose pods are protected, separated by commas; NULL: none */
+    int64_t priority; /* pods of at least this priority are protected; 0: none */
+};
+
+struct config_lead {
+    int64_t prior_p50_ms; /* believed until the journal has enough transfers to learn from */
+    int64_t prior_p95_ms;
+};
+
+struct cluster_kind;
+
+struct config {
+    char *path;
+    const struct cluster_kind *const *kinds; /* of clusters, NULL at the end */
+    struct yaml_document *document;
+    struct window_set *windows;
+    char *time_zone;
+    char *schedules;       /* folder, absolute */
+    char *journal;         /* path, absolute; ":memory:" is kept */
+    char *socket;          /* path, absolute */
+    char *ephemeral_label; /* "key=value": only nodes that carry it are ever moved */
+    int64_t poll_ms;       /* how often pools are listed */
+    int64_t repack_nodes;  /* spare nodes a cluster, for pods that do not pack perfectly */
+    struct config_drain drain;
+    struct config_guard guard;
+    struct config_lead lead;
+    struct config_join join;
+    struct config_victims victims;
+    struct config_headroom headroom; /* of all workloads */
+    struct accelerators accelerators;
+    struct config_cluster *clusters;
+    size_t cluster_count;
+    struct config_reservation *reservations;
+    size_t reservation_count;
+    struct config_provider *providers;
+    size_t provider_count;
+    struct config_pool *pools;
+    size_t pool_count;
+    struct config_source *sources;
+    size_t source_count; /* may be 0 */
+    struct config_queue *queues;
+    size_t queue_count;
+    struct config_workload *workloads;
+    size_t workload_count;
+    struct config_quota *quotas;
+    size_t quota_count; /* may be 0 */
+};
+
+/* Reads and checks the file.  Paths in it are relative to its folder.  kinds: of clusters that it
+   may have, borrowed, NULL at the end; config_read() knows those that there are. */
+struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
+struct config *config_read_of(const char *path, const struct cluster_kind *const *kinds,
+                              struct error *err) __attribute__((warn_unused_result));
+void config_free(struct config *config);
+
+/* The place of a pool at its provider: equal texts, equal places.  The caller frees it. */
+char *config_place_of_pool(const struct config_pool *pool)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* A file that the provider's settings name; NULL: they name none. */
+const char *config_provider_file(const struct config_provider *provider);
+
+/* Who may change the files of a configuration.  ERROR_DENIED when others may change the file
+   itself: it names programs that are run, and servers to which credentials are sent.  `warn` is
+   told of each file that a group may change, and of a journal that others may; NULL: not told.
+   What else others may change (kubeconfigs, plugins, keys) is refused when it is read. */
+typedef void (*config_warn_fn)(void *context, const char *path, const char *text);
+int config_check_files(const struct config *config, config_warn_fn warn, void *context,
+                       struct error *err) __attribute__((warn_unused_result));
+
+/* Where the file is: the option, else $SLUICE_CONFIG, else ./sluice.yaml upward to the root of the
+   git checkout, else $XDG_CONFIG_HOME/sluice/config.yaml (~/.config when unset), else
+   /etc/sluice/config.yaml.  The caller frees it; ERROR_NOT_FOUND lists where was looked. */
+char *config_find(const char *option, struct error *err) __attribute__((warn_unused_result));
+
+/* From here on the queue's service times are these; the slots of its engine stay.  Takes the shape,
+   which is not that of another engine. */
+void config_set_service(struct config_queue *queue, struct service_shape *shape);
+
+/* From here on the law and the mean lengths of the queue's engine are these; slots, cache, router
+   and a file of lengths stay.  ERROR_INVALID when a target is below what that engine can be held
+   to. */
+int config_set_engine(struct config *config, size_t queue, const struct engine_measure *measure,
+                      const char *origin, struct error *err) __attribute__((warn_unused_result));
+
+/* Engines whose blocks tell no lengths get those of the demand's rows, pairs of a prompt and its
+   answer as they came; all others keep theirs.  ERROR_INVALID for a queue of the demand whose
+   engine then still has none.  A queue that the demand does not have stays as it is. */
+int config_take_lengths(struct config *config, const struct demand *demand, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* What if the engines of queues were others.  "chat.slots=128" sets a key of its block in
+   sluice.yaml, "chat.tokens_out=x1.5" multiplies it, "chat.times=x0.6" multiplies all of its times,
+   as another GPU would; all are set before they are checked together.  After config_set_service().
+   ERROR_INVALID says what cannot be supposed; the configuration is then of no more use. */
+int config_suppose(struct config *config, const char *const *texts, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* What the queue's replicas are held to.  A percentile over 0 stands for the queue's own. */
+struct replay_target config_target(const struct config_queue *queue, double percentile);
+
+const struct config_cluster *config_cluster(const struct config *config, const char *name);
+const struct config_pool *config_pool(const struct config *config, const char *name);
+
+/* Key, type, default and meaning of every setting, as Markdown. */
+void config_document(struct text *out);
+
+static inline void owned_config(struct config **config)
+{
+    config_free(*config);
+}

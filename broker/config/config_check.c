@@ -1,0 +1,475 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What must hold between the settings of sluice.yaml: names refer to something, sums fit, and no
+ * two entries mean the same thing.  A mistake here would move nodes to the wrong place, so each is
+ * an error, at the line of the key that is to be corrected.
+ */
+#include "base/memory.h"
+#include "base/text.h"
+#include "broker/config/config_tables.h"
+#include "clusters/cluster.h"
+#include "providers/kinds.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Where `key` of entry `at` in a section stands, or the entry itself when the key is absent.
+   Entries of the document and of the configuration have the same order. */
+const struct yaml_node *config_place(const struct config *config, const char *section, size_t at,
+                                     const char *key)
+{
+    const struct yaml_node *entries = yaml_get(yaml_root(config->document), section);
+
+    require(entries && at < entries->count); /* they have been read */
+
+    const struct yaml_node *entry = &entries->children[at];
+    const struct yaml_node *node = yaml_get(entry, key);
+
+    return node ? node : entry;
+}
+
+/* The same for a mapping that may be absent as a whole. */
+static const struct yaml_node *place_below(const struct config *config, const char *mapping,
+                                           const char *key)
+{
+    const struct yaml_node *root = yaml_root(config->document);
+    const struct yaml_node *outer = mapping ? yaml_get(root, mapping) : root;
+    const struct yaml_node *node = outer ? yaml_get(outer, key) : NULL;
+
+    return node ? node : outer ? outer : root;
+}
+
+static bool is_label_part(const char *chars, size_t length)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "._-/";
+
+    return length > 0 && strspn(chars, letters) >= length;
+}
+
+static int check_top(const struct config *config, struct error *err)
+{
+    const char *label = config->ephemeral_label;
+    size_t key_length = strcspn(label, "=");
+
+    if (label[key_length] != '=' || !is_label_part(label, key_length) ||
+        !is_label_part(label + key_length + 1, strlen(label + key_length + 1)))
+        return yaml_error(err, place_below(config, NULL, "ephemeral_label"),
+                          "expected a label as key=value, found \"%s\"", label);
+    if (config->guard.fresh_ms < config->poll_ms)
+        return yaml_error(err, place_below(config, "guard", "fresh"),
+                          "fresh is shorter than poll: knowledge would always be too old");
+    if (config->lead.prior_p95_ms < config->lead.prior_p50_ms)
+        return yaml_error(err, place_below(config, "lead", "prior_p95"),
+                          "prior_p95 is shorter than prior_p50");
+    return 0;
+}
+
+/* Items with commas between them, of characters that names of labels have. */
+static bool is_label_list(const char *list)
+{
+    static const char separators[] = ", ";
+
+    do {
+        size_t length = strcspn(list, separators);
+
+        if (!is_label_part(list, length))
+            return false;
+        list += length;
+        list += strspn(list, separators);
+    } while (*list != '\0');
+    return true;
+}
+
+static int check_victims(const struct config *config, struct error *err)
+{
+    const struct config_victims *victims = &config->victims;
+
+    if (!is_label_part(victims->checkpoint, strlen(victims->checkpoint)))
+        return yaml_error(err, place_below(config, "victims", "checkpoint_annotation"),
+                          "expected an annotation's key, found \"%s\"", victims->checkpoint);
+    if (victims->team && !is_label_part(victims->team, strlen(victims->team)))
+        return yaml_error(err, place_below(config, "victims", "team_label"),
+                          "expected a label's key, found \"%s\"", victims->team);
+    if (!is_label_list(victims->blocks))
+        return yaml_error(err, place_below(config, "victims", "block_labels"),
+                          "expected labels' keys with commas between them, found \"%s\"",
+                          victims->blocks);
+    if (victims->classes && !is_label_list(victims->classes))
+        return yaml_error(err, place_below(config, "victims", "protected_classes"),
+                          "expected names of PriorityClasses with commas between them, found "
+                          "\"%s\"",
+                          victims->classes);
+    return 0;
+}
+
+static int check_kind(struct config *config, size_t at, struct error *err)
+{
+    struct config_cluster *cluster = &config->clusters[at];
+    owned(text) struct text *names = text_new(256);
+
+    for (size_t i = 0; config->kinds[i]; i++) {
+        if (text_equal(config->kinds[i]->name, cluster->kind))
+            cluster->of_kind = config->kinds[i];
+        text_add(names, "%s%s", i > 0 ? ", " : "", config->kinds[i]->name);
+    }
+    return cluster->of_kind ? 0
+                            : yaml_error(err, config_place(config, "clusters", at, "kind"),
+                                         "unknown kind of cluster \"%s\"; known kinds: %s",
+                                         cluster->kind, names->chars);
+}
+
+static int check_clusters(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        struct config_cluster *cluster = &config->clusters[i];
+
+        if (check_kind(config, i, err) < 0)
+            return -1;
+        if (text_equal(cluster->role_name, "production"))
+            cluster->role = ROLE_PRODUCTION;
+        else if (text_equal(cluster->role_name, "research"))
+            cluster->role = ROLE_RESEARCH;
+        else
+            return yaml_error(err, config_place(config, "clusters", i, "role"),
+                              "expected production or research, found \"%s\"", cluster->role_name);
+        if (cluster->plugin && cluster->plugin[0] != '\0' && cluster->plugin[0] != '/')
+            return yaml_error(err, config_place(config, "clusters", i, "plugin"),
+                              "expected an absolute path, found \"%s\"", cluster->plugin);
+    }
+    return 0;
+}
+
+static bool is_same_region(const struct config_reservation *left,
+                           const struct config_reservation *right)
+{
+    return text_equal(left->machine, right->machine) && text_equal(left->region, right->region);
+}
+
+static int check_reservations(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->reservation_count; i++) {
+        struct config_reservation *reservation = &config->reservations[i];
+
+        reservation->zone_index = 0;
+        for (size_t j = 0; j < config->reservation_count; j++) {
+            const struct config_reservation *other = &config->reservations[j];
+
+            if (j == i || !is_same_region(reservation, other))
+                continue;
+            int order = strcmp(other->zone, reservation->zone);
+            if (order == 0 && j < i)
+                return yaml_error(err, config_place(config, "reservations", i, "zone"),
+                                  "%s holds machine %s in zone %s already", other->name,
+                                  other->machine, other->zone);
+            if (order < 0)
+                reservation->zone_index++;
+        }
+    }
+    return 0;
+}
+
+/* "pools: prod-a-main, prod-b-main": what a section has, or that it has nothing; not all of many.
+ */
+static void add_known(struct text *out, const struct config_table *table, const void *items,
+                      size_t count)
+{
+    enum { SHOWN = 6 };
+
+    text_add(out, "%.*s: ", (int)strcspn(table->title, "."), table->title);
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        const char *item = (const char *)items + i * table->item_size;
+
+        text_add(out, "%s%s", i > 0 ? ", " : "",
+                 *(char *const *)(const void *)(item + table->name_offset));
+    }
+    if (count > SHOWN)
+        text_add(out, " and %zu more", count - SHOWN);
+    if (count == 0)
+        text_add(out, "none");
+}
+
+/* The item of a section with that name; NULL and an error at `place` when there is none. */
+const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
+                           const void *items, size_t count, const char *name, struct error *err)
+{
+    const struct config_table *table = &config_tables[id];
+    int singular_length = (int)strcspn(table->title, ".") - 1; /* "pools.NAME": "pool" */
+    owned(text) struct text *known = text_new(TEXT_UNBOUNDED);
+
+    require(table->item_size > 0 && name);
+    for (size_t i = 0; i < count; i++) {
+        const char *item = (const char *)items + i * table->item_size;
+
+        if (text_equal(*(char *const *)(const void *)(item + table->name_offset), name))
+            return item;
+    }
+    add_known(known, table, items, count);
+    yaml_error(err, place, "unknown %.*s \"%s\"; known %s", singular_length, table->title, name,
+               known->chars);
+    return NULL;
+}
+
+static int resolve_pool(const struct config *config, size_t at, struct config_pool *pool,
+                        struct error *err)
+{
+    pool->cluster = config_resolve(config_place(config, "pools", at, "cluster"), CONFIG_CLUSTERS,
+                                   config->clusters, config->cluster_count, pool->cluster_name,
+                                   err);
+    if (!pool->cluster)
+        return -1;
+    pool->reservation = config_resolve(config_place(config, "pools", at, "reservation"),
+                                       CONFIG_RESERVATIONS, config->reservations,
+                                       config->reservation_count, pool->reservation_name, err);
+    if (!pool->reservation)
+        return -1;
+    pool->provider = config_resolve(config_place(config, "pools", at, "provider"), CONFIG_PROVIDERS,
+                                    config->providers, config->provider_count, pool->provider_name,
+                                    err);
+    if (!pool->provider)
+        return -1;
+    pool->provider->kind->set_zone(pool->own.settings, pool->reservation->zone);
+    return 0;
+}
+
+/* Against the pools before it. */
+static int check_pool_differs(const struct config *config, size_t at, struct error *err)
+{
+    const struct config_pool *pool = &config->pools[at];
+    const struct provider_kind *kind = pool->provider->kind;
+    owned(chars) char *place = config_place_of_pool(pool);
+
+    require(at < config->pool_count && pool->cluster && pool->reservation);
+    for (size_t i = 0; i < at; i++) {
+        const struct config_pool *other = &config->pools[i];
+        owned(chars) char *theirs = config_place_of_pool(other);
+
+        if (other->provider->kind == kind && text_equal(theirs, place))
+            return yaml_error(err, config_place(config, "pools", at, kind->place_key),
+                              "%s is %s already", other->name, place);
+        if (pool->cluster == other->cluster && pool->reservation == other->reservation)
+            return yaml_error(err, config_place(config, "pools", at, "reservation"),
+                              "%s is the pool of cluster %s in reservation %s already", other->name,
+                              other->cluster->name, other->reservation->name);
+    }
+    return 0;
+}
+
+/* The floors of the pools up to this one, which share a reservation, have to fit into it. */
+static int check_floor(const struct config *config, size_t at, struct error *err)
+{
+    const struct config_pool *pool = &config->pools[at];
+    int64_t sum = 0;
+
+    if (pool->node_max > 0 && pool->node_max < pool->static_nodes)
+        return yaml_error(err, config_place(config, "pools", at, "node_max"),
+                          "is less than static_nodes, %" PRId64, pool->static_nodes);
+    for (size_t i = 0; i <= at; i++)
+        if (config->pools[i].reservation == pool->reservation)
+            sum += config->pools[i].static_nodes;
+    if (sum > pool->reservation->nodes)
+        return yaml_error(err, config_place(config, "pools", at, "static_nodes"),
+                          "the static nodes in reservation %s are %" PRId64 " so far, and it has "
+                          "%" PRId64 " nodes",
+                          pool->reservation->name, sum, pool->reservation->nodes);
+    return 0;
+}
+
+static int check_pools(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->provider_count; i++)
+        config->providers[i].kind = provider_kind_find(config->providers[i].own.kind->name);
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (resolve_pool(config, i, &config->pools[i], err) < 0 ||
+            check_pool_differs(config, i, err) < 0 || check_floor(config, i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static bool is_served(const struct config *config, const char *queue)
+{
+    for (size_t i = 0; i < config->workload_count; i++)
+        if (text_equal(config->workloads[i].queue_name, queue))
+            return true;
+    return false;
+}
+
+static int check_source(const struct config *config, size_t at, struct error *err)
+{
+    const struct config_source *source = &config->sources[at];
+
+    if (!text_equal(source->missing, "unknown") && !text_equal(source->missing, "zero"))
+        return yaml_error(err, config_place(config, "sources", at, "missing"),
+                          "expected unknown or zero, found \"%s\"", source->missing);
+    return 0;
+}
+
+static int check_queue_source(const struct config *config, size_t at, struct config_queue *queue,
+                              struct error *err)
+{
+    const struct yaml_node *entry = config_place(config, "queues", at, "");
+
+    if (!queue->source_name && (queue->arrivals || queue->arrivals_high || queue->arrivals_low))
+        return yaml_error(err, entry, "has arrivals, which require source");
+    if (!queue->source_name)
+        return 0;
+    if (!queue->arrivals_high != !queue->arrivals_low || !queue->arrivals == !queue->arrivals_low)
+        return yaml_error(err, entry,
+                          "has a source: it needs either arrivals, or arrivals_high and "
+                          "arrivals_low");
+    queue->source = config_resolve(config_place(config, "queues", at, "source"), CONFIG_SOURCES,
+                                   config->sources, config->source_count, queue->source_name, err);
+    return queue->source ? 0 : -1;
+}
+
+static int check_sources(const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->source_count; i++)
+        if (check_source(config, i, err) < 0)
+            return -1;
+    for (size_t i = 0; i < config->queue_count; i++)
+        if (check_queue_source(config, i, &config->queues[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int check_queues(const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->queue_count; i++) {
+        struct config_queue *queue = &config->queues[i];
+
+        if (config_check_service(config, i, queue, err) < 0 ||
+            config_check_engine(config, i, queue, err) < 0)
+            return -1;
+        if (queue->percentile >= 100)
+            return yaml_error(err, config_place(config, "queues", i, "percentile"),
+                              "must be less than 100: no capacity makes every request wait less");
+        if (!text_equal(queue->slo, "pooled") && !text_equal(queue->slo, "each-day"))
+            return yaml_error(err, config_place(config, "queues", i, "slo"),
+                              "expected pooled or each-day, found \"%s\"", queue->slo);
+        if (queue->scale_up <= 0)
+            return yaml_error(err, config_place(config, "queues", i, "scale_up"),
+                              "must be more than 0");
+        if (!is_served(config, queue->name))
+            return yaml_error(err, config_place(config, "queues", i, ""), "no workload serves it");
+    }
+    return 0;
+}
+
+/* A replica stands on one node, and nodes are filled without rest. */
+static int check_gpus(const struct config *config, size_t at, const struct yaml_node *share,
+                      const struct config_cluster *cluster, struct error *err)
+{
+    const struct config_workload *workload = &config->workloads[at];
+    bool has_pool = false;
+
+    for (size_t i = 0; i < config->pool_count; i++) {
+        const struct config_pool *pool = &config->pools[i];
+        int64_t gpus_per_node = pool->reservation->gpus_per_node;
+
+        if (pool->cluster != cluster)
+            continue;
+        has_pool = true;
+        if (gpus_per_node % workload->gpus != 0)
+            return yaml_error(err, config_place(config, "workloads", at, "gpus"),
+                              "%" PRId64 " does not divide the %" PRId64 " GPUs of a node of pool "
+                              "%s",
+                              workload->gpus, gpus_per_node, pool->name);
+    }
+    return has_pool ? 0 : yaml_error(err, share, "the cluster has no pool");
+}
+
+static int read_share(const struct config *config, size_t at, const struct yaml_node *node,
+                      struct config_share *share, struct error *err)
+{
+    const struct config_table *table = &config_tables[CONFIG_SHARES];
+    const struct config_cluster *cluster = config_resolve(node, CONFIG_CLUSTERS, config->clusters,
+                                                          config->cluster_count, node->key, err);
+
+    if (!cluster)
+        return -1;
+    if (cluster->role != ROLE_PRODUCTION)
+        return yaml_error(err, node, "is a research cluster; workloads run in production");
+    if (settings_read(node, table->settings, table->count, share, err) < 0)
+        return -1;
+    share->cluster = cluster;
+    return check_gpus(config, at, node, cluster, err);
+}
+
+/* Others do not exist in any cluster. */
+static bool is_kubernetes_name(const char *name)
+{
+    return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == strlen(name);
+}
+
+static int check_workload_names(const struct config *config, size_t at, struct error *err)
+{
+    static const char rule[] = "a name in Kubernetes has lower-case letters, digits, \"-\" and "
+                               "\".\"";
+
+    if (!is_kubernetes_name(config->workloads[at].name))
+        return yaml_error(err, config_place(config, "workloads", at, ""), "%s", rule);
+    if (!is_kubernetes_name(config->workloads[at].namespace))
+        return yaml_error(err, config_place(config, "workloads", at, "namespace"), "%s", rule);
+    return config_check_scaling(config, at, err);
+}
+
+static int read_shares(const struct config *config, size_t at, struct config_workload *workload,
+                       struct error *err)
+{
+    const struct yaml_node *shares = workload->clusters_node;
+
+    if (yaml_expect(shares, YAML_MAPPING, err) < 0)
+        return -1;
+    if (shares->count == 0)
+        return yaml_error(err, shares, "is empty, at least one cluster is needed");
+    workload->shares = mem_new_array(shares->count, sizeof *workload->shares);
+    workload->share_count = shares->count;
+    for (size_t i = 0; i < shares->count; i++)
+        if (read_share(config, at, &shares->children[i], &workload->shares[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int check_workloads(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->workload_count; i++) {
+        struct config_workload *workload = &config->workloads[i];
+
+        workload->queue = config_resolve(config_place(config, "workloads", i, "queue"),
+                                         CONFIG_QUEUES, config->queues, config->queue_count,
+                                         workload->queue_name, err);
+        if (!workload->queue || check_workload_names(config, i, err) < 0 ||
+            read_shares(config, i, workload, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The queues that an event names are there. */
+static int check_events(const struct config *config, struct error *err)
+{
+    const struct yaml_node *events = yaml_get(yaml_root(config->document), "events");
+
+    for (size_t i = 0; events && i < events->count; i++) {
+        const struct yaml_node *names = yaml_get(&events->children[i], "queues");
+
+        for (size_t at = 0; names && at < names->count; at++)
+            if (!config_resolve(&names->children[at], CONFIG_QUEUES, config->queues,
+                                config->queue_count, names->children[at].text, err))
+                return -1;
+    }
+    return 0;
+}
+
+int config_check(struct config *config, struct error *err)
+{
+    if (check_top(config, err) < 0 || check_victims(config, err) < 0 ||
+        check_clusters(config, err) < 0 || check_reservations(config, err) < 0 ||
+        check_pools(config, err) < 0 || check_sources(config, err) < 0 ||
+        check_workloads(config, err) < 0 || config_check_quotas(config, err) < 0 ||
+        check_events(config, err) < 0)
+        return -1;
+    return check_queues(config, err);
+}

@@ -1,0 +1,215 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What if a queue's engine were another: keys of its block are changed after the file was read, by
+ * the same table, and everything that follows from them is made again.
+ */
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/timestamp.h"
+#include "broker/config/config_tables.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* "chat.slots=128" in its parts; a name may have dots, a key has none. */
+struct supposition {
+    char *queue;
+    char *key;
+    const char *value;
+    double factor; /* of "x1.5"; 0: the value is one */
+};
+
+static void supposition_clear(struct supposition *given)
+{
+    mem_free(given->queue);
+    mem_free(given->key);
+}
+
+static int supposition_read(const char *text, struct supposition *ret, struct error *err)
+{
+    const char *equals = strchr(text, '=');
+    const char *dot = equals;
+
+    while (dot && dot > text && *dot != '.')
+        dot--;
+    if (!dot || dot == text || dot + 1 == equals || !equals[1])
+        return error_set(err, ERROR_INVALID,
+                         "\"%s\" is not a queue, a key of its engine and a value: write it like "
+                         "chat.slots=128 or chat.tokens_out=x1.5",
+                         text);
+    *ret = (struct supposition){ text_format("%.*s", (int)(dot - text), text),
+                                 text_format("%.*s", (int)(equals - dot - 1), dot + 1), equals + 1,
+                                 0 };
+    if (equals[1] == 'x' &&
+        (!text_to_double(equals + 2, &ret->factor) || !(ret->factor > 0 && ret->factor <= 1000)))
+        return error_set(err, ERROR_INVALID, "\"%s\": expected x and a number over 0, as x1.5",
+                         text);
+    return 0;
+}
+
+static const struct setting *find_setting(const char *key)
+{
+    const struct config_table *table = &config_tables[CONFIG_ENGINES];
+
+    for (size_t i = 0; i < table->count; i++)
+        if (text_equal(table->settings[i].key, key))
+            return &table->settings[i];
+    return NULL;
+}
+
+/* The value as if it stood in the file. */
+static int set_value(const struct supposition *given, const struct setting *setting,
+                     struct config_engine *engine, struct error *err)
+{
+    owned(chars) char *line = text_format("%s: %s", given->key, given->value);
+    owned(yaml_document) struct yaml_document *yaml = yaml_parse(line, strlen(line), given->queue,
+                                                                 err);
+
+    return yaml ? settings_change(yaml_root(yaml), setting, 1, engine, err) : -1;
+}
+
+static int scale_value(const struct supposition *given, const struct setting *setting,
+                       struct config_engine *engine, struct error *err)
+{
+    char *field = (char *)engine + setting->offset;
+    double micro = setting->type == SETTING_SECONDS ? SECOND_MS * 1000.0 : 1;
+    double value = given->factor * (setting->type == SETTING_INT ? (double)*(int64_t *)(void *)field
+                                                                 : *(double *)(void *)field);
+
+    if (setting->type == SETTING_TEXT)
+        return error_set(err, ERROR_INVALID, "queue %s: %s is no number", given->queue, given->key);
+    if (value * micro < (double)setting->min || value * micro > (double)setting->max)
+        return error_set(err, ERROR_INVALID, "queue %s: %s of %g is not possible", given->queue,
+                         given->key, value);
+    if (setting->type == SETTING_INT)
+        *(int64_t *)(void *)field = (int64_t)floor(value + 0.5);
+    else
+        *(double *)(void *)field = value;
+    return 0;
+}
+
+/* Measured lengths have no mean that could be set, but can all be longer. */
+static int change_lengths(const struct supposition *given, struct config_engine *engine,
+                          struct error *err)
+{
+    if (given->factor == 0)
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: its lengths are measured (%s): give a factor, as %s=x1.5",
+                         given->queue, engine->pairs ? "the demand's" : "tokens_file", given->key);
+    if (text_equal(given->key, "tokens_in"))
+        engine->scale_in *= given->factor;
+    else
+        engine->scale_out *= given->factor;
+    return 0;
+}
+
+static bool is_length(const char *key)
+{
+    return text_equal(key, "tokens_in") || text_equal(key, "tokens_out");
+}
+
+static int change_key(const struct supposition *given, struct config_queue *queue,
+                      struct error *err)
+{
+    const struct setting *setting = find_setting(given->key);
+
+    if (!setting || text_equal(given->key, "tokens_file"))
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: \"%s\" is not a number of an engine: expected times (all of "
+                         "them), slots, iteration, iteration_per_request, prefill_per_token, "
+                         "tokens_in, tokens_out, tokens_cv, kv_tokens or router",
+                         given->queue, given->key);
+    if (!config_engine_is_whole(queue))
+        return error_set(err, ERROR_INVALID,
+                         queue->engine_node
+                             ? "queue %s: of its engine only the time in a full batch of its slots "
+                               "is known, which says nothing of another %s: give iteration and "
+                               "tokens_out"
+                             : "queue %s has no engine whose %s could change",
+                         given->queue, given->key);
+    if ((queue->engine.tokens_file || queue->engine.pairs) && is_length(given->key))
+        return change_lengths(given, &queue->engine, err);
+    return given->factor > 0 ? scale_value(given, setting, &queue->engine, err)
+                             : set_value(given, setting, &queue->engine, err);
+}
+
+/* Another GPU: a request takes so much longer in all its parts. */
+static int change_times(const struct supposition *given, struct config_queue *queue,
+                        struct error *err)
+{
+    if (given->factor == 0)
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: times are multiplied: write it like %s=x0.6", given->queue,
+                         given->key);
+    queue->engine.iteration_s *= given->factor;
+    queue->engine.per_request_s *= given->factor;
+    queue->engine.prefill_s *= given->factor;
+    if (config_engine_is_whole(queue))
+        return 0;
+    service_shape_scale(queue->service, given->factor);
+    queue->service_ms = (int64_t)ceil(queue->service->mean_s * SECOND_MS);
+    return 0;
+}
+
+static int suppose(struct config *config, const char *text, struct error *err)
+{
+    struct supposition given = { 0 };
+    int result = supposition_read(text, &given, err);
+    struct config_queue *queue = NULL;
+
+    for (size_t i = 0; i < config->queue_count; i++)
+        if (text_equal(config->queues[i].name, given.queue))
+            queue = &config->queues[i];
+    if (result == 0 && !queue)
+        result = error_set(err, ERROR_INVALID, "there is no queue \"%s\"", given.queue);
+    if (result == 0)
+        result = text_equal(given.key, "times") ? change_times(&given, queue, err)
+                                                : change_key(&given, queue, err);
+    if (result == 0)
+        queue->is_supposed = true;
+    supposition_clear(&given);
+    return result;
+}
+
+/* What follows from the keys of its engine. */
+static int make_again(struct config *config, size_t at, struct error *err)
+{
+    struct config_queue *queue = &config->queues[at];
+
+    if (!config_engine_is_whole(queue) || config_engine_lacks_lengths(queue))
+        return 0;
+    if (config_check_engine(config, at, queue, err) < 0)
+        return -1;
+
+    struct service_shape *shape = config_engine_shape(queue, err);
+
+    if (!shape)
+        return error_context(err, "queue %s", queue->name);
+    config_set_service(queue, shape);
+    return config_check_floor(config, at, err);
+}
+
+/* Its numbers are neither those of the file nor measured any more. */
+static int finish(struct config *config, size_t at, struct error *err)
+{
+    struct config_queue *queue = &config->queues[at];
+    char *origin = text_format("an assumption (--engine) over %s", queue->service->origin);
+    int result = make_again(config, at, err);
+
+    mem_free(queue->service->origin);
+    queue->service->origin = origin;
+    return result;
+}
+
+int config_suppose(struct config *config, const char *const *texts, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (suppose(config, texts[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < config->queue_count; i++)
+        if (config->queues[i].is_supposed && finish(config, i, err) < 0)
+            return -1;
+    return 0;
+}

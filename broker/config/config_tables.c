@@ -1,0 +1,472 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE settings tables of sluice.yaml, and the documentation that is printed from them.  Limits here
+ * are those of one value alone; what concerns several is in config_check.c.
+ */
+#include "broker/config/config_tables.h"
+
+#include "base/timestamp.h"
+#include "broker/sources/source.h"
+#include "providers/kinds.h"
+
+#define TOP(field) offsetof(struct config_file, config.field)
+#define NODE(field) offsetof(struct config_file, field)
+
+static const struct setting top_settings[] = {
+    { "time_zone", SETTING_TEXT, TOP(time_zone), NULL, 0, 0,
+      "IANA name of the zone in which windows begin and end, and of times in a demand file that "
+      "have no offset: America/New_York" },
+    { "windows", SETTING_NODE, NODE(windows), "", 0, 0,
+      "the windows of the week; absent: weekday-day, weekday-peak, weekday-night, weekend-day, "
+      "weekend-night" },
+    { "holidays", SETTING_NODE, NODE(holidays), "", 0, 0,
+      "dates that have another day's windows: `2026-12-25: sunday`" },
+    { "events", SETTING_NODE, NODE(events), "", 0, 0, "dated windows, by name" },
+    { "schedules", SETTING_TEXT, TOP(schedules), "schedules", 0, 0,
+      "folder of the schedule files, one a window" },
+    { "journal", SETTING_TEXT, TOP(journal), "sluice.db", 0, 0,
+      "SQLite file with what was promised and done; `:memory:` forgets it at the end" },
+    { "socket", SETTING_TEXT, TOP(socket), "sluice.sock", 0, 0,
+      "unix socket on which `sluice serve` answers" },
+    { "ephemeral_label", SETTING_TEXT, TOP(ephemeral_label), "sluice.dev/ephemeral=true", 0, 0,
+      "key=value; only nodes that carry it are ever moved" },
+    { "poll", SETTING_DURATION, TOP(poll_ms), "15s", SECOND_MS, HOUR_MS,
+      "how often the instances of each pool are listed" },
+    { "repack_nodes", SETTING_INT, TOP(repack_nodes), "1", 0, 1000,
+      "spare nodes for each production cluster, for pods that do not pack perfectly" },
+    { "drain", SETTING_NODE, NODE(drain), "", 0, 0, "how nodes are emptied" },
+    { "guard", SETTING_NODE, NODE(guard), "", 0, 0, "what holds the broker back" },
+    { "lead", SETTING_NODE, NODE(lead), "", 0, 0, "how long a transfer is believed to take" },
+    { "join", SETTING_NODE, NODE(join), "", 0, 0, "when a new machine may serve" },
+    { "victims", SETTING_NODE, NODE(victims), "", 0, 0, "which nodes are taken" },
+    { "headroom", SETTING_NODE, NODE(headroom), "", 0, 0, "which losses plans are made for" },
+    { "accelerators", SETTING_NODE, NODE(accelerators), "", 0, 0,
+      "GPUs that one unit of an extended resource is: `example.com/npu: 1`" },
+    { "clusters", SETTING_NODE, NODE(clusters), NULL, 0, 0, "the clusters, by name" },
+    { "reservations", SETTING_NODE, NODE(reservations), NULL, 0, 0,
+      "the capacity that is paid for, by name" },
+    { "providers", SETTING_NODE, NODE(providers), NULL, 0, 0, "the cloud accounts, by name" },
+    { "pools", SETTING_NODE, NODE(pools), NULL, 0, 0, "the node pools, by name" },
+    { "sources", SETTING_NODE, NODE(sources), "", 0, 0,
+      "where recorded arrivals are asked for, by name; for `sluice snapshot`" },
+    { "queues", SETTING_NODE, NODE(queues), NULL, 0, 0, "the request queues, by name" },
+    { "workloads", SETTING_NODE, NODE(workloads), NULL, 0, 0,
+      "the Deployments that serve queues, by name" },
+    { "quotas", SETTING_NODE, NODE(quotas), "", 0, 0,
+      "Kueue quotas that follow the nodes, by name" },
+};
+
+static const struct setting drain_settings[] = {
+    { "notice", SETTING_DURATION, offsetof(struct config_drain, notice_ms), "30m", 0,
+      7 * (int64_t)DAY_MS, "from the announcement that a node leaves until its cordon" },
+    { "deadline", SETTING_DURATION, offsetof(struct config_drain, deadline_ms), "10m", 0, DAY_MS,
+      "from the cordon until what is still there is forced" },
+    { "settle", SETTING_DURATION, offsetof(struct config_drain, settle_ms), "5s", 0, HOUR_MS,
+      "after the cordon, before a node may count as empty" },
+    { "gangs", SETTING_TEXT, offsetof(struct config_drain, gangs_name), "suspend", 0, 0,
+      "`suspend`: the owner of a gang (Kueue Workload, JobSet, training job, Job, Argo Workflow) "
+      "is "
+      "suspended before its first pod is evicted, and resumed when the nodes are empty; `evict`: "
+      "pods are evicted one by one" },
+};
+
+static const struct setting guard_settings[] = {
+    { "in_flight", SETTING_INT, offsetof(struct config_guard, in_flight), "100", 1, 100000,
+      "transfers at once, in all" },
+    { "in_flight_per_cluster", SETTING_INT, offsetof(struct config_guard, in_flight_per_cluster),
+      "50", 1, 100000, "of those that leave one cluster" },
+    { "fresh", SETTING_DURATION, offsetof(struct config_guard, fresh_ms), "2m", 90 * SECOND_MS,
+      HOUR_MS,
+      "knowledge older than this frees no node; a quiet cluster is heard from once a minute" },
+    { "attempts", SETTING_INT, offsetof(struct config_guard, attempts), "5", 1, 100,
+      "at creating a machine, before its node is given back to where it came from" },
+    { "breaker", SETTING_INT, offsetof(struct config_guard, breaker), "3", 0, 1000,
+      "failed attempts in a row at machines of a pool (none to be had, or never ready) after which "
+      "no scheduled move to it begins; 0: never" },
+    { "breaker_pause", SETTING_DURATION, offsetof(struct config_guard, breaker_pause_ms), "30m",
+      SECOND_MS, 7 * (int64_t)DAY_MS,
+      "for how long, unless an attempt succeeds before; then one node is tried" },
+    { "canary", SETTING_BOOL, offsetof(struct config_guard, canary), "false", 0, 0,
+      "the first scheduled move to a pool, ever and after a failure, takes one node; the next ones "
+      "2, 4, 8 and so on, each when all nodes of the one before serve" },
+};
+
+static const struct setting lead_settings[] = {
+    { "prior_p50", SETTING_DURATION, offsetof(struct config_lead, prior_p50_ms), "30m", SECOND_MS,
+      DAY_MS, "median time of a transfer, until the journal knows better" },
+    { "prior_p95", SETTING_DURATION, offsetof(struct config_lead, prior_p95_ms), "60m", SECOND_MS,
+      DAY_MS, "what 95 of 100 transfers stay under, until the journal knows better" },
+};
+
+static const struct setting join_settings[] = {
+    { "deadline", SETTING_DURATION, offsetof(struct config_join, deadline_ms), "45m", MINUTE_MS,
+      DAY_MS,
+      "from the machine's start until its node may serve; then it is discarded and another "
+      "attempt is made" },
+    { "stable", SETTING_DURATION, offsetof(struct config_join, stable_ms), "10s", 0, HOUR_MS,
+      "how long the node must be in order without a break" },
+    { "startup_taints", SETTING_TEXT, offsetof(struct config_join, startup_taints), "", 0, 0,
+      "keys of taints that must be gone, separated by commas, besides Kubernetes' own (not-ready, "
+      "unreachable, network-unavailable, uninitialized)" },
+    { "labels", SETTING_TEXT, offsetof(struct config_join, labels), "", 0, 0,
+      "keys of labels that the node must carry, separated by commas: nvidia.com/gpu.product" },
+    { "daemons", SETTING_TEXT, offsetof(struct config_join, daemons), "", 0, 0,
+      "NAMESPACE/NAME of DaemonSets whose pod must be Ready on the node, separated by commas" },
+    { "quarantine", SETTING_DURATION, offsetof(struct config_join, quarantine_ms), "24h", 0,
+      90 * (int64_t)DAY_MS,
+      "for how long the physical host of a machine that missed the deadline is not used again, "
+      "where the cloud tells the host; 0: never" },
+};
+
+static const struct setting victim_settings[] = {
+    { "checkpoint_annotation", SETTING_TEXT, offsetof(struct config_victims, checkpoint),
+      "sluice.dev/last-checkpoint", 0, 0,
+      "annotation of a pod: when its job wrote its last checkpoint, RFC 3339; without it the work "
+      "since the start is lost, at most for the median run time" },
+    { "team_label", SETTING_TEXT, offsetof(struct config_victims, team), "", 0, 0,
+      "label of a pod that names its team; absent: its namespace" },
+    { "block_labels", SETTING_TEXT, offsetof(struct config_victims, blocks),
+      "cloud.google.com/gce-topology-block,topology.k8s.aws/network-node-layer-3,"
+      "nvidia.com/gpu.clique",
+      0, 0,
+      "labels of a node that name its topology block, separated by commas; the first counts" },
+    { "block_hours", SETTING_DOUBLE, offsetof(struct config_victims, block_hours), "0", 0, 1000000,
+      "GPU-hours of lost work that are worth not leaving one more block partly taken; 0: whole "
+      "blocks are preferred where the work lost is the same" },
+    { "fairness", SETTING_DOUBLE, offsetof(struct config_victims, fairness), "1", 0, 100,
+      "a team's lost work counts 1 + this x its share of all work lost lately (half forgotten in "
+      "seven days)" },
+    { "protected_classes", SETTING_TEXT, offsetof(struct config_victims, classes), "", 0, 0,
+      "names of PriorityClasses, separated by commas; nodes with their pods are taken only when "
+      "the "
+      "others are not enough" },
+    { "protected_priority", SETTING_INT, offsetof(struct config_victims, priority), "0", 0,
+      2147483647, "the same for pods of this priority or a higher one; 0: none" },
+};
+
+static const struct setting headroom_settings[] = {
+    { "node", SETTING_BOOL, offsetof(struct config_headroom, node), "false", 0, 0,
+      "so many replicas that without those of the fullest node every wait stays within twice its "
+      "target" },
+    { "zone", SETTING_BOOL, offsetof(struct config_headroom, zone), "false", 0, 0,
+      "the same without those of the worst zone, when each cluster's replicas are spread over "
+      "its zones as its nodes are" },
+};
+
+static const struct setting cluster_settings[] = {
+    { "kind", SETTING_TEXT, offsetof(struct config_cluster, kind), "kubernetes", 0, 0,
+      "what kind of cluster it is: `kubernetes`" },
+    { "role", SETTING_TEXT, offsetof(struct config_cluster, role_name), NULL, 0, 0,
+      "`production` or `research`" },
+    { "kubeconfig", SETTING_TEXT, offsetof(struct config_cluster, kubeconfig), NULL, 0, 0,
+      "path of the kubeconfig file; `in-cluster`: the service account of the pod" },
+    { "context", SETTING_TEXT, offsetof(struct config_cluster, context), "", 0, 0,
+      "context in it; absent: its current one" },
+    { "plugin", SETTING_TEXT, offsetof(struct config_cluster, plugin), "", 0, 0,
+      "absolute path of the one program that the kubeconfig may run for credentials" },
+    { "memory_mb", SETTING_INT, offsetof(struct config_cluster, memory_mb), "256", 16, 65536,
+      "what its nodes, pods and budgets may take, and once more while they are listed again; "
+      "one of 5,000 nodes and 50,000 pods needs a quarter of it.  A cluster that sends more is not "
+      "read" },
+    { "weight", SETTING_INT, offsetof(struct config_cluster, weight), "1", 1, 1000000,
+      "research: share of the nodes that production leaves" },
+};
+
+static const struct setting reservation_settings[] = {
+    { "machine", SETTING_TEXT, offsetof(struct config_reservation, machine), NULL, 0, 0,
+      "machine type: a3-megagpu-8g" },
+    { "region", SETTING_TEXT, offsetof(struct config_reservation, region), NULL, 0, 0,
+      "region, as schedules call it" },
+    { "zone", SETTING_TEXT, offsetof(struct config_reservation, zone), NULL, 0, 0,
+      "the one zone in which its machines are" },
+    { "gpus_per_node", SETTING_INT, offsetof(struct config_reservation, gpus_per_node), NULL, 1,
+      1024, "GPUs of one machine" },
+    { "nodes", SETTING_INT, offsetof(struct config_reservation, nodes), NULL, 1, 100000,
+      "machines that are paid for" },
+};
+
+/* Of providers, pools and sources only what all kinds have: the rest stands in the kinds' own
+   tables.  The meaning of `kind` is made of their names. */
+static const struct setting provider_settings[] = {
+    { "kind", SETTING_TEXT, offsetof(struct config_provider, kind_name), NULL, 0, 0, "" },
+};
+
+static const struct setting pool_settings[] = {
+    { "cluster", SETTING_TEXT, offsetof(struct config_pool, cluster_name), NULL, 0, 0,
+      "the cluster that its nodes join" },
+    { "reservation", SETTING_TEXT, offsetof(struct config_pool, reservation_name), NULL, 0, 0,
+      "the capacity that its nodes come from" },
+    { "provider", SETTING_TEXT, offsetof(struct config_pool, provider_name), NULL, 0, 0,
+      "the account that makes its machines" },
+    { "static_nodes", SETTING_INT, offsetof(struct config_pool, static_nodes), "0", 0, 100000,
+      "nodes that never leave: the pool's floor" },
+    { "node_max", SETTING_INT, offsetof(struct config_pool, node_max), "0", 0, 100000,
+      "the pool never grows over this; 0: the reservation's size" },
+};
+
+static const struct setting source_settings[] = {
+    { "kind", SETTING_TEXT, offsetof(struct config_source, kind_name), NULL, 0, 0, "" },
+    { "missing", SETTING_TEXT, offsetof(struct config_source, missing), "unknown", 0, 0,
+      "a step without a point is `unknown`, or `zero` within an hour that has points; an hour "
+      "without any is always unknown" },
+    { "settle", SETTING_DURATION, offsetof(struct config_source, settle_ms), "15m", 0, DAY_MS,
+      "points younger than this may still change and are not asked for" },
+};
+
+static const struct setting queue_settings[] = {
+    { "source", SETTING_TEXT, offsetof(struct config_queue, source_name), "", 0, 0,
+      "the source of its recorded arrivals" },
+    { "arrivals", SETTING_TEXT, offsetof(struct config_queue, arrivals), "", 0, 0,
+      "what the source calls them: a counter with its labels (prometheus), the name of the SQS "
+      "queue (cloudwatch), a filter (monitoring)" },
+    { "arrivals_high", SETTING_TEXT, offsetof(struct config_queue, arrivals_high), "", 0, 0,
+      "the same for requests of high priority, together with `arrivals_low` instead of "
+      "`arrivals`" },
+    { "arrivals_low", SETTING_TEXT, offsetof(struct config_queue, arrivals_low), "", 0, 0,
+      "the same for requests of low priority" },
+    { "wait_target", SETTING_DURATION, offsetof(struct config_queue, wait_target_ms), NULL, 1,
+      DAY_MS, "how long a request may wait, at the percentile" },
+    { "percentile", SETTING_DOUBLE, offsetof(struct config_queue, percentile), "98", 1, 100,
+      "of 100 requests, how many wait no longer than that" },
+    { "ttft_target", SETTING_SECONDS, offsetof(struct config_queue, ttft_target_s), "0s", 0,
+      DAY_MS *(int64_t)1000, "engine: until the first token, wait and prompt included; 0s: none" },
+    { "ttft_percentile", SETTING_DOUBLE, offsetof(struct config_queue, ttft_percentile), "0", 0,
+      100, "of 100 requests, how many meet that; 0: as `percentile`" },
+    { "itl_target", SETTING_SECONDS, offsetof(struct config_queue, itl_target_s), "0s", 0,
+      MINUTE_MS *(int64_t)1000, "engine: mean time of a request's later tokens; 0s: none" },
+    { "itl_percentile", SETTING_DOUBLE, offsetof(struct config_queue, itl_percentile), "0", 0, 100,
+      "of 100 requests, how many meet that; 0: as `percentile`" },
+    { "slo", SETTING_TEXT, offsetof(struct config_queue, slo), "pooled", 0, 0,
+      "of which requests: `pooled` of all days of a window in one, `each-day` of every day by "
+      "itself" },
+    { "service", SETTING_DURATION, offsetof(struct config_queue, service_ms), "0s", 0, DAY_MS,
+      "mean time that one replica takes for one request; needed unless `service_file` or "
+      "`engine` says it; beside an `engine` of `slots` alone the time in a full batch" },
+    { "service_cv", SETTING_DOUBLE, offsetof(struct config_queue, service_cv), "1", 0, 100,
+      "standard deviation of that time over its mean; 0: constant; 1: exponential; else "
+      "lognormal" },
+    { "service_law", SETTING_TEXT, offsetof(struct config_queue, service_law), "", 0, 0,
+      "`constant`, `exponential` or `lognormal`, whatever `service_cv` is" },
+    { "service_file", SETTING_TEXT, offsetof(struct config_queue, service_file), "", 0, 0,
+      "instead of these: CSV of measured times, a column of seconds or seconds and count" },
+    { "service_histogram", SETTING_TEXT, offsetof(struct config_queue, service_histogram), "", 0, 0,
+      "prometheus: the histogram of its times, without `_bucket`, with its labels; `sluice "
+      "snapshot` measures it, and plans made from that snapshot use it instead of `service`" },
+    { "service_max", SETTING_DURATION, offsetof(struct config_queue, service_max_ms), "0s", 0,
+      DAY_MS, "no request takes longer: the bound of the histogram's last bucket" },
+    { "engine", SETTING_NODE, offsetof(struct config_queue, engine_node), "", 0, 0,
+      "a replica serves many requests at once, as engines of language models do" },
+    { "scale_up", SETTING_DOUBLE, offsetof(struct config_queue, scale_up), "1", 0, 1000,
+      "arrivals are multiplied by this before replicas are counted" },
+};
+
+#define ENGINE(field) offsetof(struct config_engine, field)
+
+static const struct setting engine_settings[] = {
+    { "slots", SETTING_INT, ENGINE(slots), NULL, 1, ENGINE_SLOTS_MAX,
+      "requests that run at once in one replica: vLLM's `max_num_seqs`; without the keys below "
+      "`service` is the time of a request in a full batch" },
+    { "iteration", SETTING_SECONDS, ENGINE(iteration_s), "0s", 0, 10 * (int64_t)1000000,
+      "one iteration, which gives each running request a token, takes so long" },
+    { "iteration_per_request", SETTING_SECONDS, ENGINE(per_request_s), "0s", 0, 1000000,
+      "and so much longer for each request that runs" },
+    { "prefill_per_token", SETTING_SECONDS, ENGINE(prefill_s), "0s", 0, 1000000,
+      "and so much longer for each token of a prompt that is computed in it" },
+    { "tokens_in", SETTING_DOUBLE, ENGINE(tokens_in), "0", 0, 1000000,
+      "mean length of a prompt that is not in the engine's cache" },
+    { "tokens_out", SETTING_DOUBLE, ENGINE(tokens_out), "0", 0, 1000000,
+      "mean length of an answer; without it, `tokens_in` and `tokens_file`, plans take both "
+      "lengths "
+      "from the rows of the demand, where it has columns of tokens" },
+    { "tokens_cv", SETTING_DOUBLE, ENGINE(tokens_cv), "1", 0, 10,
+      "standard deviation of that length over its mean; 0: constant; 1: exponential; else "
+      "lognormal" },
+    { "tokens_law", SETTING_TEXT, ENGINE(tokens_law), "", 0, 0,
+      "`constant`, `exponential` or `lognormal`, whatever `tokens_cv` is" },
+    { "tokens_file", SETTING_TEXT, ENGINE(tokens_file), "", 0, 0,
+      "instead of these: CSV of requests with columns `input_tokens` and `output_tokens` (or as "
+      "public traces name them); with a column `queue` or `model`, the rows of this queue" },
+    { "kv_tokens", SETTING_INT, ENGINE(kv_tokens), "0", 0, 1000000000,
+      "that the cache holds: blocks times block size; a request takes its prompt and half of its "
+      "answer; 0: the slots alone limit" },
+    { "router", SETTING_TEXT, ENGINE(router_name), "least-outstanding", 0, 0,
+      "who gives a request to a replica: `least-outstanding`, `random`, `round-robin`, or "
+      "`central` (one queue for all)" },
+    { "metrics", SETTING_TEXT, ENGINE(metrics), "", 0, 0,
+      "prometheus: the engine and its labels, as `vllm{model_name=\"chat\"}`; `sluice snapshot` "
+      "measures it as `sluice profile` does, and plans made from that snapshot use what it found" },
+};
+
+static const struct setting workload_settings[] = {
+    { "queue", SETTING_TEXT, offsetof(struct config_workload, queue_name), NULL, 0, 0,
+      "the queue that it serves" },
+    { "namespace", SETTING_TEXT, offsetof(struct config_workload, namespace), "default", 0, 0,
+      "namespace of its Deployment in each cluster" },
+    { "gpus", SETTING_INT, offsetof(struct config_workload, gpus), NULL, 1, 1024,
+      "GPUs of one replica; divides gpus_per_node" },
+    { "kind", SETTING_TEXT, offsetof(struct config_workload, kind_name), "deployment", 0, 0,
+      "`deployment` or `leaderworkerset`: of the object that bears its name" },
+    { "keeps", SETTING_TEXT, offsetof(struct config_workload, keeps_name), "replicas", 0, 0,
+      "what of it is set: `replicas`; `hpa`: the least of its HorizontalPodAutoscaler; `keda`: the "
+      "least of its ScaledObject" },
+    { "autoscaler", SETTING_TEXT, offsetof(struct config_workload, autoscaler), "", 0, 0,
+      "name of that object, where it is not the workload's" },
+    { "headroom", SETTING_NODE, offsetof(struct config_workload, headroom_node), "", 0, 0,
+      "which losses its queue survives, where that is not as for all" },
+    { "clusters", SETTING_NODE, offsetof(struct config_workload, clusters_node), NULL, 0, 0,
+      "the production clusters that run it, by name" },
+};
+
+static const struct setting share_settings[] = {
+    { "weight", SETTING_INT, offsetof(struct config_share, weight), "1", 1, 1000000,
+      "this cluster's share of the replicas" },
+    { "replica_min", SETTING_INT, offsetof(struct config_share, replica_min), "0", 0, 100000,
+      "replicas that always run here" },
+};
+
+static const struct setting quota_settings[] = {
+    { "cluster", SETTING_TEXT, offsetof(struct config_quota, cluster_name), NULL, 0, 0,
+      "in which it is" },
+    { "cluster_queue", SETTING_TEXT, offsetof(struct config_quota, cluster_queue), NULL, 0, 0,
+      "name of the ClusterQueue" },
+    { "flavor", SETTING_TEXT, offsetof(struct config_quota, flavor), NULL, 0, 0,
+      "the ResourceFlavor whose nominalQuota it is" },
+    { "resource", SETTING_TEXT, offsetof(struct config_quota, resource), "nvidia.com/gpu", 0, 0,
+      "the resource" },
+    { "pool", SETTING_TEXT, offsetof(struct config_quota, pool_name), "", 0, 0,
+      "only this pool's nodes count; absent: all movable nodes of the cluster; no node counts for "
+      "two quotas of a resource" },
+    { "fixed_gpus", SETTING_INT, offsetof(struct config_quota, fixed_gpus), "0", 0, 1000000,
+      "on top of the movable nodes' GPUs" },
+    { "reserved", SETTING_BOOL, offsetof(struct config_quota, is_reserved), "false", 0, 0,
+      "never written: while all that is reserved of the resource in the cluster, with its "
+      "fixed_gpus, is more than its static nodes that can be used hold, no node leaves" },
+};
+
+#define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)
+#define KINDS(type, list) .kinds = (list), .own_offset = offsetof(struct type, own)
+#define ENTRIES(type) .item_size = sizeof(struct type), .name_offset = offsetof(struct type, name)
+
+const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
+    [CONFIG_TOP] = { "", "Paths are relative to the folder of the file.", TABLE(top_settings) },
+    [CONFIG_DRAIN] = { "drain", "How nodes are emptied.", TABLE(drain_settings) },
+    [CONFIG_GUARD] = { "guard", "What holds the broker back.", TABLE(guard_settings) },
+    [CONFIG_LEAD] = { "lead", "How long a transfer is believed to take, before there is history.",
+                      TABLE(lead_settings) },
+    [CONFIG_JOIN] = { "join",
+                      "When a new machine may serve: its Node (found by provider ID) is Ready, has "
+                      "all its GPUs, the labels and DaemonSets below, and no start-up taint but "
+                      "ours, which is lifted last.",
+                      TABLE(join_settings) },
+    [CONFIG_VICTIMS] = { "victims",
+                         "Which nodes are taken: idle ones, then those with the least work lost "
+                         "by whole gangs, those with protected pods last.",
+                         TABLE(victim_settings) },
+    [CONFIG_HEADROOM] = { "headroom",
+                          "Which losses `sluice allocate` keeps room for. A workload's own "
+                          "`headroom` has the same keys, and those it gives win.",
+                          TABLE(headroom_settings) },
+    [CONFIG_CLUSTERS] = { "clusters.NAME", "One Kubernetes cluster.", TABLE(cluster_settings),
+                          ENTRIES(config_cluster) },
+    [CONFIG_RESERVATIONS] = { "reservations.NAME",
+                              "Finite capacity of one machine type in one zone. Nodes move only "
+                              "inside a reservation.",
+                              TABLE(reservation_settings), ENTRIES(config_reservation) },
+    [CONFIG_PROVIDERS] = { "providers.NAME", "One way into a cloud.", TABLE(provider_settings),
+                           ENTRIES(config_provider),
+                           KINDS(config_provider, provider_account_kind) },
+    [CONFIG_POOLS] = { "pools.NAME",
+                       "One node group of one cluster in one reservation: what is resized.",
+                       TABLE(pool_settings), ENTRIES(config_pool),
+                       KINDS(config_pool, provider_pool_kind), .kind_of = config_kind_of_pool },
+    [CONFIG_SOURCES] = { "sources.NAME",
+                         "One place where recorded arrivals are asked for. Only the keys of its "
+                         "kind may be set.",
+                         TABLE(source_settings), ENTRIES(config_source),
+                         KINDS(config_source, source_kind_settings) },
+    [CONFIG_QUEUES] = { "queues.NAME", "One stream of requests and how long they may wait.",
+                        TABLE(queue_settings), ENTRIES(config_queue) },
+    [CONFIG_ENGINES] = { "queues.NAME.engine",
+                         "A replica that serves many requests at once: an engine with continuous "
+                         "batching. Its times follow from tokens, or, with `slots` alone, from "
+                         "`service`. How to measure them: windows/ENGINES.md.",
+                         TABLE(engine_settings) },
+    [CONFIG_WORKLOADS] = { "workloads.NAME", "One Deployment, in each of its clusters.",
+                           TABLE(workload_settings), ENTRIES(config_workload) },
+    [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER", "What of a workload runs in a cluster.",
+                        TABLE(share_settings) },
+    [CONFIG_QUOTAS] = { "quotas.NAME",
+                        "A quota of a Kueue ClusterQueue. It shrinks before nodes are closed, and "
+                        "grows when their GPUs can be used.\nWhile it cannot be set, only a "
+                        "reclaim takes its nodes.",
+                        TABLE(quota_settings), ENTRIES(config_quota) },
+};
+
+/* Their keys are read in windows/, which shares no table with us. */
+static const char windows_text[] =
+    "\n## `windows.NAME`\n"
+    "One recurring stretch of the week. Every minute belongs to exactly one; a window may be "
+    "carved "
+    "out of another.\n\n"
+    "| key | type | default | meaning |\n|---|---|---|---|\n"
+    "| `days` | day, days or list | required | on which it begins: `mon-fri`, `[sat, sun]` |\n"
+    "| `from` | time of day | required | `\"08:30\"` |\n"
+    "| `to` | time of day | required | of the next day when it is not later than `from` |\n"
+    "| `within` | text | none | the window that it is carved out of |\n"
+    "\n## `holidays`\n"
+    "A date that is treated as another day has that day's windows from its midnight to the next. "
+    "The night before it ends at midnight, and so does its own: what follows is what always "
+    "stands at that hour. `country: US` (or a list, `[DE, FR]`) makes the public holidays of a "
+    "country such days, with the windows of `as` (`sunday` unless it is given); a date that stands "
+    "beside it wins. Known are DE, FR, GB, NL and US, by the plain files in `windows/holidays/`.\n"
+    "\n## `events.NAME`\n"
+    "A dated window. It covers the windows that it overlaps, has a schedule of its own, and ends "
+    "by itself; events do not overlap each other. A time without an offset is that of "
+    "`time_zone`.\n\n"
+    "| key | type | default | meaning |\n|---|---|---|---|\n"
+    "| `from` | date and time | required | `2026-12-01 09:00` |\n"
+    "| `to` | date and time | required | |\n"
+    "| `multiplier` | number, up to 1000 | required | `sluice allocate` multiplies the arrivals "
+    "of these hours of the week by it |\n"
+    "| `queues` | list | all queues | whose arrivals are multiplied |\n"
+    "\n## `accelerators`\n"
+    "GPUs that one unit of an extended resource is (`example.com/npu: 1`, `example.com/vgpu: "
+    "0.25`), or one device of a driver of Dynamic Resource Allocation (`npu.example.com: 1`). 0: "
+    "it "
+    "is no accelerator. Known without it: `nvidia.com/gpu`, `nvidia.com/mig-*`, `amd.com/gpu`, "
+    "`gpu.intel.com/i915` and `gpu.intel.com/xe`. An accelerator that is not known counts as the "
+    "whole node.\n";
+
+/* A row without a meaning of its own is `kind`. */
+static void document_table(const struct config_table *table, struct text *out)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        owned(text) struct text *names = text_new(TEXT_UNBOUNDED);
+        struct setting row = table->settings[i];
+
+        if (row.help[0] == '\0') {
+            config_name_kinds(table->kinds, names);
+            row.help = names->chars;
+        }
+        settings_document(&row, 1, out);
+    }
+    if (table->kinds)
+        config_document_kinds(table->kinds, out);
+}
+
+void config_document(struct text *out)
+{
+    for (size_t i = 0; i < CONFIG_TABLE_COUNT; i++) {
+        const struct config_table *table = &config_tables[i];
+
+        if (table->title[0])
+            text_add(out, "\n## `%s`\n", table->title);
+        else
+            text_add(out, "# sluice.yaml\n");
+        text_add(out, "%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", table->help);
+        document_table(table, out);
+        if (i == CONFIG_TOP)
+            text_add(out, "%s", windows_text);
+    }
+}

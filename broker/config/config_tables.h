@@ -1,0 +1,152 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE settings of sluice.yaml: one table for the top level, for each mapping below it, and for the
+ * entries of each named section.  The same tables read the file and write the documentation.
+ * Private to broker/fleet/config*.c.
+ */
+#pragma once
+
+#include "base/input/settings.h"
+#include "broker/config/config.h"
+
+#include <stddef.h>
+
+enum config_table_id {
+    CONFIG_TOP,
+    CONFIG_DRAIN,
+    CONFIG_GUARD,
+    CONFIG_LEAD,
+    CONFIG_JOIN,
+    CONFIG_VICTIMS,
+    CONFIG_HEADROOM,
+    CONFIG_CLUSTERS,
+    CONFIG_RESERVATIONS,
+    CONFIG_PROVIDERS,
+    CONFIG_POOLS,
+    CONFIG_SOURCES,
+    CONFIG_QUEUES,
+    CONFIG_ENGINES,
+    CONFIG_WORKLOADS,
+    CONFIG_SHARES,
+    CONFIG_QUOTAS,
+    CONFIG_TABLE_COUNT,
+};
+
+/* What the top level is read into: the settings themselves, and the mappings still to be read. */
+struct config_file {
+    struct config config;
+    const struct yaml_node *windows;
+    const struct yaml_node *holidays;
+    const struct yaml_node *events;
+    const struct yaml_node *drain;
+    const struct yaml_node *guard;
+    const struct yaml_node *lead;
+    const struct yaml_node *join;
+    const struct yaml_node *victims;
+    const struct yaml_node *headroom;
+    const struct yaml_node *accelerators;
+    const struct yaml_node *clusters;
+    const struct yaml_node *reservations;
+    const struct yaml_node *providers;
+    const struct yaml_node *pools;
+    const struct yaml_node *sources;
+    const struct yaml_node *queues;
+    const struct yaml_node *workloads;
+    const struct yaml_node *quotas;
+};
+
+struct config_table {
+    const char *title; /* where its keys stand: "pools.NAME" */
+    const char *help;
+    const struct setting *settings;
+    size_t count;
+    size_t item_size;   /* named sections: of one entry's struct, */
+    size_t name_offset; /* and where in it the name is */
+
+    /* Sections whose entries have keys of their kind; NULL: they have not. */
+    settings_kinds_fn kinds;
+    size_t own_offset; /* of struct config_own */
+    /* The kind of one entry, or NULL and an error.  NULL: its key `kind` says it. */
+    const struct settings_kind *(*kind_of)(const struct config *config,
+                                           const struct yaml_node *entry, struct error *err);
+};
+
+extern const struct config_table config_tables[CONFIG_TABLE_COUNT];
+
+/* References, sums and whatever else no single key can get wrong: resolves names to pointers and
+   ranks the zones.  Errors name file, line and key.  config_check.c */
+int config_check(struct config *config, struct error *err) __attribute__((warn_unused_result));
+
+/* `accelerators`; NULL: it is absent.  config_accelerators.c */
+int config_read_accelerators(struct config *config, const struct yaml_node *section,
+                             struct error *err) __attribute__((warn_unused_result));
+
+/* Entries with keys of their kind; config_kinds.c.  Reads one entry, with what is of its kind. */
+int config_read_entry(const struct config *config, const struct config_table *table,
+                      const struct yaml_node *entry, void *item, struct error *err)
+    __attribute__((warn_unused_result));
+void config_clear_entry(const struct config_table *table, void *item);
+
+/* Their paths, one a call; *at is 0 at first.  NULL: there are no more. */
+char **config_next_path(const struct config_own *own, size_t *at);
+
+/* What a pool's provider is decides which keys the pool has. */
+const struct settings_kind *config_kind_of_pool(const struct config *config,
+                                                const struct yaml_node *entry, struct error *err);
+
+/* Appends the rows of all kinds: a key that several know has one row. */
+void config_document_kinds(settings_kinds_fn kinds, struct text *out);
+
+/* "`prometheus`, `cloudwatch` (AWS) or `monitoring` (Google Cloud)" */
+void config_name_kinds(settings_kinds_fn kinds, struct text *out);
+
+/* The lists of `join`.  config_join.c */
+int config_check_join(const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* For the checks.  Where `key` of entry `at` in a section stands, or the entry itself when the key
+   is absent; and the entry of a section with this name, or NULL and an error at `where`. */
+const struct yaml_node *config_place(const struct config *config, const char *section, size_t at,
+                                     const char *key);
+const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
+                           const void *items, size_t count, const char *name, struct error *err);
+
+/* A text that is there has something in it. */
+int config_refuse_empty(const struct yaml_node *mapping, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Where the times of one queue come from, and which laws they may have; config_service.c.  Its
+   engine and its targets; config_engine.c. */
+int config_check_service(const struct config *config, size_t at, struct config_queue *queue,
+                         struct error *err) __attribute__((warn_unused_result));
+int config_check_engine(const struct config *config, size_t at, struct config_queue *queue,
+                        struct error *err) __attribute__((warn_unused_result));
+
+/* What files and laws say of all queues, once paths are absolute. */
+int config_read_services(struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether iterations are known; false: none, or slots alone (the short form). */
+bool config_engine_is_whole(const struct config_queue *queue);
+
+/* Whether it is whole and nothing tells its lengths yet: a demand may. */
+bool config_engine_lacks_lengths(const struct config_queue *queue);
+
+/* Of an engine that is whole. */
+struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* No target is one that the engine cannot meet with any number of replicas. */
+int config_check_floor(const struct config *config, size_t at, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Resolves what is done with gangs.  config_drain.c */
+int config_check_drain(struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* config_quota.c: what of the clusters' own objects is kept. */
+int config_check_quotas(struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+int config_check_scaling(const struct config *config, size_t workload, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,306 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See rehearsal.h.
+ */
+#include "broker/demo/rehearsal.h"
+
+#include "base/input/json.h"
+#include "base/text.h"
+#include "broker/journal/journal.h"
+#include "broker/sides/sides.h"
+#include "clusters/cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The service's way out.  After a kill nothing passes: not what it would still send, and not the
+   answers to what it sent. */
+struct door {
+    struct http http;
+    struct rehearsal *rehearsal;
+};
+
+/* One exchange on its way through the door. */
+struct passage {
+    struct rehearsal *rehearsal;
+    struct http_exchange *inner;
+    http_chunk_fn on_chunk;
+    http_done_fn done;
+    void *context;
+};
+
+static void pass_chunk(void *context, const char *bytes, size_t size)
+{
+    struct passage *passage = context;
+
+    if (!passage->rehearsal->is_dead)
+        passage->on_chunk(passage->context, bytes, size);
+}
+
+static void pass_answer(void *context, const struct http_answer *answer, const struct error *err)
+{
+    struct passage *passage = context;
+
+    passage->inner = NULL;
+    if (passage->rehearsal->is_dead)
+        return; /* no service takes it; closing the service frees the passage */
+    passage->done(passage->context, answer, err);
+    mem_free(passage);
+}
+
+static struct http_exchange *door_send(struct http *http, const struct http_request *request,
+                                       http_done_fn done, void *context)
+{
+    struct rehearsal *rehearsal = ((struct door *)http)->rehearsal;
+    struct http_request inner = *request;
+    struct passage *passage;
+
+    if (rehearsal->is_dead)
+        return NULL;
+    passage = mem_new(sizeof *passage);
+    *passage = (struct passage){
+        .rehearsal = rehearsal,
+        .on_chunk = request->on_chunk,
+        .done = done,
+        .context = context,
+    };
+    if (request->on_chunk)
+        inner.on_chunk = pass_chunk;
+    passage->inner = http_send(simulator_http(rehearsal->simulator), &inner, pass_answer, passage);
+    return (struct http_exchange *)passage;
+}
+
+static void door_cancel(struct http_exchange *exchange)
+{
+    struct passage *passage = (struct passage *)exchange;
+
+    http_cancel(simulator_http(passage->rehearsal->simulator), passage->inner);
+    mem_free(passage);
+}
+
+static void door_free(struct http *http)
+{
+    mem_free(http);
+}
+
+static const struct http_verbs door_verbs = {
+    .send = door_send,
+    .cancel = door_cancel,
+    .free = door_free,
+};
+
+static int gate(void *context)
+{
+    struct rehearsal *rehearsal = context;
+
+    if (rehearsal->is_dead)
+        return -1;
+    rehearsal->commits++;
+    if (rehearsal->kill_at == 0 || rehearsal->commits < rehearsal->kill_at)
+        return 0;
+    rehearsal->is_dead = true;
+    loop_stop(rehearsal->loop);
+    return rehearsal->dies_after ? 0 : -1;
+}
+
+/* Which intents allow which effect, beside those of its own name. */
+static const struct {
+    const char *verb;
+    const char *kinds[5];
+} promises[] = {
+    { "patch_node", { "announce", "cordon", "restore", "welcome", "fence" } },
+    { "delete_node", { "clear_node", "discard_node" } },
+    { "evict_pod", { "evict" } },
+    { "mark_pod", { "mark" } },
+    { "delete_pod", { "delete_pod", "clear_pod" } },
+    { "delete_instance", { "remove", "discard" } },
+    { "create_instance", { "create" } },
+};
+
+struct inquiry {
+    const char *verb;
+    const char *object;
+    int found;
+};
+
+static int match_effect(void *context, const char *id, uint64_t rev, const json_t *value,
+                        struct error *err)
+{
+    struct inquiry *inquiry = context;
+
+    (void)id;
+    (void)rev;
+    (void)err;
+    if (!text_equal(json_text_or(value, "name", ""), inquiry->object))
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(promises); i++)
+        for (size_t k = 0; k < COUNT_OF(promises[i].kinds) && promises[i].kinds[k]; k++)
+            if (text_equal(promises[i].verb, inquiry->verb) &&
+                text_equal(promises[i].kinds[k], json_text_or(value, "kind", "")))
+                inquiry->found++;
+    inquiry->found += text_equal(json_text_or(value, "kind", ""), inquiry->verb);
+    return 0;
+}
+
+static int match_scale(void *context, const char *id, uint64_t rev, const json_t *value,
+                       struct error *err)
+{
+    struct inquiry *inquiry = context;
+    const char *slash = strchr(inquiry->object, '/');
+
+    (void)id;
+    (void)rev;
+    (void)err;
+    inquiry->found += text_equal(json_text_or(value, "workload", ""),
+                                 slash ? slash + 1 : inquiry->object);
+    return 0;
+}
+
+static int match_transfer(void *context, const char *id, uint64_t rev, const json_t *value,
+                          struct error *err)
+{
+    struct inquiry *inquiry = context;
+
+    (void)id;
+    (void)rev;
+    (void)err;
+    inquiry->found += text_equal(json_text_or(value, "node", ""), inquiry->object) &&
+                      text_equal(json_text_or(value, "state", ""), "live");
+    return 0;
+}
+
+static bool witness(void *context, const char *verb, const char *object)
+{
+    struct rehearsal *rehearsal = context;
+    struct inquiry inquiry = { .verb = verb, .object = object };
+    bool is_scale = text_equal(verb, "write_scale");
+    bool is_transfer = text_equal(verb, "one_transfer");
+    struct error err;
+
+    if (journal_each(rehearsal->journal,
+                     is_scale      ? "scale"
+                     : is_transfer ? "transfer"
+                                   : "effect",
+                     is_scale      ? match_scale
+                     : is_transfer ? match_transfer
+                                   : match_effect,
+                     &inquiry, &err) < 0)
+        return false;
+    return is_transfer ? inquiry.found <= 1 : inquiry.found > 0;
+}
+
+struct rehearsal *rehearsal_open(const char *config_path, const char *world_path,
+                                 struct wall_time start, uint64_t seed, struct error *err)
+{
+    static const struct rehearsal_kinds known = { cluster_kinds, sides_known };
+
+    return rehearsal_open_with(&known, config_path, world_path, start, seed, err);
+}
+
+struct rehearsal *rehearsal_open_with(const struct rehearsal_kinds *kinds, const char *config_path,
+                                      const char *world_path, struct wall_time start, uint64_t seed,
+                                      struct error *err)
+{
+    owned(rehearsal) struct rehearsal *rehearsal = mem_new(sizeof *rehearsal);
+    struct door *door = mem_new(sizeof *door);
+
+    door->http.verbs = &door_verbs;
+    door->rehearsal = rehearsal;
+    rehearsal->door = &door->http;
+    rehearsal->seed = seed;
+    rehearsal->sides = kinds->sides;
+    rehearsal->loop = loop_virtual_new(start);
+    rehearsal->journal = journal_memory_new();
+    journal_set_gate(rehearsal->journal, gate, rehearsal);
+    random_seed(&rehearsal->random, random_mix(seed, "broker", 0, 0));
+    rehearsal->config = config_read_of(config_path, kinds->clusters, err);
+    if (!rehearsal->config)
+        return NULL;
+    rehearsal->simulator = simulator_new(rehearsal->loop, config_path, world_path, err);
+    if (!rehearsal->simulator)
+        return NULL;
+    simulator_set_witness(rehearsal->simulator, witness, rehearsal);
+    rehearsal->world = (struct world){
+        .loop = rehearsal->loop,
+        .http = rehearsal->door,
+        .random = &rehearsal->random,
+        .journal = rehearsal->journal,
+    };
+    return steal(&rehearsal);
+}
+
+void rehearsal_close(struct rehearsal *rehearsal)
+{
+    if (!rehearsal)
+        return;
+    service_close(rehearsal->service);
+    simulator_free(rehearsal->simulator);
+    http_free(rehearsal->door);
+    journal_close(rehearsal->journal);
+    config_free(rehearsal->config);
+    loop_free(rehearsal->loop);
+    mem_free(rehearsal);
+}
+
+void rehearsal_slow_disk(struct rehearsal *rehearsal, int64_t delay_ms)
+{
+    struct error err;
+
+    if (journal_write_slowly(rehearsal->journal, rehearsal->loop, delay_ms, &err) < 0)
+        require(false); /* in memory nothing fails */
+}
+
+int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
+{
+    require(!rehearsal->service);
+    rehearsal->is_dead = false;
+    /* A new process knows only its machine's clock. */
+    loop_wall_move(rehearsal->loop, loop_wall_apart(rehearsal->loop));
+    rehearsal->service = service_open_with(&rehearsal->world, rehearsal->config, rehearsal->sides,
+                                           err);
+    if (!rehearsal->service)
+        return -1;
+    service_start(rehearsal->service);
+    return 0;
+}
+
+void rehearsal_kill(struct rehearsal *rehearsal)
+{
+    rehearsal->is_dead = true;
+    rehearsal->kill_at = 0;
+    service_close(rehearsal->service);
+    rehearsal->service = NULL;
+}
+
+void rehearsal_kill_at_commit(struct rehearsal *rehearsal, int64_t at)
+{
+    rehearsal->kill_at = rehearsal->commits + at;
+    rehearsal->dies_after = false;
+}
+
+void rehearsal_kill_after_commit(struct rehearsal *rehearsal, int64_t at)
+{
+    rehearsal_kill_at_commit(rehearsal, at);
+    rehearsal->dies_after = true;
+}
+
+void rehearsal_run(struct rehearsal *rehearsal, int64_t duration_ms)
+{
+    loop_run_until(rehearsal->loop, loop_now(rehearsal->loop) + duration_ms);
+}
+
+size_t rehearsal_violations(const struct rehearsal *rehearsal)
+{
+    const struct referee *referee = simulator_referee(rehearsal->simulator);
+    size_t count = referee_violation_count(referee);
+
+    for (size_t i = 0; i < count && i < 20; i++) {
+        const struct violation *violation = referee_violation(referee, i);
+
+        fprintf(stderr, "violation at %" PRId64 " s: %s %s\n", violation->at_ms / SECOND_MS,
+                violation->invariant, violation->sentence);
+    }
+    return count;
+}

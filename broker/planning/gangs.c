@@ -1,0 +1,268 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See gangs.h.
+ */
+#include "broker/planning/gangs.h"
+
+#include "base/shared_text.h"
+#include "base/text.h"
+#include "broker/config/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A gang while its pods are counted. */
+struct draft {
+    size_t index;                /* in the book */
+    int64_t parts;               /* of GPUs, on all nodes */
+    bool has_priority;           /* of a pod that counts */
+    int priority;                /* the highest of them */
+    struct wall_time started;    /* of its first pod; 0: none runs yet */
+    struct wall_time checkpoint; /* the newest that any pod tells of; 0: none */
+};
+
+struct drafts {
+    const struct gang_survey *survey;
+    struct gang_book *book;
+    struct map *by_key; /* "KIND NAMESPACE/NAME" -> struct draft */
+    struct map *work;   /* node name -> struct node_work */
+    int64_t node_gpus;  /* of the cluster's largest machine */
+};
+
+static void work_free(void *value)
+{
+    struct node_work *work = value;
+
+    array_clear(&work->gangs);
+    array_clear(&work->shares);
+    mem_free(work);
+}
+
+static const char *team_of(const struct config *config, const struct pod *pod)
+{
+    const char *team = config->victims.team ? pod_label(pod, config->victims.team) : NULL;
+
+    return team ?: pod->namespace;
+}
+
+static struct draft *draft_of(struct drafts *drafts, const struct pod *pod)
+{
+    const char *kind = gang_kind_name(pod->gang.kind);
+    owned(chars) char *key = text_format("%s %s", kind, pod->gang.key);
+    struct draft *draft = map_get(drafts->by_key, key);
+
+    if (!draft) {
+        draft = mem_new(sizeof *draft);
+        draft->index = drafts->book->gangs.count;
+        *array_add(&drafts->book->gangs) = (struct victim_gang){
+            .kind = kind,
+            .name = pod->gang.key,
+            .team = team_of(drafts->survey->config, pod),
+            .is_sunk = true, /* until a pod is found that was not told to stop */
+        };
+        map_set(drafts->by_key, key, draft);
+    }
+    return draft;
+}
+
+static int64_t weight(const struct gang_share *share, int64_t node_gpus)
+{
+    int64_t all = node_gpus * GPU_PARTS;
+
+    return share->is_whole && share->parts < all ? all : share->parts;
+}
+
+int64_t gang_share_add(struct gang_share *share, struct gpu_demand demand, int64_t node_gpus)
+{
+    int64_t former = weight(share, node_gpus);
+
+    share->parts += demand.parts;
+    share->is_whole = share->is_whole || demand.is_whole;
+    return weight(share, node_gpus) - former;
+}
+
+int64_t gang_share_gpus(const struct gang_share *share, int64_t node_gpus)
+{
+    return gpu_parts_whole(weight(share, node_gpus));
+}
+
+/* Of the pools of the cluster: on which of them a pod is does not matter to a price that is a guess
+   at worst. */
+static int64_t node_gpus_of(const struct gang_survey *survey)
+{
+    const struct config *config = survey->config;
+    int64_t most = 1;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == survey->cluster &&
+            config->pools[i].reservation->gpus_per_node > most)
+            most = config->pools[i].reservation->gpus_per_node;
+    return most;
+}
+
+/* Whether the list, with commas between its items, has it. */
+static bool is_listed(const char *list, const char *item)
+{
+    static const char separators[] = ", ";
+
+    while (list && *list != '\0') {
+        size_t length = strcspn(list, separators);
+
+        if (length == strlen(item) && strncmp(list, item, length) == 0)
+            return true;
+        list += length;
+        list += strspn(list, separators);
+    }
+    return false;
+}
+
+static bool has_protected_priority(const struct config_victims *victims, const struct pod *pod)
+{
+    return (victims->priority > 0 && pod->priority >= victims->priority) ||
+           (pod->priority_class[0] != '\0' && is_listed(victims->classes, pod->priority_class));
+}
+
+static void note_priority(struct draft *draft, const struct pod *pod)
+{
+    if (!draft->has_priority || pod->priority > draft->priority)
+        draft->priority = pod->priority;
+    draft->has_priority = true;
+}
+
+static void add_pod(struct drafts *drafts, const struct pod *pod)
+{
+    struct draft *draft = draft_of(drafts, pod);
+    struct node_work *work = map_get(drafts->work, pod->node_name);
+    struct wall_time checkpoint = gang_time(&pod->gang, drafts->survey->config->victims.checkpoint);
+    size_t k = 0;
+
+    if (!work) {
+        work = mem_new(sizeof *work);
+        map_set(drafts->work, pod->node_name, work);
+    }
+    while (k < work->gangs.count && work->gangs.items[k] != draft->index)
+        k++;
+    if (k == work->gangs.count) {
+        *array_add(&work->gangs) = draft->index;
+        *array_add(&work->shares) = (struct gang_share){ 0 };
+    }
+    if (pod->deletion.ms > 0)
+        return;
+    drafts->book->gangs.items[draft->index].is_sunk = false;
+    work->is_protected = work->is_protected || pod_is_protected(pod) ||
+                         has_protected_priority(&drafts->survey->config->victims, pod);
+    note_priority(draft, pod);
+    draft->parts += gang_share_add(&work->shares.items[k],
+                                   gpus_of_pod(drafts->survey->snapshot, pod), drafts->node_gpus);
+    if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
+        draft->started = pod->started;
+    if (checkpoint.ms > draft->checkpoint.ms)
+        draft->checkpoint = checkpoint;
+}
+
+static int64_t seconds_since(const struct drafts *drafts, struct wall_time then)
+{
+    int64_t ms = drafts->survey->now.ms - then.ms;
+
+    return then.ms > 0 && ms > 0 ? ms / SECOND_MS : 0;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const int64_t *a = left;
+    const int64_t *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* How long half of the cluster's gangs that hold GPUs have run at least. */
+static int64_t median_run_s(const struct drafts *drafts)
+{
+    ARRAY(int64_t) runs = { 0 };
+    int64_t median = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(drafts->by_key, &i, NULL, &value);) {
+        const struct draft *draft = value;
+
+        if (draft->started.ms > 0 && draft->parts > 0)
+            *array_add(&runs) = seconds_since(drafts, draft->started);
+    }
+    if (runs.count > 0) {
+        qsort(runs.items, runs.count, sizeof *runs.items, by_number);
+        median = runs.items[runs.count / 2];
+    }
+    array_clear(&runs);
+    return median;
+}
+
+/* The work that ends with the gang: since the checkpoint, where it tells of one since it started;
+   else since the start, but not more than the median run, so that no gang is safe by staying silent
+   for long. */
+static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, int64_t median_s)
+{
+    int64_t run_s = seconds_since(drafts, draft->started);
+    int64_t checkpoint_s = seconds_since(drafts, draft->checkpoint);
+
+    if (draft->checkpoint.ms > 0)
+        return checkpoint_s < run_s ? checkpoint_s : run_s;
+    return run_s < median_s ? run_s : median_s;
+}
+
+static void price_gangs(struct drafts *drafts)
+{
+    const struct gang_survey *survey = drafts->survey;
+    int64_t median_s = median_run_s(drafts);
+    void *value;
+
+    for (size_t i = 0; map_next(drafts->by_key, &i, NULL, &value);) {
+        const struct draft *draft = value;
+        struct victim_gang *gang = &drafts->book->gangs.items[draft->index];
+        double factor = 1 +
+                        survey->config->victims.fairness * losses_share(survey->losses, gang->team);
+
+        /* A replica is rebuilt elsewhere and loses nothing but its place. */
+        int64_t run_s = survey->cluster->role == ROLE_PRODUCTION ? 1
+                                                                 : lost_s(drafts, draft, median_s);
+
+        gang->gpus = gpu_parts_whole(draft->parts);
+        gang->priority = draft->priority;
+        gang->lost_gpu_s = draft->parts * run_s / GPU_PARTS;
+        gang->price_gpu_s = (int64_t)((double)gang->lost_gpu_s * factor);
+    }
+}
+
+struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *book)
+{
+    struct drafts drafts = { .survey = survey, .book = book, .node_gpus = node_gpus_of(survey) };
+    void *value;
+
+    drafts.by_key = map_new(mem_free);
+    drafts.work = map_new(work_free);
+    for (size_t i = 0; map_next(survey->snapshot->pods, &i, NULL, &value);) {
+        const struct pod *pod = value;
+
+        if (pod->node_name[0] != '\0' && pod_must_leave(pod))
+            add_pod(&drafts, pod);
+    }
+    price_gangs(&drafts);
+    map_free(drafts.by_key);
+    return drafts.work;
+}
+
+const char *gangs_block(const struct config *config, const struct node *node)
+{
+    const char *label = config->victims.blocks;
+
+    while (label && *label != '\0') {
+        size_t length = strcspn(label, ", ");
+        const char *block = packed_map_find(node->labels, label, length);
+
+        if (block)
+            return block;
+        label += length;
+        label += strspn(label, ", ");
+    }
+    return NULL;
+}

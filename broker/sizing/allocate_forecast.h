@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * allocate --forecast: last week's arrivals are scaled, queue by queue and window by window, until
+ * they need what the forecast's upper bound says.  An event, and a window that nothing can be
+ * foretold of, is planned from last week as it was.
+ *
+ * A stale forecast never shrinks production: when it is stale for a queue, and the plan has fewer
+ * replicas of that queue in a window than the schedule file that is there, nothing is written.
+ */
+#pragma once
+
+#include "base/input/json.h"
+#include "broker/sizing/forecasts.h"
+#include "windows/allocation/allocate.h"
+
+/* For model->scales; the caller frees it with mem_free(). */
+double *allocate_forecast_scales(const struct forecasts *forecasts,
+                                 const struct allocate_model *model);
+
+/* By --follow a plan's bounds are those of plans made so long before the window: ERROR_INVALID
+   where the demand of a window that is planned ends over a step earlier. */
+int allocate_forecast_is_near(const struct forecasts *forecasts, const struct allocate_model *model,
+                              const struct forecasts_options *options, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether a queue in a window of the week, events apart, is planned without a forecast: an
+   attainment that was asked for is then not what was planned. */
+bool allocate_forecast_is_short(const struct forecasts *forecasts,
+                                const struct allocate_model *model);
+
+/* For the header of every file: what the arrivals were scaled to, and which were not. */
+void allocate_forecast_claim(const struct forecasts *forecasts, const struct allocate_model *model,
+                             const struct forecasts_options *options, struct text *out);
+
+/* For people on stdout, and as JSON: horizon_days, attainment (null: none is asked for), and
+ * not_planned. */
+void allocate_forecast_print(const struct forecasts *forecasts, const struct allocate_model *model);
+json_t *allocate_forecast_json(const struct forecasts *forecasts,
+                               const struct allocate_model *model,
+                               const struct forecasts_options *options)
+    __attribute__((warn_unused_result));
+
+/* Lines for the header of a window's file. */
+void allocate_forecast_header(const struct forecasts *forecasts, const struct allocate_model *model,
+                              size_t window, struct text *out);
+
+/* Says on stderr which forecasts are stale.  ERROR_DENIED when a stale forecast would shrink what
+ * stands in `folder`. */
+int allocate_forecast_check(const struct forecasts *forecasts, const struct allocate_model *model,
+                            const struct allocate_plan *plan, const char *folder, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * As `sluice windows --suggest`: the GPUs of each five minutes of the week in closed form, cut
+ * where that is cheapest.
+ */
+#include "broker/sizing/backtest_windows.h"
+
+#include "base/text.h"
+#include "windows/calendar/suggest.h"
+#include "windows/queueing/target_limits.h"
+
+enum { YAML_LIMIT = 1 << 14 };
+
+static void add_need(const struct backtest_queue *queue, const struct window_set *set,
+                     struct wall_time until, double need[SUGGEST_WEEK])
+{
+    struct demand_series past = *queue->series;
+    int64_t steps = (until.ms - past.start.ms) / past.step_ms;
+    double rates[SUGGEST_WEEK];
+
+    past.count = steps < (int64_t)past.count ? (size_t)(steps > 0 ? steps : 0) : past.count;
+    suggest_rates(&past, set, rates);
+    for (size_t i = 0; i < SUGGEST_WEEK; i++) {
+        int servers = rates[i] > 0 ? target_servers(queue->shape, queue->service_s,
+                                                    rates[i] * queue->scale, &queue->target)
+                                   : 0;
+
+        if (rates[i] >= 0)
+            need[i] = (need[i] > 0 ? need[i] : 0) + (double)servers * queue->gpus;
+    }
+}
+
+static void add_window(const struct suggest_window *window, struct text *yaml)
+{
+    static const char *const names[] = { "mon", "tue", "wed", "thu", "fri", "sat", "sun" };
+    const char *separator = "";
+
+    text_add(yaml, "w%02x-%02d%02d: {days: [", window->days, window->from_minute / 60,
+             window->from_minute % 60);
+    for (int day = 0; day < 7; day++)
+        if (window->days >> day & 1) {
+            text_add(yaml, "%s%s", separator, names[day]);
+            separator = ", ";
+        }
+    text_add(yaml, "], from: '%02d:%02d', to: '%02d:%02d'}\n", window->from_minute / 60,
+             window->from_minute % 60, window->to_minute / 60, window->to_minute % 60);
+}
+
+struct window_set *backtest_windows(const struct backtest_queue *queues, size_t queue_count,
+                                    const struct window_set *judged, struct wall_time until,
+                                    size_t count, struct error *err)
+{
+    owned(text) struct text *yaml = text_new(YAML_LIMIT);
+    struct time_zone *zone = time_zone_open(time_zone_name(judged->zone), err);
+    double need[SUGGEST_WEEK];
+
+    if (!zone)
+        return NULL;
+    for (size_t i = 0; i < SUGGEST_WEEK; i++)
+        need[i] = -1;
+    for (size_t i = 0; i < queue_count; i++)
+        add_need(&queues[i], judged, until, need);
+
+    struct suggestion found = suggest_windows(need, count, 1);
+
+    for (size_t i = 0; i < found.count; i++)
+        add_window(&found.windows[i], yaml);
+
+    struct yaml_document *document = yaml_parse(yaml->chars, yaml->length, "proposed windows", err);
+    struct window_set *set = document ? window_set_read(yaml_root(document), zone, err) : NULL;
+
+    yaml_document_free(document);
+    if (!set)
+        time_zone_free(zone);
+    return set;
+}

@@ -1,0 +1,270 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See demand_input.h.
+ */
+#include "broker/sizing/demand_input.h"
+
+#include "base/input/json.h"
+#include "base/text.h"
+#include "windows/servers/engine_lengths.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct demand_options demand_input_options(const struct command_call *call,
+                                           const struct time_zone *zone)
+{
+    return (struct demand_options){
+        .missing_zero = text_equal(call_text(call, "missing"), "zero"),
+        .gaps = call_text(call, "gaps"),
+        .begin = call_text(call, "begin"),
+        .zone = zone,
+    };
+}
+
+const char *demand_input_missing(const struct demand *demand, const struct demand_options *options)
+{
+    return options->missing_zero || demand->facts.is_log ? "zero" : "unknown";
+}
+
+static void __attribute__((format(printf, 2, 3))) add_note(json_t *notes, const char *format, ...)
+{
+    owned(text) struct text *note = text_new(ERROR_TEXT_SIZE);
+    va_list arguments;
+
+    va_start(arguments, format);
+    text_add_arguments(note, format, arguments);
+    va_end(arguments);
+    json_array_append_new(notes, json_text(note->chars));
+}
+
+static const char *zone_of(const struct demand_options *options)
+{
+    return options->zone ? time_zone_name(options->zone) : "UTC";
+}
+
+/* Steps that a gaps file or the file itself leaves out; with missing zero only a gaps file does. */
+static void note_unknown(const struct demand *demand, const struct demand_options *options,
+                         json_t *notes)
+{
+    const struct demand_series *worst = NULL;
+    size_t most = 0;
+    size_t queues = 0;
+    size_t unknown = 0;
+    size_t steps = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        size_t here = demand_unknown(&demand->series[i]);
+
+        steps += demand->series[i].count;
+        unknown += here;
+        queues += here > 0;
+        if (here > most) {
+            most = here;
+            worst = &demand->series[i];
+        }
+    }
+    if (!worst || text_equal(demand_input_missing(demand, options), "zero"))
+        return;
+    add_note(notes,
+             "%zu of %zu steps have no row and are unknown, in %zu of %zu queues (most in %s: %zu "
+             "of %zu); they are left out. If the export leaves out steps without arrivals, give "
+             "--missing zero; not if rows were lost",
+             unknown, steps, queues, demand->count, worst->queue, most, worst->count);
+}
+
+/* The first queue whose rows count for longer than its steps; *ret_more: how many others do. */
+static const struct demand_series *first_mixed(const struct demand *demand, bool is_change,
+                                               size_t *ret_more)
+{
+    const struct demand_series *first = NULL;
+
+    *ret_more = 0;
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+
+        if (series->longest_ms <= series->step_ms || (series->changed.ms != 0) != is_change)
+            continue;
+        *ret_more += first != NULL;
+        first = first ? first : series;
+    }
+    return first;
+}
+
+static void note_steps(const struct demand *demand, json_t *notes)
+{
+    char step[DURATION_TEXT_SIZE];
+    char longest[DURATION_TEXT_SIZE];
+    char changed[WALL_TEXT_SIZE];
+    char others[64] = "";
+    size_t more;
+    const struct demand_series *series = first_mixed(demand, true, &more);
+
+    if (more > 0)
+        text_print(others, sizeof others, ", as those of %zu more queues do", more);
+    if (series)
+        add_note(notes,
+                 "the rows of queue %s change their step (first at %s)%s: counts of up to %s are "
+                 "spread evenly over steps of %s, so that bursts within them are not seen",
+                 series->queue, wall_format(series->changed, changed), others,
+                 duration_format(series->longest_ms, longest),
+                 duration_format(series->step_ms, step));
+    series = first_mixed(demand, false, &more);
+    if (series)
+        add_note(notes,
+                 "the rows of queue %s (and of %zu more queues) are %s apart: their counts are "
+                 "spread evenly over steps of %s, and no plan made from them covers the peaks "
+                 "within",
+                 series->queue, more, duration_format(series->longest_ms, longest),
+                 duration_format(series->step_ms, step));
+}
+
+/* With missing zero the rows of a queue that was exported in longer steps look like silence. */
+static void note_apart(const struct demand *demand, json_t *notes)
+{
+    const struct demand_series *first = NULL;
+    char apart[DURATION_TEXT_SIZE];
+    char step[DURATION_TEXT_SIZE];
+    size_t count = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        count += demand->series[i].apart_ms > 0;
+        first = first || demand->series[i].apart_ms == 0 ? first : &demand->series[i];
+    }
+    if (first)
+        add_note(
+            notes,
+            "the rows of %zu queues (%s) are further apart all the time (%s) than the steps of "
+            "all (%s): each count is taken to have arrived in its first step. If they count "
+            "for longer, put these queues into a file of their own",
+            count, first->queue, duration_format(first->apart_ms, apart),
+            duration_format(first->step_ms, step));
+}
+
+/* The first queue with rows that have no answer, with how many; *ret_more: others. */
+static const struct demand_series *first_unanswered(const struct demand *demand, size_t *ret_more)
+{
+    const struct demand_series *first = NULL;
+
+    *ret_more = 0;
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct token_pairs *tokens = demand->series[i].tokens;
+
+        if (!tokens || tokens->unanswered == 0)
+            continue;
+        *ret_more += first != NULL;
+        first = first ? first : &demand->series[i];
+    }
+    return first;
+}
+
+static void note_tokens(const struct demand *demand, const struct demand_options *options,
+                        json_t *notes)
+{
+    size_t more;
+    const struct demand_series *series = first_unanswered(demand, &more);
+    char step[DURATION_TEXT_SIZE];
+
+    if (demand->facts.is_log)
+        add_note(notes,
+                 "there are columns of tokens and none of counts: each row is taken to be a "
+                 "request, they are counted by steps of %s, and a step without one had none; if "
+                 "rows were lost, give --gaps",
+                 duration_format(demand->series[0].step_ms, step));
+    if (options->begin)
+        add_note(notes, "times count from the file's beginning, which --begin says was %s",
+                 options->begin);
+    if (demand->facts.has_means)
+        add_note(notes, "tokens are the means of each row's requests: single requests differ more, "
+                        "so that plans by these lengths may have too few replicas; a row for each "
+                        "request would tell");
+    if (series)
+        add_note(notes,
+                 "%zu rows of queue %s (and some of %zu more queues) have no answer: they count as "
+                 "arrivals, and tell no length",
+                 series->tokens->unanswered, series->queue, more);
+}
+
+json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options)
+{
+    json_t *notes = json_array();
+
+    if (demand->facts.is_wide)
+        add_note(notes,
+                 "no column is named count: each column is taken to be a queue (%zu; the first by "
+                 "name is %s)",
+                 demand->count, demand->series[0].queue);
+    if (demand->facts.has_local)
+        add_note(notes, "times without an offset are taken to be in the time zone %s",
+                 zone_of(options));
+    if (demand->facts.is_cut)
+        add_note(notes, "the last line has no line end: if the file was cut there, its last count "
+                        "may be too small");
+    note_tokens(demand, options, notes);
+    note_steps(demand, notes);
+    note_apart(demand, notes);
+    note_unknown(demand, options, notes);
+    return notes;
+}
+
+struct demand *demand_input_read(const char *path, const struct demand_options *options,
+                                 struct error *err)
+{
+    struct demand *demand = demand_read(path, options, err);
+    owned(json) json_t *notes = demand ? demand_input_notes(demand, options) : NULL;
+    const json_t *note;
+    size_t i;
+
+    json_array_foreach(notes, i, note)
+        fprintf(stderr, "note: %s: %s\n", path, json_string_value(note));
+    return demand;
+}
+
+static json_t *tokens_json(const struct token_pairs *tokens)
+{
+    double count = 0;
+    double in = 0;
+    double out = 0;
+
+    for (size_t i = 0; tokens && i < tokens->list.count; i++) {
+        const struct token_pair *pair = &tokens->list.items[i];
+
+        count += (double)pair->count;
+        in += (double)pair->in * (double)pair->count;
+        out += (double)pair->out * (double)pair->count;
+    }
+    if (!tokens)
+        return json_null();
+    return json_make("{s:f, s:o, s:o, s:I}", "requests", tokens->requests, "in_mean",
+                     count > 0 ? json_real(in / count) : json_null(), "out_mean",
+                     count > 0 ? json_real(out / count) : json_null(), "rows_without_answer",
+                     (json_int_t)tokens->unanswered);
+}
+
+json_t *demand_input_json(const struct demand *demand, const struct demand_options *options)
+{
+    json_t *queues = json_array();
+    json_int_t steps = 0;
+    json_int_t unknown = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+        json_int_t here = (json_int_t)demand_unknown(series);
+
+        steps += (json_int_t)series->count;
+        unknown += here;
+        json_array_append_new(queues,
+                              json_make("{s:s, s:f, s:f, s:I, s:I, s:o}", "queue", series->queue,
+                                        "step_s", (double)series->step_ms / SECOND_MS,
+                                        "longest_step_s", (double)series->longest_ms / SECOND_MS,
+                                        "steps", (json_int_t)series->count, "steps_unknown", here,
+                                        "tokens", tokens_json(series->tokens)));
+    }
+    return json_make("{s:s, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "missing",
+                     demand_input_missing(demand, options), "time_zone",
+                     demand->facts.has_local ? json_text(zone_of(options)) : json_null(), "begin",
+                     options->begin ? json_text(options->begin) : json_null(), "is_log",
+                     (int)demand->facts.is_log, "steps", steps, "steps_unknown", unknown, "notes",
+                     demand_input_notes(demand, options), "queues", queues);
+}

@@ -1,0 +1,263 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See board.h.
+ */
+#include "broker/terminal/board.h"
+
+#include "base/input/json.h"
+#include "base/timestamp.h"
+#include "broker/terminal/table.h"
+
+#include <inttypes.h>
+
+static struct wall_time wall_of(const json_t *json)
+{
+    struct wall_time wall = { 0 };
+
+    if (!json_is_string(json) || wall_parse(json_string_value(json), false, &wall, NULL) < 0)
+        return (struct wall_time){ 0 };
+    return wall;
+}
+
+const char *board_between(const json_t *from, const json_t *to, char *out)
+{
+    struct wall_time first = wall_of(from);
+    struct wall_time second = wall_of(to);
+
+    if (first.ms == 0 || second.ms == 0)
+        text_print(out, DURATION_TEXT_SIZE, "-");
+    else
+        duration_format((second.ms - first.ms) / SECOND_MS * SECOND_MS, out);
+    return out;
+}
+
+static void add_head(const json_t *status, struct text *out)
+{
+    char until[DURATION_TEXT_SIZE];
+
+    text_add(out, "%s   window %s", json_text_or(status, "local", "-"),
+             json_text_or(status, "window", "-"));
+    if (json_at(status, "window_until"))
+        text_add(out, "   next %s in %s", json_text_or(status, "next_window", "-"),
+                 board_between(json_object_get(status, "at"),
+                               json_object_get(status, "window_until"), until));
+    text_add(out, "\n");
+}
+
+/* Whether every cluster has what it wants. */
+static bool is_even(const json_t *status)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "clusters"), i, row) {
+        if (json_at(row, "wanted_nodes") && json_at(row, "nodes") &&
+            json_int_or(row, "wanted_nodes", 0) != json_int_or(row, "nodes", 0))
+            return false;
+    }
+    return true;
+}
+
+/* What is worst, in front of all else; a late move has its own line. */
+static void add_health(const json_t *status, struct text *out)
+{
+    const json_t *health = json_object_get(status, "health");
+    const json_t *worst = json_array_get(json_object_get(health, "conditions"), 0);
+    const char *severity = json_text_or(health, "severity", "ok");
+
+    if (text_equal(severity, "ok") || text_equal(severity, "note") ||
+        text_equal(json_text_or(worst, "id", ""), "move_late"))
+        return;
+    text_add(out, "%-15s %s\n", json_text_or(health, "word", "-"),
+             json_text_or(worst, "text", "-"));
+}
+
+static void add_margin(const json_t *status, struct text *out)
+{
+    int64_t live = json_int_or(status, "live_transfers", 0);
+    char text[DURATION_TEXT_SIZE];
+    int64_t margin_s;
+
+    if (live == 0) {
+        text_add(out, is_even(status) ? "SETTLED         no node is moving\n"
+                                      : "WAITING         no node is moving yet: replicas go down "
+                                        "first, nodes come when they can be had\n");
+        return;
+    }
+    if (!json_at(status, "margin_s")) {
+        text_add(out, "MOVING          %" PRId64 " transfers under way\n", live);
+        return;
+    }
+    margin_s = json_int_or(status, "margin_s", 0);
+    text_add(out, "%s   %" PRId64 " transfers under way, margin %s (p95)\n",
+             margin_s >= 0 ? "READY IN TIME" : "LATE         ", live,
+             duration_format(margin_s * SECOND_MS, text));
+}
+
+void board_holds(const json_t *answer, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_at(answer, "holds/freezes"), i, row)
+        text_add(out, "FROZEN          %s until %s by %s: %s\n",
+                 json_text_or(row, "cluster", "")[0] ? json_text_or(row, "cluster", "") : "all",
+                 json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
+                 json_text_or(row, "reason", "-"));
+    json_array_foreach(json_at(answer, "holds/reclaims"), i, row)
+        text_add(out, "RECLAIM         %s at %" PRId64 " nodes until %s by %s: %s\n",
+                 json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
+                 json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
+                 json_text_or(row, "reason", "-"));
+    json_array_foreach(json_at(answer, "holds/quotas"), i, row)
+        text_add(out, "HELD            %s gives no node: %s\n", json_text_or(row, "cluster", "-"),
+                 json_text_or(row, "text", "-"));
+}
+
+void board_unknown(const json_t *answer, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "unknown"), i, row) {
+        char age[DURATION_TEXT_SIZE] = "never";
+
+        if (json_at(row, "age_s"))
+            duration_format(json_int_or(row, "age_s", 0) * SECOND_MS, age);
+        text_add(out, "UNKNOWN         pool %s is left out, last seen: %s%s; %s\n",
+                 json_text_or(row, "pool", "-"), age, json_at(row, "age_s") ? " ago" : "",
+                 json_text_or(row, "reason", "-"));
+    }
+}
+
+/* A number, or "-" where it is not known. */
+static void add_number(struct table *table, const json_t *row, const char *key)
+{
+    if (json_at(row, key))
+        table_cell(table, "%" PRId64, json_int_or(row, key, 0));
+    else
+        table_cell(table, "-");
+}
+
+/* All that holds, and what the servers said. */
+static void add_states(struct table *table, const json_t *row)
+{
+    owned(text) struct text *cell = text_new(1 << 16);
+    const json_t *state;
+    size_t i;
+
+    json_array_foreach(json_object_get(row, "states"), i, state)
+        text_add(cell, "%s%s", i > 0 ? ", " : "", json_string_value(state));
+    if (json_text_or(row, "trouble", "")[0] != '\0')
+        text_add(cell, "  %s", json_text_or(row, "trouble", ""));
+    table_cell(table, "%s", cell->chars);
+}
+
+static void add_clusters(const json_t *status, struct text *out)
+{
+    static const char *const titles[] = { "CLUSTER", "ROLE",       ">NODES", ">WANTED",
+                                          ">STATIC", ">EPHEMERAL", ">IN",    ">OUT",
+                                          ">GPUS",   "STATE",      NULL };
+    owned(table) struct table *table = table_new(titles);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "clusters"), i, row) {
+        table_cell(table, "%s", json_text_or(row, "cluster", "-"));
+        table_cell(table, "%s", json_text_or(row, "role", "-"));
+        add_number(table, row, "nodes");
+        add_number(table, row, "wanted_nodes");
+        add_number(table, row, "static_nodes");
+        add_number(table, row, "ephemeral_nodes");
+        add_number(table, row, "incoming_nodes");
+        add_number(table, row, "outgoing_nodes");
+        add_number(table, row, "ready_gpus");
+        add_states(table, row);
+    }
+    text_add(out, "\n");
+    table_print(table, out);
+}
+
+static void add_moves(const json_t *status, struct text *out)
+{
+    const json_t *steps = json_object_get(status, "steps");
+    char p50[DURATION_TEXT_SIZE];
+    char p95[DURATION_TEXT_SIZE];
+    const char *name;
+    json_t *value;
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "reservations"), i, row)
+        text_add(out, "reservation %s: %" PRId64 " in pools + %" PRId64 " moving of %" PRId64 "\n",
+                 json_text_or(row, "reservation", "-"), json_int_or(row, "nodes", 0),
+                 json_int_or(row, "moving_nodes", 0), json_int_or(row, "reserved_nodes", 0));
+    text_add(out, "\nMOVES");
+    json_object_foreach((json_t *)(uintptr_t)steps, name, value)
+        if (json_integer_value(value) > 0)
+            text_add(out, "   %s %" JSON_INTEGER_FORMAT, name, json_integer_value(value));
+    text_add(out, "   lead p50 %s p95 %s%s\n",
+             duration_format(json_int_or(status, "lead_p50_s", 0) * SECOND_MS, p50),
+             duration_format(json_int_or(status, "lead_p95_s", 0) * SECOND_MS, p95),
+             json_bool_or(status, "is_lead_learned", false) ? ""
+                                                            : " (configured, not learned yet)");
+    json_array_foreach(json_object_get(status, "warnings"), i, row)
+        text_add(out, "WARN %s\n", json_string_value(row));
+}
+
+void board_status(const json_t *status, struct text *out)
+{
+    add_head(status, out);
+    add_health(status, out);
+    add_margin(status, out);
+    board_holds(status, out);
+    add_clusters(status, out);
+    add_moves(status, out);
+}
+
+/* How long until it is expected; a transfer past its p95 is overdue, not ready in no time. */
+static const char *due_text(const json_t *at, const json_t *expected, char *out)
+{
+    return wall_of(expected).ms <= wall_of(at).ms ? "overdue" : board_between(at, expected, out);
+}
+
+/* The transfer's cells, as of `at`. */
+static void add_transfer(struct table *table, const json_t *row, const json_t *at)
+{
+    bool is_live = text_equal(json_text_or(row, "state", ""), "live");
+    char text[DURATION_TEXT_SIZE];
+
+    table_cell(table, "%s%s", json_text_or(row, "transfer", "-"),
+               json_bool_or(row, "is_emergency", false) ? "!" : "");
+    table_cell(table, "%s", json_text_or(row, "node", "-"));
+    table_cell(table, "%s", json_text_or(row, "from", "-"));
+    table_cell(table, "%s", json_text_or(row, "to", "-"));
+    table_cell(table, "%s%s", json_bool_or(row, "is_undoing", false) ? "undo " : "",
+               is_live ? json_text_or(row, "step", "-") : json_text_or(row, "state", "-"));
+    table_cell(table, "%s", board_between(json_object_get(row, "since"), at, text));
+    table_cell(table, "%s", is_live ? due_text(at, json_object_get(row, "expected"), text) : "-");
+    table_cell(table, "%s", json_text_or(row, "waits_for", ""));
+}
+
+void board_transfers(const json_t *answer, size_t most, struct text *out)
+{
+    static const char *const titles[] = { "TRANSFER", "NODE",      "FROM",      "TO", "STEP",
+                                          ">SINCE",   ">READY IN", "WAITS FOR", NULL };
+    owned(table) struct table *table = table_new(titles);
+    const json_t *rows = json_object_get(answer, "transfers");
+    const json_t *row;
+    size_t i;
+
+    if (json_array_size(rows) == 0) {
+        text_add(out, "no node is moving\n");
+        return;
+    }
+    json_array_foreach(rows, i, row) {
+        if (i < most)
+            add_transfer(table, row, json_object_get(answer, "at"));
+    }
+    table_print(table, out);
+    if (json_array_size(rows) > most)
+        text_add(out, "and %zu more: sluice transfers\n", json_array_size(rows) - most);
+}

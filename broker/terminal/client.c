@@ -1,0 +1,207 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See client.h.
+ */
+#include "broker/terminal/client.h"
+
+#include "base/file.h"
+#include "base/input/json.h"
+#include "base/text.h"
+#include "base/world/loop.h"
+#include "windows/allocation/schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CALL_TIMEOUT_MS = 30 * SECOND_MS, ANSWER_LIMIT = 64 << 20, SCHEDULE_LIMIT = 256 << 10 };
+
+struct config *client_config(const struct command_call *call, int *ret_code)
+{
+    struct error err = { 0 };
+    owned(chars) char *path = config_find(call_text(call, "config"), &err);
+    struct config *config = path ? config_read(path, &err) : NULL;
+
+    if (!config)
+        *ret_code = call_fail(call, EXIT_ERROR, &err);
+    return config;
+}
+
+/* One exchange that is waited for. */
+struct waiting {
+    struct loop *loop;
+    struct error *err;
+    json_t *answer;
+};
+
+static void take_answer(struct waiting *waiting, const struct http_answer *answer)
+{
+    owned(json) json_t *body = json_parse(answer->body, answer->body_size, "answer of the service",
+                                          waiting->err);
+
+    if (!body)
+        return;
+    if (answer->status == 200) {
+        waiting->answer = steal(&body);
+        return;
+    }
+    error_set(waiting->err, error_kind_of_name(json_text_or(body, "error/kind", "bug")), "%s",
+              json_text_or(body, "error/text", "the service gave no reason"));
+}
+
+static void answered(void *context, const struct http_answer *answer, const struct error *err)
+{
+    struct waiting *waiting = context;
+
+    if (answer)
+        take_answer(waiting, answer);
+    else
+        *waiting->err = *err;
+    loop_stop(waiting->loop);
+}
+
+json_t *client_ask(const struct config *config, enum http_method method, const char *path,
+                   const json_t *body, struct error *err)
+{
+    owned(loop) struct loop *loop = loop_libevent_new(err);
+    owned(http) struct http *http = loop ? http_curl_new(loop, NULL, err) : NULL;
+    owned(chars) char *text = body ? json_print(body) : NULL;
+    owned(chars) char *url = text_format("http://localhost%s", path);
+    struct http_header type = { "Content-Type", "application/json" };
+    struct waiting waiting = { .loop = loop, .err = err };
+    struct http_request request = {
+        .method = method,
+        .url = url,
+        .unix_socket = config->socket,
+        .headers = &type,
+        .header_count = 1,
+        .body = text,
+        .body_size = text ? strlen(text) : 0,
+        .is_mutation = method != HTTP_GET,
+        .timeout_ms = CALL_TIMEOUT_MS,
+        .answer_limit = ANSWER_LIMIT,
+    };
+
+    if (!http)
+        return NULL;
+    http_send(http, &request, answered, &waiting);
+    loop_run(loop);
+    if (!waiting.answer && err->kind == ERROR_UNKNOWN_OUTCOME)
+        error_context(err, "the service at %s took the request and did not answer", config->socket);
+    if (!waiting.answer && err->kind == ERROR_TRANSIENT &&
+        http_socket_check(config->socket, err) == 0)
+        error_set(err, ERROR_TRANSIENT,
+                  "no service answers at %s: start it with `sluice serve --config %s`",
+                  config->socket, config->path);
+    return waiting.answer;
+}
+
+int client_fail(const struct command_call *call, const struct error *err)
+{
+    switch (err->kind) {
+    case ERROR_DENIED:
+    case ERROR_CONFLICT:
+        return call_fail(call, EXIT_REFUSED, err);
+    case ERROR_NONE:
+    case ERROR_TRANSIENT:
+    case ERROR_THROTTLED:
+    case ERROR_NO_CAPACITY:
+    case ERROR_UNKNOWN_OUTCOME:
+    case ERROR_NOT_FOUND:
+    case ERROR_INVALID:
+    case ERROR_CORRUPT:
+    case ERROR_BUG:
+    case ERROR_KIND_COUNT:
+        break;
+    }
+    return call_fail(call, EXIT_ERROR, err);
+}
+
+bool client_wants_json(const struct command_call *call)
+{
+    return text_equal(call_text_or(call, "output", "table"), "json");
+}
+
+void client_print_json(const json_t *json)
+{
+    owned(chars) char *text = json_print_pretty(json);
+
+    fputs(text, stdout);
+}
+
+void client_show(const struct command_call *call, const json_t *json,
+                 void (*print)(const json_t *json))
+{
+    if (client_wants_json(call))
+        client_print_json(json);
+    else
+        print(json);
+}
+
+json_t *client_schedules(const char *folder, struct error *err)
+{
+    struct file_list list;
+    owned(json) json_t *schedules = json_object();
+
+    if (file_list(folder, ".yaml", &list, err) < 0)
+        return NULL;
+    for (size_t i = 0; i < list.count; i++) {
+        owned(chars) char *path = text_format("%s/%s", folder, list.names[i]);
+        owned(chars) char *window = mem_copy_chars(list.names[i]);
+        owned(text) struct text *text = file_read(path, SCHEDULE_LIMIT, err);
+        owned(schedule) struct schedule *schedule =
+            text ? schedule_parse(text->chars, text->length, path, err) : NULL;
+
+        /* The service would refuse it as well, but it does not know the file's name. */
+        if (!schedule) {
+            file_list_free(&list);
+            return NULL;
+        }
+        window[strlen(window) - strlen(".yaml")] = '\0';
+        json_put(schedules, window, json_text(text->chars));
+    }
+    file_list_free(&list);
+    if (json_object_size(schedules) == 0) {
+        error_set(err, ERROR_NOT_FOUND, "no schedule (*.yaml) in %s: `sluice allocate` writes them",
+                  folder);
+        return NULL;
+    }
+    return steal(&schedules);
+}
+
+bool client_will_ask(const struct command_call *call)
+{
+    return !call_flag(call, "yes") && isatty(STDIN_FILENO);
+}
+
+bool client_confirm(const struct command_call *call, const char *what, const char *word)
+{
+    char line[256] = "";
+
+    if (!client_will_ask(call))
+        return true;
+    fprintf(stderr, "%s\nType %s to go on: ", what, word);
+    if (!fgets(line, sizeof line, stdin))
+        return false;
+    line[strcspn(line, "\n")] = '\0';
+    return text_equal(line, word);
+}
+
+void client_rest(int64_t duration_ms)
+{
+    owned(loop) struct loop *loop = loop_libevent_new(NULL);
+
+    if (loop)
+        loop_run_until(loop, loop_now(loop) + duration_ms);
+}
+
+int client_hide(struct command_call *call, int (*run)(struct command_call *call))
+{
+    int code;
+
+    mem_hide();
+    code = run(call);
+    mem_show();
+    return code;
+}

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the commands share: where the service is, one call to it, and how answers are printed.
+ */
+#pragma once
+
+#include "base/input/options.h"
+#include "base/world/http.h"
+#include "broker/config/config.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Reads the configuration that --config (or the search) names; NULL after having said why, with
+   the exit code. */
+struct config *client_config(const struct command_call *call, int *ret_code)
+    __attribute__((warn_unused_result));
+
+/* One call to the service on its socket; body may be NULL.  NULL and an error whose kind the
+   service gave, or ERROR_TRANSIENT when it does not run. */
+json_t *client_ask(const struct config *config, enum http_method method, const char *path,
+                   const json_t *body, struct error *err) __attribute__((warn_unused_result));
+
+/* Prints the error and returns the exit code that its kind means. */
+int client_fail(const struct command_call *call, const struct error *err);
+
+bool client_wants_json(const struct command_call *call);
+
+/* Pretty JSON on standard output. */
+void client_print_json(const json_t *json);
+
+/* In the form that --output asks for; print makes the table. */
+void client_show(const struct command_call *call, const json_t *json,
+                 void (*print)(const json_t *json));
+
+/* {window: text} of the schedule files in a folder; every *.yaml in it is one. */
+json_t *client_schedules(const char *folder, struct error *err) __attribute__((warn_unused_result));
+
+/* Whether a person can be asked: on a terminal, without --yes. */
+bool client_will_ask(const struct command_call *call);
+
+/* Asks for `word` then; true when no person can be asked. */
+bool client_confirm(const struct command_call *call, const char *what, const char *word);
+
+/* Does nothing for a while. */
+void client_rest(int64_t duration_ms);
+
+/* Runs a command that holds secrets: it leaves no core file, and no debugger can attach. */
+int client_hide(struct command_call *call, int (*run)(struct command_call *call));

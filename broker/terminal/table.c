@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See table.h.
+ */
+#include "broker/terminal/table.h"
+
+#include "base/array.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { CELL_SIZE = 512 };
+
+struct table {
+    const char *const *titles;
+    size_t columns;
+    ARRAY(char *) cells;
+};
+
+struct table *table_new(const char *const *titles)
+{
+    struct table *table = mem_new(sizeof *table);
+
+    table->titles = titles;
+    while (titles[table->columns])
+        table->columns++;
+    return table;
+}
+
+void table_free(struct table *table)
+{
+    if (!table)
+        return;
+    for (size_t i = 0; i < table->cells.count; i++)
+        mem_free(table->cells.items[i]);
+    array_clear(&table->cells);
+    mem_free(table);
+}
+
+void table_cell(struct table *table, const char *format, ...)
+{
+    char cell[CELL_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    text_print_arguments(cell, sizeof cell, format, arguments);
+    va_end(arguments);
+    *array_add(&table->cells) = mem_copy_chars(cell);
+}
+
+static const char *title(const struct table *table, size_t column)
+{
+    const char *text = table->titles[column];
+
+    return text[0] == '>' ? text + 1 : text;
+}
+
+static int width(const struct table *table, size_t column)
+{
+    size_t widest = strlen(title(table, column));
+
+    for (size_t i = column; i < table->cells.count; i += table->columns)
+        if (strlen(table->cells.items[i]) > widest)
+            widest = strlen(table->cells.items[i]);
+    return (int)widest;
+}
+
+static void print_cell(const struct table *table, size_t column, const char *text, struct text *out)
+{
+    bool is_last = column + 1 == table->columns;
+    bool is_number = table->titles[column][0] == '>';
+
+    if (is_number)
+        text_add(out, "%*s%s", width(table, column), text, is_last ? "" : "  ");
+    else if (is_last)
+        text_add(out, "%s", text);
+    else
+        text_add(out, "%-*s  ", width(table, column), text);
+}
+
+void table_print(const struct table *table, struct text *out)
+{
+    for (size_t column = 0; column < table->columns; column++)
+        print_cell(table, column, title(table, column), out);
+    text_add(out, "\n");
+    for (size_t i = 0; i < table->cells.count; i++) {
+        print_cell(table, i % table->columns, table->cells.items[i], out);
+        if (i % table->columns + 1 == table->columns)
+            text_add(out, "\n");
+    }
+}

@@ -1,0 +1,291 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Compute Engine, as far as managed instance groups go: the group, its instances, one instance.
+ */
+#include "tools/simulator/model/lies.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+void sim_gcp_error(struct sim_answer *answer, int code, const char *reason, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    sim_answer_json(answer, code,
+                    json_make("{s:{s:i, s:s, s:[{s:s, s:s, s:s}]}}", "error", "code", code,
+                              "message", message, "errors", "message", message, "domain", "global",
+                              "reason", reason));
+}
+
+static struct pool *find_pool(struct sim_call *call, const char *project, const char *zone,
+                              const char *group)
+{
+    for (size_t i = 0; i < call->sim->pool_count; i++) {
+        struct pool *pool = &call->sim->pools[i];
+
+        if (text_equal(pool->plan->project, project) && text_equal(pool->plan->group, group) &&
+            text_equal(pool->reservation->plan->zone, zone))
+            return pool;
+    }
+    sim_gcp_error(call->answer, 404, "notFound",
+                  "The resource 'projects/%s/zones/%s/instanceGroupManagers/%s' was not found",
+                  project, zone, group);
+    return NULL;
+}
+
+/* The group's own numbers tell the same lie as its list. */
+static void get_group(struct sim_call *call, const struct pool *pool)
+{
+    const struct simulator *sim = call->sim;
+    int creating = 0, deleting = 0, none = 0, target = pool->target;
+    struct shown_list shown = { 0 };
+
+    sim_machines_shown(sim, pool, &shown);
+    for (size_t i = 0; i < shown.count; i++) {
+        const struct machine *machine = shown.items[i].machine;
+        enum machine_state state = machine ? machine->state : MACHINE_RUNNING;
+
+        creating += state == MACHINE_QUEUED || state == MACHINE_BOOTING;
+        deleting += state == MACHINE_STOPPING;
+        none += state == MACHINE_RUNNING;
+    }
+    array_clear(&shown);
+    if (sim_lie_about(sim, LIE_MACHINES, (size_t)(pool - sim->pools)))
+        target = creating + none;
+    sim_answer_json(call->answer, 200,
+                    json_make("{s:s, s:s, s:s, s:s, s:i, s:s, s:{s:i, s:i, s:i}, s:{s:b}}", "kind",
+                              "compute#instanceGroupManager", "name", pool->plan->group, "zone",
+                              pool->reservation->plan->zone, "baseInstanceName", pool->plan->group,
+                              "targetSize", target, "listManagedInstancesResults", "PAGINATED",
+                              "currentActions", "creating", creating, "deleting", deleting, "none",
+                              none, "status", "isStable", creating + deleting == 0));
+}
+
+void sim_gcp_add_instance(const struct machine *machine, struct text *out)
+{
+    static const char *const actions[] = { "CREATING", "CREATING", "NONE", "DELETING" };
+    static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
+    const struct pool *pool = machine->pool;
+    bool is_vm = machine->state != MACHINE_STOPPING || machine->has_slot;
+
+    text_add(out,
+             "{\"instance\":\"https://www.googleapis.com/compute/v1/projects/%s/zones/%s/"
+             "instances/%s\",\"name\":\"%s\",\"currentAction\":\"%s\"",
+             pool->plan->project, pool->reservation->plan->zone, machine->name, machine->name,
+             actions[machine->state]);
+    if (machine->id[0])
+        text_add(out, ",\"id\":\"%s\"", machine->id);
+    if (statuses[machine->state][0] && is_vm)
+        text_add(out, ",\"instanceStatus\":\"%s\"", statuses[machine->state]);
+    if (machine->trouble_code && machine->state == MACHINE_QUEUED)
+        text_add(
+            out,
+            ",\"lastAttempt\":{\"errors\":{\"errors\":[{\"code\":\"%s\",\"message\":\"%s\"}]}}",
+            machine->trouble_code, machine->trouble_text);
+    text_add(out, "}");
+}
+
+static void write_page(struct sim_call *call, const struct shown_list *shown, size_t first,
+                       size_t limit)
+{
+    struct text *body = call->answer->body = text_new(64 << 20);
+    size_t count = shown->count;
+    size_t end = limit < count - first ? first + limit : count;
+
+    call->answer->status = 200;
+    call->answer->content_type = "application/json";
+    text_add(body, "{\"managedInstances\":[");
+    for (size_t i = first; i < end; i++) {
+        text_add(body, "%s", i > first ? "," : "");
+        if (shown->items[i].machine)
+            sim_gcp_add_instance(shown->items[i].machine, body);
+        else
+            text_add(body, "%s", shown->items[i].text);
+    }
+    text_add(body, "]");
+    if (end < count) /* by name: what vanishes between two pages hides no machine */
+        text_add(body, ",\"nextPageToken\":\"after:%s\"", shown->items[end - 1].name);
+    text_add(body, "}");
+}
+
+static bool find_page(struct sim_call *call, const struct shown_list *shown, size_t *ret_first)
+{
+    owned(chars) char *token = url_query(call->request->target, "pageToken");
+
+    *ret_first = 0;
+    if (!token || !token[0])
+        return true;
+    if (!text_starts_with(token, "after:")) {
+        sim_gcp_error(call->answer, 400, "invalid", "Invalid value for field 'pageToken'");
+        return false;
+    }
+    while (*ret_first < shown->count && strcmp(shown->items[*ret_first].name, token + 6) <= 0)
+        ++*ret_first;
+    return true;
+}
+
+/* Since when lists have been bad: one that went well ends it, and a lie is one bad list. */
+static void note_list(struct simulator *sim, struct pool *pool)
+{
+    const struct lie *lie = sim_lie_about(sim, LIE_MACHINES, (size_t)(pool - sim->pools));
+
+    if (!lie || !sim_lie_frees(lie))
+        pool->bad_list_ms = 0;
+    else if (pool->bad_list_ms == 0)
+        pool->bad_list_ms = sim_since_start(sim) + 1;
+}
+
+static void list_shown(struct sim_call *call, struct pool *pool, size_t limit)
+{
+    struct shown_list shown = { 0 };
+    size_t first;
+
+    sim_machines_shown(call->sim, pool, &shown);
+    if (find_page(call, &shown, &first)) {
+        note_list(call->sim, pool);
+        write_page(call, &shown, first, limit);
+    }
+    array_clear(&shown);
+}
+
+static void list_instances(struct sim_call *call, struct pool *pool)
+{
+    owned(chars) char *max = url_query(call->request->target, "maxResults");
+    long long limit = SIM_PAGE_MAX;
+
+    if (call->request->method != HTTP_POST) {
+        sim_gcp_error(call->answer, 404, "notFound", "listManagedInstances is a POST");
+        return;
+    }
+    if (sim_call_fault(call)) {
+        pool->bad_list_ms = sim_since_start(call->sim) + 1;
+        return;
+    }
+    if (max && !text_to_int(max, 0, SIM_PAGE_MAX, &limit)) {
+        sim_gcp_error(call->answer, 400, "invalid", "Invalid value for field 'maxResults': '%s'",
+                      max);
+        return;
+    }
+    if (limit == 0)
+        limit = SIM_PAGE_MAX;
+    if (sim_fault_now(call->sim, FAULT_EMPTY_LIST, call->verb)) {
+        pool->bad_list_ms = sim_since_start(call->sim) + 1;
+        sim_answer_json(call->answer, 200, json_object());
+        return;
+    }
+    list_shown(call, pool, (size_t)limit);
+}
+
+/* "BLOCK/SUBBLOCK/HOST" */
+static json_t *host_of(const struct machine *machine)
+{
+    owned(chars) char *host = text_format("%s-block-1/subblock-%d/host-%03d",
+                                          machine->pool->reservation->plan->name,
+                                          machine->host / 8 + 1, machine->host);
+
+    return json_string(host);
+}
+
+static void get_instance(struct sim_call *call, const char *project, const char *zone,
+                         const char *name)
+{
+    static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
+
+    call->verb = "get_instance";
+    if (sim_call_fault(call))
+        return;
+    for (size_t i = 0; i < call->sim->pool_count; i++) {
+        const struct pool *pool = &call->sim->pools[i];
+        const struct machine *machine = sim_machine_find(pool, name);
+
+        if (!machine || !machine->id[0] || !text_equal(pool->plan->project, project) ||
+            !text_equal(pool->reservation->plan->zone, zone))
+            continue;
+
+        owned(chars) char *group = text_format("projects/1/zones/%s/instanceGroupManagers/%s", zone,
+                                               pool->plan->group);
+
+        json_t *body = json_make("{s:s, s:s, s:s, s:s, s:s, s:{s:[{s:s, s:s}]}}", "kind",
+                                 "compute#instance", "id", machine->id, "name", name, "zone", zone,
+                                 "status", statuses[machine->state], "metadata", "items", "key",
+                                 "created-by", "value", group);
+
+        if (machine->has_slot)
+            json_object_set_new(body, "resourceStatus",
+                                json_make("{s:o}", "physicalHost", host_of(machine)));
+        sim_answer_json(call->answer, 200, body);
+        return;
+    }
+    sim_gcp_error(call->answer, 404, "notFound",
+                  "The resource 'projects/%s/zones/%s/instances/%s' was not found", project, zone,
+                  name);
+}
+
+static void answer_group(struct sim_call *call, struct pool *pool, const char *action)
+{
+    call->verb = !action                                      ? "get_group"
+                 : text_equal(action, "listManagedInstances") ? "list_instances"
+                 : text_equal(action, "deleteInstances")      ? "delete_instances"
+                 : text_equal(action, "createInstances")      ? "create_instances"
+                                                              : NULL;
+    if (!call->verb || (call->request->method == HTTP_GET) != (action == NULL))
+        sim_gcp_error(call->answer, 404, "notFound", "no such method");
+    else if (text_equal(call->verb, "list_instances"))
+        list_instances(call, pool);
+    else if (sim_call_fault(call))
+        return;
+    else if (!action)
+        get_group(call, pool);
+    else if (text_equal(call->verb, "delete_instances"))
+        sim_gcp_delete_instances(call, pool);
+    else
+        sim_gcp_create_instances(call, pool);
+}
+
+static void answer_compute(struct sim_call *call, size_t at)
+{
+    char **items = call->path->items + at;
+    size_t count = call->path->count - at;
+
+    if (!sim_gcp_is_authorized(call))
+        return;
+    if (count < 6 || !text_equal(items[0], "projects") || !text_equal(items[2], "zones")) {
+        sim_gcp_error(call->answer, 404, "notFound", "no such resource");
+        return;
+    }
+    if (text_equal(items[4], "instanceGroupManagers") && count <= 7) {
+        struct pool *pool = find_pool(call, items[1], items[3], items[5]);
+
+        if (pool)
+            answer_group(call, pool, count == 7 ? items[6] : NULL);
+    } else if (text_equal(items[4], "operations") && count == 6 &&
+               call->request->method == HTTP_GET) {
+        sim_gcp_get_operation(call, items[3], items[5]);
+    } else if (text_equal(items[4], "instances") && count == 6 &&
+               call->request->method == HTTP_GET) {
+        get_instance(call, items[1], items[3], items[5]);
+    } else {
+        sim_gcp_error(call->answer, 404, "notFound", "no such resource");
+    }
+}
+
+void sim_gcp_answer(struct sim_call *call, size_t at)
+{
+    char **items = call->path->items + at;
+    size_t count = call->path->count - at;
+
+    if (count == 1 && text_equal(items[0], "token"))
+        sim_gcp_token(call);
+    else if (count == 6 && text_equal(items[0], "computeMetadata") &&
+             text_equal(items[2], "instance") && text_equal(items[5], "token"))
+        sim_gcp_metadata_token(call);
+    else if (count > 2 && text_equal(items[0], "compute") && text_equal(items[1], "v1"))
+        answer_compute(call, at + 2);
+    else
+        sim_gcp_error(call->answer, 404, "notFound", "no such resource");
+}

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Deployments and their controller; see deployments.c.
+ */
+#pragma once
+
+#include "tools/simulator/model/model.h"
+
+void sim_deployments_new(struct simulator *sim, struct kube_cluster *cluster);
+void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployment);
+struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char *namespace,
+                                       const char *name);
+
+/* Its pods that were not told to stop. */
+int sim_deployment_staying(const struct deployment *deployment);
+
+/* kube_scale.c: as a client asks for. */
+void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, int replicas,
+                          const char *manager);

@@ -1,0 +1,164 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One request in, one answer out, by socket or in process: finds the fake by the path, counts, and
+ * applies the faults of transport before and after the effect.
+ */
+#include "tools/simulator/model/model.h"
+
+#include <inttypes.h>
+
+void sim_answer_clear(struct sim_answer *answer)
+{
+    text_free(answer->body);
+    *answer = (struct sim_answer){ 0 };
+}
+
+static void set_body(struct sim_answer *answer, char *chars)
+{
+    text_free(answer->body);
+    answer->body = text_new(256 << 20);
+    text_add_bytes(answer->body, chars, strlen(chars));
+    mem_free(chars);
+}
+
+void sim_answer_json(struct sim_answer *answer, int status, json_t *body)
+{
+    answer->status = status;
+    answer->content_type = "application/json";
+    set_body(answer, json_print(body));
+    json_decref(body);
+}
+
+static void count_verb(struct simulator *sim, const char *verb)
+{
+    uint64_t *count = map_get(sim->verbs, verb);
+
+    if (!count) {
+        count = mem_new(sizeof *count);
+        map_set(sim->verbs, verb, count);
+    }
+    ++*count;
+}
+
+/* An API server that is overloaded says so in plain text. */
+static void refuse(struct sim_call *call, int code)
+{
+    struct sim_answer *answer = call->answer;
+
+    if (call->cluster && code == 429) {
+        answer->status = code;
+        answer->content_type = "text/plain; charset=utf-8";
+        set_body(answer, mem_copy_chars("Too many requests, please try again later.\n"));
+    } else if (call->cluster) {
+        sim_kube_status(answer, code, "InternalError", "Internal error occurred: injected");
+    } else {
+        sim_gcp_error(answer, code, code == 429 ? "rateLimitExceeded" : "backendError", "injected");
+    }
+    if (code == 429)
+        answer->headers[answer->header_count++] =
+            (struct http_header){ "Retry-After", call->sim->retry_after ?: "1" };
+}
+
+static void forbid(struct sim_call *call, const char *why)
+{
+    if (call->cluster)
+        sim_kube_status(call->answer, 403, "Forbidden", "%s", why);
+    else
+        sim_gcp_error(call->answer, 403, "forbidden", "%s", why);
+}
+
+bool sim_call_fault(struct sim_call *call)
+{
+    struct simulator *sim = call->sim;
+
+    count_verb(sim, call->verb);
+    sim_trace(sim, "%s %.200s", call->verb, call->request->target);
+    if (sim_fault_now(sim, FAULT_REFUSED, call->verb)) {
+        call->answer->is_refused = true;
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_HTTP_429, call->verb)) {
+        refuse(call, 429);
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_HTTP_500, call->verb)) {
+        refuse(call, 500);
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_HTTP_403, call->verb)) {
+        forbid(call, "User \"sluice\" cannot do that");
+        return true;
+    }
+    if (sim_fault_now(sim, FAULT_DENIED, call->verb)) {
+        forbid(call,
+               "admission webhook \"guard.example.com\" denied the request: ask the team first");
+        return true;
+    }
+    return false;
+}
+
+static void fault_after(struct sim_call *call)
+{
+    struct sim_answer *answer = call->answer;
+
+    if (!call->verb || answer->watch.cluster || answer->is_refused)
+        return;
+    if (sim_fault_now(call->sim, FAULT_LOST_ANSWER, call->verb))
+        answer->is_lost = true;
+    else if (sim_fault_now(call->sim, FAULT_HTTP_500_AFTER, call->verb))
+        refuse(call, 500);
+}
+
+/* What an API server says of its clock. */
+static void add_date(const struct sim_call *call)
+{
+    static const char *const days[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
+    static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    struct sim_answer *answer = call->answer;
+    int64_t ms = loop_now(call->sim->loop) + call->sim->wall_offset_ms +
+                 call->cluster->plan->ahead_ms;
+    int64_t second = ms % DAY_MS / SECOND_MS;
+    struct civil_date date = civil_date_of_day(ms / DAY_MS);
+
+    snprintf(answer->date, sizeof answer->date, "%s, %02d %s %04d %02d:%02d:%02d GMT",
+             days[civil_weekday(ms / DAY_MS)], date.day, months[date.month - 1], date.year,
+             (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60));
+    answer->headers[answer->header_count++] = (struct http_header){ "Date", answer->date };
+}
+
+static void report_live(struct sim_call *call)
+{
+    sim_answer_json(call->answer, 200, simulator_report(call->sim));
+}
+
+void sim_answer_request(struct simulator *sim, const struct sim_request *request,
+                        struct sim_answer *answer)
+{
+    struct url_segments path = url_split(request->target);
+    struct sim_call call = { sim, request, &path, answer, NULL, NULL };
+    const char *first = path.count ? path.items[0] : "";
+
+    *answer = (struct sim_answer){ .status = 404, .content_type = "text/plain" };
+    if (text_equal(first, "clusters") && path.count > 1 &&
+        (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
+        sim_kube_answer(&call, 2);
+    else if (text_equal(first, "plain") && path.count > 1 &&
+             (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
+        sim_plain_answer(&call, 2);
+    else if (text_equal(first, "gcp"))
+        sim_gcp_answer(&call, 1);
+    else if (text_equal(first, "compute") || text_equal(first, "computeMetadata") ||
+             text_equal(first, "token"))
+        sim_gcp_answer(&call, 0);
+    else if (text_equal(first, "simulator") && path.count == 2 &&
+             text_equal(path.items[1], "report"))
+        report_live(&call);
+    fault_after(&call);
+    if (call.cluster)
+        add_date(&call);
+    if (!answer->body)
+        answer->body = text_new(1);
+    url_segments_free(&path);
+}

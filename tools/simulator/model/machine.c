@@ -1,0 +1,235 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Machines: each takes one slot of its reservation from the moment the VM exists until it is gone.
+ * A group that finds no machine tries again forever, as managed groups do.
+ */
+#include "tools/simulator/model/lies.h"
+
+#include <inttypes.h>
+
+enum { RETRY_MS = 30 * SECOND_MS };
+
+static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp);
+
+void sim_machine_free(struct actor *actor)
+{
+    struct machine *machine = (struct machine *)actor;
+
+    mem_free(machine->trouble_text);
+    mem_free(machine);
+}
+
+struct machine *sim_machine_find(const struct pool *pool, const char *name)
+{
+    for (size_t i = 0; i < pool->machines.count; i++)
+        if (text_equal(pool->machines.items[i]->name, name))
+            return pool->machines.items[i];
+    return NULL;
+}
+
+/* The host that is free longest, so that a sick one is met again late; but see same_host. */
+static int take_host(struct simulator *sim, struct reservation *reservation)
+{
+    size_t count = reservation->free_hosts.count;
+    size_t at = sim_fault_now(sim, FAULT_SAME_HOST, NULL) ? count - 1 : 0;
+    int host = reservation->free_hosts.items[at];
+
+    array_remove(&reservation->free_hosts, at);
+    return host;
+}
+
+static void take_slot(struct simulator *sim, struct machine *machine)
+{
+    machine->has_slot = true;
+    machine->host = take_host(sim, machine->pool->reservation);
+    machine->pool->reservation->slots_used++;
+    snprintf(machine->id, sizeof machine->id, "%" PRIu64,
+             UINT64_C(1000000000000000000) +
+                 random_below(&sim->names, UINT64_C(8000000000000000000)));
+}
+
+struct machine *sim_machine_new(struct simulator *sim, struct pool *pool, const char *name)
+{
+    struct machine *machine = mem_new(sizeof *machine);
+
+    machine->actor.free = sim_machine_free;
+    machine->pool = pool;
+    text_copy(machine->name, sizeof machine->name, name);
+    machine->created_ms = sim_now(sim);
+    *array_add(&pool->machines) = machine;
+    pool->target++;
+    sim_machine_changed(sim, machine, false);
+    return machine;
+}
+
+/* Machines of the start are there already. */
+void sim_machine_start(struct simulator *sim, struct machine *machine)
+{
+    if (sim->is_started) {
+        sim_after(sim, 2 * SECOND_MS, attempt, &machine->actor, machine->stamp);
+        return;
+    }
+    take_slot(sim, machine);
+    machine->state = MACHINE_RUNNING;
+    machine->node = sim_node_register(sim, machine, false);
+    sim_machine_changed(sim, machine, false);
+}
+
+static bool is_stocked_out(struct simulator *sim, const struct machine *machine)
+{
+    const char *zone = machine->pool->reservation->plan->zone;
+    int64_t at_ms = sim_since_start(sim);
+
+    for (size_t i = 0; i < sim->scenario->stockouts.count; i++) {
+        const struct scenario_stockout *stockout = &sim->scenario->stockouts.items[i];
+
+        if (text_equal(stockout->zone, zone) && at_ms >= stockout->from_ms &&
+            at_ms < stockout->to_ms)
+            return true;
+    }
+    return sim_fault_now(sim, FAULT_STOCKOUT, NULL);
+}
+
+static void fail_attempt(struct simulator *sim, struct machine *machine, const char *code,
+                         char *text)
+{
+    mem_free(machine->trouble_text);
+    machine->trouble_code = code;
+    machine->trouble_text = text;
+    sim->stockouts_met++;
+    sim_trace(sim, "machine %s fails %s", machine->name, code);
+    sim_machine_changed(sim, machine, false);
+    sim_after(sim, RETRY_MS, attempt, &machine->actor, machine->stamp);
+}
+
+static void join(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct machine *machine = (struct machine *)actor;
+
+    if (machine->stamp == stamp && !machine->node)
+        machine->node = sim_node_register(sim, machine, true);
+}
+
+static void booted(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct machine *machine = (struct machine *)actor;
+
+    if (machine->stamp != stamp)
+        return;
+    machine->state = MACHINE_RUNNING;
+    machine->stamp++;
+    sim_trace(sim, "machine %s runs", machine->name);
+    sim_machine_changed(sim, machine, false);
+    if (!machine->never_joins)
+        sim_after(sim, sim_draw(&sim->machine_chance, &sim->scenario->latency.join), join, actor,
+                  machine->stamp);
+}
+
+static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct machine *machine = (struct machine *)actor;
+    const struct reservation *reservation = machine->pool->reservation;
+
+    if (machine->stamp != stamp)
+        return;
+    if (is_stocked_out(sim, machine)) {
+        fail_attempt(sim, machine, "ZONE_RESOURCE_POOL_EXHAUSTED",
+                     text_format("The zone 'projects/%s/zones/%s' does not have enough resources "
+                                 "available to fulfill the request.",
+                                 machine->pool->plan->project, reservation->plan->zone));
+        return;
+    }
+    if (reservation->slots_used >= reservation->plan->nodes) {
+        fail_attempt(sim, machine, "INVALID_USAGE",
+                     text_format("Specified reservation '%s' does not have available resources "
+                                 "for the request.",
+                                 reservation->plan->name));
+        return;
+    }
+
+    int64_t boot_ms = sim_draw(&sim->machine_chance, &sim->scenario->latency.create);
+
+    if (sim_fault_now(sim, FAULT_SLOW_BOOT, NULL))
+        boot_ms *= 4;
+    machine->never_joins = sim_fault_now(sim, FAULT_NEVER_JOINS, NULL);
+    machine->no_gpus = sim_fault_now(sim, FAULT_NO_GPUS, NULL);
+    machine->lacks_gpu = sim_fault_now(sim, FAULT_ONE_GPU_LESS, NULL);
+    machine->flaps = sim_fault_now(sim, FAULT_GPUS_FLAP, NULL);
+    machine->trouble_code = NULL;
+    machine->state = MACHINE_BOOTING;
+    machine->stamp++;
+    take_slot(sim, machine);
+    sim->machines_created++;
+    sim_trace(sim, "machine %s boots", machine->name);
+    sim_machine_changed(sim, machine, false);
+    sim_after(sim, boot_ms, booted, actor, machine->stamp);
+}
+
+static void give_slot_back(struct machine *machine)
+{
+    struct reservation *reservation = machine->pool->reservation;
+
+    if (!machine->has_slot)
+        return;
+    reservation->slots_used--;
+    *array_add(&reservation->free_hosts) = machine->host;
+    machine->has_slot = false;
+}
+
+static void gone(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct machine *machine = (struct machine *)actor;
+    struct pool *pool = machine->pool;
+
+    if (machine->stamp != stamp)
+        return;
+    for (size_t i = 0; i < pool->machines.count; i++)
+        if (pool->machines.items[i] == machine) {
+            array_remove(&pool->machines, i);
+            break;
+        }
+    give_slot_back(machine);
+    if (machine->node)
+        machine->node->machine = NULL;
+    sim_trace(sim, "machine %s gone", machine->name);
+    sim_machine_changed(sim, machine, true);
+    sim_actor_end(actor);
+}
+
+void sim_machine_recreate(struct simulator *sim, struct machine *machine)
+{
+    struct kube_node *node = machine->node;
+
+    if (machine->state == MACHINE_STOPPING)
+        return;
+    sim_trace(sim, "machine %s is made again", machine->name);
+    if (node) {
+        sim_node_machine_dies(sim, node);
+        sim_node_delete(sim, node);
+    }
+    give_slot_back(machine);
+    machine->state = MACHINE_QUEUED;
+    machine->stamp++;
+    sim_machine_start(sim, machine);
+}
+
+void sim_machine_remove(struct simulator *sim, struct machine *machine)
+{
+    static const struct range quick = { SECOND_MS, 5 * SECOND_MS };
+
+    if (machine->state == MACHINE_STOPPING)
+        return;
+    machine->state = MACHINE_STOPPING;
+    machine->stamp++;
+    machine->pool->target--;
+    sim->machines_deleted++;
+    sim_trace(sim, "machine %s stops", machine->name);
+    sim_machine_changed(sim, machine, false);
+    if (machine->node)
+        sim_node_machine_dies(sim, machine->node);
+    sim_after(
+        sim,
+        sim_draw(&sim->machine_chance, machine->has_slot ? &sim->scenario->latency.delete : &quick),
+        gone, &machine->actor, machine->stamp);
+}

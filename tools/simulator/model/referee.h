@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Watches every effect on the simulated world and writes down each broken promise.  It never stops
+ * a run and never changes the world.  Shares no code with the broker.
+ */
+#pragma once
+
+#include "tools/simulator/model/simulator.h"
+
+struct kube_node;
+struct kube_pod;
+struct machine;
+struct pool;
+
+struct referee *referee_new(void) __attribute__((returns_nonnull, warn_unused_result));
+void referee_free(struct referee *referee);
+
+/* Before the effect: what a request is about to do. */
+void referee_patch_node(struct simulator *sim, const struct kube_node *node, bool cordons);
+void referee_delete_node(struct simulator *sim, const struct kube_node *node, bool has_uid);
+void referee_touch_pod(struct simulator *sim, const char *verb, const struct kube_pod *pod,
+                       bool has_uid);
+void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod);
+void referee_delete_instance(struct simulator *sim, const struct machine *machine,
+                             const char *request_id);
+void referee_create_instance(struct simulator *sim, const struct pool *pool, const char *name,
+                             const char *request_id);
+/* In a cluster of another kind; verb: the intent's own name. */
+void referee_change_plain(struct simulator *sim, const char *verb, const struct kube_node *node,
+                          const char *object);
+void referee_scale(struct simulator *sim, const char *object);
+
+/* After every event: sizes of pools and reservations. */
+void referee_check(struct simulator *sim);
+
+/* With no transfer live: nothing may be missing. */
+void referee_check_end(struct simulator *sim);

@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A physical world to rehearse in: machines, clusters, jobs and traffic, behind strict fakes of
+ * the real wire protocols (Kubernetes, Compute Engine).  The same fakes answer in process, as a
+ * struct http on any loop, and behind real sockets.  A referee that knows nothing of the broker
+ * watches every effect and keeps a list of broken promises.
+ *
+ *     struct simulator *simulator = simulator_new(loop, "sluice.yaml", "world.yaml", err);
+ *     world.http = simulator_http(simulator);
+ *
+ * Everything is decided by the seed and by what is asked: the same run has the same trace hash.
+ * The simulator owns all that it hands out; free it after the users of its struct http and before
+ * the loop.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/input/json.h"
+#include "base/world/http.h"
+#include "base/world/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct simulator;
+struct referee;
+
+/* Reads sluice.yaml and world.yaml and begins: machines run, pods run, jobs are at work. */
+struct simulator *simulator_new(struct loop *loop, const char *config_path, const char *world_path,
+                                struct error *err) __attribute__((warn_unused_result));
+void simulator_free(struct simulator *simulator);
+
+/* The carrier in process: the host of a URL does not matter, its path does (/clusters/NAME/...,
+   /gcp/...). */
+struct http *simulator_http(struct simulator *simulator);
+
+/* Serves the same on 127.0.0.1; needs loop_libevent. */
+int simulator_listen(struct simulator *simulator, int port, int *ret_port, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* FOLDER/NAME.kubeconfig for each cluster. */
+int simulator_write_kubeconfigs(struct simulator *simulator, const char *folder,
+                                const char *base_url, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Machines per pool, waits per queue, GPU-hours, evictions, requests by verb, violations.  The
+   caller owns it. */
+json_t *simulator_report(struct simulator *simulator)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* FNV-1a over all events so far. */
+uint64_t simulator_trace_hash(const struct simulator *simulator);
+
+/* The next request of that verb (NULL: any) meets the fault; for faults of the world (stockout,
+   slow_boot, never_joins, no_gpus, one_gpu_less, gpus_flap, same_host, stuck_pod) the next machine
+   or pod does.  Faults are those of world.yaml and empty_list, refused, http_403, denied.  Verbs:
+   token, get_group, list_instances, delete_instances, create_instances, get_operation,
+   get_instance, list_nodes, watch_nodes, get_node, patch_node, delete_node, list_pods, watch_pods,
+   get_pod, mark_pod, evict_pod, delete_pod, get_scale, write_scale, get_deployment.  An unknown
+   name aborts. */
+void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
+
+/* A list lies from now on, for so long, as world.yaml has it ("lies").  list: machines, of a pool;
+   nodes or pods, of a cluster, whose watches expire at both ends of the lie.  kind: empty, half,
+   some, new, old; age_ms: of old.  What is read by name says the truth.  An unknown word aborts. */
+void simulator_lie(struct simulator *simulator, const char *list, const char *of, const char *kind,
+                   int64_t age_ms, int64_t for_ms);
+
+/* From now on no byte comes through to the API server of that cluster, nor back from it; NULL: they
+   come through again.  Only for who asks by simulator_http(). */
+void simulator_cut_off(struct simulator *simulator, const char *cluster);
+
+/* How the referee asks whether the broker's journal holds a committed intent for an effect.
+   verb, object: patch_node NODE; delete_node NODE; evict_pod, mark_pod, delete_pod NAMESPACE/NAME;
+   delete_instance, create_instance INSTANCE; write_scale NAMESPACE/NAME; and one_transfer NODE:
+   whether at most one live transfer has this node. */
+typedef bool (*simulator_witness_fn)(void *context, const char *verb, const char *object);
+void simulator_set_witness(struct simulator *simulator, simulator_witness_fn witness,
+                           void *context);
+
+/* Call when no transfer is live any more: machines must be as many as at the start. */
+void simulator_check_end(struct simulator *simulator);
+
+/* Others at work in a cluster.  An object that is only kept (a ClusterQueue, an autoscaler), by its
+   path; as it is now (NULL: there is none); and a client that scales a Deployment. */
+void simulator_put_object(struct simulator *simulator, const char *cluster, const char *path,
+                          const json_t *object);
+const json_t *simulator_object(struct simulator *simulator, const char *cluster, const char *path);
+void simulator_set_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
+                            const char *name, int replicas, const char *manager);
+int simulator_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
+                       const char *name);
+
+/* Truths for tests and reports. */
+int simulator_pool_running(const struct simulator *simulator, const char *pool);
+int simulator_pool_target(const struct simulator *simulator, const char *pool);
+
+struct violation {
+    int64_t at_ms;         /* since the start */
+    const char *invariant; /* "I4" */
+    char *sentence;
+};
+const struct referee *simulator_referee(const struct simulator *simulator);
+size_t referee_violation_count(const struct referee *referee);
+const struct violation *referee_violation(const struct referee *referee, size_t at);
+
+static inline void owned_simulator(struct simulator **simulator)
+{
+    simulator_free(*simulator);
+}

@@ -1,0 +1,164 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Allocation: for every window the fewest replicas with which every queue meets its target on the
+ * days of the demand, split over clusters, packed into nodes, placed in pools; one schedule a
+ * window.  A queue that has to survive the loss of a node or a zone gets so many more that those
+ * which stay keep its waits within twice the target.  Where the nodes do not suffice, the replicas
+ * go first to who is not even stable, then to who is furthest from its target, one by one; the plan
+ * then names who falls short and by how much.  A saturated plan gives what is left over to the
+ * thinnest cushion, again and again, until no node is left.
+ *
+ * The model is plain data that borrows everything; who has a configuration translates it.  Cells
+ * (queue, window) are worked on by several threads; their number changes nothing in the answer, and
+ * neither does another queue.
+ */
+#pragma once
+
+#include "base/progress.h"
+#include "windows/allocation/place.h"
+#include "windows/allocation/schedule.h"
+#include "windows/queueing/search_targets.h"
+
+struct allocate_queue {
+    const char *name;
+    const struct demand_series *demand;
+    struct replay_target target;
+    double service_s;
+    double service_cv;
+    const struct service_shape *shape; /* borrowed; NULL: the law that service_cv stands for */
+    double scale;
+    bool is_each_day;   /* every day of a window meets the target by itself */
+    bool survives_node; /* its waits stay within twice the target when the worst node is lost, */
+    bool survives_zone; /* or the worst zone */
+};
+
+struct allocate_cluster { /* of production */
+    const char *name;
+    int gpus_per_node;
+    int static_nodes; /* over all its pools */
+};
+
+struct allocate_share { /* of a workload */
+    size_t cluster;
+    int weight;
+    int replica_min;
+};
+
+struct allocate_workload {
+    const char *name;
+    size_t queue; /* several workloads may serve one: its replicas are split over all */
+    int gpus;     /* per replica */
+    const struct allocate_share *shares;
+    size_t share_count;
+};
+
+struct allocate_pool { /* of a production cluster; place.pools has its numbers */
+    const char *machine;
+    const char *region;
+    const char *zone_name;
+    size_t zone;       /* index among those of machine and region */
+    size_t zone_count; /* of machine and region */
+};
+
+struct allocate_model {
+    const struct window_set *windows;
+    size_t window_first;   /* those that are planned: [window_first, window_end) */
+    size_t window_end;     /* 0: all */
+    struct wall_time from; /* the demand's days */
+    struct wall_time to;
+    const struct allocate_queue *queues;
+    size_t queue_count;
+    const double *scales; /* [window * queue_count + queue], on top of the queues' own; NULL: 1 */
+    const struct allocate_cluster *clusters;
+    size_t cluster_count;
+    const struct allocate_workload *workloads;
+    size_t workload_count;
+    const struct allocate_pool *pools; /* beside place.pools */
+    struct place place;
+    int repack_nodes; /* spare nodes of each cluster that serves anything */
+    int seeds;
+    int threads;
+    uint64_t seed;
+    bool is_estimate;  /* windows/queueing/transient.h instead of replays: quick, and not confirmed
+                          by one */
+    bool is_saturated; /* spends the nodes that are left over */
+    struct progress_report report; /* of how far allocate_search() is */
+};
+
+struct allocate_cell {
+    struct search_result search; /* of an estimate: no seeds, no waits */
+    int degraded;  /* replicas that keep the waits within twice the target; 0: not asked for */
+    int needed;    /* search.servers, or more for the least that always run and for losses */
+    int granted;   /* below `needed` where nodes are short, above it in a saturated plan */
+    int lost;      /* of `granted`, with the worst node or zone that the queue has to survive */
+    double wait_s; /* at the percentile with what was granted, of the worse class and seed */
+    struct search_day worst_day;   /* with what was granted; begins at 0 where no replay told it */
+    struct search_targets targets; /* with what was granted; tokens where they have a target and a
+                                      replay told them, else 0 */
+    bool is_known;                 /* searched, or read from another run's part */
+};
+
+static inline bool allocate_is_met(const struct allocate_cell *cell)
+{
+    return cell->granted >= cell->search.servers && cell->granted - cell->lost >= cell->degraded;
+}
+
+/* Why a cluster has as many nodes as it has in a window. */
+struct allocate_need {
+    int gpus;   /* of all replicas */
+    int packed; /* nodes that hold them */
+    int repack; /* spare ones */
+    int floor;  /* static nodes, which are there anyway */
+    int nodes;  /* packed and repack, or the floor */
+};
+
+struct allocate_plan {
+    struct allocate_cell *cells; /* [window * queue_count + queue] */
+    struct schedule **schedules; /* one a window; NULL for an event that ended before the demand */
+    struct allocate_need *needs; /* [window * cluster_count + cluster] */
+    int *missing_nodes;          /* one a window: how many more all targets would take */
+    bool *is_met;                /* one a window: every target and loss */
+    bool *is_withheld;   /* one a window: a saturated plan that spends nothing, because nodes
+                            that are added would make a zone weigh too much for a queue that
+                            has to survive its loss */
+    size_t window_first; /* the others of the set have no schedule */
+    size_t window_end;
+    size_t window_count;
+    size_t queue_count;
+    size_t cluster_count;
+    bool is_feasible;
+};
+
+/* A plan in two steps, for those who share the first among machines: the searches, of which part
+   `part` (from 0) of `parts` is a fixed share, and what follows for each window once every cell is
+   known.  Cells that are known are not searched again. */
+struct allocate_plan *allocate_plan_new(const struct allocate_model *model)
+    __attribute__((returns_nonnull, warn_unused_result));
+int allocate_search(const struct allocate_model *model, struct allocate_plan *plan, size_t part,
+                    size_t parts, struct error *err) __attribute__((warn_unused_result));
+int allocate_fill(const struct allocate_model *model, struct allocate_plan *plan, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether the plan has a schedule for this window: an event that is over gets none. */
+bool allocate_has_window(const struct allocate_model *model, size_t window);
+
+/* The part whose cell this is: neighbours are in different ones. */
+size_t allocate_part(size_t window, size_t queue, size_t parts);
+
+/* What a cell is searched with, but for segments and service. */
+struct search_setup allocate_setup(const struct allocate_model *model, size_t window, size_t queue);
+
+/* What an estimate says instead of a search (windows/queueing/transient.h): enough for all days in
+   one, or for each of them. */
+int allocate_estimate(const struct search_setup *setup);
+
+/* Both steps. */
+struct allocate_plan *allocate_plan(const struct allocate_model *model, struct error *err)
+    __attribute__((warn_unused_result));
+void allocate_plan_free(struct allocate_plan *plan);
+
+static inline void owned_allocate_plan(struct allocate_plan **plan)
+{
+    allocate_plan_free(*plan);
+}

@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The step that binds is found by replaying the worst occurrence up to a step, and halving: what
+ * comes later cannot change who waited before.
+ */
+#include "windows/allocation/explain.h"
+
+#include "windows/queueing/search_days.h"
+#include "windows/servers/engine_wait.h"
+
+#include <math.h>
+
+/* One queue in one window, as the plan searched it. */
+struct question {
+    struct search_setup setup;
+    struct segment_list segments;
+    struct service_time *service;
+};
+
+static void question_clear(struct question *question)
+{
+    segments_clear(&question->segments);
+    service_time_free(question->service);
+}
+
+static void question_init(struct question *question, const struct allocate_model *model,
+                          size_t window, size_t queue)
+{
+    const struct allocate_queue *item = &model->queues[queue];
+
+    *question = (struct question){ .setup = allocate_setup(model, window, queue) };
+    question->service = service_time_of(item->shape, item->service_s, item->service_cv);
+    segments_of_window(item->demand, model->windows, window, model->from, model->to,
+                       &question->segments);
+    question->setup.service = question->service;
+    question->setup.segments = &question->segments;
+}
+
+static int report(const struct search_setup *setup, int seed, int servers,
+                  struct replay_result *result, struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, seed, err);
+
+    return arrivals ? replay_report(arrivals, servers, &setup->target, result, err) : -1;
+}
+
+/* In the step in which most arrives. */
+static void find_fullness(const struct engine *engine, double peak_per_s, struct explain_wait *wait)
+{
+    struct engine_station station = engine_station_of(engine, wait->replicas);
+
+    wait->utilisation = peak_per_s / engine_capacity(&station);
+    wait->occupancy = engine_state(&station, peak_per_s).running /
+                      ((double)station.slots * station.replicas);
+}
+
+/* The worst day is by the wait, unless targets of tokens tell it. */
+static int find_wait(const struct question *question, double peak_per_s, struct explain_wait *wait,
+                     struct error *err)
+{
+    struct search_day day;
+
+    if (wait->replicas == 0)
+        return 0;
+    if (search_wait_under(&question->setup, wait->seed, wait->replicas,
+                          &wait->targets.found_s[SEARCH_WAIT], &day, err) < 0 ||
+        search_tokens_under(&question->setup, wait->seed, wait->replicas, &wait->targets, err) < 0)
+        return -1;
+    search_targets_judge(&wait->targets, &question->setup.target);
+    if (wait->targets.day.begin.ms == 0)
+        wait->targets.day = (struct search_late_day){ .begin = day.begin, .found_s = day.wait_s };
+    if (question->service->engine)
+        find_fullness(question->service->engine, peak_per_s, wait);
+    return 0;
+}
+
+/* Of the target that binds. */
+static double longest_of(const struct replay_class *class, enum search_target binds)
+{
+    return binds == SEARCH_WAIT   ? class->max_s
+           : binds == SEARCH_TTFT ? class->ttft.max_s
+                                  : class->itl.max_s;
+}
+
+/* The longest time of the target that binds, and what is late, in one segment alone. */
+static int replay_segment(const struct question *question, const struct explain_wait *with,
+                          enum search_target binds, struct segment segment, double *ret_longest_s,
+                          int64_t *ret_late, struct error *err)
+{
+    struct segment_list list = { 0 };
+    struct search_setup setup = question->setup;
+    struct replay_result result;
+
+    *array_add(&list.list) = segment;
+    setup.segments = &list;
+
+    int done = report(&setup, with->seed, with->replicas, &result, err);
+
+    segments_clear(&list);
+    if (done < 0)
+        return -1;
+    *ret_longest_s = 0;
+    *ret_late = 0;
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        *ret_longest_s = fmax(*ret_longest_s, longest_of(&result.classes[class], binds));
+        *ret_late += search_target_late(&result.classes[class], binds);
+    }
+    return 0;
+}
+
+/* The segment with the most late requests; among equals, with the longest wait.  Where each day
+   counts, it is one of the day that binds. */
+static int worst_segment(const struct question *question, const struct explain_wait *with,
+                         enum search_target binds, const struct segment_list *segments,
+                         struct segment *ret_worst, double *ret_longest_s, struct error *err)
+{
+    int64_t most = -1;
+
+    *ret_longest_s = 0;
+    for (size_t i = 0; i < segments->list.count; i++) {
+        double longest_s;
+        int64_t late;
+
+        if (replay_segment(question, with, binds, segments->list.items[i], &longest_s, &late, err) <
+            0)
+            return -1;
+        if (late > most || (late == most && longest_s > *ret_longest_s)) {
+            most = late;
+            *ret_longest_s = longest_s;
+            *ret_worst = segments->list.items[i];
+        }
+    }
+    return 0;
+}
+
+static void segments_that_bind(const struct question *question, struct wall_time day,
+                               struct segment_list *out)
+{
+    const struct segment_list *all = &question->segments;
+
+    for (size_t i = 0; i < all->list.count && !question->setup.is_each_day; i++)
+        *array_add(&out->list) = all->list.items[i];
+    for (size_t i = 0; i < all->days.count && question->setup.is_each_day; i++)
+        if (demand_time(question->setup.series, all->days.items[i]).ms == day.ms)
+            segments_of_day(all, i, out);
+}
+
+static int find_binding(const struct question *question, const struct explain_wait *with,
+                        struct explain *explain, struct error *err)
+{
+    owned(segments) struct segment_list segments = { 0 };
+    struct segment worst = { 0 };
+    size_t below = 0; /* so many steps have not seen the longest wait yet */
+
+    segments_that_bind(question, explain->day.begin, &segments);
+    if (worst_segment(question, with, explain->binds, &segments, &worst, &explain->binding_wait_s,
+                      err) < 0)
+        return -1;
+    if (!(explain->binding_wait_s > 0))
+        return 0;
+    for (size_t above = worst.count; above - below > 1;) {
+        size_t middle = below + (above - below) / 2;
+        double longest_s;
+        int64_t late;
+
+        if (replay_segment(question, with, explain->binds, (struct segment){ worst.first, middle },
+                           &longest_s, &late, err) < 0)
+            return -1;
+        if (longest_s < explain->binding_wait_s)
+            below = middle;
+        else
+            above = middle;
+    }
+    explain->binding = demand_time(question->setup.series, worst.first + below);
+    return 0;
+}
+
+static double arrivals_in(const struct question *question, size_t step)
+{
+    const struct demand_series *series = question->setup.series;
+
+    return (double)demand_at(series, DEMAND_HIGH, step) +
+           (double)demand_at(series, DEMAND_LOW, step);
+}
+
+/* The busiest step, or the busiest minute of shorter ones: how full replicas are then says nothing
+   of the seconds in which some requests came at once. */
+static void find_peak(const struct question *question, const struct segment *segment,
+                      struct explain *explain)
+{
+    const struct demand_series *series = question->setup.series;
+    size_t width = series->step_ms < MINUTE_MS ? (size_t)(MINUTE_MS / series->step_ms) : 1;
+    double within = 0;
+
+    width = width < segment->count ? width : segment->count;
+    for (size_t i = 0; i < segment->count; i++) {
+        size_t step = segment->first + i;
+        double rate;
+
+        within += arrivals_in(question, step);
+        within -= i >= width ? arrivals_in(question, step - width) : 0;
+        rate = question->setup.scale * within /
+               ((double)width * (double)series->step_ms / SECOND_MS);
+        if (i + 1 >= width && rate > explain->peak_per_s) {
+            explain->peak_per_s = rate;
+            explain->peak = demand_time(series, step + 1 - width);
+        }
+    }
+}
+
+static void find_rates(const struct question *question, struct explain *explain)
+{
+    double step_s = (double)question->setup.series->step_ms / SECOND_MS;
+    double sum = 0;
+    double steps = 0;
+
+    for (size_t i = 0; i < question->segments.list.count; i++) {
+        const struct segment *segment = &question->segments.list.items[i];
+
+        for (size_t step = segment->first; step < segment->first + segment->count; step++) {
+            sum += question->setup.scale * arrivals_in(question, step) / step_s;
+            steps += 1;
+        }
+        find_peak(question, segment, explain);
+    }
+    explain->rate_per_s = steps > 0 ? sum / steps : 0;
+}
+
+int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
+                 size_t window, size_t queue, struct explain *ret, struct error *err)
+{
+    const struct search_result *search = &plan->cells[window * plan->queue_count + queue].search;
+    int with = search->failing_seed < 0 ? EXPLAIN_SAME : EXPLAIN_LESS;
+    struct question question;
+    int result = 0;
+
+    question_init(&question, model, window, queue);
+    *ret = (struct explain){
+        .waits = { { .replicas = search->servers - 1, .seed = search->failing_seed },
+                   { .replicas = search->servers, .seed = search->worst_seed },
+                   { .replicas = search->servers + 1, .seed = search->worst_seed } },
+    };
+    find_rates(&question, ret);
+    ret->estimate = allocate_estimate(&question.setup);
+    for (int i = 0; i < EXPLAIN_STEPS && result == 0; i++)
+        result = find_wait(&question, ret->peak_per_s, &ret->waits[i], err);
+    ret->day = ret->waits[with].targets.day;
+    ret->binds = question.setup.is_each_day ? ret->day.which : ret->waits[with].targets.binds;
+    if (result == 0)
+        result = find_binding(&question, &ret->waits[with], ret, err);
+    question_clear(&question);
+    return result;
+}
+
+int explain_number(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+                   struct search_targets *ret, struct error *err)
+{
+    struct question question;
+    struct search_targets found = { 0 };
+    struct search_day day;
+
+    question_init(&question, model, window, queue);
+
+    const struct replay_target *target = &question.setup.target;
+    int result = search_wait(&question.setup, replicas, &found.found_s[SEARCH_WAIT], &day, err);
+
+    for (int seed = 0; seed < model->seeds && result == 0; seed++)
+        if (target->ttft.limit_s > 0 || target->itl.limit_s > 0)
+            result = search_tokens_under(&question.setup, seed, replicas, &found, err);
+    search_targets_judge(&found, target);
+    question_clear(&question);
+    if (result == 0)
+        *ret = found;
+    return result;
+}

@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Why a queue needs as many replicas as a plan says: the waits with one fewer and one more, when it
+ * is that one fewer is not enough, which day that is, and what the closed form would have said.  Of
+ * engines also which of their targets decides, and how full they are when most arrives.
+ */
+#pragma once
+
+#include "windows/allocation/allocate.h"
+#include "windows/queueing/search_targets.h"
+
+enum explain_step { EXPLAIN_LESS, EXPLAIN_SAME, EXPLAIN_MORE, EXPLAIN_STEPS };
+
+struct explain_wait { /* with so many replicas, under one seed */
+    int replicas;     /* 0: there is no such number */
+    int seed;
+    struct search_targets targets;
+    double utilisation; /* of engines in the busiest step: its rate over what they can end; from 1
+                           on the queue grows */
+    double occupancy;   /* share of their slots that runs then, in closed form; below the
+                           utilisation, because few requests are served faster than many */
+};
+
+struct explain {
+    struct explain_wait waits[EXPLAIN_STEPS];
+    int estimate;               /* replicas, as --estimate would have them */
+    double rate_per_s;          /* mean of the window */
+    double peak_per_s;          /* of its busiest step, or minute of shorter ones, */
+    struct wall_time peak;      /* which begins then */
+    enum search_target binds;   /* with one replica less (with this one, where there is none less);
+                                   where each day counts, on the worst day */
+    struct wall_time binding;   /* the step that then makes the longest wait, or the longest time of
+                                   the target that binds; 0: no request waits */
+    double binding_wait_s;      /* that wait, or time */
+    struct search_late_day day; /* the worst with one replica less (or this one): of engines that
+                                   are held to tokens, by the target with most late requests
+                                   against what is allowed; otherwise by the wait at the
+                                   percentile, and `used` is not known */
+};
+
+/* Of a queue to whom something arrives in the window; its cell is known. */
+int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
+                 size_t window, size_t queue, struct explain *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* What any number of replicas does for each target: the worst of all seeds (and days, where each
+   counts).  Tokens are looked at where they have a target. */
+int explain_number(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+                   struct search_targets *ret, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Segments: unbroken stretches of known steps of a series, the units of a replay.  A window's
+ * segments are its occurrences, broken again where steps are unknown.  A step belongs to the window
+ * that is in force when it begins.
+ *
+ * An occurrence is a day of the window, whatever is unknown in it: from when the window comes into
+ * force until another does, so that a night is one; what lasts longer than a day is several, from
+ * midnight to midnight.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "windows/calendar/window.h"
+#include "windows/demand/demand.h"
+
+struct segment {
+    size_t first; /* step */
+    size_t count;
+};
+
+struct segment_list {
+    ARRAY(struct segment) list;
+    ARRAY(size_t) days; /* steps with which the occurrences begin; none: all is one */
+};
+
+/* Of all known steps that begin in [from, to). */
+void segments_of_series(const struct demand_series *series, struct wall_time from,
+                        struct wall_time to, struct segment_list *out);
+
+/* Of those on which `window` (an index) is in force.  For an event: of those at its hours of the
+   week on which no event was in force, so that it can be planned before it begins. */
+void segments_of_window(const struct demand_series *series, const struct window_set *set,
+                        size_t window, struct wall_time from, struct wall_time to,
+                        struct segment_list *out);
+
+/* At least 1. */
+size_t segments_day_count(const struct segment_list *segments);
+
+/* Appends what lies in one occurrence; a segment that reaches beyond it is cut. */
+void segments_of_day(const struct segment_list *segments, size_t day, struct segment_list *out);
+
+void segments_clear(struct segment_list *segments);
+
+/* `days` calendar days before `end`, at the same time of day in that zone. */
+struct wall_time segments_days_before(const struct time_zone *zone, struct wall_time end, int days);
+
+static inline void owned_segments(struct segment_list *segments)
+{
+    segments_clear(segments);
+}

@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the cells of a demand file say: times, counts and priorities in the forms in which people
+ * export them.  Pure functions of the text; what has two readings is refused.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "windows/demand/demand.h"
+#include "windows/demand/packed.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What people are told to write. */
+#define CELL_TIME_FORMS                                                                            \
+    "2026-11-17T12:12:00Z, 2026-11-17 12:12 (in the file's time zone), 2026-11-17, or seconds "    \
+    "since 1970"
+
+struct cell_time {
+    int64_t ms; /* since 1970; as a clock on the wall shows it where is_local is set */
+    bool is_local;
+};
+
+/* A date and time with Z, UTC, GMT or an offset, or without (local); a date alone is its midnight;
+   a number between the years 2000 and 2100 is seconds, milliseconds, micro- or nanoseconds since
+   1970, which their size tells. */
+bool cell_time(const char *text, struct cell_time *ret);
+
+/* Files repeat themselves from row to row: what the last time said is looked at first.  As
+   cell_time(), quicker. */
+struct cell_clock {
+    char day[12];   /* of the last time, with what follows it; empty: none */
+    char suffix[8]; /* what followed its minutes or seconds */
+    int64_t day_ms; /* when that day began */
+    bool is_local;
+};
+bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time *ret);
+
+/* A number of requests, with a fraction or without, or with "/s", "/min" or "/h" a rate.  In files
+   whose delimiter is a semicolon a comma may stand for the point.  Sets value and kind.  false:
+   *ret_why is what was expected instead. */
+bool cell_count(const char *text, char delimiter, struct packed_row *row, const char **ret_why);
+
+/* A number that begins with a digit, as text_to_double() reads it. */
+bool cell_number(const char *text, double *ret);
+
+/* high or 1, low or 2, in any case. */
+bool cell_class(const char *text, enum demand_class *ret);
+
+/* Whether nothing is known by it: "", "NaN", "null" and the like. */
+bool cell_is_void(const char *text);
+
+/* A rate as people write its unit: "s", "min", "h"; 0: it is none. */
+double cell_unit_seconds(const char *unit);

@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From rows to series: on the grid of the queue's step, what is missing marked.
+ */
+#include "windows/demand/demand.h"
+
+#include "base/file_stream.h"
+#include "base/text.h"
+#include "windows/demand/demand_queue.h"
+#include "windows/demand/demand_steps.h"
+#include "windows/demand/local_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one queue; and of all queues and priorities of a file, which is 400 MB: few rows can ask for
+   any number of steps. */
+enum {
+    STEPS_MAX = 50 * 1000 * 1000,
+    FILE_STEPS_MAX = 100 * 1000 * 1000,
+    LOG_STEPS_MAX = 20 * 1000 * 1000, /* of a file; with more its steps are minutes */
+};
+
+static const int64_t file_bytes_max = (int64_t)16 << 30;
+
+/* Rows on their way to series. */
+struct making {
+    struct demand_rows rows;
+    const struct demand_options *options;
+    struct demand *demand;
+    struct demand_steps steps;
+    bool is_silence_zero; /* a step without a row had no arrivals */
+    int64_t first_ms;     /* of all rows */
+    int64_t end_ms;       /* when the last of them ends */
+    size_t cells;         /* counts of all series */
+};
+
+void demand_free(struct demand *demand)
+{
+    if (!demand)
+        return;
+    for (size_t i = 0; i < demand->count; i++) {
+        mem_free(demand->series[i].queue);
+        if (demand->series[i].tokens)
+            token_pairs_clear(demand->series[i].tokens);
+        mem_free(demand->series[i].tokens);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            mem_free(demand->series[i].counts[class]);
+    }
+    mem_free(demand->series);
+    mem_free(demand);
+}
+
+const struct demand_series *demand_find(const struct demand *demand, const char *queue)
+{
+    for (size_t i = 0; i < demand->count; i++)
+        if (text_equal(demand->series[i].queue, queue))
+            return &demand->series[i];
+    return NULL;
+}
+
+size_t demand_unknown(const struct demand_series *series)
+{
+    size_t unknown = 0;
+
+    for (size_t i = 0; i < series->count; i++)
+        unknown += !demand_is_known(series, i);
+    return unknown;
+}
+
+void demand_spread_unknown(struct demand_series *series)
+{
+    int32_t *high = series->counts[DEMAND_HIGH];
+    int32_t *low = series->counts[DEMAND_LOW];
+
+    for (size_t i = 0; high && low && i < series->count; i++)
+        if (high[i] < 0 || low[i] < 0)
+            high[i] = low[i] = DEMAND_UNKNOWN;
+}
+
+static int compare_queues(const void *left, const void *right)
+{
+    return strcmp(((const struct demand_queue *)left)->name,
+                  ((const struct demand_queue *)right)->name);
+}
+
+/* Of columns that hold nothing no queue is left. */
+static void drop_empty(struct demand_rows *rows)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rows->queues.count; i++) {
+        if (queue_classes(&rows->queues.items[i]) == 0)
+            mem_free(rows->queues.items[i].name);
+        else
+            rows->queues.items[kept++] = rows->queues.items[i];
+    }
+    rows->queues.count = kept;
+}
+
+/* Queues by name, and the rows of each by time. */
+static int sort_rows(struct making *making, struct error *err)
+{
+    struct demand_rows *rows = &making->rows;
+
+    drop_empty(rows);
+    if (rows->queues.count == 0)
+        return error_set(err, ERROR_INVALID, "%s: no cell holds a count", rows->source);
+    qsort(rows->queues.items, rows->queues.count, sizeof *rows->queues.items, compare_queues);
+    for (size_t i = 0; i < rows->queues.count; i++)
+        for (int class = 0; class < DEMAND_CLASSES; class ++) {
+            struct demand_queue *queue = &rows->queues.items[i];
+            const struct local_rows whose = { rows->source, queue->name, rows->is_log };
+
+            if (making->options->zone &&
+                local_rows_resolve(&queue->classes[class], making->options->zone, &whose, err) < 0)
+                return -1;
+            packed_sort(&queue->classes[class]);
+        }
+    return 0;
+}
+
+/* Of the last row of a queue: the latest of its classes. */
+static struct packed_row last_row(const struct demand_queue *queue)
+{
+    struct packed_row row = { .ms = INT64_MIN };
+
+    for (int class = 0; class < DEMAND_CLASSES; class ++) {
+        const struct packed *packed = &queue->classes[class];
+
+        if (packed->count > 0 && packed->last.ms > row.ms)
+            row = (struct packed_row){ .ms = packed->last.ms, .line = packed->last.line };
+    }
+    return row;
+}
+
+/* From its first row to the end of its last. */
+static int set_span(struct making *making, size_t at, struct error *err)
+{
+    const struct demand_queue *queue = &making->rows.queues.items[at];
+    const struct steps *steps = demand_steps_of(&making->steps, at);
+    struct demand_series *series = &making->demand->series[at];
+    struct queue_cursor cursor = queue_begin(queue);
+    struct packed_row last = last_row(queue);
+    struct queue_row first;
+    size_t era = 0;
+    int64_t end_ms = last.ms + steps_cover(steps, &era, last.ms - making->steps.phases_ms[at], 0);
+
+    if (!queue_next(&cursor, &first))
+        return 0;
+    series->step_ms = steps->step_ms;
+    series->start.ms = first.row.ms;
+    for (size_t i = 0; i < steps->eras.count; i++)
+        if (steps->eras.items[i].step_ms > series->longest_ms)
+            series->longest_ms = steps->eras.items[i].step_ms;
+    if (making->steps.is_shared && making->steps.apart_ms[at] > series->longest_ms)
+        series->apart_ms = making->steps.apart_ms[at];
+    if (steps->eras.count > 1)
+        series->changed.ms = steps->eras.items[1].from_ms + making->steps.phases_ms[at];
+    if ((end_ms - first.row.ms) / series->step_ms > STEPS_MAX)
+        return queue_error(making->rows.source, queue, &last, err, "is too far from the first row");
+    series->count = (size_t)((end_ms - first.row.ms) / series->step_ms);
+    making->first_ms = first.row.ms < making->first_ms ? first.row.ms : making->first_ms;
+    making->end_ms = end_ms > making->end_ms ? end_ms : making->end_ms;
+    return 0;
+}
+
+/* With missing_zero a queue that is silent at an end of the file was silent, not absent. */
+static int widen_span(struct making *making, size_t at, struct error *err)
+{
+    const struct demand_queue *queue = &making->rows.queues.items[at];
+    struct demand_series *series = &making->demand->series[at];
+    struct packed_row last = last_row(queue);
+    int64_t end_ms = demand_time(series, series->count).ms;
+    int64_t before = 0;
+    int64_t after = 0;
+
+    if (making->is_silence_zero) {
+        before = (series->start.ms - making->first_ms) / series->step_ms;
+        after = (making->end_ms - end_ms) / series->step_ms;
+    }
+    if ((int64_t)series->count + before + after > STEPS_MAX)
+        return queue_error(making->rows.source, queue, &last, err,
+                           "is too far from the file's other rows");
+    series->start.ms -= before * series->step_ms;
+    series->count += (size_t)(before + after);
+    making->cells += series->count * queue_classes(queue);
+    if (making->cells <= FILE_STEPS_MAX)
+        return 0;
+    return queue_error(making->rows.source, queue, &last, err,
+                       "with this queue the file has more than 100 million steps in all: split "
+                       "it, shorten its span, or export longer steps");
+}
+
+/* All spans are known, and found bearable, before the first is given memory. */
+static int set_spans(struct making *making, struct error *err)
+{
+    size_t count = making->rows.queues.count;
+    struct demand *demand = making->demand;
+
+    making->first_ms = INT64_MAX;
+    making->end_ms = INT64_MIN;
+    demand->series = mem_new_array(count, sizeof *demand->series);
+    for (size_t i = 0; i < count; i++) {
+        demand->series[i].queue = mem_copy_chars(making->rows.queues.items[i].name);
+        demand->series[i].is_single = !making->rows.has_priority;
+        demand->count++;
+        if (set_span(making, i, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (widen_span(making, i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void take_tokens(struct making *making, size_t at)
+{
+    struct demand_tokens *tokens = &making->rows.queues.items[at].tokens;
+
+    if (!making->rows.has_tokens)
+        return;
+    making->demand->series[at].tokens = mem_new(sizeof tokens->pairs);
+    *making->demand->series[at].tokens = tokens->pairs;
+    tokens->pairs = (struct token_pairs){ 0 };
+}
+
+/* The rows of a queue go as its series comes. */
+static int fill_series(struct making *making, struct error *err)
+{
+    struct demand *demand = making->demand;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        struct demand_series *series = &demand->series[i];
+        struct wall_time end = demand_time(series, series->count);
+
+        if (queue_fill(&making->rows.queues.items[i], demand_steps_of(&making->steps, i),
+                       making->steps.phases_ms[i], making->rows.source, making->is_silence_zero,
+                       series, err) < 0)
+            return -1;
+        take_tokens(making, i);
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            packed_clear(&making->rows.queues.items[i].classes[class]);
+        if (end.ms > demand->end.ms)
+            demand->end = end;
+    }
+    return 0;
+}
+
+/* Steps of ten seconds keep the bursts of a log; of very long ones minutes have to do. */
+static int64_t log_step(const struct demand_rows *rows)
+{
+    int64_t first_ms = INT64_MAX;
+    int64_t last_ms = INT64_MIN;
+
+    for (size_t i = 0; i < rows->queues.count; i++) {
+        struct queue_cursor cursor = queue_begin(&rows->queues.items[i]);
+        struct queue_row first;
+        struct packed_row last = last_row(&rows->queues.items[i]);
+
+        if (queue_next(&cursor, &first) && first.row.ms < first_ms)
+            first_ms = first.row.ms;
+        last_ms = last.ms > last_ms ? last.ms : last_ms;
+    }
+    return (last_ms - first_ms) / DEMAND_LOG_STEP_MS > LOG_STEPS_MAX / (int64_t)rows->queues.count
+               ? MINUTE_MS
+               : DEMAND_LOG_STEP_MS;
+}
+
+/* Of a log the rows of a step become one. */
+static int find_steps(struct making *making, struct error *err)
+{
+    struct demand_rows *rows = &making->rows;
+    int64_t step_ms;
+
+    if (!rows->is_log)
+        return demand_steps_find(rows, making->options->missing_zero, &making->steps, err);
+    step_ms = log_step(rows);
+    for (size_t i = 0; i < rows->queues.count; i++)
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            packed_merge(&rows->queues.items[i].classes[class], step_ms);
+    demand_steps_of_log(rows->queues.count, step_ms, &making->steps);
+    return 0;
+}
+
+static int make_series(struct making *making, struct demand_feed *feed, struct error *err)
+{
+    const struct demand_options *options = making->options;
+    struct demand_rows *rows = &making->rows;
+
+    rows->begin = options->begin;
+    if (demand_rows_read(rows, feed, options->zone != NULL, 0, err) < 0)
+        return -1;
+    making->demand->facts = (struct demand_facts){
+        .is_wide = rows->is_wide,
+        .has_local = rows->has_local,
+        .is_cut = rows->is_cut,
+        .is_log = rows->is_log,
+        .has_means = rows->has_tokens && !rows->is_log,
+    };
+    making->is_silence_zero = options->missing_zero || rows->is_log;
+    if (sort_rows(making, err) < 0 || find_steps(making, err) < 0 || set_spans(making, err) < 0 ||
+        fill_series(making, err) < 0)
+        return -1;
+    return options->gaps
+               ? demand_gaps_read(making->demand, options->gaps, options->zone, rows->source, err)
+               : 0;
+}
+
+static struct demand *make_demand(struct demand_feed *feed, const struct demand_options *options,
+                                  struct error *err)
+{
+    owned(demand) struct demand *demand = mem_new(sizeof *demand);
+    struct making making = { .options = options, .demand = demand };
+    int result = make_series(&making, feed, err);
+
+    demand_steps_clear(&making.steps);
+    demand_rows_clear(&making.rows);
+    demand_block_clear(&feed->rest);
+    return result < 0 ? NULL : steal(&demand);
+}
+
+struct demand *demand_parse(const char *bytes, size_t size, const char *source,
+                            const struct demand_options *options, struct error *err)
+{
+    struct demand_feed feed = { .source = source, .bytes = bytes, .size = size };
+
+    return make_demand(&feed, options, err);
+}
+
+struct demand *demand_read(const char *path, const struct demand_options *options,
+                           struct error *err)
+{
+    owned(file_stream) struct file_stream *stream = file_stream_open(path, file_bytes_max, err);
+    struct demand_feed feed = { .source = path, .stream = stream };
+
+    return stream ? make_demand(&feed, options, err) : NULL;
+}

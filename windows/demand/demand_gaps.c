@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a gaps file lists is unknown, whatever the demand file or missing_zero say.
+ */
+#include "base/file.h"
+#include "base/text.h"
+#include "windows/demand/cells.h"
+#include "windows/demand/demand_rows.h"
+
+#include <string.h>
+
+enum { GAPS_BYTES_MAX = 16 << 20 };
+
+struct gap {
+    const char *trace; /* NULL: all queues */
+    int64_t start_ms;
+    int64_t end_ms;
+};
+
+/* A column of the gaps file; -1: none. */
+struct gap_column {
+    int at;
+    bool is_utc; /* its name says so */
+};
+
+static struct gap_column column_starting(const struct csv *csv, const char *start)
+{
+    for (size_t i = 0; i < csv->columns; i++)
+        if (strncasecmp(csv->fields[i], start, strlen(start)) == 0)
+            return (struct gap_column){ (int)i, strcasestr(csv->fields[i], "utc") != NULL };
+    return (struct gap_column){ .at = -1 };
+}
+
+/* Of an hour that occurs twice a gap has all: it begins with the first, and ends with the second.
+ */
+static int read_time(const struct csv *csv, struct gap_column column, const struct time_zone *zone,
+                     bool is_end, int64_t *ret_ms, struct error *err)
+{
+    const char *text = csv->fields[column.at];
+    struct zone_reading reading;
+    struct cell_time found;
+
+    if (!cell_time(text, &found))
+        return csv_error(csv, csv->line, err, "expected a time like %s, found \"%.80s\"",
+                         CELL_TIME_FORMS, text);
+    *ret_ms = found.ms;
+    if (!found.is_local || !zone || column.is_utc)
+        return 0;
+    reading = time_zone_read(zone, found.ms);
+    if (reading.count == 0)
+        return csv_error(csv, csv->line, err, "\"%.80s\" does not exist in %s: the clocks skip it",
+                         text, time_zone_name(zone));
+    *ret_ms -= reading.offsets_ms[is_end ? reading.count - 1 : 0];
+    return 0;
+}
+
+/* Every step that the gap touches. */
+static void mark(struct demand_series *series, const struct gap *gap)
+{
+    int64_t since = gap->start_ms - series->start.ms;
+
+    for (size_t i = since > 0 ? (size_t)(since / series->step_ms) : 0;
+         i < series->count && demand_time(series, i).ms < gap->end_ms; i++)
+        for (int class = 0; class < DEMAND_CLASSES; class ++)
+            if (series->counts[class])
+                series->counts[class][i] = DEMAND_UNKNOWN;
+}
+
+int demand_gaps_read(struct demand *demand, const char *path, const struct time_zone *zone,
+                     const char *demand_source, struct error *err)
+{
+    owned(text) struct text *bytes = file_read_unpacked(path, GAPS_BYTES_MAX, err);
+    const char *slash = strrchr(demand_source, '/');
+    struct csv csv;
+    int more;
+
+    if (!bytes || csv_open(&csv, bytes->chars, bytes->length, path, err) < 0)
+        return -1;
+
+    int trace = column_starting(&csv, "trace").at;
+    struct gap_column start = column_starting(&csv, "gap_start");
+    struct gap_column end = column_starting(&csv, "gap_end");
+
+    if (start.at < 0 || end.at < 0)
+        return csv_error(&csv, csv.line, err,
+                         "the header needs columns that begin with gap_start and gap_end");
+    while ((more = csv_next(&csv, err)) == 1) {
+        struct gap gap = { .trace = trace < 0 ? NULL : csv.fields[trace] };
+
+        if (read_time(&csv, start, zone, false, &gap.start_ms, err) < 0 ||
+            read_time(&csv, end, zone, true, &gap.end_ms, err) < 0)
+            return -1;
+        if (gap.end_ms <= gap.start_ms)
+            return csv_error(&csv, csv.line, err, "the gap ends before it begins");
+        for (size_t i = 0; i < demand->count; i++)
+            if (!gap.trace || text_equal(gap.trace, demand->series[i].queue) ||
+                strstr(slash ? slash + 1 : demand_source, gap.trace))
+                mark(&demand->series[i], &gap);
+    }
+    return more;
+}

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Some whole lines of a demand file, which one thread parses: part of demand_rows.c.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "windows/demand/cells.h"
+#include "windows/demand/columns.h"
+#include "windows/demand/demand_rows.h"
+
+#include <pthread.h>
+
+/* Of a log, for each class: the step of the last row, and how many rows it has so far. */
+struct demand_counting {
+    struct packed_row classes[DEMAND_CLASSES];
+};
+
+struct demand_part {
+    struct demand_block block;
+    struct csv csv;
+    const struct columns *columns;
+    ARRAY(struct demand_queue) queues;
+    struct map *names; /* of queues: their index plus one, so that none is NULL */
+    size_t queue;      /* of the last row: files repeat themselves */
+    struct cell_clock clock;
+    struct wall_time begin;                  /* of times that count from there */
+    ARRAY(struct demand_counting) countings; /* of a log: one a queue */
+    struct error err;                        /* with which it ended, if any */
+    pthread_t thread;
+    bool has_thread;
+    bool keeps_local;
+    bool has_local;
+};
+
+/* To the end, or to the first mistake, which part->err then is.  `argument` is the part. */
+void *demand_part_read(void *argument);
+
+/* Whether a queue's name is text; `line` is where it stands. */
+int demand_part_check_name(const struct csv *csv, int line, const char *name, struct error *err)
+    __attribute__((warn_unused_result));

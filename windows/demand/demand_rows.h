@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows of a demand file as they stand in it, for demand.c, which makes series of them.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "windows/demand/csv.h"
+#include "windows/demand/demand.h"
+#include "windows/demand/demand_feed.h"
+#include "windows/demand/demand_tokens.h"
+#include "windows/demand/packed.h"
+
+enum {
+    DEMAND_QUEUES_MAX = 10000,
+    DEMAND_LOG_STEP_MS = 10 *
+                         SECOND_MS, /* bursts of a second are lost in it, those of ten are not */
+};
+
+struct demand_queue {
+    char *name;
+    struct packed classes[DEMAND_CLASSES];
+    struct demand_tokens tokens; /* of its requests, where the file tells them */
+};
+
+struct demand_rows {
+    ARRAY(struct demand_queue) queues; /* in the order in which the file names them */
+    const char *source;
+    const char *begin; /* set before reading: of times that count from there; NULL: none do */
+    bool has_priority;
+    bool has_local;  /* some times have no offset */
+    bool is_wide;    /* each column is a queue */
+    bool is_cut;     /* the last line has no line end */
+    bool is_log;     /* each row of it was one request: these are steps of DEMAND_LOG_STEP_MS, and a
+                        step may have several */
+    bool has_tokens; /* rows tell the lengths of their requests */
+};
+
+/* In parts of so many bytes at least, one thread each; 0: as pays off.  With keeps_local times
+   without an offset stay what the clock shows; otherwise they are UTC. */
+int demand_rows_read(struct demand_rows *rows, struct demand_feed *feed, bool keeps_local,
+                     size_t part_bytes, struct error *err) __attribute__((warn_unused_result));
+void demand_rows_clear(struct demand_rows *rows);
+
+/* Marks what the gaps file at `path` lists; `source` is the demand file's name.  In demand_gaps.c.
+ */
+int demand_gaps_read(struct demand *demand, const char *path, const struct time_zone *zone,
+                     const char *source, struct error *err) __attribute__((warn_unused_result));
+
+static inline void owned_demand_rows(struct demand_rows *rows)
+{
+    demand_rows_clear(rows);
+}

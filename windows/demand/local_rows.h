@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows whose times have no offset: what moments they are, in the time zone of the file.  The hour
+ * that occurs twice in autumn is told apart by the order of the rows, which go through it once and
+ * then again; where they do not, the row is refused.  So is a time of the hour that spring skips.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/time_zone.h"
+#include "windows/demand/packed.h"
+
+/* Whose rows they are, for the sentences, and whether several in a row may be of one time. */
+struct local_rows {
+    const char *source;
+    const char *queue;
+    bool may_repeat;
+};
+
+/* The rows' times become moments. */
+int local_rows_resolve(struct packed *packed, const struct time_zone *zone,
+                       const struct local_rows *whose, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Pairs of tokens from a file.
+ */
+#include "base/file.h"
+#include "base/text.h"
+#include "windows/demand/csv.h"
+#include "windows/demand/token_columns.h"
+#include "windows/demand/token_pairs.h"
+
+enum { FILE_LIMIT = 1 << 30 };
+
+static const char *const queue_names[] = { "queue", "model" };
+
+/* The one that says whose a row is; -1: none; -2 and an error: both. */
+static int find_queue(const struct csv *csv, struct error *err)
+{
+    int found = -1;
+
+    for (size_t i = 0; i < COUNT_OF(queue_names); i++) {
+        int at = csv_column(csv, queue_names[i]);
+
+        if (at >= 0 && found >= 0) {
+            csv_error(csv, csv->line, err, "the columns %s and %s may both be meant",
+                      csv->fields[found], csv->fields[at]);
+            return -2;
+        }
+        found = at >= 0 ? at : found;
+    }
+    return found;
+}
+
+static int find_columns(struct token_columns *columns, const struct csv *csv, struct error *err)
+{
+    if (token_columns_find(columns, csv, err) < 0)
+        return -1;
+    if (columns->in < 0 || columns->out < 0)
+        return csv_error(csv, csv->line, err,
+                         "no column of %s tokens: expected one named %s, as in input_tokens and "
+                         "output_tokens, ContextTokens and GeneratedTokens",
+                         columns->in < 0 ? "input" : "output", token_columns_other(columns, csv));
+    return 0;
+}
+
+/* 1: a row; 0: the end; -1: an error.  queue_at -1: all rows are of one queue. */
+static int read_row(struct token_pairs *pairs, struct csv *csv, const struct token_columns *columns,
+                    int queue_at, const char *queue, struct error *err)
+{
+    struct token_pair pair;
+    int more = csv_next(csv, err);
+
+    if (more != 1)
+        return more;
+    if (queue_at >= 0 && !text_equal(csv->fields[queue_at], queue))
+        return 1;
+    more = token_columns_read(columns, csv, false, &pair, err);
+    if (more < 0)
+        return -1;
+    if (more == 0) {
+        pairs->unanswered++;
+    } else {
+        *array_add(&pairs->list) = pair;
+        pairs->requests++;
+    }
+    return 1;
+}
+
+int token_pairs_read(struct token_pairs *pairs, const char *path, const char *queue,
+                     struct error *err)
+{
+    owned(text) struct text *bytes = file_read_unpacked(path, FILE_LIMIT, err);
+    struct token_columns columns;
+    struct csv csv;
+    int queue_at = -1;
+    int more = 1;
+
+    *pairs = (struct token_pairs){ 0 };
+    if (!bytes || csv_open(&csv, bytes->chars, bytes->length, path, err) < 0 ||
+        find_columns(&columns, &csv, err) < 0)
+        return -1;
+    queue_at = find_queue(&csv, err);
+    more = queue_at == -2 ? -1 : 1;
+    while (more == 1)
+        more = read_row(pairs, &csv, &columns, queue_at, queue, err);
+    if (more == 0 && csv.is_cut)
+        more = csv_error(&csv, csv.line, err,
+                         "the last line has no line end: the file may have been cut");
+    if (more == 0)
+        more = token_pairs_check(pairs, path, queue_at >= 0 ? queue : NULL, err);
+    if (more < 0)
+        token_pairs_clear(pairs);
+    return more;
+}

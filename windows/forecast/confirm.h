@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a replay makes of a forecast's servers.  They are those of a stationary closed form
+ * (windows/queueing/estimate.h), which is above the replay where minutes burst; a forecast needs
+ * only that all of its days are measured alike.  Who shows them to people multiplies them by this
+ * ratio.
+ */
+#pragma once
+
+#include "windows/forecast/forecast.h"
+#include "windows/servers/service_time.h"
+
+/* The servers of an exact search, with a fraction, over those of the closed form: of the two latest
+   occurrences of the window that are known, together, under one seed.  The fraction is that of the
+   target that asks for most.  0: none is known. */
+int confirm_ratio(const struct forecast_setup *setup, const struct service_time *service,
+                  const struct forecast *forecast, size_t window, double *ret_ratio,
+                  struct error *err) __attribute__((warn_unused_result));

@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Bounds for an attainment: instead of a bound that nine days in ten stay under, whatever it costs,
+ * each window of each queue gets the bound whose misses, all together, are as many as are allowed,
+ * and that costs least (windows/forecast/shares.h).
+ */
+#pragma once
+
+#include "windows/forecast/forecast.h"
+
+struct forecast_share {
+    struct forecast *forecast; /* changed: upper, basis, scale, misses */
+    struct forecast_setup setup;
+    int gpus; /* of a server */
+};
+
+/* Of all days of all windows a share of `attainment` is to meet its target, until the next plan. */
+void forecast_share_out(const struct forecast_share *items, size_t count, double attainment);
+
+/* The misses that are given out to plans for so many days, of those that an attainment allows.
+   Nightly plans get fewer: the cheapest bounds are rather those that were taken for too safe, which
+   the neediest day of a week makes up for. */
+double forecast_share_of(double attainment, int horizon_days);

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See origins.h.
+ */
+#include "windows/forecast/origins.h"
+
+#include "windows/forecast/occurrences.h"
+
+enum { WEEK_DAYS = 7 };
+
+int origins_horizon(const struct forecast_setup *setup)
+{
+    return setup->horizon_days > 0 ? setup->horizon_days : WEEK_DAYS;
+}
+
+struct wall_time origins_next_begin(const struct window_set *set, struct wall_time begin)
+{
+    struct wall_time change = window_beneath_next_change(set, begin);
+
+    return change.ms == 0 || change.ms > begin.ms + DAY_MS ? (struct wall_time){ begin.ms + DAY_MS }
+                                                           : change;
+}
+
+struct wall_time origins_begin(const struct window_set *set, struct wall_time wall)
+{
+    struct wall_time begin = window_began(set, wall);
+
+    if (begin.ms == 0) /* one window for ever */
+        begin = occurrences_midnight(set, occurrences_day(set, wall));
+    while (begin.ms < wall.ms)
+        begin = origins_next_begin(set, begin);
+    return begin;
+}
+
+/* When the misses of a day are shared out: with the first of its windows that is planned, as long
+   as that is not after its midnight. */
+static struct points_origin origin_of_day(const struct forecast_setup *setup, int64_t day)
+{
+    struct points_origin origin = { day, occurrences_midnight(setup->set, day), false };
+    int64_t first_ms = origins_begin(setup->set, origin.at).ms - setup->lead_ms;
+
+    origin.at.ms = first_ms < origin.at.ms ? first_ms : origin.at.ms;
+    return origin;
+}
+
+/* The last whole number of horizons before `end` that is not after that day; where each window has
+   a plan of its own, so long before it begins. */
+struct points_origin origins_of(const struct forecast_setup *setup,
+                                const struct forecast_occurrence *item, int64_t end)
+{
+    int horizon = origins_horizon(setup);
+    struct points_origin origin = { .day = item->day, .is_late = true };
+
+    if (setup->lead_ms > 0 && setup->is_shared)
+        return origin_of_day(setup, item->day);
+    if (setup->lead_ms > 0) {
+        origin.at.ms = item->begin.ms - setup->lead_ms;
+        return origin;
+    }
+    origin.is_late = false;
+    origin.day = end - (end - item->day + horizon - 1) / horizon * horizon;
+    origin.at = occurrences_midnight(setup->set, origin.day);
+    return origin;
+}
+
+struct points_origin origins_now(const struct forecast_setup *setup)
+{
+    int64_t last = occurrences_day(setup->set, (struct wall_time){ setup->end.ms - 1 });
+    struct points_origin origin = { .day = last + 1 };
+
+    if (setup->lead_ms > 0 && setup->is_shared) {
+        origin = origin_of_day(setup, setup->day);
+        origin.at.ms = setup->end.ms < origin.at.ms ? setup->end.ms : origin.at.ms;
+        return origin;
+    }
+    if (setup->lead_ms > 0)
+        return (struct points_origin){ occurrences_day(setup->set, setup->end), setup->end, true };
+    origin.at = occurrences_midnight(setup->set, origin.day);
+    return origin;
+}
+
+/* Who plans single windows does not plan what is left of the occurrence that is under way. */
+struct wall_time origins_from(const struct forecast_setup *setup)
+{
+    if (setup->lead_ms == 0)
+        return setup->end;
+    return origins_begin(setup->set, setup->is_shared ? occurrences_midnight(setup->set, setup->day)
+                                                      : setup->end);
+}
+
+struct wall_time origins_until(const struct forecast_setup *setup)
+{
+    if (setup->lead_ms == 0)
+        return (struct wall_time){ setup->end.ms + origins_horizon(setup) * DAY_MS };
+    return setup->is_shared ? occurrences_midnight(setup->set, setup->day + 1) : setup->end;
+}

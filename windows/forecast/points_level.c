@@ -1,0 +1,211 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The level of a queue's last days, over their profiles: a mean of what each window, or in a plan
+ * that follows the day each hour, lay over its own, which fades.
+ *
+ * Three rules stand over it.  Where each of the last two hours lay so far over its profile that
+ * noise does not explain it, the level has shifted, and their mean stands.  Hours of less than half
+ * of their profile are an outage, which ends at once: they say nothing of those to come.  And one
+ * quiet day is a holiday or an outage before it is a new level: the days after it are planned lower
+ * only when two days agree.
+ */
+#include "windows/forecast/forecast_parts.h"
+#include "windows/forecast/points.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    LEVEL_DAYS = 14, /* longer ago says nothing of the level */
+    SHIFT_HOURS = 2,
+    NOISE_HOURS = 72, /* at least, to know what noise is */
+};
+
+static const double most = 0.6931471805599453; /* ln 2, of one window or hour */
+static const double shift_deviations = 3;
+static const double noise_least = 0.04;
+static const double deviation_of_median = 1.4826; /* of the normal law's distances */
+
+/* How fast what the last days brought is forgotten: of windows, and of hours. */
+static const struct {
+    double half_life; /* days */
+    double prior;     /* of them, without a deviation */
+    double left;      /* a day later */
+} paces[] = { { 1.5, 0.5, 0.8 }, { 0.125, 0.5, 0.95 } };
+
+/* What a window or an hour lay over its profile. */
+struct rest {
+    int64_t end_ms;
+    int64_t day;
+    double profile;
+    double value;
+    double weight;
+};
+
+struct rests {
+    ARRAY(struct rest) list; /* in the order of their ends */
+};
+
+/* Days since then, as they fade. */
+static double faded(const struct forecast_occurrence *item, const struct points_origin *origin)
+{
+    double age = origin->is_late ? (double)(origin->at.ms - item->end.ms) / DAY_MS
+                                 : (double)points_age(item, origin);
+
+    return exp2(-age / paces[origin->is_late].half_life);
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    const struct rest *first = a;
+    const struct rest *second = b;
+
+    if (first->end_ms != second->end_ms)
+        return first->end_ms < second->end_ms ? -1 : 1;
+    return first->value < second->value ? -1 : first->value > second->value;
+}
+
+/* What is known, and fades. */
+static void list_rests(const struct forecast *forecast, const struct points_origin *origin,
+                       struct rests *out)
+{
+    for (size_t cell = 0; cell < forecast->count; cell++)
+        for (size_t i = forecast->cells[cell].past.count; i-- > 0;) {
+            const struct forecast_occurrence *item = &forecast->cells[cell].past.items[i];
+
+            if (item->day < origin->day - LEVEL_DAYS)
+                break;
+            if (!points_is_known(item, origin) || !(item->profile > 0))
+                continue;
+            *array_add(&out->list) = (struct rest){ item->end.ms, item->day, item->profile,
+                                                    log(item->need / item->profile),
+                                                    faded(item, origin) };
+        }
+    if (out->list.count > 0)
+        qsort(out->list.items, out->list.count, sizeof *out->list.items, compare_ends);
+}
+
+/* An hour in which little is expected says little of one in which much is. */
+static void weigh_hours(struct rests *rests)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < rests->list.count; i++)
+        sum += rests->list.items[i].profile;
+    for (size_t i = 0; i < rests->list.count; i++) {
+        struct rest *rest = &rests->list.items[i];
+
+        rest->weight *= rest->value < -most
+                            ? 0
+                            : fmin(1, rest->profile * (double)rests->list.count / sum);
+    }
+}
+
+static double mean_level(const struct rests *rests, const struct points_origin *origin)
+{
+    double sum = 0;
+    double weights = paces[origin->is_late].prior;
+
+    for (size_t i = 0; i < rests->list.count; i++) {
+        const struct rest *rest = &rests->list.items[i];
+
+        sum += rest->weight * fmin(fmax(rest->value, -most), most);
+        weights += rest->weight;
+    }
+    return sum / weights;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double *first = a;
+    const double *second = b;
+
+    return *first < *second ? -1 : *first > *second;
+}
+
+/* Of most hours, by the median of their distances: a shift itself is no noise. */
+static double noise_of(const struct rests *rests)
+{
+    size_t count = rests->list.count;
+    double *distances = mem_new_array(count, sizeof *distances);
+    double median;
+
+    for (size_t i = 0; i < count; i++)
+        distances[i] = fabs(rests->list.items[i].value);
+    qsort(distances, count, sizeof *distances, compare_doubles);
+    median = distances[count / 2];
+    mem_free(distances);
+    return fmax(deviation_of_median * median, noise_least);
+}
+
+/* The mean of the last hours, when the least of them is over the noise; 0: there is no shift. */
+static double shift_of(const struct rests *rests)
+{
+    size_t count = rests->list.count;
+    double least = HUGE_VAL;
+    double sum = 0;
+
+    if (count < NOISE_HOURS)
+        return 0;
+    for (size_t i = count - SHIFT_HOURS; i < count; i++) {
+        least = fmin(least, rests->list.items[i].value);
+        sum += rests->list.items[i].value;
+    }
+    return least > shift_deviations * noise_of(rests) ? sum / SHIFT_HOURS : 0;
+}
+
+/* The mean of the day before `*from`, which becomes where that day begins. */
+static double mean_of_day(const struct rests *rests, size_t *from)
+{
+    const struct rest *items = rests->list.items;
+    size_t end = *from;
+    double sum = 0;
+
+    while (*from > 0 && items[*from - 1].day == items[end - 1].day)
+        sum += items[--*from].value;
+    return sum / (double)(end - *from);
+}
+
+/* As low as the higher of the last two days, and not over nothing; one day has no other to agree
+ * with. */
+static double agreed(const struct rests *rests, double level)
+{
+    size_t from = rests->list.count;
+    double last = mean_of_day(rests, &from);
+
+    return from > 0 ? fmin(0, fmax(level, fmax(last, mean_of_day(rests, &from)))) : 0;
+}
+
+struct points_level points_level(const struct forecast *forecast,
+                                 const struct points_origin *origin, unsigned without)
+{
+    struct points_level level = { 0 };
+    struct rests rests = { 0 };
+    bool is_today;
+
+    list_rests(origin->is_late ? forecast->hours : forecast, origin, &rests);
+    if (origin->is_late)
+        weigh_hours(&rests);
+    level.value = mean_level(&rests, origin);
+    is_today = rests.list.count > 0 && rests.list.items[rests.list.count - 1].day >= origin->day;
+    if (without & FORECAST_LEVEL_SHIFT) {
+        array_clear(&rests.list);
+        return level;
+    }
+    level.is_shift = origin->is_late && shift_of(&rests) > 0;
+    if (level.is_shift)
+        level.value = shift_of(&rests);
+    else if (level.value < 0 && !is_today)
+        level.value = agreed(&rests, level.value);
+    array_clear(&rests.list);
+    return level;
+}
+
+double points_level_left(const struct points_level *level, int64_t day,
+                         const struct points_origin *origin)
+{
+    if (level->is_shift)
+        return level->value;
+    return level->value * pow(paces[origin->is_late].left, (double)(day - origin->day + 1));
+}

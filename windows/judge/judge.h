@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The judge of a backtest: recorded arrivals against servers that come and go.  As the exact replay
+ * (windows/queueing/replay.h), but with a number of servers for each slot of five minutes.  Where
+ * they become fewer, idle ones leave first, then those that are done first: nobody is interrupted,
+ * and nobody new starts before fewer are busy than there are servers.  Who waits at the end of a
+ * span waits on in the next one.
+ *
+ * Where a server is a replica of an engine (windows/servers/engine.h), those with least to do leave
+ * first (batch_resize()): they end what runs in them, and what waited in them goes to the others.
+ *
+ * Requests belong to the span (the unbroken stretch of a window) in which they arrive.
+ */
+#pragma once
+
+#include "windows/queueing/replay.h"
+#include "windows/queueing/search_targets.h"
+
+#define JUDGE_SLOT_MS (5 * (int64_t)MINUTE_MS)
+
+struct judge_span {
+    struct wall_time begin;
+    struct wall_time end;
+};
+
+/* Servers from `begin` on, one number a slot; the last one stays (as 1, if it is 0). */
+struct judge_plan {
+    struct wall_time begin;
+    const int *servers;
+    size_t slots;
+};
+
+static inline int judge_servers(const struct judge_plan *plan, int64_t slot)
+{
+    int servers;
+
+    if (slot < 0)
+        slot = 0;
+    servers = plan->servers[(size_t)slot < plan->slots ? (size_t)slot : plan->slots - 1];
+    return (size_t)slot + 1 >= plan->slots && servers < 1 ? 1 : servers;
+}
+
+struct judge_score {
+    int64_t count[DEMAND_CLASSES];
+    int64_t violations[DEMAND_CLASSES]; /* of the target that is missed by most */
+    double wait_s[DEMAND_CLASSES];      /* at the percentile */
+    double ttft_s[DEMAND_CLASSES];      /* likewise, where there is such a target; otherwise 0 */
+    double itl_s[DEMAND_CLASSES];
+    bool is_met; /* all of both classes; true where nobody arrives */
+};
+
+/* Of the worse class. */
+static inline void judge_found(const struct judge_score *score, double found_s[SEARCH_TARGETS])
+{
+    const double *const of_class[] = { score->wait_s, score->ttft_s, score->itl_s };
+
+    for (int i = 0; i < SEARCH_TARGETS; i++)
+        found_s[i] = of_class[i][DEMAND_HIGH] > of_class[i][DEMAND_LOW] ? of_class[i][DEMAND_HIGH]
+                                                                        : of_class[i][DEMAND_LOW];
+}
+
+/* Scores spans that are sorted and do not overlap.  The arrivals' segments are in the order of
+   time; who arrives in no span is served, and not counted. */
+void judge(struct arrivals *arrivals, const struct judge_plan *plan,
+           const struct replay_target *target, const struct judge_span *spans, size_t count,
+           struct judge_score *ret_scores);
+
+/* The same for many plans, all with one begin, for which the arrivals are drawn once. */
+struct judge_case {
+    struct judge_plan plan;
+    struct judge_score *scores; /* set */
+};
+void judge_all(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
+               const struct replay_target *target, const struct judge_span *spans, size_t count);

@@ -1,0 +1,100 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Replicas of an engine behind a router, exactly, request by request: the same arrivals and the
+ * same lengths in the order of starts as the replay of one request at a time (replay.h).  An event
+ * costs a search among those that run in one replica and a match among the replicas.
+ *
+ * Of two classes the high one starts first and interrupts nobody.  A prompt holds its replica up
+ * for its prefill when it starts: nobody gets a token meanwhile, and the time that several owe adds
+ * up.  That is what chunks of prompts cost those that run, all in all.  A prompt of several chunks
+ * stays an iteration longer for each after the first.  For its first token a request waits besides
+ * for the end of the iteration that runs, and for the prompts before its own, each chunk of which
+ * takes an iteration.
+ *
+ * Only + - * / and comparisons take part, so the same seed gives the same bytes everywhere.  Times
+ * are ticks (1 us) with a fraction; what is told of them is rounded up to the tick.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/random.h"
+#include "windows/demand/demand.h"
+#include "windows/servers/engine.h"
+
+enum batch_figure {
+    BATCH_WAIT, /* ticks until a request starts */
+    BATCH_TTFT, /* ticks until its first token, the end of the iteration that runs included */
+    BATCH_ITL,  /* nanoseconds: mean time of each later token; 0 of requests under two tokens */
+    BATCH_FIGURES,
+};
+
+/* Figures above zero as they become known, each with its request's number. */
+struct batch_told {
+    size_t number;
+    uint64_t value;
+};
+struct batch_told_list {
+    ARRAY(struct batch_told) list;
+};
+
+/* What is counted; zeroed, and owned by the caller. */
+struct batch_tally {
+    uint64_t limits[BATCH_FIGURES]; /* UINT64_MAX: none */
+    int64_t late[BATCH_FIGURES][DEMAND_CLASSES];
+    uint64_t *kept[BATCH_FIGURES][DEMAND_CLASSES];               /* by number; NULL: not wanted */
+    struct batch_told_list *told[BATCH_FIGURES][DEMAND_CLASSES]; /* likewise */
+};
+
+/* Requests in the order of time. */
+struct batch_feed {
+    const uint64_t *at[DEMAND_CLASSES]; /* ticks, sorted */
+    size_t count[DEMAND_CLASSES];
+    size_t number[DEMAND_CLASSES]; /* of the first */
+    double horizon;                /* events before it; HUGE_VAL: until all have started, and have
+                                      ended where the time per token counts */
+};
+
+struct batch;
+
+/* Borrows both.  All replicas are empty; there may be none. */
+struct batch *batch_new(const struct engine *engine, int replicas, struct batch_tally *tally)
+    __attribute__((returns_nonnull, warn_unused_result));
+void batch_free(struct batch *batch);
+
+void batch_reset(struct batch *batch);
+
+/* From here on lengths are drawn from these numbers, of whose first `drawn` of four are taken. */
+void batch_draw_from(struct batch *batch, const struct random *random, unsigned drawn);
+
+/* From here on ties, and the random router, are decided by this seed; `turn` requests went round
+   before. */
+void batch_route_from(struct batch *batch, uint64_t seed, size_t turn);
+
+void batch_run(struct batch *batch, const struct batch_feed *feed);
+
+/* The same without counting anybody: what is before a segment. */
+void batch_run_before(struct batch *batch, const struct batch_feed *feed);
+
+/* Times count from `now` on; who runs stays, who waits is forgotten.  None of them is counted. */
+void batch_begin(struct batch *batch, double now);
+
+/* So many replicas from `now` on; never more than batch_new() was told.  Those that have most to do
+   stay or come back, the most requests before the longest rest; then empty ones join.  The others
+   drain: they end what runs in them, and what waited in their own lines goes to the router again,
+   high first.  Requests that come while there is no replica wait for the first. */
+void batch_resize(struct batch *batch, int replicas, double now);
+
+/* The least number of those of a class that wait or, where the time per token counts, run; SIZE_MAX
+   for none. */
+size_t batch_first_open(const struct batch *batch, enum demand_class class);
+
+bool batch_anyone_waits(const struct batch *batch);
+
+/* How many of a class wait that came so early that they wait too long whenever they start. */
+int64_t batch_overdue(const struct batch *batch, enum demand_class class, uint64_t now);
+
+static inline void owned_batch(struct batch **batch)
+{
+    batch_free(*batch);
+}

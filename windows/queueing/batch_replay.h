@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The replay of replay.h where a server is a replica of an engine: what its functions do then.
+ * Targets may also be on the time until the first token and on the time per token; a number passes
+ * when both classes meet all of them.  Segments are independent, so that a verdict begins with
+ * those of the highest load.
+ */
+#pragma once
+
+#include "windows/queueing/arrivals.h"
+#include "windows/queueing/batch.h"
+#include "windows/queueing/replay_result.h"
+
+struct negligible;
+
+/* As replay_passes(), where what `negligible` (may be NULL) says is left out. */
+bool batch_replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                         const struct negligible *negligible, double *ret_used);
+
+/* As replay_count(): counts waits, and is false as well when the segment alone misses another
+   target. */
+bool batch_replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                        const struct negligible *negligible, size_t segment,
+                        int64_t violations[DEMAND_CLASSES]);
+
+/* What replay_report() tells of waits, without the rest. */
+int batch_replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                       struct replay_waits *ret_waits, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* What counts as late, in the units of the figures. */
+void batch_replay_limits(const struct replay_target *target, uint64_t limits[BATCH_FIGURES]);
+
+/* The highest load: requests served at once, each alone in its replica, if none had to wait. */
+double batch_replay_peak(const struct arrivals *arrivals);
+
+/* Replicas that can just serve the load which that share of the requests does not exceed: hardly
+   more than are needed. */
+int batch_replay_guess(const struct arrivals *arrivals, double percentile);
+
+/* As replay_report(). */
+int batch_replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                        struct replay_result *ret_result, struct error *err)
+    __attribute__((warn_unused_result));

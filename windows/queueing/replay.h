@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The exact replay of counted arrivals against a number of servers: two classes, the high one goes
+ * first but interrupts no request, first come first served within a class.  Service times are given
+ * in the order of starts, not of arrivals: when anyone starts then depends on neither priorities
+ * nor chance at the queue, and more servers never make a low request wait longer.
+ *
+ * Each segment begins with servers busy as arrivals_before() says and no request waiting (the
+ * window before met its target), and ends when all that arrived in it have started: nothing is cut
+ * off.
+ *
+ * Where service_time.h has an engine, a server is a replica of it that serves many at once; batch.h
+ * has its rules, batch_lead.h how it begins.
+ */
+#pragma once
+
+#include "windows/queueing/arrivals.h"
+#include "windows/queueing/replay_result.h"
+
+/* Whether both classes meet the target.  Stops as soon as one cannot.  ret_used (may be NULL):
+   violations over those allowed plus one, of the worse class; 1 or more when it fails. */
+bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                   double *ret_used);
+
+struct negligible;
+
+/* Adds the violations of one segment, or of its beginning when these go beyond what is allowed on
+   the whole; false when they do.  What `negligible` (may be NULL) says is left out. */
+bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  const struct negligible *negligible, size_t segment,
+                  int64_t violations[DEMAND_CLASSES]);
+
+struct replay_around {
+    bool passes;
+    bool fewer_fails; /* with one server fewer */
+    bool more_passes; /* with one more */
+    struct replay_waits waits;
+};
+
+/* A number of servers in full, and its neighbours where it is not negligible, each beginning there
+   as the number itself is then.  One fewer would begin no better off: it fails at least as much
+   (the low class; of the high one alone that is not certain, and not said). */
+void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                   const struct negligible *negligible, struct replay_around *ret);
+
+/* All figures, at the cost of eight bytes a request, or 24 where a server is an engine's replica.
+   ERROR_INVALID for more than 2^28 requests, and when the backlog would outlast 64-bit time. */
+int replay_report(struct arrivals *arrivals, int servers, const struct replay_target *target,
+                  struct replay_result *ret_result, struct error *err)
+    __attribute__((warn_unused_result));

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What has to meet the target by itself: all days of a window in one, or each of them.  Each is a
+ * search of its own with the same answer to find; that which needs most, by the estimate, is first.
+ */
+#pragma once
+
+#include "windows/queueing/estimate.h"
+#include "windows/queueing/search.h"
+
+struct search_days {
+    struct search_setup *items; /* none of them is one of each day any more */
+    size_t count;
+    struct search_setup whole;     /* all in one, cut into days where each counts */
+    struct segment_list *segments; /* one a day, of which those without known steps are no item */
+    size_t segment_count;
+    struct segment_list cut;
+};
+
+void search_days_init(struct search_days *days, const struct search_setup *setup);
+void search_days_clear(struct search_days *days);
+
+/* The closed form of the part that needs most. */
+void search_days_estimate(const struct search_setup *setup, struct estimate *ret_estimate);
+
+static inline void owned_search_days(struct search_days *days)
+{
+    search_days_clear(days);
+}

@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits in closed form while demand changes faster than a queue settles: what `sluice allocate
+ * --estimate` plans with.  The number of requests in the system is followed by its mean and
+ * variance, step by step, as if it were normal (the Gaussian variance approximation of Massey and
+ * Pender, "Gaussian skewness approximation for dynamic rate multi-server queues", 2013):
+ *
+ *     mean'      = rate - E[min(N, c)] / s
+ *     variance'  = rate + E[min(N, c)] (free + cv^2 busy) / s - 2 free variance / s
+ *
+ * where busy = P(N >= c) and free = 1 - busy; free servers follow the rate the faster, the more
+ * equal the services are.  Who arrives waits longer than t when more than c are left of those in
+ * the system after c servers have worked for t.
+ *
+ * A stationary formula (windows/queueing/estimate.h) takes every minute above c for one without
+ * end; this one knows that a burst of a minute ends.  Each number looked at costs a pass over all
+ * steps.
+ */
+#pragma once
+
+#include "windows/queueing/arrivals.h"
+
+/* The share of requests that wait longer than t.  The setup's seed says nothing. */
+double transient_tail(const struct arrivals_setup *setup, int servers, double t_s);
+
+/* The fewest servers with which at most a share of 1 - p waits longer than t; 0: nothing arrives.
+ */
+int transient_servers(const struct arrivals_setup *setup, double p, double t_s);
+
+/* The wait that a share p does not exceed, in seconds; a week for that and all above. */
+double transient_wait(const struct arrivals_setup *setup, int servers, double p);

@@ -57,6 +57,7 @@ struct instance {
                         sets it; 0: since the list was asked for. */
     struct error trouble; /* why the last attempt to create it failed; ERROR_NONE: it did not.
                              The cloud may still be trying. */
+    bool is_unfinished;   /* its create() takes more exchanges, and waits for the next one */
     bool is_unlisted;     /* set by the fleet: the list lacks it, and its Node serves */
 };
 
@@ -148,7 +149,8 @@ struct provider_kind {
     /* Grows the pool by one instance.  Repeating an order makes no second one; ERROR_CONFLICT: it
        exists; adopt it.  A cloud that names machines itself lists an order within four minutes of
        its answer, or has dropped it.  Where it takes several exchanges, each is a call: the answer
-       of all but the last is an error with the cause provider_goes_on. */
+       of all but the last is an error with the cause provider_goes_on.  Until the last one is
+       answered, a machine that the list has already is_unfinished there. */
     void (*create)(struct provider *provider, const struct pool_address *pool,
                    const struct provider_order *order, provider_done_fn done, void *context);
 

@@ -183,18 +183,39 @@ static bool is_serving(const struct runner *runner, const struct transfer *trans
     return node && node->is_ready && !node->is_leaving;
 }
 
+/* Orders the machine, or goes on with an order of several exchanges.  made: what there is of it so
+   far; NULL: nothing. */
+static enum verdict order(struct runner *runner, struct transfer *transfer,
+                          const struct instance *made)
+{
+    const struct config_pool *goal = transfer_goal(transfer);
+    struct effect_target target = { .object = transfer_order(transfer) };
+    const struct effect *effect = effect_ask(runner, transfer, &effect_create, &target,
+                                             fleet_pool(runner->fleet, goal)->began_ms);
+    struct error trouble = { 0 };
+
+    if (effect->is_in_flight || effect->answered_ms == 0)
+        return STEP_WAIT;
+    if (!made && is_lost(runner, transfer, effect)) {
+        transfer_wait_for(transfer,
+                          "machine %s, attempt %d: the cloud accepted it, and no list has it",
+                          transfer_machine(transfer), transfer->attempt);
+        return STEP_BACK;
+    }
+    if (effect->outcome != ERROR_NONE)
+        error_set(&trouble,
+                  effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome,
+                  "%s", effect->text);
+    return look_at_trouble(runner, transfer, &trouble);
+}
+
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
     const struct instance *instance = NULL;
-    const struct effect *effect;
-    struct error trouble = { 0 };
 
     if (transfer->new_key[0] == '\0' || transfer_order(transfer)[0] == '\0')
         transfer_name_instance(transfer);
-
-    struct effect_target target = { .object = transfer_order(transfer) };
-
     if (transfer->is_discarding)
         return discard(runner, transfer) == STEP_DONE &&
                        side_target(runner, transfer)->discard(runner, transfer)
@@ -213,25 +234,13 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     case PRESENCE_YES:
         if (instance->state == INSTANCE_RUNNING)
             return STEP_DONE;
-        return look_at_trouble(runner, transfer, &instance->trouble);
+        if (!instance->is_unfinished)
+            return look_at_trouble(runner, transfer, &instance->trouble);
+        break;
     case PRESENCE_NO:
         break;
     }
-    effect = effect_ask(runner, transfer, &effect_create, &target,
-                        fleet_pool(runner->fleet, goal)->began_ms);
-    if (effect->is_in_flight || effect->answered_ms == 0)
-        return STEP_WAIT;
-    if (is_lost(runner, transfer, effect)) {
-        transfer_wait_for(transfer,
-                          "machine %s, attempt %d: the cloud accepted it, and no list has it",
-                          transfer_machine(transfer), transfer->attempt);
-        return STEP_BACK;
-    }
-    if (effect->outcome != ERROR_NONE)
-        error_set(&trouble,
-                  effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome,
-                  "%s", effect->text);
-    return look_at_trouble(runner, transfer, &trouble);
+    return order(runner, transfer, instance);
 }
 
 bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer *transfer)

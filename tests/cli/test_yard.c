@@ -5,62 +5,7 @@
  * goes on listing a box that left (yard.h).  The service dies at each commit; each run ends with
  * each node moved once, one machine for a key, and a referee that has nothing to say.
  */
-#include "tests/cli/yard.h"
-
-static char *replaced(const char *text, const char *old, const char *new)
-{
-    const char *at = strstr(text, old);
-
-    assert_non_null(at);
-    return text_format("%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-}
-
-/* The small world with prod-a in a yard. */
-static struct rehearsal *yard_world(const char *folder, struct http *way)
-{
-    owned(chars) char *pools = replaced(
-        small_config, "reservation: east, provider: google, project: p, group: prod-a-east",
-        "reservation: east, provider: lots, lot: prod-a-east");
-    owned(chars) char *config = replaced(
-        pools, "providers:\n",
-        "providers:\n  lots: {kind: yard, endpoint: 'http://127.0.0.1:1'}\n");
-    owned(chars) char *world = text_format("seed: 11\n%s", small_machines);
-    struct rehearsal *rehearsal = world_open(folder, config, world, 6, 11);
-    struct error err = { 0 };
-
-    yard_open(rehearsal);
-    way->verbs = &yard_way_verbs;
-    rehearsal->world.http = way;
-    if (rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
-    return rehearsal;
-}
-
-static void close_yard(struct rehearsal *rehearsal)
-{
-    rehearsal_kill(rehearsal);
-    assert_null(yard_exchanges);
-    rehearsal_close(rehearsal);
-}
-
-static void expect_one_box_a_key(void)
-{
-    for (size_t i = 0; i < yard.count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (yard.boxes[i].key[0] != '\0' && text_equal(yard.boxes[i].key, yard.boxes[k].key))
-                fail_msg("two boxes of key %s", yard.boxes[i].key);
-}
-
-static void rest(struct rehearsal *rehearsal, int nodes)
-{
-    for (int64_t ms = 0; ms < 2 * HOUR_MS && !rehearsal->is_dead; ms += MINUTE_MS) {
-        rehearsal_run(rehearsal, MINUTE_MS);
-        if (!rehearsal->is_dead && nodes_of(rehearsal, "prod-a-east") == nodes &&
-            transfers_of(rehearsal, false) == 0)
-            break;
-    }
-    rehearsal_run(rehearsal, rehearsal->is_dead ? 0 : 2 * MINUTE_MS);
-}
+#include "tests/cli/yard_world.h"
 
 /* Ordered under a key, called box-N: the transfer learns the name from the list. */
 static void a_machine_is_found_by_its_key(void **state)
@@ -171,56 +116,16 @@ static void an_old_word_is_no_proof_that_a_box_left(void **state)
     close_yard(rehearsal);
 }
 
-/* Into the yard, or out of it.  Returns the commits of the move. */
-static int64_t play_yard(bool is_out, const struct death *death)
-{
-    owned(test_folder) char *folder = test_folder_new();
-    struct http way;
-    struct rehearsal *rehearsal = yard_world(folder, &way);
-    int nodes = is_out ? 5 : 7;
-    owned(json) json_t *answer = NULL;
-    struct error err = { 0 };
-    int64_t before;
-
-    rehearsal_run(rehearsal, MINUTE_MS);
-    apply(rehearsal, 6, 6);
-    rehearsal_run(rehearsal, MINUTE_MS);
-    if (is_out)
-        apply(rehearsal, 5, 5);
-    else
-        answer = reclaim(rehearsal, 1);
-    before = rehearsal->commits;
-    if (death) {
-        if (death->is_after)
-            rehearsal_kill_after_commit(rehearsal, death->first);
-        else
-            rehearsal_kill_at_commit(rehearsal, death->first);
-        rest(rehearsal, nodes);
-        if (rehearsal->is_dead) {
-            rehearsal_kill(rehearsal);
-            if (rehearsal_start(rehearsal, &err) < 0)
-                fail_msg("after a death at commit %lld: %s", (long long)death->first, err.text);
-        }
-        rehearsal->kill_at = 0;
-    }
-    rest(rehearsal, nodes);
-    expect_rest(rehearsal, nodes);
-    expect_tidy(rehearsal);
-    expect_one_box_a_key();
-    before = rehearsal->commits - before;
-    close_yard(rehearsal);
-    return before;
-}
-
 static void sweep_yard(bool is_out)
 {
-    int64_t commits = play_yard(is_out, NULL);
+    int64_t commits = play_yard(&(struct yard_play){ .is_out = is_out }).commits;
 
     print_message("%lld commits\n", (long long)commits);
     assert_in_range(commits, 10, 200);
     for (int64_t at = 1; at <= commits; at++)
         for (int is_after = 0; is_after < 2; is_after++)
-            play_yard(is_out, &(struct death){ .first = at, .is_after = is_after });
+            play_yard(&(struct yard_play){
+                .is_out = is_out, .death = &(struct death){ .first = at, .is_after = is_after } });
 }
 
 static void a_death_at_any_commit_orders_one_box(void **state)

@@ -6,7 +6,8 @@
  * (reserve, start), and a box that left its cluster stays in the list, parked.
  *
  * The boxes are machines of the simulator, and the yard's API stands in front of its door: what is
- * asked takes effect at once and is answered a moment later, unless the service died meanwhile.
+ * asked takes effect at once and is answered a moment later, unless the service died meanwhile.  A
+ * request that changes something may be refused, or its answer may come late or never.
  */
 #pragma once
 
@@ -34,13 +35,25 @@ struct yard_box {
     bool is_parked;
 };
 
+/* What happens to one of the requests that change something. */
+struct yard_fault {
+    const char *verb; /* "reserve", "start", "release"; NULL: any */
+    int at;           /* the first of them is 1; 0: none */
+    int status;       /* refused with this, nothing is done; 0: carried out */
+    bool is_lost;     /* carried out, and no answer comes */
+    int64_t late_ms;  /* carried out, and answered later by this */
+};
+
 static struct {
     struct rehearsal *rehearsal;
     struct yard_box boxes[YARD_BOXES];
     size_t count;
-    int reservations; /* answered, repeats too */
+    int requests;     /* that change something */
+    int reservations; /* carried out, repeats too */
     int starts;
     int64_t age_ms; /* how long ago the yard saw its boxes; 0: just now */
+    struct yard_fault fault;
+    int met; /* requests that the fault's verb fits */
 } yard;
 
 static inline const struct pool *yard_lot(void)
@@ -93,9 +106,10 @@ static inline json_t *yard_list(void)
         const struct machine *machine = sim_machine_find(yard_lot(), box->name);
         owned(chars) char *id = text_format("gce://simulated/us-east5-a/%s", box->name);
 
-        json_array_append_new(boxes, json_make("{ss ss ss ss ss}", "name", box->name, "key",
-                                               box->key, "node", id, "state",
-                                               yard_state(box, machine), "rack", "rack-1"));
+        json_array_append_new(boxes,
+                              json_make("{ss ss ss ss ss sb}", "name", box->name, "key", box->key,
+                                        "node", id, "state", yard_state(box, machine), "rack",
+                                        "rack-1", "half", !box->is_started && !box->is_parked));
     }
     return json_make("{so}", "boxes", boxes);
 }
@@ -162,6 +176,8 @@ struct yard_exchange {
     http_done_fn done;
     void *context;
     json_t *body;
+    int status;
+    bool is_lost;
 };
 
 static struct yard_exchange *yard_exchanges;
@@ -188,17 +204,48 @@ static inline void yard_deliver(void *context)
     struct yard_exchange *exchange = context;
     owned(chars) char *body = exchange->body ? json_print(exchange->body) : mem_copy_chars("{}");
     struct http_answer answer = {
-        .status = exchange->body ? 200 : 404,
+        .status = exchange->status,
         .body = body,
         .body_size = strlen(body),
     };
     http_done_fn done = exchange->done;
     void *whose = exchange->context;
+    bool is_lost = exchange->is_lost;
+    struct error lost = { 0 };
 
     if (yard.rehearsal->is_dead)
         return; /* no service takes it; closing the service frees it */
     yard_exchange_free(exchange);
-    done(whose, &answer, NULL);
+    if (is_lost)
+        error_set(&lost, ERROR_UNKNOWN_OUTCOME, "the connection ended before the answer");
+    done(whose, is_lost ? NULL : &answer, is_lost ? &lost : NULL);
+}
+
+/* The fault, if this request meets it. */
+static inline struct yard_fault yard_meet_fault(const char *url)
+{
+    static const struct yard_fault none;
+
+    if (yard.fault.verb && !strstr(url, yard.fault.verb))
+        return none;
+    yard.met++;
+    return yard.met == yard.fault.at ? yard.fault : none;
+}
+
+static inline void yard_carry_out(struct yard_exchange *exchange,
+                                  const struct http_request *request)
+{
+    bool is_change = request->method == HTTP_POST;
+    struct yard_fault fault = { 0 };
+
+    yard.requests += is_change;
+    if (is_change)
+        fault = yard_meet_fault(request->url);
+    if (fault.status == 0)
+        exchange->body = yard_answer(request->url);
+    exchange->status = exchange->body ? 200 : fault.status ?: 404;
+    exchange->is_lost = fault.is_lost;
+    timer_set(exchange->timer, YARD_ANSWER_MS + fault.late_ms);
 }
 
 static inline struct http_exchange *yard_way_send(struct http *http,
@@ -215,11 +262,10 @@ static inline struct http_exchange *yard_way_send(struct http *http,
     exchange = mem_new(sizeof *exchange);
     exchange->done = done;
     exchange->context = context;
-    exchange->body = yard_answer(request->url);
     exchange->next = yard_exchanges;
     yard_exchanges = exchange;
     exchange->timer = timer_new(yard.rehearsal->loop, yard_deliver, exchange);
-    timer_set(exchange->timer, YARD_ANSWER_MS);
+    yard_carry_out(exchange, request);
     return (struct http_exchange *)exchange;
 }
 
@@ -289,6 +335,7 @@ static inline void yard_finish_list(const struct yard_call *call, const json_t *
         text_copy(instance->provider_id, sizeof instance->provider_id,
                   json_text_or(box, "node", ""));
         text_copy(instance->host, sizeof instance->host, json_text_or(box, "rack", ""));
+        instance->is_unfinished = json_is_true(json_object_get(box, "half"));
         if (yard.age_ms > 0)
             instance->seen_ms = loop_now(yard.rehearsal->loop) - yard.age_ms;
         for (size_t i = 0; i < COUNT_OF(states); i++)
@@ -315,7 +362,8 @@ static inline void yard_answered(void *context, const struct http_answer *answer
     if (err)
         why = *err;
     else if (answer->status != 200)
-        error_set(&why, ERROR_NOT_FOUND, "no such box");
+        error_set(&why, answer->status == 503 ? ERROR_TRANSIENT : ERROR_NOT_FOUND,
+                  answer->status == 503 ? "the yard is busy" : "no such box");
     if (copy.listed && why.kind == ERROR_NONE) {
         yard_finish_list(&copy, body);
         return;

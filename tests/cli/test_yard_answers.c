@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What becomes of an order of two exchanges when the yard (yard.h) is slow, refuses or does not
+ * answer: it goes on where it stood, under the same key, and one box comes of it.
+ */
+#include "tests/cli/yard_world.h"
+
+/* Longer than a list takes to come: the half-made box is listed before its reservation is answered.
+ */
+static void a_late_answer_leaves_no_half_made_box(void **state)
+{
+    struct yard_fault fault = { "reserve", .at = 1, .late_ms = 10 * SECOND_MS };
+
+    (void)state;
+    assert_int_equal(play_yard(&(struct yard_play){ .fault = fault }).requests, 2);
+}
+
+static void a_box_that_could_not_start_yet_is_started(void **state)
+{
+    struct yard_fault fault = { "start", .at = 1, .status = 503 };
+
+    (void)state;
+    play_yard(&(struct yard_play){ .fault = fault });
+}
+
+/* Each request that changes something is lost, or refused for now. */
+static void sweep_faults(bool is_out)
+{
+    int requests = play_yard(&(struct yard_play){ .is_out = is_out }).requests;
+
+    print_message("%d requests\n", requests);
+    assert_in_range(requests, 1, 10);
+    for (int at = 1; at <= requests; at++) {
+        play_yard(&(struct yard_play){ is_out, .fault = { .at = at, .is_lost = true } });
+        play_yard(&(struct yard_play){ is_out, .fault = { .at = at, .status = 503 } });
+    }
+}
+
+static void an_order_outlives_each_answer(void **state)
+{
+    (void)state;
+    sweep_faults(false);
+}
+
+static void a_removal_outlives_each_answer(void **state)
+{
+    (void)state;
+    sweep_faults(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_late_answer_leaves_no_half_made_box),
+        cmocka_unit_test(a_box_that_could_not_start_yet_is_started),
+        cmocka_unit_test(an_order_outlives_each_answer),
+        cmocka_unit_test(a_removal_outlives_each_answer),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -96,9 +96,11 @@ static json_t *container_devices(const json_t *container, struct error *err)
     return counts;
 }
 
+/* A sum that no node can have is as good as unread: the pod is there, and must leave its node. */
 static json_int_t sum_of(json_int_t left, json_int_t right)
 {
-    return left < 0 || right < 0 ? DEVICES_UNREADABLE : left + right;
+    require(left <= INT_MAX && right <= INT_MAX);
+    return left < 0 || right < 0 || left + right > INT_MAX ? DEVICES_UNREADABLE : left + right;
 }
 
 /* Raises each of `counts` to what these take beside those of `beside`. */
@@ -111,18 +113,6 @@ static void raise_all(json_t *counts, const json_t *taken, const json_t *beside)
         json_int_t there = json_integer_value(json_object_get(beside, resource));
         devices_raise(counts, resource, sum_of(json_integer_value(count), there));
     }
-}
-
-static int check_range(const json_t *counts, struct error *err)
-{
-    const char *resource = NULL;
-    const json_t *count = NULL;
-
-    json_object_foreach((json_t *)(uintptr_t)counts, resource, count) {
-        if (json_integer_value(count) > INT_MAX)
-            return error_set(err, ERROR_CORRUPT, "spec/containers: %s is out of range", resource);
-    }
-    return 0;
 }
 
 /* As the scheduler counts: containers and sidecars run together, other init containers run one
@@ -153,8 +143,6 @@ static int pod_devices(struct pod *pod, const json_t *object, struct error *err)
         raise_all(together, counts, together);
     }
     raise_all(most, together, NULL);
-    if (check_range(most, err) < 0)
-        return -1;
     pod->devices = devices_pack(most);
     return 0;
 }
@@ -305,7 +293,8 @@ static int pod_phase(const json_t *object, enum pod_phase *ret_phase, struct err
 static int pod_priority(struct pod *pod, const json_t *object, struct error *err)
 {
     int64_t priority = 0;
-    if (json_find_int(object, "spec/priority", &priority, err) < 0)
+    if (field_text(object, "spec/priorityClassName", &pod->priority_class, err) < 0 ||
+        json_find_int(object, "spec/priority", &priority, err) < 0)
         return -1;
     if (priority < INT_MIN || priority > INT_MAX)
         return error_set(err, ERROR_CORRUPT, "spec/priority: %lld is out of range",
@@ -314,32 +303,66 @@ static int pod_priority(struct pod *pod, const json_t *object, struct error *err
     return 0;
 }
 
-static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
+static int pod_names(struct pod *pod, const json_t *object, struct error *err)
 {
-    pod->grace_s = GRACE_OTHERWISE_S;
-    if (field_name(object, "metadata/namespace", &pod->namespace, err) < 0 ||
-        field_name(object, "metadata/name", &pod->name, err) < 0 ||
-        field_name(object, "metadata/uid", &pod->uid, err) < 0 ||
-        field_text(object, "spec/nodeName", &pod->node_name, err) < 0 ||
-        field_map(object, "metadata/labels", NULL, &pod->labels, err) < 0 ||
-        field_map(object, "metadata/annotations", is_kept, &pod->annotations, err) < 0 ||
-        pod_finalizers(pod, object, err) < 0 || pod_storage(pod, object, err) < 0 ||
-        pod_owner(pod, object, err) < 0 || pod_phase(object, &pod->phase, err) < 0 ||
-        field_condition(object, "Ready", "True", &pod->is_ready, err) < 0 ||
-        field_time(object, "metadata/creationTimestamp", &pod->created, err) < 0 ||
-        field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
-        field_time(object, "status/startTime", &pod->started, err) < 0 ||
-        json_find_int(object, "spec/terminationGracePeriodSeconds", &pod->grace_s, err) < 0 ||
-        field_text(object, "spec/priorityClassName", &pod->priority_class, err) < 0 ||
-        pod_priority(pod, object, err) < 0 || pod_count(pod, object, err) < 0 ||
-        pod_devices(pod, object, err) < 0)
-        return -1;
+    return field_name(object, "metadata/namespace", &pod->namespace, err) < 0 ||
+                   field_name(object, "metadata/name", &pod->name, err) < 0 ||
+                   field_name(object, "metadata/uid", &pod->uid, err) < 0 ||
+                   field_text(object, "spec/nodeName", &pod->node_name, err) < 0
+               ? -1
+               : 0;
+}
 
+static int pod_maps(struct pod *pod, const json_t *object, struct error *err)
+{
+    return field_map(object, "metadata/labels", NULL, &pod->labels, err) < 0 ||
+                   field_map(object, "metadata/annotations", is_kept, &pod->annotations, err) < 0
+               ? -1
+               : 0;
+}
+
+static int pod_state(struct pod *pod, const json_t *object, struct error *err)
+{
+    return pod_phase(object, &pod->phase, err) < 0 ||
+                   field_condition(object, "Ready", "True", &pod->is_ready, err) < 0
+               ? -1
+               : 0;
+}
+
+static int pod_times(struct pod *pod, const json_t *object, struct error *err)
+{
+    return field_time(object, "metadata/creationTimestamp", &pod->created, err) < 0 ||
+                   field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
+                   field_time(object, "status/startTime", &pod->started, err) < 0 ||
+                   json_find_int(object, "spec/terminationGracePeriodSeconds", &pod->grace_s, err) <
+                       0
+               ? -1
+               : 0;
+}
+
+/* In the order in which one needs another. */
+static int (*const pod_parts[])(struct pod *pod, const json_t *object, struct error *err) = {
+    pod_names, pod_maps,  pod_finalizers, pod_storage, pod_owner,
+    pod_state, pod_times, pod_priority,   pod_count,   pod_devices,
+};
+
+/* What cannot fail, and what is concluded from all. */
+static void pod_conclude(struct pod *pod, const json_t *object)
+{
     pod_claims(pod, object);
     pod->slurm = slurm_pod_kind(pod);
     if (pod_annotation(pod, "kubernetes.io/config.mirror"))
         pod->is_mirror = true;
     pod->gang = gang_of_pod(object);
+}
+
+static int pod_fill(struct pod *pod, const json_t *object, struct error *err)
+{
+    pod->grace_s = GRACE_OTHERWISE_S;
+    for (size_t i = 0; i < COUNT_OF(pod_parts); i++)
+        if (pod_parts[i](pod, object, err) < 0)
+            return -1;
+    pod_conclude(pod, object);
     return 0;
 }
 
@@ -354,5 +377,39 @@ struct pod *pod_decode(const json_t *object, struct error *err)
         pod_free(pod);
         return NULL;
     }
+    return pod;
+}
+
+/* Texts that could not be read are "?" where a name must stand, else "". */
+static void fill_gaps(struct pod *pod)
+{
+    const char **const names[] = { &pod->namespace, &pod->name, &pod->uid };
+    const char **const others[] = { &pod->node_name,     &pod->owner_kind,     &pod->owner_name,
+                                    &pod->owner_version, &pod->finalizers,     &pod->labels,
+                                    &pod->annotations,   &pod->priority_class, &pod->devices };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        *names[i] = *names[i] ?: shared_text_of("?");
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        *others[i] = *others[i] ?: shared_text_of("");
+}
+
+struct pod *pod_stand_in(const json_t *object, const struct pod *former)
+{
+    struct pod *pod;
+
+    if (former && !former->is_unread &&
+        text_equal(former->node_name, json_text_or(object, "spec/nodeName", "")))
+        return NULL;
+    pod = mem_new(sizeof *pod);
+    pod->is_unread = true;
+    pod->grace_s = GRACE_OTHERWISE_S;
+    for (size_t i = 0; i < COUNT_OF(pod_parts); i++) {
+        struct error ignored;
+
+        (void)!pod_parts[i](pod, object, &ignored);
+    }
+    fill_gaps(pod);
+    pod_conclude(pod, object);
     return pod;
 }

@@ -14,31 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "8", 8, "2k" or "8000m": what the API may write for a whole number of devices. */
-static int device_count(const json_t *quantity, const char *where, const char *resource,
-                        int *ret_count, struct error *err)
+/* "8", 8, "2k" or "8000m": what the API may write for a whole number of devices.  All else is
+   DEVICES_UNREADABLE. */
+static json_int_t device_count(const json_t *quantity)
 {
-    long long number = 0;
-    if (json_is_integer(quantity)) {
-        number = json_integer_value(quantity);
-    } else if (json_is_string(quantity)) {
-        owned(chars) char *digits = mem_copy_chars(json_string_value(quantity));
-        size_t length = strlen(digits);
-        char suffix = length > 1 ? digits[length - 1] : '\0';
-        if (suffix == 'k' || suffix == 'm')
-            digits[length - 1] = '\0';
-        if (!text_to_int(digits, 0, INT_MAX, &number) || (suffix == 'm' && number % 1000 != 0))
-            return error_set(err, ERROR_CORRUPT, "%s/%s: \"%s\" is no number of devices", where,
-                             resource, json_string_value(quantity));
-        number = suffix == 'k' ? number * 1000 : suffix == 'm' ? number / 1000 : number;
-    } else {
-        return error_set(err, ERROR_CORRUPT, "%s/%s: expected a quantity", where, resource);
-    }
-    if (number < 0 || number > INT_MAX)
-        return error_set(err, ERROR_CORRUPT, "%s/%s: %lld is out of range", where, resource,
-                         number);
-    *ret_count = (int)number;
-    return 0;
+    owned(chars) char *digits = mem_copy_chars(json_string_value(quantity) ?: "");
+    size_t length = strlen(digits);
+    char suffix = length > 1 ? digits[length - 1] : '\0';
+    long long number = json_integer_value(quantity);
+
+    if (suffix == 'k' || suffix == 'm')
+        digits[length - 1] = '\0';
+    if (!json_is_integer(quantity) &&
+        (!text_to_int(digits, 0, INT_MAX, &number) || (suffix == 'm' && number % 1000 != 0)))
+        return DEVICES_UNREADABLE;
+    number = suffix == 'k' ? number * 1000 : suffix == 'm' ? number / 1000 : number;
+    return number >= 0 && number <= INT_MAX ? number : DEVICES_UNREADABLE;
 }
 
 /* Extended resources have a domain before their name, and none of Kubernetes' own has. */
@@ -58,19 +49,9 @@ int field_devices(const json_t *object, const char *path, json_t *counts, struct
 
     if (json_find_object(object, path, &quantities, err) < 0)
         return -1;
-    json_object_foreach(quantities, resource, quantity) {
-        struct error why = { 0 };
-        int count = DEVICES_UNREADABLE;
-
-        if (!is_extended(resource))
-            continue;
-        if (device_count(quantity, path, resource, &count, &why) < 0 &&
-            text_equal(resource, GPU_RESOURCE)) {
-            *err = why;
-            return -1;
-        }
-        devices_raise(counts, resource, count);
-    }
+    json_object_foreach(quantities, resource, quantity)
+        if (is_extended(resource))
+            devices_raise(counts, resource, device_count(quantity));
     return 0;
 }
 

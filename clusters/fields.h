@@ -14,14 +14,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#define GPU_RESOURCE "nvidia.com/gpu"
-
 /* A count that is there and cannot be read. */
 enum { DEVICES_UNREADABLE = -1 };
 
 /* Adds the extended resources of the map of quantities at the path to `counts`, an object of
-   integers: the greater count wins, and none that is 0 is added.  Only an unreadable count of
-   GPU_RESOURCE is an error. */
+   integers: the greater count wins, and none that is 0 is added.  A count that cannot be read is
+   DEVICES_UNREADABLE; only a path that leads to no map is an error. */
 int field_devices(const json_t *object, const char *path, json_t *counts, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+enum { GPUS_MOST = 4096 }; /* that one pod may ask for */
+
 static int64_t whole_quotient(int64_t dividend, int64_t divisor)
 {
     return (dividend + divisor - 1) / divisor;
@@ -214,6 +216,16 @@ static struct gpu_demand gpus_claimed(const struct snapshot *snapshot, const str
     return demand;
 }
 
+/* A count that is not read, or that no node has, says nothing but that the pod is there. */
+static void add_units(struct gpu_demand *demand, int64_t count, int64_t parts)
+{
+    require(parts > 0);
+    if (count < 0 || count > GPUS_MOST * GPU_PARTS / parts)
+        demand->is_whole = true;
+    else
+        demand->parts += count * parts;
+}
+
 struct gpu_demand gpus_of_pod(const struct snapshot *snapshot, const struct pod *pod)
 {
     struct gpu_demand demand = gpus_claimed(snapshot, pod);
@@ -228,10 +240,11 @@ struct gpu_demand gpus_of_pod(const struct snapshot *snapshot, const struct pod 
         struct gpu_share share = accelerator_share(snapshot->accelerators, resource, &facts);
         int64_t count = strtoll(digits, NULL, 10);
 
-        if (share.kind == GPU_SHARE_UNKNOWN || (share.kind == GPU_SHARE_KNOWN && count < 0))
+        if (share.kind == GPU_SHARE_UNKNOWN)
             demand.is_whole = true;
-        else
-            demand.parts += count * share.parts;
+        else if (share.kind == GPU_SHARE_KNOWN)
+            add_units(&demand, count, share.parts);
     }
+    demand.is_whole = demand.is_whole || pod->is_unread;
     return demand;
 }

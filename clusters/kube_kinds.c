@@ -111,6 +111,11 @@ static void *decode_pod(const json_t *object, struct error *err)
     return pod_decode(object, err);
 }
 
+static void *stand_in_for_pod(const json_t *object, const void *former)
+{
+    return pod_stand_in(object, former);
+}
+
 static void free_node(void *node)
 {
     node_free(node);
@@ -157,6 +162,7 @@ const struct kube_kind kube_pods = {
     .key_path = "metadata/uid",
     .members = pod_members,
     .decode = decode_pod,
+    .stand_in = stand_in_for_pod,
     .free = free_pod,
     .share = share_pod,
     .index_key = node_of,

@@ -90,6 +90,7 @@ struct pod {
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
     bool is_mirror;
+    bool is_unread; /* pod_stand_in(): it could not be decoded, and what is here is what could be */
     bool awaits_count;      /* nobody waits for its processes any more: deleted with grace 0, it
                                stays until its Job's controller has counted it */
     bool is_ready;          /* condition Ready is True */
@@ -109,7 +110,8 @@ struct snapshot {
     struct index *nodes_by_provider;
     struct shared_pool *texts;
     struct map *unreadable; /* "nodes/NAME" or "pods/UID" -> why: objects that exist but could not
-                               be decoded.  Not absent: what was known before stays in the maps */
+                               be decoded.  Not absent: what was known before stays in the maps,
+                               and a pod that was not known on its node has a stand-in there */
     bool is_known;          /* both lists have been read at least once */
     int64_t nodes_seen_ms;  /* loop time at which the nodes were last known to be current: an
                                event, a bookmark or a list */
@@ -149,6 +151,12 @@ struct node *node_decode(const json_t *object, struct error *err)
 struct pod *pod_decode(const json_t *object, struct error *err) __attribute__((warn_unused_result));
 void node_free(struct node *node);
 void pod_free(struct pod *pod);
+
+/* What takes the place of a pod that pod_decode() refuses, so that its node is not taken for idle:
+   all of it that can be read.  It must leave its node as others must, and it counts as the whole
+   node.  NULL: `former`, what was known of it (NULL: nothing), tells more, and stays. */
+struct pod *pod_stand_in(const json_t *object, const struct pod *former)
+    __attribute__((warn_unused_result));
 
 enum pod_class pod_class_of(const struct pod *pod);
 

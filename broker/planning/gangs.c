@@ -150,7 +150,7 @@ static void add_pod(struct drafts *drafts, const struct pod *pod)
     if (pod->deletion.ms > 0)
         return;
     drafts->book->gangs.items[draft->index].is_sunk = false;
-    work->is_protected = work->is_protected || pod_is_protected(pod) ||
+    work->is_protected = work->is_protected || pod_is_protected(pod) || pod->is_unread ||
                          has_protected_priority(&drafts->survey->config->victims, pod);
     note_priority(draft, pod);
     draft->parts += gang_share_add(&work->shares.items[k],

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLOW_WRITE_MS = 5 * SECOND_MS };
 
@@ -151,6 +152,25 @@ static void add_strays(const struct service *service, const struct config_cluste
     }
 }
 
+/* Objects of the cluster that no decoder understands, the first by name. */
+static void add_unreadable(const struct service *service, const struct config_cluster *cluster,
+                           json_t *rows)
+{
+    const struct map *unreadable = fleet_snapshot(service->fleet, cluster)->unreadable;
+    const char *first = NULL;
+    const char *key;
+
+    for (size_t i = 0; map_next(unreadable, &i, &key, NULL);)
+        first = !first || strcmp(key, first) < 0 ? key : first;
+    if (first)
+        add(rows, CONDITION_OBJECT_UNREADABLE, cluster->name, NULL,
+            text_format(
+                "sluice cannot read %zu object%s of %s, and takes pods among them for whole "
+                "nodes; the first: %s",
+                map_count(unreadable), map_count(unreadable) == 1 ? "" : "s", cluster->name,
+                (const char *)map_get(unreadable, first)));
+}
+
 /* A pool whose newest machine was not closed by our taint when it came. */
 static void add_untainted(const struct service *service, const struct config_pool *pool,
                           json_t *rows)
@@ -236,8 +256,10 @@ json_t *service_health(const struct service *service, const struct survey *surve
     add_gangs(service, rows);
     add_troubles(scaler_describe(service->scaler), "workload", rows);
     add_troubles(quotas_describe(service->quotas), "quota", rows);
-    for (size_t i = 0; i < service->config->cluster_count; i++)
+    for (size_t i = 0; i < service->config->cluster_count; i++) {
         add_strays(service, &service->config->clusters[i], rows);
+        add_unreadable(service, &service->config->clusters[i], rows);
+    }
     for (size_t i = 0; i < service->config->pool_count; i++)
         add_untainted(service, &service->config->pools[i], rows);
     return conditions_describe(rows);

@@ -191,6 +191,14 @@ static void note_unreadable(struct kube_watch *watch, const struct error *err)
         tell_unreadable(watch);
 }
 
+static void *stand_in_for(const struct kube_watch *watch, const struct map *objects,
+                          const char *key, const json_t *object)
+{
+    const void *former = map_get(objects, key) ?: map_get(*watch->store.objects, key);
+
+    return watch->kind->stand_in ? watch->kind->stand_in(object, former) : NULL;
+}
+
 /* Decodes into the map; what cannot be decoded is remembered as being there, and logged once. */
 static void store_object(struct kube_watch *watch, struct map *objects, struct index *index,
                          struct map *unreadable, const json_t *object)
@@ -199,25 +207,30 @@ static void store_object(struct kube_watch *watch, struct map *objects, struct i
     const char *key = key_of(watch, object);
     owned(chars) char *mark = unreadable_key(watch, key);
     void *decoded = watch->kind->decode(object, &err);
+
+    if (decoded) {
+        map_remove(unreadable, mark);
+    } else {
+        if (!map_get(watch->store.unreadable, mark) && !map_get(unreadable, mark))
+            note_unreadable(watch, &err);
+        map_set(unreadable, mark, mem_copy_chars(err.text));
+        decoded = stand_in_for(watch, objects, key, object);
+    }
     if (decoded) {
         watch->kind->share(decoded, watch->store.texts);
         put(watch, objects, index, key, decoded);
-        map_remove(unreadable, mark);
-        return;
     }
-    if (!map_get(watch->store.unreadable, mark) && !map_get(unreadable, mark))
-        note_unreadable(watch, &err);
-    map_set(unreadable, mark, mem_copy_chars(err.text));
 }
 
-/* Objects of the new list that could not be decoded stay as they were known before. */
+/* Objects of the new list that could not be decoded, and have no stand-in, stay as they were. */
 static void keep_unreadable(struct kube_watch *watch, size_t start_length)
 {
     const char *mark = NULL;
     for (size_t at = 0; map_next(watch->listed_unreadable, &at, &mark, NULL);) {
-        void *known = map_take(*watch->store.objects, mark + start_length);
+        const char *key = mark + start_length;
+        void *known = map_get(watch->listed, key) ? NULL : map_take(*watch->store.objects, key);
         if (known)
-            put(watch, watch->listed, watch->listed_index, mark + start_length, known);
+            put(watch, watch->listed, watch->listed_index, key, known);
     }
 }
 

@@ -4,7 +4,7 @@
  * Keeps one map of objects equal to one collection of the API: a list in pages, then a watch from
  * where the list stood, for ever.  A new list replaces the map, and only a complete list makes an
  * object vanish.  An object that cannot be decoded is not absent: it is put into `unreadable`, and
- * what was known of it before stays.
+ * what was known of it before stays, or its kind's stand-in takes its place.
  *
  * What does not fit into the cluster's share of memory ends the list or the watch: what it had
  * gathered is freed, the former objects stay and grow old, and it is tried again a minute later.
@@ -28,6 +28,9 @@ struct kube_kind {
     const char *key_path;              /* of the map's key in an object: "metadata/name" */
     const struct kube_member *members; /* that are read, by decode() and the watch; NULL: all */
     void *(*decode)(const json_t *object, struct error *err);
+    /* What takes the place of an object that decode() refuses; it may return NULL: `former` (NULL:
+       nothing was known) stays as it is.  NULL: it always does. */
+    void *(*stand_in)(const json_t *object, const void *former);
     map_free_fn free;
     void (*share)(void *object, struct shared_pool *texts);
     const char *(*index_key)(const void *object); /* of the store's index */

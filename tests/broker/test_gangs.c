@@ -276,6 +276,26 @@ static void a_pod_that_is_not_to_be_drained_protects_its_node(void **state)
     assert_false(is_protected(&scene, "n3"));
 }
 
+/* It may be the dearest of all. */
+static void a_pod_that_cannot_be_read_protects_its_node(void **state)
+{
+    static const char odd[] = "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"odd\",\"uid\":\"o\"},"
+                              "\"spec\":{\"nodeName\":\"a\",\"containers\":7}}";
+    owned(scene) struct scene scene;
+    struct error err = { 0 };
+    owned(json) json_t *object = json_parse(odd, strlen(odd), "odd", &err);
+    const struct node_work *work;
+
+    (void)state;
+    scene_init(&scene);
+    map_set(scene.snapshot.pods, "o", pod_stand_in(object, NULL));
+    survey(&scene);
+    work = map_get(scene.work, "a");
+    assert_non_null(work);
+    assert_true(work->is_protected && work->shares.items[0].is_whole);
+    assert_int_equal(scene.book.gangs.items[0].gpus, 1); /* no machine of it is configured */
+}
+
 static void a_priority_over_the_floor_protects_its_node(void **state)
 {
     static const struct {
@@ -447,6 +467,7 @@ int main(void)
         cmocka_unit_test(silence_protects_up_to_the_median),
         cmocka_unit_test(the_median_is_of_gangs_with_gpus),
         cmocka_unit_test(a_pod_that_is_not_to_be_drained_protects_its_node),
+        cmocka_unit_test(a_pod_that_cannot_be_read_protects_its_node),
         cmocka_unit_test(a_priority_over_the_floor_protects_its_node),
         cmocka_unit_test(the_priority_of_a_gang_is_its_highest),
         cmocka_unit_test(who_lost_lately_is_dearer),

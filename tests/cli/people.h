@@ -39,22 +39,30 @@ static inline void people_open(struct rehearsal *rehearsal, struct kube_node *no
     people_untaint(rehearsal, node, SLUICE_TAINT_LEAVING);
 }
 
-/* A pod with an owner, bound straight to the node: it passes cordons and taints. */
-static inline struct kube_pod *people_bind(struct rehearsal *rehearsal, struct kube_node *node,
-                                           const char *name, bool tolerates)
+/* A pod with an owner and these containers (taken), bound straight to the node: it passes cordons
+   and taints. */
+static inline struct kube_pod *people_bind_with(struct rehearsal *rehearsal, struct kube_node *node,
+                                                const char *name, bool tolerates,
+                                                json_t *containers)
 {
     struct simulator *sim = rehearsal->simulator;
     json_t *tolerations = tolerates ? json_make("[{s:s}]", "operator", "Exists") : json_array();
     struct kube_pod *pod = sim_pod_new(sim, node->cluster, "ml", name);
 
-    pod->written = json_make(
-        "{s:{s:s, s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:o, s:[{s:s}]}}", "metadata",
-        "namespace", "ml", "name", name, "annotations", "test.sluice.dev/stops-in", "5s",
-        "ownerReferences", "kind", "ReplicaSet", "name", "owner", "controller", 1, "spec",
-        "nodeName", node->name, "terminationGracePeriodSeconds", 30, "tolerations", tolerations,
-        "containers", "name", "main");
+    pod->written = json_make("{s:{s:s, s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:o, s:o}}",
+                             "metadata", "namespace", "ml", "name", name, "annotations",
+                             "test.sluice.dev/stops-in", "5s", "ownerReferences", "kind",
+                             "ReplicaSet", "name", "owner", "controller", 1, "spec", "nodeName",
+                             node->name, "terminationGracePeriodSeconds", 30, "tolerations",
+                             tolerations, "containers", containers);
     pod->grace_s = 30;
     sim_pod_changed(sim, pod, CHANGE_ADDED);
     sim_pod_bind(sim, pod, node);
     return pod;
+}
+
+static inline struct kube_pod *people_bind(struct rehearsal *rehearsal, struct kube_node *node,
+                                           const char *name, bool tolerates)
+{
+    return people_bind_with(rehearsal, node, name, tolerates, json_make("[{s:s}]", "name", "main"));
 }

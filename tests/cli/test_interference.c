@@ -375,9 +375,48 @@ static void what_changes_in_a_wait_breaks_no_promise(void **state)
     assert_int_equal(counts.passed_by, 0);
 }
 
+/* A pod that no decoder can make sense of is seen, evicted or deleted as any other: it neither
+   makes its node look idle nor holds it for ever. */
+static void a_pod_that_cannot_be_read_leaves_as_any_other(void **state)
+{
+    static const char absurd[] = "[{'name':'a','resources':{'limits':{'x.y/z':'2147483647'}}},"
+                                 "{'name':'b','resources':{'limits':{'x.y/z':'2147483647'}}}]";
+    static const char unread[] = "[{'name':'a','resources':{'limits':7}}]";
+    static const char *const containers[] = { absurd, unread };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(containers); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
+        owned(chars) char *chars = mem_copy_chars(containers[i]);
+        struct error err = { 0 };
+        struct transfer *transfer;
+
+        for (char *at = chars; (at = strchr(at, '\'')); *at = '"')
+            continue;
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 7, 6);
+        transfer = run_to(rehearsal, STEP_HOLD);
+        assert_non_null(transfer);
+        people_bind_with(rehearsal, people_node(rehearsal, "research-a", transfer->node), "odd",
+                         false, json_parse(chars, strlen(chars), "containers", &err));
+        rehearsal_run(rehearsal, 10 * SECOND_MS);
+        assert_int_equal(warns_of(rehearsal,
+                                  "sluice cannot read 1 object of research-a, and takes pods among "
+                                  "them for whole nodes; the first: pods/ml/odd: "),
+                         containers[i] == unread);
+        rehearsal_run(rehearsal, 2 * HOUR_MS);
+        if (transfer->state != TRANSFER_DONE)
+            fail_msg("%s: %s: %s", containers[i], transfer_steps[transfer->step].name,
+                     transfer->waiting);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_that_cannot_be_read_leaves_as_any_other),
         cmocka_unit_test(what_changes_in_a_wait_breaks_no_promise),
     };
 

@@ -565,6 +565,73 @@ static void an_unreadable_object_is_not_absent(void **state)
     bench_close(&bench);
 }
 
+#define POD(uid, version, spec)                                                                    \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"s\",\"uid\":\"" uid                             \
+    "\",\"resourceVersion\":\"" version "\"},\"spec\":" spec "}"
+#define ON(node, containers) "{\"nodeName\":\"" node "\",\"containers\":" containers "}"
+
+/* "UID UID!" of the pods on the node; a "!" says that it is a stand-in. */
+static const char *pods_on(const struct bench *bench, const char *node)
+{
+    static char out[256];
+    owned(text) struct text *uids = text_new(sizeof out - 1);
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(cluster_snapshot(bench->cluster), node,
+                                                     &count);
+
+    for (size_t i = 0; i < count; i++) {
+        assert_true(pod_must_leave(pods[i]));
+        text_add(uids, "%s%s%s", i > 0 ? " " : "", pods[i]->uid, pods[i]->is_unread ? "!" : "");
+    }
+    text_copy(out, sizeof out, uids->chars);
+    return out;
+}
+
+/* No node with a pod looks idle because that pod cannot be read. */
+static void a_pod_that_cannot_be_read_stands_on_its_node(void **state)
+{
+    static const struct script_step steps[] = {
+        ASK(LIST("nodes"), 200, .answer = PAGE("7", "", META("a", "1"))),
+        QUIET("7"),
+        ASK(LIST("pods"), 200,
+            .answer = PAGE("5", "", POD("first", "1", ON("a", "7")) "," POD("second", "1", "{}"))),
+        ASK(WATCH("pods", "5"), 200, .delay_ms = 1000, .hangs = true,
+            .answer = EVENT("MODIFIED", POD("second", "6", ON("a", "7"))) "|" EVENT(
+                "ADDED",
+                POD("third", "7",
+                    ON("a",
+                       "[]"))) "|" EVENT("MODIFIED",
+                                         POD("third", "8",
+                                             ON("a",
+                                                "7"))) "|" EVENT("MODIFIED",
+                                                                 POD("first", "9",
+                                                                     ON("a",
+                                                                        "[]"))) "|" EVENT("ERROR",
+                                                                                          EXPIRED)),
+        ASK(LIST("pods"), 200,
+            .answer = PAGE("20", "",
+                           POD("first", "9", ON("a", "7")) "," POD("second", "6", ON("a", "7")))),
+        ASK(WATCH("pods", "20"), 200, .hangs = true),
+    };
+    struct bench bench;
+
+    (void)state;
+    start(&bench, steps, COUNT_OF(steps));
+    run_for(&bench, 500);
+    assert_string_equal(pods_on(&bench, "a"), "first!");
+    run_for(&bench, 1000);
+    assert_string_equal(pods_on(&bench, "a"), "first! second!"); /* it was bound meanwhile */
+    run_for(&bench, 2000);
+    assert_string_equal(pods_on(&bench, "a"), "first! second! third"); /* as it was known before */
+    assert_int_equal(map_count(cluster_snapshot(bench.cluster)->unreadable), 3);
+    run_for(&bench, 1000);
+    assert_string_equal(pods_on(&bench, "a"), "first second! third");
+    run_for(&bench, 10000);
+    assert_string_equal(pods_on(&bench, "a"), "second! first");
+    assert_int_equal(map_count(cluster_snapshot(bench.cluster)->unreadable), 2);
+    bench_close(&bench);
+}
+
 static void pods_are_known_by_their_uid(void **state)
 {
     static const struct script_step steps[] = {
@@ -610,6 +677,7 @@ int main(void)
         cmocka_unit_test(no_server_silences_itself_for_a_day),
         cmocka_unit_test(a_server_that_ends_each_watch_at_once_is_not_asked_in_a_circle),
         cmocka_unit_test(an_unreadable_object_is_not_absent),
+        cmocka_unit_test(a_pod_that_cannot_be_read_stands_on_its_node),
         cmocka_unit_test(pods_are_known_by_their_uid),
     };
     log_setup(LOG_SILENT, LOG_FORM_TEXT);

@@ -221,6 +221,14 @@ static bool is_unmanaged(struct question *it)
     return true;
 }
 
+static bool is_unread(struct question *it)
+{
+    if (!it->pod->is_unread)
+        return false;
+    text_add(it->text, "sluice cannot read all of it: it counts as the whole node, and goes last");
+    return true;
+}
+
 static bool has_local_data(struct question *it)
 {
     if (!it->pod->has_local_storage)
@@ -270,6 +278,8 @@ static const struct {
       has_finalizers },
     { { "grace cut", "note", "raise drain.deadline, or lower its grace period", false },
       has_cut_grace },
+    { { "unread", "note", "upgrade sluice; the status says what it cannot read", false },
+      is_unread },
     { { "unmanaged", "note", "start it again elsewhere", false }, is_unmanaged },
     { { "local data", "note", "copy what must stay", false }, has_local_data },
     { { "volumes", "note", "nothing: they are waited for", false }, has_volumes },

@@ -218,10 +218,11 @@ static json_t *engines_json(const struct allocate_inputs *inputs)
 
         if (queue->is_supposed)
             json_array_append_new(list,
-                                  json_make("{s:s, s:o, s:s}", "queue", queue->name, "engine",
+                                  json_make("{s:s, s:o, s:f, s:s}", "queue", queue->name, "engine",
                                             engine_facts_json(service_shape_engine(queue->service),
                                                               (int)queue->engine.slots),
-                                            "origin", queue->service->origin));
+                                            "service_s", queue->service->mean_s, "origin",
+                                            queue->service->origin));
     }
     return list;
 }
@@ -284,7 +285,8 @@ static void print_engine(const json_t *row)
     if (json_is_object(engine))
         engine_facts_print(engine);
     else
-        printf("a replica serves one request at a time");
+        printf("a replica serves one request at a time, in %.6g s",
+               json_number_value(json_object_get(row, "service_s")));
     printf("; %s\n", json_text_or(row, "origin", ""));
 }
 

@@ -141,6 +141,7 @@ static int read_engines(struct config *config, struct error *err)
             (settings_read(block, table->settings, table->count, &queue->engine, err) < 0 ||
              config_refuse_empty(block, err) < 0))
             return -1;
+        queue->engine.has_cv = block && yaml_get(block, "tokens_cv");
     }
     return 0;
 }

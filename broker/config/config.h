@@ -90,6 +90,7 @@ struct config_engine {
     double tokens_in; /* means of a request */
     double tokens_out;
     double tokens_cv;  /* of tokens_out */
+    bool has_cv;       /* it is given, and not the default */
     char *tokens_law;  /* NULL: the one that tokens_cv stands for */
     char *tokens_file; /* absolute path of measured lengths; NULL: none */
     int64_t kv_tokens; /* 0: the slots alone limit */

@@ -50,6 +50,14 @@ static int check_short(const struct config_queue *queue, struct error *err)
 
 static const char *const length_keys[] = { "tokens_in", "tokens_out", "tokens_cv", "tokens_law" };
 
+bool config_engine_is_length(const char *key)
+{
+    for (size_t i = 0; i < COUNT_OF(length_keys); i++)
+        if (text_equal(length_keys[i], key))
+            return true;
+    return false;
+}
+
 static bool has_length_key(const struct config_queue *queue)
 {
     for (size_t i = 0; i < COUNT_OF(length_keys); i++)
@@ -64,7 +72,6 @@ static int check_tokens(const struct config_queue *queue, struct error *err)
     const struct config_engine *engine = &queue->engine;
     enum service_law law = engine->tokens_law ? service_law_parse(engine->tokens_law)
                                               : SERVICE_BY_CV;
-    bool has_cv = yaml_get(queue->engine_node, "tokens_cv");
 
     for (size_t i = 0; i < COUNT_OF(length_keys) && engine->tokens_file; i++)
         if (yaml_get(queue->engine_node, length_keys[i]))
@@ -80,9 +87,10 @@ static int check_tokens(const struct config_queue *queue, struct error *err)
         return yaml_error(err, engine_place(queue, "tokens_law"),
                           "expected constant, exponential or lognormal, found \"%s\"",
                           engine->tokens_law);
-    if ((law == SERVICE_CONSTANT && has_cv && engine->tokens_cv != 0) ||
+    if ((law == SERVICE_CONSTANT && engine->has_cv && engine->tokens_cv != 0) ||
         (law == SERVICE_EXPONENTIAL && engine->tokens_cv != 1))
-        return yaml_error(err, engine_place(queue, "tokens_cv"), "%g is not that of %s lengths",
+        return yaml_error(err, engine_place(queue, "tokens_cv"), "%s%g is not that of %s lengths",
+                          yaml_get(queue->engine_node, "tokens_cv") ? "" : "tokens_cv of ",
                           engine->tokens_cv, engine->tokens_law);
     if (engine->tokens_in == 0 && !engine->tokens_file &&
         (engine->prefill_s > 0 || engine->kv_tokens > 0))
@@ -158,7 +166,8 @@ static struct service_shape *shape_of_pairs(const struct config_engine *block,
     owned(chars) char *origin = origin_of(source, pairs);
     struct service_shape *shape;
 
-    token_pairs_scale(pairs, block->scale_in, block->scale_out);
+    if (token_pairs_scale(pairs, block->scale_in, block->scale_out, err) < 0)
+        return NULL;
     shape = service_shape_of_engine(engine_new_by_pairs(law, pairs), origin, err);
     if (shape)
         shape->requests = pairs->requests;

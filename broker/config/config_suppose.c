@@ -49,14 +49,9 @@ static int supposition_read(const char *text, struct supposition *ret, struct er
     return 0;
 }
 
-static const struct setting *find_setting(const char *key)
+static const struct setting *find_setting(enum config_table_id id, const char *key)
 {
-    const struct config_table *table = &config_tables[CONFIG_ENGINES];
-
-    for (size_t i = 0; i < table->count; i++)
-        if (text_equal(table->settings[i].key, key))
-            return &table->settings[i];
-    return NULL;
+    return settings_find(config_tables[id].settings, config_tables[id].count, key);
 }
 
 /* The value as if it stood in the file. */
@@ -70,50 +65,75 @@ static int set_value(const struct supposition *given, const struct setting *sett
     return yaml ? settings_change(yaml_root(yaml), setting, 1, engine, err) : -1;
 }
 
+static int out_of_bounds(const struct supposition *given, const char *key, double value,
+                         struct error *err)
+{
+    return error_set(err, ERROR_INVALID, "queue %s: %s of %g is not possible", given->queue, key,
+                     value);
+}
+
+static double number_of(const struct setting *setting, const struct config_engine *engine)
+{
+    const void *field = (const char *)engine + setting->offset;
+
+    require(setting->type == SETTING_INT || setting->type == SETTING_DOUBLE ||
+            setting->type == SETTING_SECONDS);
+    return setting->type == SETTING_INT ? (double)*(const int64_t *)field : *(const double *)field;
+}
+
+/* Within the bounds of its setting. */
 static int scale_value(const struct supposition *given, const struct setting *setting,
                        struct config_engine *engine, struct error *err)
 {
-    char *field = (char *)engine + setting->offset;
+    void *field = (char *)engine + setting->offset;
     double micro = setting->type == SETTING_SECONDS ? SECOND_MS * 1000.0 : 1;
-    double value = given->factor * (setting->type == SETTING_INT ? (double)*(int64_t *)(void *)field
-                                                                 : *(double *)(void *)field);
+    double value = given->factor * number_of(setting, engine);
 
-    if (setting->type == SETTING_TEXT)
-        return error_set(err, ERROR_INVALID, "queue %s: %s is no number", given->queue, given->key);
     if (value * micro < (double)setting->min || value * micro > (double)setting->max)
-        return error_set(err, ERROR_INVALID, "queue %s: %s of %g is not possible", given->queue,
-                         given->key, value);
+        return out_of_bounds(given, setting->key, value, err);
     if (setting->type == SETTING_INT)
-        *(int64_t *)(void *)field = (int64_t)floor(value + 0.5);
+        *(int64_t *)field = (int64_t)floor(value + 0.5);
     else
-        *(double *)(void *)field = value;
+        *(double *)field = value;
     return 0;
 }
 
-/* Measured lengths have no mean that could be set, but can all be longer. */
+static int scale_key(const struct supposition *given, const struct setting *setting,
+                     struct config_engine *engine, struct error *err)
+{
+    if (setting->type == SETTING_TEXT)
+        return error_set(err, ERROR_INVALID, "queue %s: %s is no number", given->queue, given->key);
+    if (number_of(setting, engine) == 0)
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: %s is 0, and no factor changes that: give a value, as %s=100",
+                         given->queue, given->key, given->key);
+    return scale_value(given, setting, engine, err);
+}
+
+/* Measured lengths have no mean and no law that could be set, but can all be longer. */
 static int change_lengths(const struct supposition *given, struct config_engine *engine,
                           struct error *err)
 {
+    const char *measured = engine->pairs ? "the demand's" : "tokens_file";
+    bool is_in = text_equal(given->key, "tokens_in");
+
+    if (!is_in && !text_equal(given->key, "tokens_out"))
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: its lengths are measured (%s), and %s says nothing of them",
+                         given->queue, measured, given->key);
     if (given->factor == 0)
         return error_set(err, ERROR_INVALID,
                          "queue %s: its lengths are measured (%s): give a factor, as %s=x1.5",
-                         given->queue, engine->pairs ? "the demand's" : "tokens_file", given->key);
-    if (text_equal(given->key, "tokens_in"))
-        engine->scale_in *= given->factor;
-    else
-        engine->scale_out *= given->factor;
+                         given->queue, measured, given->key);
+    *(is_in ? &engine->scale_in : &engine->scale_out) *= given->factor;
     return 0;
-}
-
-static bool is_length(const char *key)
-{
-    return text_equal(key, "tokens_in") || text_equal(key, "tokens_out");
 }
 
 static int change_key(const struct supposition *given, struct config_queue *queue,
                       struct error *err)
 {
-    const struct setting *setting = find_setting(given->key);
+    const struct setting *setting = find_setting(CONFIG_ENGINES, given->key);
+    struct config_engine *engine = &queue->engine;
 
     if (!setting || text_equal(given->key, "tokens_file"))
         return error_set(err, ERROR_INVALID,
@@ -129,10 +149,36 @@ static int change_key(const struct supposition *given, struct config_queue *queu
                                "tokens_out"
                              : "queue %s has no engine whose %s could change",
                          given->queue, given->key);
-    if ((queue->engine.tokens_file || queue->engine.pairs) && is_length(given->key))
-        return change_lengths(given, &queue->engine, err);
-    return given->factor > 0 ? scale_value(given, setting, &queue->engine, err)
-                             : set_value(given, setting, &queue->engine, err);
+    if ((engine->tokens_file || engine->pairs) && config_engine_is_length(given->key))
+        return change_lengths(given, engine, err);
+    engine->has_cv = engine->has_cv || text_equal(given->key, "tokens_cv");
+    return given->factor > 0 ? scale_key(given, setting, engine, err)
+                             : set_value(given, setting, engine, err);
+}
+
+/* The times of a whole engine; what is 0 stays so. */
+static int scale_law(const struct supposition *given, struct config_engine *engine,
+                     struct error *err)
+{
+    static const char *const keys[] = { "iteration", "iteration_per_request", "prefill_per_token" };
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (scale_value(given, find_setting(CONFIG_ENGINES, keys[i]), engine, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int scale_service(const struct supposition *given, struct config_queue *queue,
+                         struct error *err)
+{
+    const struct setting *setting = find_setting(CONFIG_QUEUES, "service");
+    double mean_s = queue->service->mean_s * given->factor;
+
+    if (mean_s * SECOND_MS < 1 || mean_s * SECOND_MS > (double)setting->max)
+        return out_of_bounds(given, setting->key, mean_s, err);
+    service_shape_scale(queue->service, given->factor);
+    queue->service_ms = (int64_t)ceil(mean_s * SECOND_MS);
+    return 0;
 }
 
 /* Another GPU: a request takes so much longer in all its parts. */
@@ -143,14 +189,8 @@ static int change_times(const struct supposition *given, struct config_queue *qu
         return error_set(err, ERROR_INVALID,
                          "queue %s: times are multiplied: write it like %s=x0.6", given->queue,
                          given->key);
-    queue->engine.iteration_s *= given->factor;
-    queue->engine.per_request_s *= given->factor;
-    queue->engine.prefill_s *= given->factor;
-    if (config_engine_is_whole(queue))
-        return 0;
-    service_shape_scale(queue->service, given->factor);
-    queue->service_ms = (int64_t)ceil(queue->service->mean_s * SECOND_MS);
-    return 0;
+    return config_engine_is_whole(queue) ? scale_law(given, &queue->engine, err)
+                                         : scale_service(given, queue, err);
 }
 
 static int suppose(struct config *config, const char *text, struct error *err)
@@ -178,8 +218,13 @@ static int make_again(struct config *config, size_t at, struct error *err)
 {
     struct config_queue *queue = &config->queues[at];
 
-    if (!config_engine_is_whole(queue) || config_engine_lacks_lengths(queue))
+    if (!config_engine_is_whole(queue))
         return 0;
+    if (config_engine_lacks_lengths(queue))
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: its engine waits for lengths, and the demand has no rows for "
+                         "it",
+                         queue->name);
     if (config_check_engine(config, at, queue, err) < 0)
         return -1;
 
@@ -195,12 +240,16 @@ static int make_again(struct config *config, size_t at, struct error *err)
 static int finish(struct config *config, size_t at, struct error *err)
 {
     struct config_queue *queue = &config->queues[at];
-    char *origin = text_format("an assumption (--engine) over %s", queue->service->origin);
-    int result = make_again(config, at, err);
+    /* lengths that are supposed too end its waiting for those of a demand */
+    owned(chars) char *origin = text_format("an assumption (--engine) over %s",
+                                            queue->service ? queue->service->origin
+                                                           : "configuration");
 
+    if (make_again(config, at, err) < 0)
+        return -1;
     mem_free(queue->service->origin);
-    queue->service->origin = origin;
-    return result;
+    queue->service->origin = steal(&origin);
+    return 0;
 }
 
 int config_suppose(struct config *config, const char *const *texts, size_t count, struct error *err)

@@ -133,6 +133,9 @@ bool config_engine_is_whole(const struct config_queue *queue);
 /* Whether it is whole and nothing tells its lengths yet: a demand may. */
 bool config_engine_lacks_lengths(const struct config_queue *queue);
 
+/* "tokens_in" and the other keys that tell lengths; not tokens_file. */
+bool config_engine_is_length(const char *key);
+
 /* Of an engine that is whole. */
 struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
     __attribute__((warn_unused_result));

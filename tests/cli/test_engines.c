@@ -412,6 +412,80 @@ static void what_cannot_be_supposed_is_said(void **state)
     expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 
+#define OTHER " -c @/sluice.yaml -d @/speech.csv "
+#define WAITS "engine: {slots: 8, iteration: 40ms}"
+#define MEASURED "engine: {slots: 8, iteration: 40ms, tokens_file: tokens.csv}"
+#define CONSTANT                                                                                   \
+    "engine: {slots: 8, iteration: 40ms, tokens_in: 10, tokens_out: 20, tokens_law: constant}"
+
+static const struct {
+    const char *chat;
+    const char *line;
+    const char *says;
+} impossible[] = {
+    { WAITS, "whatif --engine chat.slots=16" OTHER,
+      "queue chat: its engine waits for lengths, and the demand has no rows for it" },
+    { WAITS, "whatif --without chat-2x --engine chat.slots=16" OTHER,
+      "queue chat: its engine waits for lengths, and the demand has no rows for it" },
+    { WAITS, "whatif --engine chat.times=x0.5" OTHER,
+      "queue chat: its engine waits for lengths, and the demand has no rows for it" },
+    { MEASURED, "whatif --engine chat.tokens_cv=2" WITH,
+      "queue chat: its lengths are measured (tokens_file), and tokens_cv says nothing of them" },
+    { MEASURED, "whatif --engine chat.tokens_law=constant" WITH,
+      "queue chat: its lengths are measured (tokens_file), and tokens_law says nothing of them" },
+    { MEASURED, "whatif --engine chat.tokens_out=x1000 --engine chat.tokens_out=x1000" WITH,
+      "queue chat: a length of 2e+07 tokens is not possible: at most 10000000" },
+    { CONSTANT, "whatif --engine chat.tokens_cv=2" WITH,
+      "tokens_cv of 2 is not that of constant lengths" },
+    { CONSTANT, "whatif --engine chat.kv_tokens=x2" WITH,
+      "queue chat: kv_tokens is 0, and no factor changes that: give a value, as kv_tokens=100" },
+    { CONSTANT, "whatif --engine chat.router=x2" WITH, "queue chat: router is no number" },
+    { CONSTANT, "whatif --engine chat.times=x1000" WITH,
+      "queue chat: iteration of 40 is not possible" },
+    { CONSTANT, "whatif --engine speech.times=x1000 --engine speech.times=x1000" WITH,
+      "queue speech: service of 1.2e+07 is not possible" },
+};
+
+static void put_measured(const char *folder)
+{
+    owned(text) struct text *pairs = text_new(1 << 16);
+
+    text_add(pairs, "input_tokens,output_tokens\n");
+    for (int i = 0; i < 100; i++)
+        text_add(pairs, "7,20\n");
+    planned_put(folder, "tokens.csv", pairs->chars);
+    planned_put(folder, "speech.csv",
+                "t,queue,count\n2026-11-16T05:00:00Z,speech,5\n2026-11-16T05:30:00Z,speech,5\n");
+}
+
+/* What would change nothing, or nothing that can be planned for, is not taken for an answer. */
+static void a_supposition_without_effect_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(impossible); i++) {
+        owned(test_folder) char *folder = folder_with(impossible[i].chat);
+        const struct mistake mistake = { impossible[i].line, 1, impossible[i].says };
+
+        put_measured(folder);
+        expect_mistakes(folder, &mistake, 1);
+    }
+}
+
+static void a_slower_gpu_is_told_where_a_replica_serves_one_request(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+    owned(said) struct said said = expect_code(folder, 0,
+                                               "whatif --estimate --engine speech.times=x2" WITH);
+    owned(json)
+        json_t *root = json_of(folder, "whatif --estimate -o json --engine speech.times=x2" WITH);
+    const json_t *row = json_array_get(json_at(root, "engines"), 0);
+
+    (void)state;
+    assert_non_null(strstr(said.out->chars, "queue speech as if: a replica serves one request at a "
+                                            "time, in 24 s; an assumption (--engine) over "));
+    assert_true(number(row, "service_s") == 24);
+}
+
 /* Slots and a time at a full batch say nothing of other slots, but of a faster GPU. */
 static void the_short_form_can_be_faster_and_no_more(void **state)
 {
@@ -446,6 +520,8 @@ int main(void)
         cmocka_unit_test(a_replay_tells_first_and_later_tokens),
         cmocka_unit_test(a_replay_of_half_an_engine_is_a_mistake),
         cmocka_unit_test(what_cannot_be_supposed_is_said),
+        cmocka_unit_test(a_supposition_without_effect_is_refused),
+        cmocka_unit_test(a_slower_gpu_is_told_where_a_replica_serves_one_request),
         cmocka_unit_test(the_short_form_can_be_faster_and_no_more),
     };
 

@@ -10,15 +10,27 @@
 #include <math.h>
 #include <string.h>
 
-void token_pairs_scale(struct token_pairs *pairs, double in, double out)
+/* Whole tokens; a mean of rows stays what it is by a factor of 1. */
+static double longer(float tokens, double factor)
+{
+    return factor == 1 ? (double)tokens : floor((double)tokens * factor + 0.5);
+}
+
+int token_pairs_scale(struct token_pairs *pairs, double in, double out, struct error *err)
 {
     for (size_t i = 0; i < pairs->list.count; i++) {
         struct token_pair *pair = &pairs->list.items[i];
-        double answer = out == 1 ? (double)pair->out : floor((double)pair->out * out + 0.5);
+        double prompt = longer(pair->in, in);
+        double answer = longer(pair->out, out);
 
-        pair->in = in == 1 ? pair->in : (float)floor((double)pair->in * in + 0.5);
+        if (prompt > TOKENS_MAX || answer > TOKENS_MAX)
+            return error_set(err, ERROR_INVALID,
+                             "a length of %g tokens is not possible: at most %d",
+                             prompt > answer ? prompt : answer, TOKENS_MAX);
+        pair->in = (float)prompt;
         pair->out = (float)(answer < 1 ? 1 : answer);
     }
+    return 0;
 }
 
 struct token_pairs token_pairs_copy(const struct token_pairs *pairs)

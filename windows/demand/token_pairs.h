@@ -33,8 +33,10 @@ struct token_pairs { /* what was measured, in the order of the file */
 int token_pairs_read(struct token_pairs *pairs, const char *path, const char *queue,
                      struct error *err) __attribute__((warn_unused_result));
 
-/* All prompts and answers longer, or shorter, by these factors; of 1 nothing changes. */
-void token_pairs_scale(struct token_pairs *pairs, double in, double out);
+/* All prompts and answers longer, or shorter, by these factors; of 1 nothing changes.
+   ERROR_INVALID: one would have more than TOKENS_MAX tokens; some pairs are then changed. */
+int token_pairs_scale(struct token_pairs *pairs, double in, double out, struct error *err)
+    __attribute__((warn_unused_result));
 void token_pairs_clear(struct token_pairs *pairs);
 
 /* The caller clears it. */

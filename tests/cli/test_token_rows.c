@@ -246,6 +246,43 @@ static void a_hundred_answers_are_needed(void **state)
         fail_msg("%s", said.err->chars);
 }
 
+/* Rows of an hour with mean lengths; 450 requests an hour by day and 225 by night. */
+static char *make_means(const char *unit, double day, double night)
+{
+    struct text *csv = text_new(1 << 20);
+    int64_t start_ms = civil_day(2026, 11, 16) * DAY_MS;
+
+    text_add(csv, "t,queue,%s,input_tokens,output_tokens\n", unit);
+    for (int i = 0; i < 8 * 24; i++) {
+        char time[WALL_TEXT_SIZE];
+        bool is_day = i % 24 >= 8 && i % 24 < 20;
+
+        wall_format((struct wall_time){ start_ms + i * (int64_t)HOUR_MS }, time);
+        text_add(csv, "%s,chat,%.10g,%d,%d\n", time, is_day ? day : night, is_day ? 2000 : 400,
+                 is_day ? 100 : 300);
+    }
+    return text_take(csv);
+}
+
+static void rates_and_counts_of_the_same_requests_make_the_same_plan(void **state)
+{
+    owned(chars) char *counts = make_means("count", 450, 225);
+    owned(chars) char *rates = make_means("rps", 0.125, 0.0625);
+    owned(test_folder) char *by_counts = folder_with(LAW, counts);
+    owned(test_folder) char *by_rates = folder_with(LAW, rates);
+    owned(said) struct said a = expect_code(by_counts, 0, "whatif --seeds 1 -o json" WITH);
+    owned(said) struct said b = expect_code(by_rates, 0, "whatif --seeds 1 -o json" WITH);
+    owned(json) json_t *counted = planned_json(&a);
+    owned(json) json_t *rated = planned_json(&b);
+    const json_t *one = json_at(json_array_get(json_at(counted, "demand/queues"), 0), "tokens");
+    const json_t *two = json_at(json_array_get(json_at(rated, "demand/queues"), 0), "tokens");
+
+    (void)state;
+    assert_true(json_number_value(json_at(one, "requests")) == 8 * 12 * (450 + 225));
+    assert_true(json_equal(one, two));
+    assert_true(json_equal(json_at(counted, "windows"), json_at(rated, "windows")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +294,7 @@ int main(void)
         cmocka_unit_test(lengths_of_a_snapshot_win),
         cmocka_unit_test(what_tells_no_lengths_is_refused),
         cmocka_unit_test(a_hundred_answers_are_needed),
+        cmocka_unit_test(rates_and_counts_of_the_same_requests_make_the_same_plan),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,8 @@
 #include "tests/windows/told.h"
 #include "windows/demand/demand_rows.h"
 
+#include <math.h>
+
 #define NOON "busy 1m 2026-11-17T12:00:00Z: 5 6"
 #define AZURE "arrival_utc_iso_ms,queue,input_tokens,output_tokens\n"
 #define BURST "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
@@ -126,6 +128,18 @@ static const struct form logs[] = {
       "t,count,input_tokens,output_tokens\n" BEGIN ",5,100,20\n" BEGIN ",5,100,30\n"
       "2026-11-17T12:01:00Z,5,100,30\n",
       ":3: queue busy, 2026-11-17T12:00:00Z: stands twice in the file" },
+    { "a rate beside tokens: of as many requests as the step has", NULL, NULL,
+      "t,rps,input_tokens,output_tokens\n2026-11-17T12:00:00Z,0.5,100,20\n"
+      "2026-11-17T12:01:00Z,0,7,8\n2026-11-17T12:02:00Z,0.25,0,1\n",
+      "busy 1m " BEGIN ": 30 0 15 [100/20x30 0/1x15]" },
+    { "with its unit", NULL, NULL,
+      "t,rate,input_tokens,output_tokens\n2026-11-17T12:00:00Z,30/min,100,20\n"
+      "2026-11-17T12:05:00Z,15/min,3,1\n",
+      "busy 5m " BEGIN ": 150 75 [100/20x150 3/1x75]" },
+    { "rates and counts by turns", NULL, NULL,
+      "t,queue,count,input_tokens,output_tokens\n2026-11-17T12:00:00Z,chat,0.5/s,100,20\n"
+      "2026-11-17T12:01:00Z,chat,30,100,20\n",
+      ": queue chat: some rows with tokens tell a rate, and others a count" },
     { "a count beside tokens of prompts alone", NULL, NULL,
       "t,count,input_tokens\n2026-11-17T12:00:00Z,5,x\n2026-11-17T12:01:00Z,6,x\n", NOON },
     { "a model is a queue of logs only", NULL, NULL,
@@ -170,7 +184,7 @@ static void read_parts(const struct text *csv, size_t part_bytes, struct demand_
 /* Parts end within minutes, and before more rows came than are kept. */
 static void where_a_log_is_cut_has_no_influence(void **state)
 {
-    static const size_t bytes[] = { 999, 60000, 300000, 0 };
+    static const size_t bytes[] = { 999, 60000, 300000, 1 << 20, 0 };
     owned(text) struct text *csv = long_log(300000);
     owned(demand_rows) struct demand_rows whole = { 0 };
 
@@ -199,32 +213,127 @@ static void where_a_log_is_cut_has_no_influence(void **state)
     }
 }
 
-/* Of 287,705 answers each fourth, from the first to the last. */
+/* Of each four of 287,705 answers one, from the first to the last, and not always the same one. */
 static void of_very_many_rows_a_sample_of_lengths_is_kept(void **state)
 {
     owned(text) struct text *csv = long_log(300000);
     owned(demand_rows) struct demand_rows rows = { 0 };
     const struct demand_tokens *tokens;
+    size_t kept[4] = { 0 };
     size_t answers = 0;
+    size_t at = 0;
 
     (void)state;
     read_parts(csv, 0, &rows);
     tokens = &rows.queues.items[2].tokens;
     assert_string_equal(rows.queues.items[2].name, "a");
     for (int i = 0; i < 300000; i++) {
+        const struct token_pair *pair = &tokens->pairs.list.items[at];
+
         if (i % 50 < 2 || i % 977 == 0)
             continue;
-        if (answers % 4 == 0) {
-            const struct token_pair *pair = &tokens->pairs.list.items[answers / 4];
-
-            assert_true(pair->in == (float)i && pair->out == (float)(i % 977) && pair->count == 1);
+        if (at < tokens->pairs.list.count && pair->in == (float)i) {
+            assert_int_equal(answers / 4, at);
+            assert_true(pair->out == (float)(i % 977) && pair->count == 1);
+            kept[answers % 4]++;
+            at++;
         }
         answers++;
     }
-    assert_int_equal(tokens->pairs.list.count, (answers + 3) / 4);
+    assert_int_equal(tokens->pairs.list.count, at);
+    assert_in_range(at, answers / 4, answers / 4 + 1);
+    for (int i = 0; i < 4; i++)
+        assert_in_range(kept[i], answers / 16 - 600, answers / 16 + 600);
     assert_true(tokens->pairs.requests == (double)answers);
     assert_int_equal(tokens->pairs.unanswered, 300000 / 50 * 48 - answers);
     assert_int_equal(rows.queues.items[0].tokens.stride, 1);
+}
+
+/* Two clients by turns: a sample of every second row would have one of them only. */
+static struct text *log_of_turns(int count, int period)
+{
+    struct text *csv = text_new(32 << 20);
+
+    text_add(csv, "t_ms,input_tokens,output_tokens\n");
+    for (int i = 0; i < count; i++)
+        text_add(csv, "%d,5,%d\n", i * 500, i % period == 0 ? 1000 : 10);
+    return csv;
+}
+
+static void a_sample_is_like_its_log_whatever_the_log_repeats(void **state)
+{
+    static const int periods[] = { 2, 4, 8 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(periods); i++) {
+        owned(text) struct text *csv = log_of_turns(600000, periods[i]);
+        owned(demand_rows) struct demand_rows rows = { 0 };
+        const struct token_pairs *pairs;
+        double mean = 10 + 990.0 / periods[i];
+        double sum = 0;
+
+        read_parts(csv, 0, &rows);
+        pairs = &rows.queues.items[0].tokens.pairs;
+        for (size_t at = 0; at < pairs->list.count; at++)
+            sum += (double)pairs->list.items[at].out;
+        assert_true(fabs(sum / (double)pairs->list.count / mean - 1) < 0.02);
+    }
+}
+
+/* A rate of an hour is of more requests than the same rate of a minute. */
+static void rates_over_steps_that_change_are_refused(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,rps,input_tokens,output_tokens\n");
+    for (int i = 0; i < 240; i++)
+        text_add(csv, "2026-11-%02dT%02d:00:00Z,0.5,100,20\n", 1 + i / 24, i % 24);
+    for (int i = 0; i < 1440; i++)
+        text_add(csv, "2026-11-11T%02d:%02d:00Z,0.5,100,20\n", i / 60, i % 60);
+
+    owned(demand) struct demand *demand = parse(csv->chars, NULL, false, &err);
+
+    assert_null(demand);
+    assert_string_equal(err.text, "in/busy.csv: queue busy: its rows tell rates and tokens, and "
+                                  "their step changes (1m to 1h): write counts");
+}
+
+/* Whose a row is has one rule, wherever the file is named. */
+static void a_log_and_a_file_of_lengths_have_the_same_queues(void **state)
+{
+    static const struct {
+        const char *columns;
+        const char *queue;
+        int out; /* of its first row */
+    } rows[] = {
+        { "queue,model", "chat", 10 },  { "model,queue", "b", 11 }, { "model,other", "chat", 10 },
+        { "Queue Name,x", "chat", 10 }, { "x,queue_id", "b", 11 },  { "x,y", "busy", 10 },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(text) struct text *csv = text_new(1 << 20);
+        owned(token_pairs) struct token_pairs pairs = { 0 };
+        struct error err = { 0 };
+
+        text_add(csv, "t,%s,input_tokens,output_tokens\n", rows[i].columns);
+        for (int at = 0; at < 400; at++)
+            text_add(csv, BEGIN ",%s,5,%d\n", at % 2 ? "code,b" : "chat,a", 10 + at % 2);
+
+        owned(chars) char *path = test_folder_write(folder, "tokens.csv", csv->chars);
+        owned(demand) struct demand *demand = parse(csv->chars, NULL, false, &err);
+        const struct demand_series *series = demand ? demand_find(demand, rows[i].queue) : NULL;
+
+        if (!series || token_pairs_read(&pairs, path, rows[i].queue, &err) < 0)
+            fail_msg("%s: %s", rows[i].columns, err.text);
+        assert_int_equal(series->tokens->list.count, pairs.list.count);
+        assert_memory_equal(series->tokens->list.items, pairs.list.items,
+                            pairs.list.count * sizeof(struct token_pair));
+        assert_true(pairs.list.items[0].out == (float)rows[i].out);
+    }
 }
 
 /* Ten seconds of six years and a half are too many. */
@@ -286,6 +395,9 @@ int main(void)
         cmocka_unit_test(rows_of_single_requests_are_found_by_their_tokens),
         cmocka_unit_test(where_a_log_is_cut_has_no_influence),
         cmocka_unit_test(of_very_many_rows_a_sample_of_lengths_is_kept),
+        cmocka_unit_test(a_sample_is_like_its_log_whatever_the_log_repeats),
+        cmocka_unit_test(rates_over_steps_that_change_are_refused),
+        cmocka_unit_test(a_log_and_a_file_of_lengths_have_the_same_queues),
         cmocka_unit_test(a_log_of_very_many_steps_is_counted_by_minutes),
         cmocka_unit_test(silence_of_a_log_is_zero_and_a_gap_is_unknown),
     };

@@ -123,6 +123,17 @@ static int column_of_role(const struct columns *columns, enum role role)
     return -1;
 }
 
+int columns_queue_of_tokens(const struct csv *header)
+{
+    for (int i = 0; i < (int)header->columns; i++) {
+        const struct name *name = name_of(header->fields[i]);
+
+        if (name && name->role == ROLE_QUEUE)
+            return i;
+    }
+    return csv_column(header, "model");
+}
+
 /* A column "count" is it, whatever others there are; of others there may be one. */
 static int find_count(struct columns *columns, const struct csv *header, struct error *err)
 {
@@ -175,8 +186,7 @@ static int find_tokens(struct columns *columns, const struct csv *header, struct
                          "name it \"count\", or take it out",
                          columns->names[columns->count]);
     columns->is_log = columns->count < 0;
-    if (columns->queue < 0)
-        columns->queue = csv_column(header, "model");
+    columns->queue = columns_queue_of_tokens(header);
     return 0;
 }
 

@@ -215,15 +215,43 @@ static int set_spans(struct making *making, struct error *err)
     return 0;
 }
 
-static void take_tokens(struct making *making, size_t at)
+/* A rate says how many requests its row tells the lengths of when its step is known. */
+static int count_rates(const struct making *making, size_t at, struct error *err)
+{
+    const struct demand_series *series = &making->demand->series[at];
+    struct demand_tokens *tokens = &making->rows.queues.items[at].tokens;
+    char step[DURATION_TEXT_SIZE];
+    char longest[DURATION_TEXT_SIZE];
+
+    if (!tokens->has_rates)
+        return 0;
+    if (tokens->has_counts)
+        return error_set(err, ERROR_INVALID,
+                         "%s: queue %s: some rows with tokens tell a rate, and others a count: "
+                         "write counts",
+                         making->rows.source, series->queue);
+    if (series->longest_ms > series->step_ms)
+        return error_set(err, ERROR_INVALID,
+                         "%s: queue %s: its rows tell rates and tokens, and their step changes (%s "
+                         "to %s): write counts",
+                         making->rows.source, series->queue, duration_format(series->step_ms, step),
+                         duration_format(series->longest_ms, longest));
+    demand_tokens_over(tokens, (double)series->step_ms / SECOND_MS);
+    return 0;
+}
+
+static int take_tokens(struct making *making, size_t at, struct error *err)
 {
     struct demand_tokens *tokens = &making->rows.queues.items[at].tokens;
 
     if (!making->rows.has_tokens)
-        return;
+        return 0;
+    if (count_rates(making, at, err) < 0)
+        return -1;
     making->demand->series[at].tokens = mem_new(sizeof tokens->pairs);
     *making->demand->series[at].tokens = tokens->pairs;
     tokens->pairs = (struct token_pairs){ 0 };
+    return 0;
 }
 
 /* The rows of a queue go as its series comes. */
@@ -237,9 +265,9 @@ static int fill_series(struct making *making, struct error *err)
 
         if (queue_fill(&making->rows.queues.items[i], demand_steps_of(&making->steps, i),
                        making->steps.phases_ms[i], making->rows.source, making->is_silence_zero,
-                       series, err) < 0)
+                       series, err) < 0 ||
+            take_tokens(making, i, err) < 0)
             return -1;
-        take_tokens(making, i);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             packed_clear(&making->rows.queues.items[i].classes[class]);
         if (end.ms > demand->end.ms)

@@ -141,12 +141,13 @@ static int read_wide(struct demand_part *part, struct packed_row *row, enum dema
     return 0;
 }
 
-/* What the row tells of the lengths of its `count` requests. */
-static int read_tokens(struct demand_part *part, struct token_pairs *pairs, float count,
-                       struct error *err)
+/* What the row tells of the lengths of its requests. */
+static int read_tokens(struct demand_part *part, struct demand_tokens *tokens,
+                       const struct packed_row *row, struct error *err)
 {
     const struct columns *columns = part->columns;
     struct token_pair pair;
+    float count = columns->is_log ? 1 : (float)row->value;
     int found;
 
     if (!(count > 0))
@@ -154,8 +155,8 @@ static int read_tokens(struct demand_part *part, struct token_pairs *pairs, floa
     found = token_columns_read(&columns->tokens, &part->csv, !columns->is_log, &pair, err);
     pair.count = count;
     if (found > 0)
-        demand_tokens_add(pairs, &pair);
-    pairs->unanswered += found == 0;
+        demand_tokens_add(tokens, &pair, !columns->is_log && row->kind == PACKED_RATE);
+    tokens->pairs.unanswered += found == 0;
     return found < 0 ? -1 : 0;
 }
 
@@ -209,8 +210,7 @@ static int read_cells(struct demand_part *part, struct packed_row *row, enum dem
     if (queue < 0)
         return -1;
     if (columns_has_tokens(columns) &&
-        read_tokens(part, &part->queues.items[queue].tokens.pairs,
-                    columns->is_log ? 1 : (float)row->value, err) < 0)
+        read_tokens(part, &part->queues.items[queue].tokens, row, err) < 0)
         return -1;
     if (columns->is_log)
         count_request(part, (size_t)queue, class, row);

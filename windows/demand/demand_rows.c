@@ -176,7 +176,7 @@ static int end_part(struct whole *whole, struct demand_part *part, bool is_wante
         for (int class = 0; queue && class < DEMAND_CLASSES; class ++)
             packed_append(&queue->classes[class], &part->queues.items[i].classes[class]);
         if (queue)
-            demand_tokens_append(&queue->tokens, &part->queues.items[i].tokens.pairs);
+            demand_tokens_append(&queue->tokens, &part->queues.items[i].tokens);
         result = queue ? 0 : -1;
     }
     if (is_wanted && result == 0 && part->err.kind != ERROR_NONE) {

@@ -5,37 +5,67 @@
  */
 #include "windows/demand/demand_tokens.h"
 
-/* Every second one goes, and every second one of those that come: the next is one that stays. */
+#include "base/random.h"
+
+_Static_assert(DEMAND_TOKENS_MAX % 2 == 0, "a full sample ends with a block");
+
+/* Which row of a block is kept: by chance, because files repeat themselves; always the same one,
+   because plans do. */
+static uint64_t place_in_block(size_t block, size_t stride)
+{
+    return stride == 1 ? 0 : random_mix(0, "lengths", block, stride) % stride;
+}
+
+/* Blocks become twice as long: of two rows that stood for a half each, one stays. */
 static void thin_out(struct demand_tokens *tokens)
 {
     struct token_pair *items = tokens->pairs.list.items;
 
-    for (size_t i = 0; i < DEMAND_TOKENS_MAX / 2; i++)
-        items[i] = items[2 * i];
-    tokens->pairs.list.count = DEMAND_TOKENS_MAX / 2;
     tokens->stride *= 2;
+    for (size_t i = 0; i < DEMAND_TOKENS_MAX / 2; i++)
+        items[i] = items[2 * i + place_in_block(i, tokens->stride) % 2];
+    tokens->pairs.list.count = DEMAND_TOKENS_MAX / 2;
 }
 
 static void keep(struct demand_tokens *tokens, const struct token_pair *pair)
 {
+    size_t row = tokens->rows++;
+
     tokens->stride = tokens->stride > 0 ? tokens->stride : 1;
-    if (tokens->rows++ % tokens->stride != 0)
-        return;
-    if (tokens->pairs.list.count == DEMAND_TOKENS_MAX)
+    if (row % tokens->stride == 0 && tokens->pairs.list.count == DEMAND_TOKENS_MAX)
         thin_out(tokens);
+    if (row % tokens->stride != place_in_block(row / tokens->stride, tokens->stride))
+        return;
+    require(tokens->pairs.list.count == row / tokens->stride); /* one of each block before */
     *array_add(&tokens->pairs.list) = *pair;
 }
 
-void demand_tokens_add(struct token_pairs *part, const struct token_pair *pair)
+void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair, bool is_rate)
 {
-    *array_add(&part->list) = *pair;
-    part->requests += (double)pair->count;
+    *array_add(&part->pairs.list) = *pair;
+    part->pairs.requests += (double)pair->count;
+    *(is_rate ? &part->has_rates : &part->has_counts) = true;
 }
 
-void demand_tokens_append(struct demand_tokens *tokens, const struct token_pairs *part)
+void demand_tokens_append(struct demand_tokens *tokens, const struct demand_tokens *part)
 {
-    for (size_t i = 0; i < part->list.count; i++)
-        keep(tokens, &part->list.items[i]);
-    tokens->pairs.requests += part->requests;
-    tokens->pairs.unanswered += part->unanswered;
+    for (size_t i = 0; i < part->pairs.list.count; i++)
+        keep(tokens, &part->pairs.list.items[i]);
+    tokens->pairs.requests += part->pairs.requests;
+    tokens->pairs.unanswered += part->pairs.unanswered;
+    tokens->has_counts = tokens->has_counts || part->has_counts;
+    tokens->has_rates = tokens->has_rates || part->has_rates;
+}
+
+void demand_tokens_over(struct demand_tokens *tokens, double seconds)
+{
+    require(tokens->has_rates && !tokens->has_counts); /* a second time would count twice */
+    for (size_t i = 0; i < tokens->pairs.list.count; i++) {
+        struct token_pair *pair = &tokens->pairs.list.items[i];
+
+        pair->count = (float)((double)pair->count * seconds);
+    }
+    tokens->pairs.requests *= seconds;
+    tokens->has_rates = false;
+    tokens->has_counts = true;
 }

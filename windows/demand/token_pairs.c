@@ -49,8 +49,9 @@ int token_pairs_check(const struct token_pairs *pairs, const char *source, const
 {
     if (pairs->requests >= TOKEN_PAIRS_MIN)
         return 0;
-    return error_set(err, ERROR_INVALID, "%s: %.12g requests%s%s with an answer, and %d are needed",
-                     source, pairs->requests, of ? " of " : "", of ? of : "", TOKEN_PAIRS_MIN);
+    return error_set(err, ERROR_INVALID, "%s: %.0f requests%s%s with an answer, and %d are needed",
+                     source, floor(pairs->requests), of ? " of " : "", of ? of : "",
+                     TOKEN_PAIRS_MIN);
 }
 
 void token_pairs_clear(struct token_pairs *pairs)

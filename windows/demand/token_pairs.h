@@ -28,8 +28,8 @@ struct token_pairs { /* what was measured, in the order of the file */
 };
 
 /* From CSV, plain or gzip: the columns of both tokens by the names of token_columns.h.  Where there
-   is a column `queue` or `model`, only the rows of `queue`.  Errors name the file and, where one is
-   at fault, the line; fewer than TOKEN_PAIRS_MIN are refused. */
+   is a column of queues (columns_queue_of_tokens()), only the rows of `queue`.  Errors name the
+   file and, where one is at fault, the line; fewer than TOKEN_PAIRS_MIN are refused. */
 int token_pairs_read(struct token_pairs *pairs, const char *path, const char *queue,
                      struct error *err) __attribute__((warn_unused_result));
 

@@ -5,31 +5,11 @@
  */
 #include "base/file.h"
 #include "base/text.h"
-#include "windows/demand/csv.h"
+#include "windows/demand/columns.h"
 #include "windows/demand/token_columns.h"
 #include "windows/demand/token_pairs.h"
 
 enum { FILE_LIMIT = 1 << 30 };
-
-static const char *const queue_names[] = { "queue", "model" };
-
-/* The one that says whose a row is; -1: none; -2 and an error: both. */
-static int find_queue(const struct csv *csv, struct error *err)
-{
-    int found = -1;
-
-    for (size_t i = 0; i < COUNT_OF(queue_names); i++) {
-        int at = csv_column(csv, queue_names[i]);
-
-        if (at >= 0 && found >= 0) {
-            csv_error(csv, csv->line, err, "the columns %s and %s may both be meant",
-                      csv->fields[found], csv->fields[at]);
-            return -2;
-        }
-        found = at >= 0 ? at : found;
-    }
-    return found;
-}
 
 static int find_columns(struct token_columns *columns, const struct csv *csv, struct error *err)
 {
@@ -79,8 +59,7 @@ int token_pairs_read(struct token_pairs *pairs, const char *path, const char *qu
     if (!bytes || csv_open(&csv, bytes->chars, bytes->length, path, err) < 0 ||
         find_columns(&columns, &csv, err) < 0)
         return -1;
-    queue_at = find_queue(&csv, err);
-    more = queue_at == -2 ? -1 : 1;
+    queue_at = columns_queue_of_tokens(&csv);
     while (more == 1)
         more = read_row(pairs, &csv, &columns, queue_at, queue, err);
     if (more == 0 && csv.is_cut)

@@ -4,9 +4,25 @@
  * A cluster of any kind: its name, its snapshot, and who is told that it changed.
  */
 #include "base/memory.h"
+#include "base/text.h"
 #include "clusters/cluster_base.h"
 
-const struct cluster_kind *const cluster_kinds[] = { &cluster_kubernetes, NULL };
+const struct cluster_kind *cluster_kind_find(const char *name)
+{
+    for (size_t i = 0; cluster_kinds[i]; i++)
+        if (text_equal(cluster_kinds[i]->settings.name, name))
+            return cluster_kinds[i];
+    return NULL;
+}
+
+const struct settings_kind *cluster_kind_settings(size_t at)
+{
+    size_t count = 0;
+
+    while (cluster_kinds[count])
+        count++;
+    return at < count ? &cluster_kinds[at]->settings : NULL;
+}
 
 static void on_news(void *context)
 {
@@ -41,9 +57,8 @@ void cluster_tell_news(struct cluster *cluster)
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
                              struct error *err)
 {
-    const struct cluster_kind *kind = settings->kind ?: &cluster_kubernetes;
-
-    return kind->open(world, settings, err);
+    require(settings->kind && settings->own); /* the kind's table filled them */
+    return settings->kind->open(world, settings, err);
 }
 
 void cluster_close(struct cluster *cluster)
@@ -60,14 +75,10 @@ void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context)
     cluster->kind->watch(cluster);
 }
 
-void cluster_watch_budgets(struct cluster *cluster)
+void cluster_watch_more(struct cluster *cluster)
 {
-    cluster->kind->watch_budgets(cluster);
-}
-
-void cluster_watch_devices(struct cluster *cluster)
-{
-    cluster->kind->watch_devices(cluster);
+    require(cluster->news); /* cluster_watch() comes first */
+    cluster->kind->watch_more(cluster);
 }
 
 const char *cluster_name(const struct cluster *cluster)

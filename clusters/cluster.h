@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/input/settings.h"
 #include "base/world/world.h"
 #include "clusters/snapshot.h"
 
@@ -18,23 +19,19 @@ struct cluster_kind;
 
 struct cluster_settings {
     const char *name;
-    const struct cluster_kind *kind; /* NULL: Kubernetes */
-    const char *kubeconfig; /* path, or "in-cluster": the service account of sluice's own pod */
-    const char *context;    /* NULL: the file's current one */
-    const char *plugin;     /* the one program it may run for credentials; NULL: none */
-    int64_t memory_mb;      /* see CLUSTER_MEMORY_MB; 0: that */
+    const struct cluster_kind *kind;
+    const void *own; /* what the kind reads of `clusters.NAME`: the struct that its table fills */
     const struct accelerators *accelerators; /* borrowed as long as the cluster; NULL: none */
 };
 
-/* What a kind of cluster does; the functions are those below. */
+/* What a kind of cluster is and does; the functions are those below. */
 struct cluster_kind {
-    const char *name; /* "kubernetes" */
+    struct settings_kind settings; /* its keys of `clusters.NAME`; its name is the kind's */
     struct cluster *(*open)(struct world *world, const struct cluster_settings *settings,
                             struct error *err);
     void (*close)(struct cluster *cluster);
     void (*watch)(struct cluster *cluster);
-    void (*watch_budgets)(struct cluster *cluster);
-    void (*watch_devices)(struct cluster *cluster);
+    void (*watch_more)(struct cluster *cluster);
     void (*ask_clock)(struct cluster *cluster);
     bool (*clock)(const struct cluster *cluster, int64_t since_ms, int64_t *ret_ahead_ms);
     int64_t (*held)(const struct cluster *cluster);
@@ -42,15 +39,14 @@ struct cluster_kind {
     bool (*is_heard)(const struct cluster *cluster);
 };
 
-/* The kinds that there are, NULL at the end. */
+/* The kinds that there are, NULL at the end.  kinds.c holds the table and nothing else, so that a
+   test program can link a table of its own. */
 extern const struct cluster_kind *const cluster_kinds[];
 
-/* What a cluster's objects may take, and once more while they are listed again.  One of 5,000 nodes
-   and 50,000 pods takes less than a quarter of it. */
-enum { CLUSTER_MEMORY_MB = 256 };
-
-/* Whether that kubeconfig is a path. */
-bool cluster_has_file(const char *kubeconfig);
+/* The kind of that name; NULL: there is none.  And what the kinds know of `clusters.NAME`, by
+   number; NULL after the last. */
+const struct cluster_kind *cluster_kind_find(const char *name);
+const struct settings_kind *cluster_kind_settings(size_t at);
 
 /* Reads its files; nothing is sent yet. */
 struct cluster *cluster_open(struct world *world, const struct cluster_settings *settings,
@@ -62,14 +58,9 @@ void cluster_close(struct cluster *cluster);
 typedef void (*cluster_news_fn)(void *context);
 void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context);
 
-/* Begins also to find out which version of the policy API the server has, and to list and watch its
-   disruption budgets.  A server that does not let us see them still evicts. */
-void cluster_watch_budgets(struct cluster *cluster);
-
-/* Begins also to list and watch the devices of Dynamic Resource Allocation and their claims, where
-   the server has them.  Without them, or the right to see them, a pod with claims takes a whole
-   node, and a node has the GPUs of its device plugins. */
-void cluster_watch_devices(struct cluster *cluster);
+/* Begins also to list and watch what else the kind can know of work and devices.  A cluster that
+   does not show it is heard all the same. */
+void cluster_watch_more(struct cluster *cluster);
 
 /* The clocks.  Every answer tells the server's; ask_clock asks for one, and what else it says is
    thrown away.  clock: by how much it is ahead of loop_wall(), in ms; whether it was heard of after

@@ -17,8 +17,6 @@ struct cluster {
     void *news_context;
 };
 
-extern const struct cluster_kind cluster_kubernetes;
-
 void cluster_init(struct cluster *cluster, const struct cluster_kind *kind, struct world *world,
                   const struct cluster_settings *settings);
 void cluster_clear(struct cluster *cluster);

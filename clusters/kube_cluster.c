@@ -3,6 +3,8 @@
  *
  * A Kubernetes cluster: its session, and the watches that feed its snapshot.
  */
+#include "clusters/kube_cluster.h"
+
 #include "base/log.h"
 #include "base/text.h"
 #include "clusters/cluster_base.h"
@@ -143,25 +145,20 @@ static void discover_devices(void *context)
     served_ask(cluster->served, "resource.k8s.io", on_resource, cluster);
 }
 
-bool cluster_has_file(const char *kubeconfig)
-{
-    return !text_equal(kubeconfig, KUBE_CONFIG_IN_CLUSTER);
-}
-
-static struct cluster *open_cluster(struct world *world, const struct cluster_settings *settings,
+static struct cluster *open_cluster(struct world *world, const struct cluster_settings *chosen,
                                     struct error *err)
 {
-    struct kube_config *config = kube_config_open(settings->kubeconfig, settings->context,
-                                                  settings->plugin, err);
+    const struct kube_cluster_settings *own = chosen->own;
+    struct kube_config *config = kube_config_open(own->kubeconfig, own->context, own->plugin, err);
     if (!config) {
-        error_context(err, "cluster %s", settings->name);
+        error_context(err, "cluster %s", chosen->name);
         return NULL;
     }
     struct kube_cluster *cluster = mem_new(sizeof *cluster);
-    cluster_init(&cluster->base, &cluster_kubernetes, world, settings);
+    cluster_init(&cluster->base, &cluster_kubernetes, world, chosen);
     cluster->session = kube_session_new(world, cluster->base.name, config);
     cluster->served = served_new(cluster->session);
-    cluster->share.most = (settings->memory_mb > 0 ? settings->memory_mb : CLUSTER_MEMORY_MB) << 20;
+    cluster->share.most = (own->memory_mb > 0 ? own->memory_mb : KUBE_CLUSTER_MEMORY_MB) << 20;
     cluster->policy_version = "policy/v1";
     cluster->discovery_timer = timer_new(world->loop, discover, cluster);
     cluster->devices_timer = timer_new(world->loop, discover_devices, cluster);
@@ -201,14 +198,20 @@ static void watch(struct cluster *cluster)
     kube_watch_start(of(cluster)->pods);
 }
 
-static void watch_policy(struct cluster *cluster)
+void kube_cluster_watch_budgets(struct cluster *cluster)
 {
     timer_set(of(cluster)->discovery_timer, 0);
 }
 
-static void watch_claims(struct cluster *cluster)
+void kube_cluster_watch_devices(struct cluster *cluster)
 {
     timer_set(of(cluster)->devices_timer, 0);
+}
+
+static void watch_more(struct cluster *cluster)
+{
+    kube_cluster_watch_budgets(cluster);
+    kube_cluster_watch_devices(cluster);
 }
 
 const char *cluster_policy_version(const struct cluster *cluster)
@@ -279,13 +282,43 @@ struct served *cluster_served(const struct cluster *cluster)
     return seen(cluster)->served;
 }
 
+/* ---- the kind ---- */
+
+static const struct setting settings[] = {
+    { "kubeconfig", SETTING_PATH, offsetof(struct kube_cluster_settings, kubeconfig), NULL, 0, 0,
+      "path of the kubeconfig file; `in-cluster`: the service account of the pod" },
+    { "context", SETTING_TEXT, offsetof(struct kube_cluster_settings, context), "", 0, 0,
+      "context in it; absent: its current one" },
+    { "plugin", SETTING_TEXT, offsetof(struct kube_cluster_settings, plugin), "", 0, 0,
+      "absolute path of the one program that the kubeconfig may run for credentials" },
+    { "memory_mb", SETTING_INT, offsetof(struct kube_cluster_settings, memory_mb), "256", 16, 65536,
+      "what its nodes, pods and budgets may take, and once more while they are listed again; "
+      "one of 5,000 nodes and 50,000 pods needs a quarter of it.  A cluster that sends more is not "
+      "read" },
+};
+
+static int check_settings(const void *object, const char **ret_key, struct error *err)
+{
+    const struct kube_cluster_settings *own = object;
+
+    *ret_key = "plugin";
+    if (own->plugin && own->plugin[0] != '/')
+        return error_set(err, ERROR_INVALID, "expected an absolute path, found \"%s\"",
+                         own->plugin);
+    return 0;
+}
+
 const struct cluster_kind cluster_kubernetes = {
-    .name = "kubernetes",
+    .settings = { .name = "kubernetes",
+                  .settings = settings,
+                  .count = COUNT_OF(settings),
+                  .size = sizeof(struct kube_cluster_settings),
+                  .no_file = KUBE_CONFIG_IN_CLUSTER,
+                  .check = check_settings },
     .open = open_cluster,
     .close = close_cluster,
     .watch = watch,
-    .watch_budgets = watch_policy,
-    .watch_devices = watch_claims,
+    .watch_more = watch_more,
     .ask_clock = ask_clock,
     .clock = read_clock,
     .held = held,

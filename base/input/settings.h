@@ -58,13 +58,15 @@ struct settings_part {
 int settings_read_parts(const struct yaml_node *mapping, const struct settings_part *parts,
                         size_t count, struct error *err) __attribute__((warn_unused_result));
 
-/* The keys that the entries of one kind have of their own: a kind of provider, of source. */
+/* The keys that the entries of one kind have of their own: a kind of provider, source or cluster.
+ */
 struct settings_kind {
     const char *name;  /* "cloudwatch" */
     const char *maker; /* for the documentation: "AWS"; NULL: the name says enough */
     const struct setting *settings;
     size_t count;
-    size_t size; /* of the struct that they fill */
+    size_t size;         /* of the struct that they fill */
+    const char *no_file; /* what a SETTING_PATH may say that is no path; NULL: nothing */
     /* What no single key can get wrong; NULL: nothing.  *ret_key is the key at fault. */
     int (*check)(const void *object, const char **ret_key, struct error *err);
 };

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/config/config_tables.h"
-#include "clusters/cluster.h"
 #include "windows/calendar/calendar.h"
 #include "windows/servers/engine_lengths.h"
 
@@ -250,8 +249,7 @@ static int place_all(struct config *config, struct error *err)
     if (!text_equal(config->journal, ":memory:"))
         place(file, &config->journal);
     for (size_t i = 0; i < config->cluster_count; i++)
-        if (cluster_has_file(config->clusters[i].kubeconfig))
-            place(file, &config->clusters[i].kubeconfig);
+        place_own(file, &config->clusters[i].own);
     for (size_t i = 0; i < config->provider_count; i++)
         place_own(file, &config->providers[i].own);
     for (size_t i = 0; i < config->pool_count; i++)
@@ -274,12 +272,6 @@ static int place_all(struct config *config, struct error *err)
 
 struct config *config_read(const char *path, struct error *err)
 {
-    return config_read_of(path, cluster_kinds, err);
-}
-
-struct config *config_read_of(const char *path, const struct cluster_kind *const *kinds,
-                              struct error *err)
-{
     const struct config_table *top = &config_tables[CONFIG_TOP];
     owned(yaml_document) struct yaml_document *document = yaml_read(path, err);
     struct config_file file = { 0 };
@@ -291,7 +283,6 @@ struct config *config_read_of(const char *path, const struct cluster_kind *const
 
     *config = file.config;
     config->path = mem_copy_chars(path);
-    config->kinds = kinds;
     config->document = steal(&document);
     if (config_refuse_empty(yaml_root(config->document), err) < 0 ||
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||

@@ -21,19 +21,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cluster_kind;
+
 enum cluster_role { ROLE_PRODUCTION, ROLE_RESEARCH };
+
+/* What an entry has of its kind alone: only the kind knows the struct. */
+struct config_own {
+    const struct settings_kind *kind;
+    void *settings; /* owned */
+};
 
 struct config_cluster {
     char *name;
-    char *kind;
-    const struct cluster_kind *of_kind; /* of that name */
+    char *kind_name;
+    struct config_own own; /* only the kind knows its struct */
+    const struct cluster_kind *kind;
     char *role_name;
     enum cluster_role role;
-    char *kubeconfig;  /* path, made absolute against the file's folder, or "in-cluster" */
-    char *context;     /* NULL: the kubeconfig's current one */
-    char *plugin;      /* NULL: no program is run for credentials */
-    int64_t memory_mb; /* that its objects may take */
-    int64_t weight;    /* research: share of what production leaves */
+    int64_t weight; /* research: share of what production leaves */
 };
 
 struct config_reservation {
@@ -44,12 +49,6 @@ struct config_reservation {
     int64_t gpus_per_node;
     int64_t nodes;
     size_t zone_index; /* of `zone` among the zones of its machine and region, sorted by name */
-};
-
-/* What an entry has of its kind alone: only the kind knows the struct. */
-struct config_own {
-    const struct settings_kind *kind;
-    void *settings; /* owned */
 };
 
 struct config_provider {
@@ -214,11 +213,8 @@ struct config_lead {
     int64_t prior_p95_ms;
 };
 
-struct cluster_kind;
-
 struct config {
     char *path;
-    const struct cluster_kind *const *kinds; /* of clusters, NULL at the end */
     struct yaml_document *document;
     struct window_set *windows;
     char *time_zone;
@@ -253,11 +249,8 @@ struct config {
     size_t quota_count; /* may be 0 */
 };
 
-/* Reads and checks the file.  Paths in it are relative to its folder.  kinds: of clusters that it
-   may have, borrowed, NULL at the end; config_read() knows those that there are. */
+/* Reads and checks the file.  Paths in it are relative to its folder. */
 struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
-struct config *config_read_of(const char *path, const struct cluster_kind *const *kinds,
-                              struct error *err) __attribute__((warn_unused_result));
 void config_free(struct config *config);
 
 /* The place of a pool at its provider: equal texts, equal places.  The caller frees it. */
@@ -266,6 +259,10 @@ char *config_place_of_pool(const struct config_pool *pool)
 
 /* A file that the provider's settings name; NULL: they name none. */
 const char *config_provider_file(const struct config_provider *provider);
+
+/* What the cluster's kind needs for access: the key of its first path ("kubeconfig"), and what that
+   says.  NULL: the kind has none. */
+const char *config_cluster_access(const struct config_cluster *cluster, const char **ret_key);
 
 /* Who may change the files of a configuration.  ERROR_DENIED when others may change the file
    itself: it names programs that are run, and servers to which credentials are sent.  `warn` is

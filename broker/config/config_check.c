@@ -104,29 +104,12 @@ static int check_victims(const struct config *config, struct error *err)
     return 0;
 }
 
-static int check_kind(struct config *config, size_t at, struct error *err)
-{
-    struct config_cluster *cluster = &config->clusters[at];
-    owned(text) struct text *names = text_new(256);
-
-    for (size_t i = 0; config->kinds[i]; i++) {
-        if (text_equal(config->kinds[i]->name, cluster->kind))
-            cluster->of_kind = config->kinds[i];
-        text_add(names, "%s%s", i > 0 ? ", " : "", config->kinds[i]->name);
-    }
-    return cluster->of_kind ? 0
-                            : yaml_error(err, config_place(config, "clusters", at, "kind"),
-                                         "unknown kind of cluster \"%s\"; known kinds: %s",
-                                         cluster->kind, names->chars);
-}
-
 static int check_clusters(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->cluster_count; i++) {
         struct config_cluster *cluster = &config->clusters[i];
 
-        if (check_kind(config, i, err) < 0)
-            return -1;
+        cluster->kind = cluster_kind_find(cluster->own.kind->name);
         if (text_equal(cluster->role_name, "production"))
             cluster->role = ROLE_PRODUCTION;
         else if (text_equal(cluster->role_name, "research"))
@@ -134,9 +117,6 @@ static int check_clusters(struct config *config, struct error *err)
         else
             return yaml_error(err, config_place(config, "clusters", i, "role"),
                               "expected production or research, found \"%s\"", cluster->role_name);
-        if (cluster->plugin && cluster->plugin[0] != '\0' && cluster->plugin[0] != '/')
-            return yaml_error(err, config_place(config, "clusters", i, "plugin"),
-                              "expected an absolute path, found \"%s\"", cluster->plugin);
     }
     return 0;
 }

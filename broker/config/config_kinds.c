@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Entries of which a part of the keys depends on their kind: providers, pools and sources.  A kind
- * brings its own table, and the struct that the table fills; nothing here knows a key of it.
+ * Entries of which a part of the keys depends on their kind: clusters, providers, pools and
+ * sources.  A kind brings its own table, and the struct that the table fills; nothing here knows a
+ * key of it.
  */
 #include "base/memory.h"
 #include "base/text.h"
@@ -24,24 +25,38 @@ static int singular_length(const struct config_table *table)
     return (int)(end - table->title) - 1; /* "pools.NAME": "pool" */
 }
 
+/* What the key `kind` says, or its default; NULL and an error: it is required. */
+static const char *kind_name(const struct config_table *table, const struct yaml_node *entry,
+                             struct error *err)
+{
+    const struct setting *setting = settings_find(table->settings, table->count, "kind");
+    const struct yaml_node *node;
+    const char *name;
+
+    require(setting);
+    if (setting->otherwise && !yaml_get(entry, "kind"))
+        return setting->otherwise;
+    node = settings_need(entry, "kind", err);
+    return node && yaml_text(node, &name, err) == 0 ? name : NULL;
+}
+
 /* By the key `kind`. */
 static const struct settings_kind *kind_by_name(const struct config_table *table,
                                                 const struct yaml_node *entry, struct error *err)
 {
-    const struct yaml_node *node = settings_need(entry, "kind", err);
+    const char *name = kind_name(table, entry, err);
     owned(text) struct text *known = text_new(ERROR_TEXT_SIZE);
     const struct settings_kind *kind;
-    const char *name;
 
-    if (!node || yaml_text(node, &name, err) < 0)
+    if (!name)
         return NULL;
     for (size_t i = 0; (kind = table->kinds(i)); i++) {
         if (text_equal(kind->name, name))
             return kind;
         text_add(known, "%s%s", i > 0 ? ", " : "", kind->name);
     }
-    yaml_error(err, node, "unknown %.*s kind \"%s\"; known kinds: %s", singular_length(table),
-               table->title, name, known->chars);
+    yaml_error(err, yaml_get(entry, "kind") ?: entry, "unknown %.*s kind \"%s\"; known kinds: %s",
+               singular_length(table), table->title, name, known->chars);
     return NULL;
 }
 
@@ -147,8 +162,13 @@ void config_clear_entry(const struct config_table *table, void *item)
 
 char **config_next_path(const struct config_own *own, size_t *at)
 {
+    char **path;
+
     require(own->kind && own->settings);
-    return settings_next_path(own->kind->settings, own->kind->count, own->settings, at);
+    while ((path = settings_next_path(own->kind->settings, own->kind->count, own->settings, at)))
+        if (!own->kind->no_file || !text_equal(*path, own->kind->no_file))
+            return path;
+    return NULL;
 }
 
 const char *config_provider_file(const struct config_provider *provider)
@@ -159,6 +179,18 @@ const char *config_provider_file(const struct config_provider *provider)
     while ((path = config_next_path(&provider->own, &at)))
         if (*path)
             return *path;
+    return NULL;
+}
+
+const char *config_cluster_access(const struct config_cluster *cluster, const char **ret_key)
+{
+    const struct settings_kind *kind = cluster->own.kind;
+
+    for (size_t i = 0, at = 0; i < kind->count; i++, at = i)
+        if (kind->settings[i].type == SETTING_PATH) {
+            *ret_key = kind->settings[i].key;
+            return *settings_next_path(kind->settings, kind->count, cluster->own.settings, &at);
+        }
     return NULL;
 }
 

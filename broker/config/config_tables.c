@@ -8,6 +8,7 @@
 
 #include "base/timestamp.h"
 #include "broker/sources/source.h"
+#include "clusters/cluster.h"
 #include "providers/kinds.h"
 
 #define TOP(field) offsetof(struct config_file, config.field)
@@ -155,20 +156,9 @@ static const struct setting headroom_settings[] = {
 };
 
 static const struct setting cluster_settings[] = {
-    { "kind", SETTING_TEXT, offsetof(struct config_cluster, kind), "kubernetes", 0, 0,
-      "what kind of cluster it is: `kubernetes`" },
+    { "kind", SETTING_TEXT, offsetof(struct config_cluster, kind_name), "kubernetes", 0, 0, "" },
     { "role", SETTING_TEXT, offsetof(struct config_cluster, role_name), NULL, 0, 0,
       "`production` or `research`" },
-    { "kubeconfig", SETTING_TEXT, offsetof(struct config_cluster, kubeconfig), NULL, 0, 0,
-      "path of the kubeconfig file; `in-cluster`: the service account of the pod" },
-    { "context", SETTING_TEXT, offsetof(struct config_cluster, context), "", 0, 0,
-      "context in it; absent: its current one" },
-    { "plugin", SETTING_TEXT, offsetof(struct config_cluster, plugin), "", 0, 0,
-      "absolute path of the one program that the kubeconfig may run for credentials" },
-    { "memory_mb", SETTING_INT, offsetof(struct config_cluster, memory_mb), "256", 16, 65536,
-      "what its nodes, pods and budgets may take, and once more while they are listed again; "
-      "one of 5,000 nodes and 50,000 pods needs a quarter of it.  A cluster that sends more is not "
-      "read" },
     { "weight", SETTING_INT, offsetof(struct config_cluster, weight), "1", 1, 1000000,
       "research: share of the nodes that production leaves" },
 };
@@ -367,8 +357,9 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                           "Which losses `sluice allocate` keeps room for. A workload's own "
                           "`headroom` has the same keys, and those it gives win.",
                           TABLE(headroom_settings) },
-    [CONFIG_CLUSTERS] = { "clusters.NAME", "One Kubernetes cluster.", TABLE(cluster_settings),
-                          ENTRIES(config_cluster) },
+    [CONFIG_CLUSTERS] = { "clusters.NAME", "One cluster. Only the keys of its kind may be set.",
+                          TABLE(cluster_settings), ENTRIES(config_cluster),
+                          KINDS(config_cluster, cluster_kind_settings) },
     [CONFIG_RESERVATIONS] = { "reservations.NAME",
                               "Finite capacity of one machine type in one zone. Nodes move only "
                               "inside a reservation.",

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/trust.h"
 #include "broker/config/config_tables.h"
-#include "clusters/cluster.h"
 
 struct teller {
     config_warn_fn warn;
@@ -48,8 +47,7 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
         return 0;
     look(&teller, config->path, false);
     for (size_t i = 0; i < config->cluster_count; i++)
-        if (cluster_has_file(config->clusters[i].kubeconfig))
-            look(&teller, config->clusters[i].kubeconfig, false);
+        look_at_own(&teller, &config->clusters[i].own);
     for (size_t i = 0; i < config->provider_count; i++)
         look_at_own(&teller, &config->providers[i].own);
     if (!text_equal(config->journal, ":memory:"))

@@ -8,8 +8,6 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/journal/journal.h"
-#include "broker/sides/sides.h"
-#include "clusters/cluster.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,15 +192,6 @@ static bool witness(void *context, const char *verb, const char *object)
 struct rehearsal *rehearsal_open(const char *config_path, const char *world_path,
                                  struct wall_time start, uint64_t seed, struct error *err)
 {
-    static const struct rehearsal_kinds known = { cluster_kinds, sides_known };
-
-    return rehearsal_open_with(&known, config_path, world_path, start, seed, err);
-}
-
-struct rehearsal *rehearsal_open_with(const struct rehearsal_kinds *kinds, const char *config_path,
-                                      const char *world_path, struct wall_time start, uint64_t seed,
-                                      struct error *err)
-{
     owned(rehearsal) struct rehearsal *rehearsal = mem_new(sizeof *rehearsal);
     struct door *door = mem_new(sizeof *door);
 
@@ -210,12 +199,11 @@ struct rehearsal *rehearsal_open_with(const struct rehearsal_kinds *kinds, const
     door->rehearsal = rehearsal;
     rehearsal->door = &door->http;
     rehearsal->seed = seed;
-    rehearsal->sides = kinds->sides;
     rehearsal->loop = loop_virtual_new(start);
     rehearsal->journal = journal_memory_new();
     journal_set_gate(rehearsal->journal, gate, rehearsal);
     random_seed(&rehearsal->random, random_mix(seed, "broker", 0, 0));
-    rehearsal->config = config_read_of(config_path, kinds->clusters, err);
+    rehearsal->config = config_read(config_path, err);
     if (!rehearsal->config)
         return NULL;
     rehearsal->simulator = simulator_new(rehearsal->loop, config_path, world_path, err);
@@ -258,8 +246,7 @@ int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
     rehearsal->is_dead = false;
     /* A new process knows only its machine's clock. */
     loop_wall_move(rehearsal->loop, loop_wall_apart(rehearsal->loop));
-    rehearsal->service = service_open_with(&rehearsal->world, rehearsal->config, rehearsal->sides,
-                                           err);
+    rehearsal->service = service_open(&rehearsal->world, rehearsal->config, err);
     if (!rehearsal->service)
         return -1;
     service_start(rehearsal->service);

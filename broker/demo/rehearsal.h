@@ -16,9 +16,6 @@
 
 #include <stdbool.h>
 
-struct cluster_kind;
-struct side;
-
 struct rehearsal {
     struct loop *loop;
     struct simulator *simulator;
@@ -27,8 +24,7 @@ struct rehearsal {
     struct config *config;
     struct random random;
     struct world world;
-    const struct side *const *sides; /* the kinds of cluster that services know */
-    struct service *service;         /* NULL between a kill and a start */
+    struct service *service; /* NULL between a kill and a start */
     uint64_t seed;
     int64_t commits; /* by services so far */
     int64_t kill_at; /* the commit at which the process dies; 0: none */
@@ -41,15 +37,6 @@ struct rehearsal *rehearsal_open(const char *config_path, const char *world_path
                                  struct wall_time start, uint64_t seed, struct error *err)
     __attribute__((warn_unused_result));
 void rehearsal_close(struct rehearsal *rehearsal);
-
-/* The same with other kinds of cluster than those that there are, NULL at the end of both. */
-struct rehearsal_kinds {
-    const struct cluster_kind *const *clusters;
-    const struct side *const *sides;
-};
-struct rehearsal *rehearsal_open_with(const struct rehearsal_kinds *kinds, const char *config_path,
-                                      const char *world_path, struct wall_time start, uint64_t seed,
-                                      struct error *err) __attribute__((warn_unused_result));
 
 /* From now on each write of the journal takes so long. */
 void rehearsal_slow_disk(struct rehearsal *rehearsal, int64_t delay_ms);

@@ -142,11 +142,8 @@ static struct cluster *open_cluster(struct world *world, const struct config *wh
 {
     struct cluster_settings settings = {
         .name = config->name,
-        .kind = config->of_kind,
-        .kubeconfig = config->kubeconfig,
-        .context = config->context,
-        .plugin = config->plugin,
-        .memory_mb = config->memory_mb,
+        .kind = config->kind,
+        .own = config->own.settings,
         .accelerators = &whole->accelerators,
     };
 
@@ -167,10 +164,12 @@ void fleet_check(struct world *world, const struct config *config, fleet_found_f
                  void *context)
 {
     for (size_t i = 0; i < config->cluster_count; i++) {
+        const char *key = "cluster";
+        const char *access = config_cluster_access(&config->clusters[i], &key);
         struct error err = { 0 };
 
         cluster_close(open_cluster(world, config, &config->clusters[i], &err));
-        found(context, "kubeconfig", config->clusters[i].kubeconfig, &err);
+        found(context, key, access ?: config->path, &err);
     }
     for (size_t i = 0; i < config->provider_count; i++) {
         struct error err = { 0 };
@@ -280,8 +279,7 @@ void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context)
     fleet->news_context = context;
     for (size_t i = 0; i < fleet->config->cluster_count; i++) {
         cluster_watch(fleet->clusters[i], cluster_news, fleet);
-        cluster_watch_budgets(fleet->clusters[i]);
-        cluster_watch_devices(fleet->clusters[i]);
+        cluster_watch_more(fleet->clusters[i]);
     }
     for (size_t i = 0; i < fleet->config->pool_count; i++)
         timer_set(fleet->listings[i].timer, 0);

@@ -41,8 +41,9 @@ struct fleet *fleet_open(struct world *world, const struct config *config, struc
 void fleet_close(struct fleet *fleet);
 
 /* Opens each cluster and each provider for itself, as fleet_open() does, and closes it again;
-   `found` is told how it went, once for each.  kind: "kubeconfig" or "provider"; err: ERROR_NONE
-   when it is good.  Nothing is sent, and no plugin is run. */
+   `found` is told how it went, once for each.  kind: "kubeconfig" (the key
+   that a kind of cluster has for access; "cluster" where it has none) or "provider"; err:
+   ERROR_NONE when it is good.  Nothing is sent, and no plugin is run. */
 typedef void (*fleet_found_fn)(void *context, const char *kind, const char *path,
                                const struct error *err);
 void fleet_check(struct world *world, const struct config *config, fleet_found_fn found,

@@ -15,6 +15,7 @@ static bool is_same_pool(const struct config_pool *old, const struct config_pool
     owned(chars) char *next_place = config_place_of_pool(next);
 
     return text_equal(old->cluster->name, next->cluster->name) &&
+           old->cluster->kind == next->cluster->kind &&
            text_equal(old->reservation->name, next->reservation->name) &&
            old->provider->kind == next->provider->kind && text_equal(place, next_place);
 }

@@ -77,7 +77,7 @@ int service_load_records(struct service *service, struct error *err)
     service->guard.config = service->config;
     service->guard.fleet = service->fleet;
     service->runner = runner_open(service->world, service->config, service->fleet, &service->guard,
-                                  service->epoch, service->sides, err);
+                                  service->epoch, sides_known, err);
     if (!service->runner)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);
@@ -119,7 +119,6 @@ struct service *service_new(struct world *world, const struct config *config)
 
     service->world = world;
     service->config = config;
-    service->sides = sides_known;
     service->book = targets_book_new();
     service->schedule_revs = map_new(mem_free);
     service->named = map_new(NULL);
@@ -131,15 +130,8 @@ struct service *service_new(struct world *world, const struct config *config)
 
 struct service *service_open(struct world *world, const struct config *config, struct error *err)
 {
-    return service_open_with(world, config, sides_known, err);
-}
-
-struct service *service_open_with(struct world *world, const struct config *config,
-                                  const struct side *const *sides, struct error *err)
-{
     owned(service) struct service *service = service_new(world, config);
 
-    service->sides = sides;
     return load(service, err) == 0 ? steal(&service) : NULL;
 }
 

@@ -25,13 +25,6 @@ struct service;
 struct service *service_open(struct world *world, const struct config *config, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The same with other kinds of cluster than those that there are; sides: borrowed, NULL at the end.
- */
-struct side;
-struct service *service_open_with(struct world *world, const struct config *config,
-                                  const struct side *const *sides, struct error *err)
-    __attribute__((warn_unused_result));
-
 /* Begins to watch and to act. */
 void service_start(struct service *service);
 void service_close(struct service *service);

@@ -44,7 +44,6 @@ struct reclaim {
 struct service {
     struct world *world;
     const struct config *config;
-    const struct side *const *sides; /* the kinds of cluster, NULL at the end */
     uint64_t epoch;
     struct fleet *fleet;
     struct guard guard;

@@ -15,7 +15,7 @@ const struct side *side_of(const struct runner *runner, const struct config_clus
     const struct side *found = NULL;
 
     for (size_t i = 0; i < runner->side_count && !found; i++)
-        if (text_equal(runner->sides[i].side->kind, cluster->kind))
+        if (text_equal(runner->sides[i].side->kind, cluster->kind->settings.name))
             found = runner->sides[i].side;
     require(found); /* the configuration knows the kinds that there are */
     return found;

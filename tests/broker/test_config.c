@@ -11,6 +11,7 @@
 #include "base/timestamp.h"
 #include "broker/config/config.h"
 #include "broker/config/config_tables.h"
+#include "clusters/kube_cluster.h"
 #include "providers/gcp.h"
 #include "tests/broker/config_edits.h"
 #include "tests/support/unit.h"
@@ -119,6 +120,7 @@ static const struct {
     const char *kind;
     const char *place;
 } kind_places[] = {
+    { CONFIG_CLUSTERS, "kubernetes", "clusters.prod-a." },
     { CONFIG_PROVIDERS, "gcp", "providers.google." },
     { CONFIG_POOLS, "gcp", "pools.prod-a-main." },
     { CONFIG_SOURCES, "prometheus", "sources.metrics." },
@@ -429,7 +431,8 @@ static void the_good_file_is_read_as_it_says(void **state)
 
     assert_int_equal(research->role, ROLE_RESEARCH);
     assert_int_equal(research->weight, 2);
-    assert_null(research->context);
+    assert_ptr_equal(research->kind, &cluster_kubernetes);
+    assert_null(((const struct kube_cluster_settings *)research->own.settings)->context);
     assert_null(config_cluster(config, "prod-x"));
     assert_ptr_equal(pool->cluster, config_cluster(config, "prod-a"));
     assert_ptr_equal(pool->reservation, &config->reservations[1]);
@@ -481,20 +484,28 @@ static void paths_are_absolute_against_the_folder_of_the_file(void **state)
     owned(text) struct text *memory = edited(good, &(struct edit){ "journal", "\":memory:\"" });
     owned(text) struct text *home = edited(
         memory, &(struct edit){ "clusters.prod-b.kubeconfig", "~/.kube/config" });
+    owned(text) struct text *pod = edited(
+        good, &(struct edit){ "clusters.prod-b.kubeconfig", "in-cluster" });
+    const char *key = "";
 
     (void)state;
     setenv("HOME", "/home/someone", 1);
     owned(config) struct config *config = config_of(good);
     owned(config) struct config *changed = config_of(home);
+    owned(config) struct config *of_pod = config_of(pod);
 
     expect_path(config->schedules, folder, "/schedules");
     expect_path(config->journal, folder, "/state/sluice.db");
     expect_path(config->socket, folder, "/state/sluice.sock");
-    expect_path(config->clusters[0].kubeconfig, folder, "/kube/prod-a.yaml");
-    expect_path(config->clusters[3].kubeconfig, "/etc/sluice", "/research-b.yaml");
+    expect_path(config_cluster_access(&config->clusters[0], &key), folder, "/kube/prod-a.yaml");
+    expect_path(config_cluster_access(&config->clusters[3], &key), "/etc/sluice",
+                "/research-b.yaml");
+    assert_string_equal(key, "kubeconfig");
     expect_path(config_provider_file(&config->providers[0]), folder, "/keys/broker.json");
     assert_string_equal(changed->journal, ":memory:");
-    assert_string_equal(changed->clusters[1].kubeconfig, "/home/someone/.kube/config");
+    assert_string_equal(config_cluster_access(&changed->clusters[1], &key),
+                        "/home/someone/.kube/config");
+    assert_string_equal(config_cluster_access(&of_pod->clusters[1], &key), "in-cluster");
 }
 
 static void what_is_left_out_has_its_default(void **state)

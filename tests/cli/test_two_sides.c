@@ -11,33 +11,39 @@
 #include "base/text.h"
 #include "broker/demo/rehearsal.h"
 #include "broker/sides/kube/kube_side.h"
-#include "clusters/cluster_base.h"
+#include "broker/sides/sides.h"
+#include "clusters/kube_cluster.h"
 #include "tests/cli/stepwise.h"
 #include "tests/plain/plain.h"
 
 enum { PLAY_MS = 100 * MINUTE_MS };
 
-static const struct cluster_kind *const kinds_of_clusters[] = { &cluster_kubernetes, &plain_cluster,
-                                                                NULL };
-static const struct side *const kinds_of_sides[] = { &side_kube, &plain_side, NULL };
-static const struct rehearsal_kinds both = { kinds_of_clusters, kinds_of_sides };
+/* Instead of the product's tables (clusters/kinds.c, broker/sides/sides.c), which are then not
+   linked. */
+const struct cluster_kind *const cluster_kinds[] = { &cluster_kubernetes, &plain_cluster, NULL };
+const struct side *const sides_known[] = { &side_kube, &plain_side, NULL };
 
-/* The small world with a short day, in which research is a plain cluster. */
-static char *config_of_two(void)
+/* The small world with a short day, and this as its research cluster. */
+static char *small_config_of(const char *cluster)
 {
     static const char day[] = "from: '08:00', to: '20:00'}\n";
     static const char night[] = "from: '20:00', to: '08:00'}\n";
-    static const char research[] = "{role: research, ";
+    static const char research[] = "{role: research, kubeconfig: research-a.kubeconfig}\n";
     const char *at_day = strstr(small_config, day);
     const char *at_night = strstr(small_config, night);
     const char *at_research = strstr(small_config, research);
 
     return text_format("%.*sfrom: '06:20', to: '06:45'}\n%.*sfrom: '06:45', to: '06:20'}\n%.*s"
-                       "{kind: plain, role: research, %s",
+                       "%s\n%s",
                        (int)(at_day - small_config), small_config,
                        (int)(at_night - at_day - (int)strlen(day)), at_day + strlen(day),
                        (int)(at_research - at_night - (int)strlen(night)), at_night + strlen(night),
-                       at_research + strlen(research));
+                       cluster, at_research + strlen(research));
+}
+
+static char *config_of_two(void)
+{
+    return small_config_of("{kind: plain, server: 'http://127.0.0.1:1', role: research}");
 }
 
 static struct rehearsal *begin(const char *folder)
@@ -48,8 +54,7 @@ static struct rehearsal *begin(const char *folder)
     owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
     struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
     struct error err = { 0 };
-    struct rehearsal *rehearsal = rehearsal_open_with(&both, config_path, world_path, start, 5,
-                                                      &err);
+    struct rehearsal *rehearsal = rehearsal_open(config_path, world_path, start, 5, &err);
 
     if (!rehearsal ||
         simulator_write_kubeconfigs(rehearsal->simulator, folder, "http://127.0.0.1:1", &err) < 0 ||
@@ -155,17 +160,66 @@ static void a_death_at_any_commit_loses_nothing(void **state)
         play(at, at % 2 == 0);
 }
 
-static void a_kind_that_nobody_composed_is_refused(void **state)
+/* What the service would say of this file in place of its own. */
+static struct error refusal_of(struct rehearsal *rehearsal, const char *folder, const char *text)
+{
+    owned(chars) char *path = test_folder_write(folder, "next.yaml", text);
+    struct error err = { 0 };
+    owned(config) struct config *next = config_read(path, &err);
+
+    if (!next)
+        fail_msg("%s", err.text);
+    if (service_may_become(rehearsal->service, next, &err) == 0)
+        err.kind = ERROR_NONE;
+    return err;
+}
+
+/* Its transfers would go on under the hand of another kind, which never saw them begin. */
+static void a_cluster_keeps_its_kind_while_a_node_moves(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(chars) char *config = config_of_two();
-    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", config);
+    owned(rehearsal) struct rehearsal *rehearsal = begin(folder);
+    owned(chars) char *same = config_of_two();
     struct error err = { 0 };
 
     (void)state;
-    assert_null(config_read(path, &err));
-    if (!strstr(err.text, "unknown kind of cluster \"plain\"; known kinds: kubernetes"))
+    assert_non_null(run_to(rehearsal, STEP_DRAIN));
+    err = refusal_of(rehearsal, folder, same);
+    if (err.kind != ERROR_NONE)
         fail_msg("%s", err.text);
+    err = refusal_of(rehearsal, folder, small_config);
+    if (err.kind != ERROR_DENIED || !strstr(err.text, "pool research-a-east is another one in it"))
+        fail_msg("a live transfer's cluster became another kind: %d %s", (int)err.kind, err.text);
+}
+
+/* Each kind reads its own keys of `clusters.NAME`, and no other does. */
+static void a_kind_owns_its_settings(void **state)
+{
+    static const struct {
+        const char *research, *says;
+    } rows[] = {
+        { "{kind: plain, server: 'http://127.0.0.1:1', role: research}", NULL },
+        { "{kind: plain, role: research}", "the key \"server\" is missing" },
+        { "{kind: plain, server: 'http://127.0.0.1:1', role: research, kubeconfig: k}",
+          "kubeconfig: not valid for the cluster kind plain; valid for: kubernetes" },
+        { "{role: research, kubeconfig: k, server: 'http://127.0.0.1:1'}",
+          "server: not valid for the cluster kind kubernetes; valid for: plain" },
+        { "{role: research}", "the key \"kubeconfig\" is missing" },
+        { "{kind: slurm, role: research}",
+          "unknown cluster kind \"slurm\"; known kinds: kubernetes, plain" },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *text = small_config_of(rows[i].research);
+        owned(chars) char *path = test_folder_write(folder, "sluice.yaml", text);
+        struct error err = { 0 };
+        owned(config) struct config *config = config_read(path, &err);
+
+        if (!config != (rows[i].says != NULL) || (!config && !strstr(err.text, rows[i].says)))
+            fail_msg("row %zu: %s", i, err.text);
+    }
 }
 
 int main(void)
@@ -173,7 +227,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_goes_to_another_kind_of_cluster_and_back),
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),
-        cmocka_unit_test(a_kind_that_nobody_composed_is_refused),
+        cmocka_unit_test(a_cluster_keeps_its_kind_while_a_node_moves),
+        cmocka_unit_test(a_kind_owns_its_settings),
     };
 
     mem_setup();

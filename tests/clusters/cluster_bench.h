@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/input/json.h"
 #include "base/world/world.h"
-#include "clusters/cluster.h"
+#include "clusters/kube_cluster.h"
 #include "tests/clusters/scripted_http.h"
 
 #include <stdio.h>
@@ -68,7 +68,10 @@ static inline void bench_open(struct bench *bench, const struct script_step *ste
     bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
 
     owned(chars) char *path = text_format("%s/config", bench->folder);
-    struct cluster_settings settings = { .name = "east", .kubeconfig = path };
+    const struct kube_cluster_settings own = { .kubeconfig = path };
+    const struct cluster_settings settings = { .name = "east",
+                                               .kind = &cluster_kubernetes,
+                                               .own = &own };
     bench->cluster = cluster_open(&bench->world, &settings, &err);
     if (!bench->cluster)
         fail_msg("%s", err.text);

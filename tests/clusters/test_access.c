@@ -271,7 +271,10 @@ static void scene_begin(struct scene *scene)
 static void scene_open(struct scene *scene)
 {
     owned(chars) char *path = text_format("%s/config", scene->folder);
-    struct cluster_settings settings = { .name = "east", .kubeconfig = path };
+    const struct kube_cluster_settings own = { .kubeconfig = path };
+    const struct cluster_settings settings = { .name = "east",
+                                               .kind = &cluster_kubernetes,
+                                               .own = &own };
     struct error err = { 0 };
 
     scene->cluster = cluster_open(&scene->world, &settings, &err);

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/world/world.h"
-#include "clusters/cluster.h"
+#include "clusters/kube_cluster.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -208,11 +208,10 @@ static struct cluster *open_cluster(struct bench *bench, const char *name)
         "clusters: [{name: c, cluster: {server: 'https://%s.example'}}]\n"
         "users: [{name: u, user: {token: t}}]\n",
         name);
-    struct cluster_settings settings = {
-        .name = name,
-        .kubeconfig = path,
-        .memory_mb = ENOUGH_MB,
-    };
+    const struct kube_cluster_settings own = { .kubeconfig = path, .memory_mb = ENOUGH_MB };
+    const struct cluster_settings settings = { .name = name,
+                                               .kind = &cluster_kubernetes,
+                                               .own = &own };
     struct cluster *cluster;
 
     if (file_write(path, config, strlen(config), 0600, &err) < 0)

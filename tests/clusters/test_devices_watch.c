@@ -45,7 +45,7 @@ static void start(struct bench *bench, const struct script_step *steps, size_t c
 {
     bench_open(bench, steps, count);
     cluster_watch(bench->cluster, bench_news, bench);
-    cluster_watch_devices(bench->cluster);
+    kube_cluster_watch_devices(bench->cluster);
     loop_run_until(bench->loop, loop_now(bench->loop) + 40 * SECOND_MS);
 }
 

@@ -120,7 +120,10 @@ static void a_watch_lives_through_a_cut_connection(void **state)
     struct world world = { live.loop, http_curl_new(live.loop, NULL, &err), &random, NULL };
     assert_non_null(world.http);
     owned(chars) char *path = text_format("%s/config", folder);
-    struct cluster_settings settings = { .name = "live", .kubeconfig = path };
+    const struct kube_cluster_settings own = { .kubeconfig = path };
+    const struct cluster_settings settings = { .name = "live",
+                                               .kind = &cluster_kubernetes,
+                                               .own = &own };
     live.cluster = cluster_open(&world, &settings, &err);
     assert_non_null(live.cluster);
     live.look = timer_new(live.loop, look, &live);

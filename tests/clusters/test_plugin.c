@@ -92,7 +92,10 @@ static void scene_begin(struct scene *scene)
         port);
     assert_int_equal(file_write(plugin, plugin_script, strlen(plugin_script), 0700, &err), 0);
     bench_write(scene->folder, "config", config);
-    struct cluster_settings settings = { .name = "east", .kubeconfig = path, .plugin = plugin };
+    const struct kube_cluster_settings own = { .kubeconfig = path, .plugin = plugin };
+    const struct cluster_settings settings = { .name = "east",
+                                               .kind = &cluster_kubernetes,
+                                               .own = &own };
     scene->cluster = cluster_open(&scene->world, &settings, &err);
     if (!scene->cluster)
         fail_msg("%s", err.text);

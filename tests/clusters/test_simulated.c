@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "clusters/gpus.h"
+#include "clusters/kube_cluster.h"
 #include "clusters/kube_verbs.h"
 #include "tests/clusters/cluster_bench.h"
 #include "tools/simulator/model/simulator.h"
@@ -62,7 +63,10 @@ static void rehearsal_open(struct rehearsal *it, const char *cluster, const char
         simulator_write_kubeconfigs(it->simulator, it->folder, "http://127.0.0.1:1", &err), 0);
     random_seed(&it->random, 3);
     it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
-    struct cluster_settings settings = { .name = cluster, .kubeconfig = kubeconfig };
+    const struct kube_cluster_settings own = { .kubeconfig = kubeconfig };
+    const struct cluster_settings settings = { .name = cluster,
+                                               .kind = &cluster_kubernetes,
+                                               .own = &own };
     it->cluster = cluster_open(&it->world, &settings, &err);
     if (!it->cluster)
         fail_msg("%s", err.text);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/world/world.h"
 #include "clusters/kube/kube_config.h"
+#include "clusters/kube_cluster.h"
 #include "clusters/kube_verbs.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/model/simulator.h"

@@ -101,7 +101,7 @@ void devices_are_counted_as_they_are_allocated(struct stage *stage)
 {
     const char *node = stage_add_node(stage);
 
-    cluster_watch_devices(stage->cluster);
+    kube_cluster_watch_devices(stage->cluster);
     stage_ask(stage, HTTP_PATCH, "application/strategic-merge-patch+json",
               json_make("{s:{s:{s:s}}}", "status", "allocatable", "nvidia.com/gpu", "0"),
               "/api/v1/nodes/%s/status", node);

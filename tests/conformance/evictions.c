@@ -490,7 +490,7 @@ void a_dry_run_tells_and_does_nothing(struct stage *stage)
     };
     const char *node = stage_add_node(stage);
 
-    cluster_watch_budgets(stage->cluster);
+    kube_cluster_watch_budgets(stage->cluster);
     stage_await(stage, "the budgets", knows_budgets, NULL);
     for (size_t i = 0; i < COUNT_OF(pods); i++) {
         struct pod_wish wish = { .name = pods[i].name, .node = node, .app = pods[i].app };

@@ -96,8 +96,11 @@ struct stage *stage_open(const struct stage_choice *choice, const char *name)
     stage->folder = test_folder_new();
 
     owned(chars) char *kubeconfig = choice->kubeconfig ? open_real(stage) : open_simulator(stage);
-    struct cluster_settings settings = { .name = "stage",
-                                         .kubeconfig = choice->broker ?: kubeconfig };
+    owned(chars) char *path = mem_copy_chars(choice->broker ?: kubeconfig);
+    const struct kube_cluster_settings own = { .kubeconfig = path };
+    const struct cluster_settings settings = { .name = "stage",
+                                               .kind = &cluster_kubernetes,
+                                               .own = &own };
 
     random_seed(&stage->random, (uint64_t)loop_wall(stage->loop).ms);
     stage->world = (struct world){ stage->loop, stage->http, &stage->random, NULL };

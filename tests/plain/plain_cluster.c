@@ -16,8 +16,13 @@
 
 enum { POLL_MS = 3 * SECOND_MS, TIMEOUT_MS = 10 * SECOND_MS };
 
+struct plain_settings {
+    char *server;
+};
+
 struct plain {
     struct cluster base;
+    char *server;
     struct timer *timer;
     ARRAY(struct ask *) asks; /* under way */
     int64_t asked_ms;         /* the list under way */
@@ -84,7 +89,7 @@ static void answered(void *context, const struct http_answer *answer, const stru
 static void send_ask(struct plain *plain, const char *path, const json_t *body, side_done_fn done,
                      void *context)
 {
-    owned(chars) char *url = text_format("http://127.0.0.1:1/plain/%s/%s", plain->base.name, path);
+    owned(chars) char *url = text_format("%s/plain/%s/%s", plain->server, plain->base.name, path);
     owned(chars) char *chars = body ? json_print(body) : NULL;
     struct ask *ask = mem_new(sizeof *ask);
     const struct http_request request = {
@@ -237,9 +242,11 @@ static void list(void *context)
 static struct cluster *open_plain(struct world *world, const struct cluster_settings *settings,
                                   struct error *err)
 {
+    const struct plain_settings *own = settings->own;
     struct plain *plain = mem_new(sizeof *plain);
 
     (void)err;
+    plain->server = mem_copy_chars(own->server);
     cluster_init(&plain->base, &plain_cluster, world, settings);
     plain->timer = timer_new(world->loop, list, plain);
     return &plain->base;
@@ -255,6 +262,7 @@ static void close_plain(struct cluster *cluster)
     }
     array_clear(&plain->asks);
     timer_free(plain->timer);
+    mem_free(plain->server);
     cluster_clear(cluster);
     mem_free(plain);
 }
@@ -293,13 +301,20 @@ static bool is_heard(const struct cluster *cluster)
     return seen(cluster)->trouble[0] == '\0';
 }
 
+static const struct setting own_settings[] = {
+    { "server", SETTING_URL, offsetof(struct plain_settings, server), NULL, 0, 0,
+      "where its nodes and jobs are asked for" },
+};
+
 const struct cluster_kind plain_cluster = {
-    .name = "plain",
+    .settings = { .name = "plain",
+                  .settings = own_settings,
+                  .count = COUNT_OF(own_settings),
+                  .size = sizeof(struct plain_settings) },
     .open = open_plain,
     .close = close_plain,
     .watch = watch,
-    .watch_budgets = nothing,
-    .watch_devices = nothing,
+    .watch_more = nothing,
     .ask_clock = nothing,
     .clock = read_clock,
     .held = held,

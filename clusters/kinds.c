@@ -1,0 +1,8 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE table of kinds of cluster.
+ */
+#include "clusters/kube_cluster.h"
+
+const struct cluster_kind *const cluster_kinds[] = { &cluster_kubernetes, NULL };

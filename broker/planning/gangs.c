@@ -210,6 +210,13 @@ static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, in
     return run_s < median_s ? run_s : median_s;
 }
 
+/* Whole GPU-seconds, as many as a gang may have. */
+static int64_t gpu_s_of(double gpu_s)
+{
+    require(gpu_s >= 0);
+    return gpu_s < (double)VICTIM_GPU_S_MOST ? (int64_t)gpu_s : VICTIM_GPU_S_MOST;
+}
+
 static void price_gangs(struct drafts *drafts)
 {
     const struct gang_survey *survey = drafts->survey;
@@ -228,8 +235,8 @@ static void price_gangs(struct drafts *drafts)
 
         gang->gpus = gpu_parts_whole(draft->parts);
         gang->priority = draft->priority;
-        gang->lost_gpu_s = draft->parts * run_s / GPU_PARTS;
-        gang->price_gpu_s = (int64_t)((double)gang->lost_gpu_s * factor);
+        gang->lost_gpu_s = gpu_s_of((double)draft->parts * (double)run_s / GPU_PARTS);
+        gang->price_gpu_s = gpu_s_of((double)gang->lost_gpu_s * factor);
     }
 }
 

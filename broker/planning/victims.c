@@ -94,18 +94,39 @@ static void weigh_priorities(struct victim_model *model)
     mem_free(sorted);
 }
 
+/* How many GPU-seconds one unit of work is. */
+static int64_t unit_of(const struct victim_model *model)
+{
+    const struct victim_case *scene = model->scene;
+    double sum = (double)scene->block_gpu_s * (double)model->block_count;
+    int64_t unit = 1;
+
+    for (size_t g = 0; g < scene->gang_count; g++) {
+        require(scene->gangs[g].price_gpu_s >= 0 &&
+                scene->gangs[g].price_gpu_s <= VICTIM_GPU_S_MOST);
+        sum += scene->gangs[g].is_sunk ? 0 : (double)scene->gangs[g].price_gpu_s;
+    }
+    while (sum / (double)unit > (double)VICTIM_UNITS)
+        unit *= 2;
+    return unit;
+}
+
 void victim_model_init(struct victim_model *model, const struct victim_case *scene)
 {
-    require(scene->block_gpu_s >= 0);
+    int64_t unit;
+
+    require(scene->block_gpu_s >= 0 && scene->block_gpu_s <= VICTIM_GPU_S_MOST);
     *model = (struct victim_model){ .scene = scene };
+    list_gang_nodes(model);
+    number_blocks(model);
+    unit = unit_of(model);
     model->weight = mem_new_array(scene->gang_count + 1, sizeof *model->weight);
     for (size_t g = 0; g < scene->gang_count; g++)
         if (!scene->gangs[g].is_sunk)
-            model->weight[g] = scene->gangs[g].price_gpu_s * VICTIM_GPU_S + VICTIM_GANG;
+            model->weight[g] = scene->gangs[g].price_gpu_s / unit * VICTIM_GPU_S + VICTIM_GANG;
     weigh_priorities(model);
-    model->block_weight = scene->block_gpu_s * VICTIM_GPU_S + 1;
-    list_gang_nodes(model);
-    number_blocks(model);
+    model->block_weight = scene->block_gpu_s / unit * VICTIM_GPU_S + 1;
+    require(model->block_count <= scene->node_count && model->block_weight > 0);
 }
 
 void victim_model_clear(struct victim_model *model)

@@ -22,12 +22,16 @@
 
 enum { VICTIMS_EXACT = 24 };
 
+/* The most that a gang may lose or cost: 550,000 GPU-years. */
+#define VICTIM_GPU_S_MOST ((int64_t)1 << 44)
+
 struct victim_gang {
     const char *kind; /* "JobSet"; for the bill */
     const char *name;
     const char *team;
     int64_t gpus;        /* on all nodes */
-    int64_t lost_gpu_s;  /* work since its last checkpoint, of all its GPUs */
+    int64_t lost_gpu_s;  /* work since its last checkpoint, of all its GPUs; at most
+                            VICTIM_GPU_S_MOST, as the price */
     int64_t priority;    /* of its pods, the highest: among equal losses the lower goes first */
     int64_t price_gpu_s; /* that, times what its team has lost lately: what is minimised */
     bool is_sunk;        /* it is lost already: its nodes cost nothing more */

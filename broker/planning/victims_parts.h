@@ -9,10 +9,13 @@
 #include "broker/planning/victims.h"
 
 /* One number orders sets: lost work, then priorities by their ranks, which add up, then gangs, then
-   broken blocks.  Very many ranks may weigh as much as a GPU-second, which no price is exact to. */
+   broken blocks.  Very many ranks may weigh as much as a GPU-second, which no price is exact to.
+   Work is counted in units of so many GPU-seconds, a power of two, that the whole case adds up to
+   2^35 of them at most: no sum of weights overflows. */
 #define VICTIM_GPU_S ((int64_t)1 << 26)
 #define VICTIM_PRIORITY ((int64_t)1 << 17)
 #define VICTIM_GANG ((int64_t)1 << 10)
+#define VICTIM_UNITS ((int64_t)1 << 35)
 
 struct victim_model {
     const struct victim_case *scene;

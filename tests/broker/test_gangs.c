@@ -363,6 +363,20 @@ static void who_lost_lately_is_dearer(void **state)
     assert_int_equal(gang(&scene, "ml/a")->price_gpu_s, 36000); /* 1 + 2 x 3/4 */
 }
 
+static void no_price_is_more_than_a_plan_can_add_up(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    scene.config.victims.fairness = 1e30;
+    losses_add(&scene.losses, "ml", 300, scene.now);
+    add_pod(&scene, "n1", "a", "11:00", "");
+    survey(&scene);
+    assert_int_equal(gang(&scene, "ml/a")->lost_gpu_s, 14400);
+    assert_int_equal(gang(&scene, "ml/a")->price_gpu_s, VICTIM_GPU_S_MOST);
+}
+
 static void replicas_lose_only_their_place(void **state)
 {
     owned(scene) struct scene scene;
@@ -471,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_priority_over_the_floor_protects_its_node),
         cmocka_unit_test(the_priority_of_a_gang_is_its_highest),
         cmocka_unit_test(who_lost_lately_is_dearer),
+        cmocka_unit_test(no_price_is_more_than_a_plan_can_add_up),
         cmocka_unit_test(replicas_lose_only_their_place),
         cmocka_unit_test(what_is_leaving_already_costs_nothing),
         cmocka_unit_test(losses_fade_and_survive_a_restart),

@@ -116,6 +116,12 @@ static const struct {
     { "a/x b/y c/x d/y", "a=5 b=5 c=6 d=5", 2, "1 3" },
     { "a/x b/y c/x d/y", "a=5 b=5 c=5 d=4", 2, "3 1" },
     { "a/x b/y c/x d/y", "a=3 b=5 c=5 d=4", 2, "0 3" },
+    /* a gang of 512 GPUs that ran for a month, of a team that lost all there was: 2^38 and more */
+    { "a b", "a=274877906944 b=1", 1, "1" },
+    { "a b", "a=1 b=274877906944", 2, "0 1" },
+    { "a b c", "a=274877906944 b=137438953472 c=1", 2, "2 1" },
+    { "ab c", "a=17592186044416 b=17592186044416 c=17592186044416", 1, "1" },
+    { "a/x b/y c/x d/y", "a=274877906944 b=5 c=5 d=5", 2, "1 3" },
 };
 
 static void the_least_work_is_lost(void **state)
@@ -177,6 +183,31 @@ static void a_block_may_be_worth_lost_work(void **state)
         assert_int_equal(nodes[1], second[worth]);
         mem_free(nodes);
     }
+}
+
+/* Nothing that a model adds up is near the end of its numbers. */
+static void the_dearest_case_stays_in_range(void **state)
+{
+    struct scene scene;
+    struct victim_bill bill;
+    size_t *nodes;
+
+    (void)state;
+    read_scene(&scene, "abcdefgh/x ijklmnop/y qrstuvwx/z yz/z", "");
+    for (size_t g = 0; g < GANGS; g++) {
+        scene.gangs[g].lost_gpu_s = scene.gangs[g].price_gpu_s = VICTIM_GPU_S_MOST;
+        scene.gangs[g].priority = (int64_t)g;
+    }
+    scene.scene.block_gpu_s = VICTIM_GPU_S_MOST;
+    nodes = victims_choose(&scene.scene, 2, NULL);
+    assert_int_equal(nodes[0], 3); /* 10 gangs and no block broken, not 10 and two */
+    assert_int_equal(nodes[1], 2);
+    victims_bill(&scene.scene, nodes, 2, &bill);
+    assert_int_equal(bill.gang_count, 10);
+    assert_int_equal(bill.blocks_broken, 0);
+    assert_int_equal(bill.price_gpu_s, 10 * VICTIM_GPU_S_MOST);
+    victim_bill_clear(&bill);
+    mem_free(nodes);
 }
 
 static struct fleet_job draw_job(void *context, struct random *random)
@@ -514,6 +545,7 @@ int main(void)
         cmocka_unit_test(the_least_work_is_lost),
         cmocka_unit_test(one_block_is_emptied),
         cmocka_unit_test(a_block_may_be_worth_lost_work),
+        cmocka_unit_test(the_dearest_case_stays_in_range),
         cmocka_unit_test(few_nodes_are_chosen_as_by_trying_all),
         cmocka_unit_test(a_mixed_fleet_loses_least_by_work_and_then_by_priority),
         cmocka_unit_test(tangled_nodes_are_chosen_as_by_trying_all),

@@ -11,20 +11,9 @@
 #include "base/shared_text.h"
 #include "base/text.h"
 #include "clusters/budget.h"
-#include "clusters/devices.h"
 #include "clusters/kube_kinds.h"
 
 #include <string.h>
-
-static void free_slice(void *slice)
-{
-    device_slice_free(slice);
-}
-
-static void free_claim(void *claim)
-{
-    device_claim_free(claim);
-}
 
 void snapshot_init(struct snapshot *snapshot)
 {
@@ -32,8 +21,8 @@ void snapshot_init(struct snapshot *snapshot)
         .nodes = map_new(kube_nodes.free),
         .pods = map_new(kube_pods.free),
         .budgets = map_new(kube_budgets.free),
-        .slices = map_new(free_slice),
-        .claims = map_new(free_claim),
+        .slices = map_new(kube_slices_of("v1")->free),
+        .claims = map_new(kube_claims_of("v1")->free),
         .pods_by_node = index_new(),
         .slices_by_node = index_new(),
         .claims_by_key = index_new(),

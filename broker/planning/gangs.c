@@ -5,6 +5,7 @@
  */
 #include "broker/planning/gangs.h"
 
+#include "base/order.h"
 #include "base/shared_text.h"
 #include "base/text.h"
 #include "broker/config/config.h"
@@ -168,14 +169,6 @@ static int64_t seconds_since(const struct drafts *drafts, struct wall_time then)
     return then.ms > 0 && ms > 0 ? ms / SECOND_MS : 0;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const int64_t *a = left;
-    const int64_t *b = right;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
 /* How long half of the cluster's gangs that hold GPUs have run at least. */
 static int64_t median_run_s(const struct drafts *drafts)
 {
@@ -190,7 +183,7 @@ static int64_t median_run_s(const struct drafts *drafts)
             *array_add(&runs) = seconds_since(drafts, draft->started);
     }
     if (runs.count > 0) {
-        qsort(runs.items, runs.count, sizeof *runs.items, by_number);
+        qsort(runs.items, runs.count, sizeof *runs.items, order_int64);
         median = runs.items[runs.count / 2];
     }
     array_clear(&runs);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "broker/planning/victims_parts.h"
 
 #include <stdlib.h>
@@ -63,14 +64,6 @@ static void number_blocks(struct victim_model *model)
     map_free(numbers);
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const int64_t *a = left;
-    const int64_t *b = right;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
 /* Ranks of the gangs' priorities among each other, from 0: only their order counts. */
 static void weigh_priorities(struct victim_model *model)
 {
@@ -80,13 +73,13 @@ static void weigh_priorities(struct victim_model *model)
 
     for (size_t g = 0; g < scene->gang_count; g++)
         sorted[g] = scene->gangs[g].priority;
-    qsort(sorted, scene->gang_count, sizeof *sorted, by_number);
+    qsort(sorted, scene->gang_count, sizeof *sorted, order_int64);
     for (size_t g = 0; g < scene->gang_count; g++)
         if (count == 0 || sorted[count - 1] != sorted[g])
             sorted[count++] = sorted[g];
     for (size_t g = 0; g < scene->gang_count; g++) {
         const int64_t *rank = bsearch(&scene->gangs[g].priority, sorted, count, sizeof *sorted,
-                                      by_number);
+                                      order_int64);
 
         if (model->weight[g] > 0)
             model->weight[g] += (rank - sorted) * VICTIM_PRIORITY;

@@ -21,6 +21,7 @@ enum { SLICES = 7, EIGHTHS = 8, MIB_PER_GB = 1024, LABEL_MOST = 100000000 };
 static const char nvidia_gpu[] = "nvidia.com/gpu";
 static const char nvidia_shared[] = "nvidia.com/gpu.shared";
 static const char nvidia_mig[] = "nvidia.com/mig-";
+static const struct gpu_share unknown_share = { .kind = GPU_SHARE_UNKNOWN };
 
 /* Resources of known size, in GPUs. */
 static const struct {
@@ -101,7 +102,7 @@ static bool read_profile(const char *name, int64_t *ret_slices, int64_t *ret_gig
 }
 
 /* Which eighths of a GPU's memory so many gigabytes are: the least and the most that they may be.
- */
+   A slice has at least as many eighths as it has compute slices. */
 static bool find_eighths(int64_t slices, int64_t gigabytes, int64_t memory_mib, int64_t *ret_least,
                          int64_t *ret_most)
 {
@@ -110,7 +111,10 @@ static bool find_eighths(int64_t slices, int64_t gigabytes, int64_t memory_mib, 
     if (memory_mib > 0) {
         *ret_most = (gigabytes * MIB_PER_GB * EIGHTHS + memory_mib / 2) / memory_mib;
         *ret_least = *ret_most;
-        return *ret_most >= 1 && *ret_most <= EIGHTHS;
+        if (*ret_most >= slices) /* else it is the processor's: "GH200-480GB" */
+            return *ret_most <= EIGHTHS;
+        *ret_least = INT64_MAX;
+        *ret_most = 0;
     }
     for (size_t i = 0; i < COUNT_OF(profiles); i++) {
         int64_t eighths = profiles[i].eighths;
@@ -137,50 +141,92 @@ static struct gpu_share slice_share(int64_t slices, int64_t gigabytes, int64_t m
     int64_t most;
 
     if (!find_eighths(slices, gigabytes, memory_mib, &least, &most))
-        return (struct gpu_share){ .kind = GPU_SHARE_UNKNOWN };
+        return unknown_share;
     return (struct gpu_share){
         .kind = GPU_SHARE_KNOWN,
         .parts = slice_parts(slices, most),
+        .replicas = 1,
+        .of_parts = slice_parts(slices, most),
         .slices = slices,
         .eighths = least,
         .per_gpu = GPU_PARTS / slice_parts(slices, least),
     };
 }
 
+static int64_t label_number(const char *labels, const char *key)
+{
+    const char *chars = packed_map_get(labels, key);
+    long long number = 0;
+
+    return chars && text_to_int(chars, 0, LABEL_MOST, &number) ? number : 0;
+}
+
 static struct gpu_share known_share(int64_t parts)
 {
-    return (struct gpu_share){ .kind = parts > 0 ? GPU_SHARE_KNOWN : GPU_SHARE_NONE,
-                               .parts = parts };
+    return (struct gpu_share){
+        .kind = parts > 0 ? GPU_SHARE_KNOWN : GPU_SHARE_NONE,
+        .parts = parts,
+        .replicas = 1,
+        .of_parts = parts,
+    };
 }
 
 /* Units that share a GPU, or a slice of one, in time. */
 static struct gpu_share shared_share(struct gpu_share share, int64_t replicas)
 {
-    return replicas > 1 && share.kind == GPU_SHARE_KNOWN
-               ? known_share((share.parts + replicas - 1) / replicas)
-               : share;
+    if (replicas > 1 && share.kind == GPU_SHARE_KNOWN) {
+        share.replicas = replicas;
+        share.parts = (share.of_parts + replicas - 1) / replicas;
+    }
+    return share;
 }
 
-static struct gpu_share share_by_name(const char *resource, const struct gpu_facts *facts)
+struct gpu_share accelerator_profile(const char *profile, int64_t memory_mib)
 {
     int64_t slices;
     int64_t gigabytes;
 
-    if (text_equal(resource, nvidia_shared) && facts->replicas > 1)
-        return shared_share(known_share(GPU_PARTS), facts->replicas);
-    if (text_equal(resource, nvidia_gpu))
-        return shared_share(facts->slices > 0
-                                ? slice_share(facts->slices, facts->gigabytes, facts->memory_mib)
-                                : known_share(GPU_PARTS),
-                            facts->replicas);
+    return read_profile(profile, &slices, &gigabytes) ? slice_share(slices, gigabytes, memory_mib)
+                                                      : unknown_share;
+}
+
+/* "nvidia.com/gpu", of which labels say what one unit is. */
+static struct gpu_share share_of_gpu(const struct gpu_facts *facts)
+{
+    return shared_share(facts->slices > 0
+                            ? slice_share(facts->slices, facts->gigabytes, facts->memory_mib)
+                            : known_share(GPU_PARTS),
+                        facts->replicas);
+}
+
+/* "nvidia.com/mig-1g.10gb", under that name or as "...shared" where the units share a slice. */
+static struct gpu_share share_of_slice(const char *resource, const struct gpu_facts *facts)
+{
+    static const char shared[] = ".shared";
+    size_t length = strlen(resource);
+    bool is_renamed = length >= sizeof shared &&
+                      text_equal(resource + length - (sizeof shared - 1), shared);
+    owned(chars) char *label = text_format(
+        "%.*s.replicas", (int)(is_renamed ? length - (sizeof shared - 1) : length), resource);
+    int64_t replicas = facts->labels ? label_number(facts->labels, label) : 0;
+
+    if (is_renamed && replicas <= 1)
+        return unknown_share;
+    return shared_share(accelerator_profile(resource + sizeof nvidia_mig - 1, facts->memory_mib),
+                        replicas);
+}
+
+static struct gpu_share share_by_name(const char *resource, const struct gpu_facts *facts)
+{
+    if (text_equal(resource, nvidia_gpu) ||
+        (text_equal(resource, nvidia_shared) && facts->replicas > 1))
+        return share_of_gpu(facts);
     for (size_t i = 0; i < COUNT_OF(whole); i++)
         if (text_equal(resource, whole[i].resource))
             return known_share(whole[i].gpus * GPU_PARTS);
-    if (text_starts_with(resource, nvidia_mig) &&
-        read_profile(resource + sizeof nvidia_mig - 1, &slices, &gigabytes))
-        return slice_share(slices, gigabytes, facts->memory_mib);
-    return (struct gpu_share){ .kind = is_accelerator(resource) ? GPU_SHARE_UNKNOWN
-                                                                : GPU_SHARE_NONE };
+    if (text_starts_with(resource, nvidia_mig))
+        return share_of_slice(resource, facts);
+    return is_accelerator(resource) ? unknown_share : known_share(0);
 }
 
 static const struct accelerator *find_configured(const struct accelerators *configured,
@@ -224,22 +270,13 @@ struct gpu_share accelerator_device(const struct accelerators *configured, const
     return (struct gpu_share){ .kind = GPU_SHARE_UNKNOWN };
 }
 
-static int64_t label_number(const char *labels, const char *key)
+int64_t accelerator_memory_mib(const char *product)
 {
-    const char *chars = packed_map_get(labels, key);
-    long long number = 0;
-
-    return chars && text_to_int(chars, 0, LABEL_MOST, &number) ? number : 0;
-}
-
-/* "NVIDIA-A100-SXM4-40GB": 40 GB; 0: it does not say. */
-static int64_t memory_in(const char *product)
-{
-    for (const char *at = product; (at = strchr(at, '-'));) {
+    for (const char *at = product; (at = strpbrk(at, "- "));) {
         int64_t gigabytes;
 
         if (read_number(++at, "GB", &gigabytes))
-            return gigabytes;
+            return gigabytes * MIB_PER_GB;
     }
     return 0;
 }
@@ -256,7 +293,7 @@ struct gpu_facts gpu_facts_of(const char *labels)
 
     /* Every GPU is cut alike, and nvidia.com/gpu and its labels speak of one slice. */
     if (profile && read_profile(profile + sizeof mark - 1, &facts.slices, &facts.gigabytes))
-        facts.memory_mib = memory_in(product) * MIB_PER_GB;
+        facts.memory_mib = accelerator_memory_mib(product);
     return facts;
 }
 

@@ -31,22 +31,32 @@ struct gpu_facts {
     int64_t replicas;   /* units of nvidia.com/gpu that share one GPU or slice */
     int64_t slices;     /* of seven: of one unit of nvidia.com/gpu (MIG strategy "single") */
     int64_t gigabytes;  /* and its memory */
+    const char *labels; /* the packed labels themselves, borrowed: how many share a slice of a
+                           profile; NULL: not known */
 };
 
-/* Of packed labels. */
+/* Of packed labels, which are not kept: `labels` is set by those who ask for a share. */
 struct gpu_facts gpu_facts_of(const char *labels);
 
 struct gpu_share {
     enum { GPU_SHARE_NONE, GPU_SHARE_KNOWN, GPU_SHARE_UNKNOWN } kind;
-    int64_t parts;   /* of one unit, at most */
-    int64_t slices;  /* a MIG slice: of the GPU's seven compute slices; 0: it is none */
-    int64_t eighths; /* of its memory, at least */
-    int64_t per_gpu; /* such slices that one GPU is cut into, at most */
+    int64_t parts;    /* of one unit, at most */
+    int64_t replicas; /* units that share in time what the rest describes; 1: none do */
+    int64_t of_parts; /* its parts: of all those units together */
+    int64_t slices;   /* a MIG slice: of the GPU's seven compute slices; 0: it is none */
+    int64_t eighths;  /* of its memory, at least */
+    int64_t per_gpu;  /* such slices that one GPU is cut into, at most */
 };
 
 /* configured may be NULL. */
 struct gpu_share accelerator_share(const struct accelerators *configured, const char *resource,
                                    const struct gpu_facts *facts);
+
+/* Of a MIG profile ("1g.10gb") of a GPU with so much memory; 0: it is not known. */
+struct gpu_share accelerator_profile(const char *profile, int64_t memory_mib);
+
+/* The memory that the name of a product tells of ("NVIDIA H100 80GB HBM3"), in MiB; 0: of none. */
+int64_t accelerator_memory_mib(const char *product);
 
 /* Of one whole device of a driver of Dynamic Resource Allocation. */
 struct gpu_share accelerator_device(const struct accelerators *configured, const char *driver);

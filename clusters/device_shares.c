@@ -14,7 +14,9 @@
 #include "clusters/fields.h"
 #include "clusters/snapshot.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SETS_MOST = 64 };
@@ -168,6 +170,28 @@ static int64_t share_of_uses(const struct slices *slices, const struct device_sl
     return sum <= SETS_MOST ? (int64_t)llround(sum * GPU_PARTS) : -1; /* NAN: -1 too */
 }
 
+/* Of a slice by its profile, as a plugin's slice of that name; -1: it is not known. */
+static int64_t share_of_cut(const char *cut)
+{
+    size_t length = strcspn(cut, "@");
+    owned(chars) char *profile = text_format("%.*s", (int)length, cut);
+    struct gpu_share share = accelerator_profile(
+        profile, cut[length] != '\0' ? strtoll(cut + length + 1, NULL, 10) : 0);
+
+    return share.kind == GPU_SHARE_KNOWN ? share.parts : -1;
+}
+
+/* What a device uses, of one GPU; -1: it is not known. */
+static int64_t share_of_device(const struct slices *slices, const struct device_slice *of,
+                               const char *uses)
+{
+    const char *cut = strstr(uses, DEVICE_CUT);
+
+    if (uses[0] == '\0')
+        return GPU_PARTS;
+    return cut ? share_of_cut(cut + strlen(DEVICE_CUT)) : share_of_uses(slices, of, uses);
+}
+
 int64_t device_parts(const struct snapshot *snapshot, const char *node_name, const char *driver,
                      const char *pool, const char *device)
 {
@@ -183,9 +207,7 @@ int64_t device_parts(const struct snapshot *snapshot, const char *node_name, con
 
         if (!value || !is_of_pool(slice, driver, pool) || !is_newest(&slices, slice))
             continue;
-        if (value[1] == '\0')
-            return whole.parts;
-        parts = share_of_uses(&slices, slice, value + 1);
+        parts = share_of_device(&slices, slice, value + 1);
         return parts < 0 ? -1 : parts * whole.parts / GPU_PARTS;
     }
     return -1;
@@ -282,5 +304,30 @@ void device_uncounted(const struct snapshot *snapshot, const char *node_name, st
         if (accelerator_device(snapshot->accelerators, driver).kind == GPU_SHARE_UNKNOWN &&
             is_first(&slices, i) && is_newest(&slices, slices.items[i]))
             text_add(out, "%sdevices of %s", out->length > 0 ? ", " : "", driver);
+    }
+}
+
+static int64_t count_cut(const struct device_slice *slice)
+{
+    const char *at = slice->devices;
+    int64_t count = 0;
+    const char *name;
+    const char *value;
+
+    while (packed_map_next(&at, &name, &value))
+        count += strstr(value, DEVICE_CUT) != NULL;
+    return count;
+}
+
+void device_slices(const struct snapshot *snapshot, const char *node_name, struct text *out)
+{
+    struct slices slices = slices_of(snapshot, node_name);
+
+    for (size_t i = 0; i < slices.count; i++) {
+        int64_t count = is_newest(&slices, slices.items[i]) ? count_cut(slices.items[i]) : 0;
+
+        if (count > 0)
+            text_add(out, "%sMIG devices of %s %" PRId64, out->length > 0 ? ", " : "",
+                     slices.items[i]->driver, count);
     }
 }

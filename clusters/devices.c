@@ -7,7 +7,10 @@
 
 #include "base/input/json.h"
 #include "base/text.h"
+#include "clusters/accelerators.h"
 #include "clusters/fields.h"
+
+#include <inttypes.h>
 
 /* Adds "SET/COUNTER=QUANTITY" of a counter set's counters. */
 static void add_uses(struct text *out, const json_t *set, const char *name)
@@ -35,12 +38,31 @@ static bool is_tainted(const json_t *device)
     return false;
 }
 
+static const char *attribute(const json_t *device, const char *name)
+{
+    const json_t *attributes = json_object_get(device, "attributes");
+
+    return json_text_or(json_object_get(attributes, name), "string", "");
+}
+
 /* Drivers show a GPU that is passed through to a machine beside the GPU itself. */
 static bool is_face(const json_t *device)
 {
-    const char *type = json_text_or(json_at(device, "attributes/type"), "string", "");
+    return text_equal(attribute(device, "type"), "vfio");
+}
 
-    return text_equal(type, "vfio");
+/* Counters are of GPUs that are cut as pods ask for it. */
+static bool is_cut(const json_t *device)
+{
+    return text_equal(attribute(device, "type"), "mig") &&
+           json_array_size(json_object_get(device, "consumesCounters")) == 0;
+}
+
+static void add_cut(struct text *out, const json_t *device)
+{
+    text_add(out, "%s" DEVICE_CUT "%s@%" PRId64, attribute(device, "parentUUID"),
+             attribute(device, "profile"),
+             accelerator_memory_mib(attribute(device, "productName")));
 }
 
 /* In v1beta1 all but the name is in `basic`. */
@@ -62,6 +84,8 @@ static json_t *pack_devices(const json_t *devices)
                                    : DEVICE_OPEN);
         json_array_foreach(json_object_get(basic, "consumesCounters"), i, use)
             add_uses(value, use, json_text_or(use, "counterSet", "?"));
+        if (is_cut(basic))
+            add_cut(value, basic);
         json_put(packed, json_text_or(device, "name", "?"), json_text(value->chars));
     }
     return packed;

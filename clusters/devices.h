@@ -24,9 +24,9 @@ struct device_slice {
     const char *pool;
     int64_t generation;  /* of the pool: older slices of it count no more */
     int64_t slice_count; /* that its generation has */
-    const char
-        *devices; /* packed: name -> a flag, and "SET/COUNTER=QUANTITY,..." that it consumes */
-    const char *totals; /* packed: "SET/COUNTER" -> the quantity that there is */
+    const char *devices; /* packed: name -> a flag, and "SET/COUNTER=QUANTITY,..." that it
+                            consumes, or DEVICE_CUT's form */
+    const char *totals;  /* packed: "SET/COUNTER" -> the quantity that there is */
 };
 
 enum {
@@ -34,6 +34,11 @@ enum {
     DEVICE_TAINTED = '!', /* no pod gets it */
     DEVICE_FACE = '~',    /* the same hardware as another device: of no capacity of its own */
 };
+
+/* A slice of a GPU that was cut before its driver started, "PARENT/=PROFILE@MIB": the GPU stands
+   for the set, no counter has an empty name, and the profile stands for a quantity; with the GPU's
+   memory, 0 where it is not known. */
+#define DEVICE_CUT "/="
 
 struct device_claim {
     const char *key;     /* "NAMESPACE/NAME" */
@@ -64,3 +69,7 @@ int64_t device_gpus(const struct snapshot *snapshot, const char *node_name, cons
 
 /* Adds the drivers of the node of which nobody knows what their devices are: "tpu.google.com". */
 void device_uncounted(const struct snapshot *snapshot, const char *node_name, struct text *out);
+
+/* Adds the drivers of the node that show GPUs as slices that were cut before, with their number:
+   "MIG devices of gpu.nvidia.com 56". */
+void device_slices(const struct snapshot *snapshot, const char *node_name, struct text *out);

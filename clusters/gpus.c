@@ -47,6 +47,19 @@ static int64_t slices_gpus(const struct slices *slices)
     return gpus;
 }
 
+/* What one unit of the resource is on the node; NULL: on one of which nothing is known. */
+static struct gpu_share share_on(const struct snapshot *snapshot, const struct node *node,
+                                 const char *resource)
+{
+    struct gpu_facts facts = { 0 };
+
+    if (node) {
+        facts = node->gpu_facts;
+        facts.labels = node->labels;
+    }
+    return accelerator_share(snapshot->accelerators, resource, &facts);
+}
+
 int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node)
 {
     struct slices slices = { 0 };
@@ -58,16 +71,15 @@ int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node)
     const char *digits;
 
     while (packed_map_next(&at, &resource, &digits)) {
-        struct gpu_share share = accelerator_share(snapshot->accelerators, resource,
-                                                   &node->gpu_facts);
+        struct gpu_share share = share_on(snapshot, node, resource);
         int64_t count = strtoll(digits, NULL, 10);
 
         if (count < 0 || share.kind != GPU_SHARE_KNOWN)
             continue;
         if (share.slices > 0)
-            slices_add(&slices, &share, count);
+            slices_add(&slices, &share, whole_quotient(count, share.replicas));
         else
-            parts += count * share.parts;
+            parts += whole_quotient(count, share.replicas) * share.of_parts;
     }
     of_plugins = gpu_parts_whole(parts) + slices_gpus(&slices);
     of_drivers = device_gpus(snapshot, node->name, NULL);
@@ -93,8 +105,7 @@ static void list_devices(const struct snapshot *snapshot, const struct node *nod
     const char *digits;
 
     while (packed_map_next(&at, &resource, &digits)) {
-        struct gpu_share share = accelerator_share(snapshot->accelerators, resource,
-                                                   &node->gpu_facts);
+        struct gpu_share share = share_on(snapshot, node, resource);
         bool is_readable = digits[0] != '-';
 
         if (is_listed(&share, is_readable))
@@ -112,6 +123,7 @@ void gpus_uncounted(const struct snapshot *snapshot, const struct node *node, st
 void gpus_slices(const struct snapshot *snapshot, const struct node *node, struct text *out)
 {
     list_devices(snapshot, node, is_slice, out);
+    device_slices(snapshot, node->name, out);
 }
 
 static bool is_of_gpus(const struct snapshot *snapshot, const char *resource)
@@ -146,13 +158,6 @@ int64_t gpus_to_units(const struct snapshot *snapshot, int64_t gpus, const char 
     struct gpu_share share = accelerator_share(snapshot->accelerators, resource, NULL);
 
     return share.kind == GPU_SHARE_KNOWN ? gpus * GPU_PARTS / share.parts : gpus;
-}
-
-static struct gpu_facts facts_around(const struct snapshot *snapshot, const struct pod *pod)
-{
-    const struct node *node = map_get(snapshot->nodes, pod->node_name);
-
-    return node ? node->gpu_facts : (struct gpu_facts){ 0 };
 }
 
 /* One device of a claim, "DRIVER/POOL/DEVICE"; -1: it cannot be read. */
@@ -229,15 +234,15 @@ static void add_units(struct gpu_demand *demand, int64_t count, int64_t parts)
 struct gpu_demand gpus_of_pod(const struct snapshot *snapshot, const struct pod *pod)
 {
     struct gpu_demand demand = gpus_claimed(snapshot, pod);
-    struct gpu_facts facts = { 0 };
+    const struct node *node = NULL;
     const char *at = pod->devices;
     const char *resource;
     const char *digits;
 
     if (at[0] != '\0')
-        facts = facts_around(snapshot, pod);
+        node = map_get(snapshot->nodes, pod->node_name);
     while (packed_map_next(&at, &resource, &digits)) {
-        struct gpu_share share = accelerator_share(snapshot->accelerators, resource, &facts);
+        struct gpu_share share = share_on(snapshot, node, resource);
         int64_t count = strtoll(digits, NULL, 10);
 
         if (share.kind == GPU_SHARE_UNKNOWN)

@@ -216,7 +216,10 @@ static const struct kube_member object_metadata[] = {
     { "namespace", NULL },       { "name", NULL }, { "uid", NULL },
     { "resourceVersion", NULL }, { NULL, NULL },
 };
-static const struct kube_member device_attributes[] = { { "type", NULL }, { NULL, NULL } };
+static const struct kube_member device_attributes[] = {
+    { "type", NULL },        { "parentUUID", NULL }, { "profile", NULL },
+    { "productName", NULL }, { NULL, NULL },
+};
 static const struct kube_member basic_device[] = {
     { "attributes", device_attributes },
     { "consumesCounters", NULL },

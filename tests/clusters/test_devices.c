@@ -58,6 +58,26 @@ static void put(struct map *objects, struct index *index, const struct kube_kind
 #define TAINTED(name, effect)                                                                      \
     "{\"name\":\"" name "\",\"taints\":[{\"key\":\"xid\",\"effect\":\"" effect "\"}]}"
 #define VFIO(name) "{\"name\":\"" name "\",\"attributes\":{\"type\":{\"string\":\"vfio\"}}}"
+#define CUT(name, parent, profile, product)                                                        \
+    "{\"name\":\"" name                                                                            \
+    "\",\"attributes\":{\"type\":{\"string\":\"mig\"},\"parentUUID\":{\"string\":"                 \
+    "\"GPU-" parent "\"},\"profile\":{\"string\":\"" profile                                       \
+    "\"},\"productName\":{\"string\":\"" product                                                   \
+    "\"}},\"capacity\":{\"memory\":{\"value\":\"9728Mi\"},\"memorySlice0\":{\"value\":\"1\"}}}"
+#define H100 "NVIDIA H100 80GB HBM3"
+#define SEVEN(gpu)                                                                                 \
+    CUT("gpu-" gpu "-mig-19-0-1", gpu, "1g.10gb", H100)                                            \
+    "," CUT("gpu-" gpu "-mig-19-1-1", gpu, "1g.10gb", H100) "," CUT(                               \
+        "gpu-" gpu "-mig-19-2-1", gpu, "1g.10gb",                                                  \
+        H100) "," CUT("gpu-" gpu "-mig-19-3-1", gpu, "1g.10gb",                                    \
+                      H100) "," CUT("gpu-" gpu "-mig-19-4-1", gpu, "1g.10gb",                      \
+                                    H100) "," CUT("gpu-" gpu "-mig-19-5-1", gpu, "1g.10gb",        \
+                                                  H100) "," CUT("gpu-" gpu "-mig-19-6-1", gpu,     \
+                                                                "1g.10gb", H100)
+#define NO_PARENT(name)                                                                            \
+    "{\"name\":\"" name                                                                            \
+    "\",\"attributes\":{\"type\":{\"string\":\"mig\"},\"profile\":{\"string\":"                    \
+    "\"1g.10gb\"}}}"
 #define USES(set, counters) "{\"counterSet\":\"" set "\",\"counters\":{" counters "}}"
 #define PART(name, uses) "{\"name\":\"" name "\",\"consumesCounters\":[" uses "]}"
 #define OLD_PART(name, uses) "{\"name\":\"" name "\",\"basic\":{\"consumesCounters\":[" uses "]}}"
@@ -79,8 +99,9 @@ static void put(struct map *objects, struct index *index, const struct kube_kind
 #define ODD PART("odd", USES("set-0", COUNTER("memory", "many"))) ","
 #define EVIL PART("evil", USES("set-0", COUNTER("memory", "1Gi,x"))) ","
 #define HUGE_ONE PART("huge", USES("set-0", COUNTER("memory", "9e307"))) ","
-#define LOST PART("lost", USES("set-9", SMALL))
-#define PARTS WHOLE_0 HALF_0 SMALL_0 WHOLE_1 HALF_1 PAIR ODD EVIL HUGE_ONE LOST
+#define LOST PART("lost", USES("set-9", SMALL)) ","
+#define NAMELESS PART("nameless", USES("set-0", COUNTER("", "5")))
+#define PARTS WHOLE_0 HALF_0 SMALL_0 WHOLE_1 HALF_1 PAIR ODD EVIL HUGE_ONE LOST NAMELESS
 
 enum { SLICES_MOST = 3 };
 
@@ -136,6 +157,10 @@ static const struct {
       1,
       "",
       "v1beta2" },
+    /* GPUs that are cut already: a driver shows each slice, and its GPU once in each */
+    { { NVIDIA("a", 1, 1, DEVICES(SEVEN("0") "," SEVEN("1"))) }, "", 2, "", "v1" },
+    { { NVIDIA("a", 1, 1, DEVICES(SEVEN("0") "," PLAIN("gpu-1"))) }, "", 2, "", "v1" },
+    { { NVIDIA("a", 1, 1, DEVICES(NO_PARENT("x") "," NO_PARENT("y"))) }, "", 1, "", "v1" },
     /* drivers of other things, and of unknown ones */
     { { SLICE("a", "compute-domain.nvidia.com", "n", 1, 1, DEVICES(PLAIN("channel-0"))) },
       "",
@@ -218,6 +243,32 @@ static void quotas_count_what_a_driver_gives_under_their_name(void **state)
     snapshot_clear(&snapshot);
 }
 
+/* A GPU that is not among those that are cut may be missing, or as its owner wants it. */
+static void slices_of_a_driver_are_slices(void **state)
+{
+    static const struct {
+        const char *devices;
+        const char *slices;
+    } rows[] = {
+        { NVIDIA("a", 1, 1, DEVICES(PLAIN("gpu-0") "," PLAIN("gpu-1"))), "" },
+        { NVIDIA("a", 1, 1, DEVICES(PLAIN("gpu-0") "," SEVEN("1"))),
+          "MIG devices of gpu.nvidia.com 7" },
+        { NVIDIA("a", 1, 1, DEVICES(NO_PARENT("x"))), "MIG devices of gpu.nvidia.com 1" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *const slices[SLICES_MOST] = { rows[i].devices };
+        owned(text) struct text *names = text_new(100);
+        struct snapshot snapshot;
+
+        scene_init(&snapshot, slices, "v1", "");
+        gpus_slices(&snapshot, map_get(snapshot.nodes, "n"), names);
+        assert_string_equal(names->chars, rows[i].slices);
+        snapshot_clear(&snapshot);
+    }
+}
+
 /* ---- claims ---- */
 
 #define CLAIM(status)                                                                              \
@@ -228,6 +279,8 @@ static void quotas_count_what_a_driver_gives_under_their_name(void **state)
 #define DEVICE_OF(driver, name)                                                                    \
     "{\"request\":\"r\",\"driver\":\"" driver "\",\"pool\":\"n\",\"device\":\"" name "\"}"
 #define GPU(name) DEVICE_OF("gpu.nvidia.com", name)
+#define SLICE_OF(name)                                                                             \
+    "{\"request\":\"r\",\"driver\":\"gpu.nvidia.com\",\"pool\":\"cut\",\"device\":\"" name "\"}"
 #define WATCHED(name)                                                                              \
     "{\"request\":\"r\",\"driver\":\"gpu.nvidia.com\",\"pool\":\"n\",\"device\":\"" name           \
     "\",\"adminAccess\":true}"
@@ -241,8 +294,23 @@ static void quotas_count_what_a_driver_gives_under_their_name(void **state)
 
 static void claims_are_what_a_pod_holds(void **state)
 {
-    static const char *const slices[SLICES_MOST] = { NVIDIA("a", 1, 2, DEVICES(PARTS)),
-                                                     NVIDIA("b", 1, 2, TOTALS) };
+    static const char *const slices[SLICES_MOST] = {
+        NVIDIA("a", 1, 2, DEVICES(PARTS)),
+        NVIDIA("b", 1, 2, TOTALS),
+        SLICE(
+            "c", "gpu.nvidia.com", "cut", 1, 1,
+            DEVICES(CUT("small", "0", "1g.10gb", H100) "," CUT("middle", "0", "3g.40gb", H100) "," CUT(
+                "other", "1", "1g.10gb",
+                "NVIDIA A100-SXM4-40GB") "," CUT("grace", "2", "3g.48gb",
+                                                 "NVIDIA GH200 480GB") "," CUT("new", "3",
+                                                                               "9g.10gb",
+                                                                               H100) "," CUT("secre"
+                                                                                             "t",
+                                                                                             "3",
+                                                                                             "1g."
+                                                                                             "10gb",
+                                                                                             "?"))),
+    };
     static const struct {
         const char *spec;
         const char *status;
@@ -266,7 +334,14 @@ static void claims_are_what_a_pod_holds(void **state)
         { NAMED, "", CLAIM(GIVEN(GPU("odd"))), 0, true },
         { NAMED, "", CLAIM(GIVEN(GPU("lost"))), 0, true },
         { NAMED, "", CLAIM(GIVEN(GPU("evil"))), 0, true },
+        { NAMED, "", CLAIM(GIVEN(GPU("nameless"))), 0, true },
         { NAMED, "", CLAIM(GIVEN(GPU("huge"))), 0, true },
+        { NAMED, "", CLAIM(GIVEN(SLICE_OF("small"))), GPU_PARTS / 7, false },
+        { NAMED, "", CLAIM(GIVEN(SLICE_OF("middle"))), GPU_PARTS / 2, false },
+        { NAMED, "", CLAIM(GIVEN(SLICE_OF("other"))), GPU_PARTS / 4, false },
+        { NAMED, "", CLAIM(GIVEN(SLICE_OF("grace"))), GPU_PARTS / 2, false },
+        { NAMED, "", CLAIM(GIVEN(SLICE_OF("secret"))), GPU_PARTS / 4, false },
+        { NAMED, "", CLAIM(GIVEN(SLICE_OF("new"))), 0, true },
         { NAMED, "", CLAIM(""), 0, true },
         { NAMED, "", NULL, 0, true },
         { TEMPLATE, "", CLAIM(GIVEN(GPU("gpu-0"))), 0, true },
@@ -330,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_show_the_gpus_of_a_node),
         cmocka_unit_test(quotas_count_what_a_driver_gives_under_their_name),
+        cmocka_unit_test(slices_of_a_driver_are_slices),
         cmocka_unit_test(claims_are_what_a_pod_holds),
         cmocka_unit_test(what_cannot_be_read_is_refused_by_path),
     };

@@ -15,6 +15,8 @@
 #define H200 "\"nvidia.com/gpu.memory\":\"143771\""
 #define A30 "\"nvidia.com/gpu.memory\":\"24576\""
 #define SINGLE(profile) "\"nvidia.com/gpu.product\":\"NVIDIA-A100-SXM4-80GB-MIG-" profile "\""
+#define REPLICAS(count) "\"nvidia.com/gpu.replicas\":\"" count "\""
+#define MIG_REPLICAS(profile, count) "\"nvidia.com/mig-" profile ".replicas\":\"" count "\""
 #define MIG(profile) "\"nvidia.com/mig-" profile "\""
 
 static struct node *node_of(const char *labels, const char *allocatable)
@@ -109,6 +111,20 @@ static const struct {
     { "\"nvidia.com/gpu.replicas\":\"4\"", "\"nvidia.com/gpu.shared\":\"32\"", 8, "" },
     { "\"nvidia.com/gpu.replicas\":\"1\"", "\"nvidia.com/gpu\":\"8\"", 8, "" },
     { "", "\"nvidia.com/gpu.shared\":\"32\"", 0, "nvidia.com/gpu.shared 32" },
+    { REPLICAS("11"), "\"nvidia.com/gpu\":\"88\"", 8, "" }, /* no sum of rounded parts */
+    /* slices that are shared in time, of both strategies */
+    { SINGLE("2g.20gb-SHARED") "," REPLICAS("2"), "\"nvidia.com/gpu\":\"48\"", 8, "" },
+    { SINGLE("1g.10gb") "," REPLICAS("2"), "\"nvidia.com/gpu.shared\":\"112\"", 8, "" },
+    { H100_80 "," MIG_REPLICAS("1g.10gb", "2"), MIG("1g.10gb") ":\"112\"", 8, "" },
+    { H100_80 "," MIG_REPLICAS("1g.10gb", "2"), MIG("1g.10gb.shared") ":\"112\"", 8, "" },
+    { H100_80 "," MIG_REPLICAS("3g.40gb", "4"), MIG("1g.10gb") ":\"28\"," MIG("3g.40gb") ":\"32\"",
+      8, "" },
+    { H100_80, MIG("1g.10gb.shared") ":\"112\"", 0, "nvidia.com/mig-1g.10gb.shared 112" },
+    /* the memory that a product names may be the processor's */
+    { "\"nvidia.com/gpu.product\":\"NVIDIA-GH200-480GB-MIG-1g.12gb\"", "\"nvidia.com/gpu\":\"7\"",
+      1, "" },
+    { "\"nvidia.com/gpu.product\":\"NVIDIA-GH200-480GB-MIG-3g.48gb\"", "\"nvidia.com/gpu\":\"2\"",
+      1, "" },
 };
 
 static void the_gpus_of_a_node(void **state)
@@ -152,6 +168,14 @@ static void the_gpus_of_a_pod(void **state)
         { A30, MIG("1g.6gb") ":\"1\"", GPU_PARTS / 4, false },
         { SINGLE("1g.10gb"), "\"nvidia.com/gpu\":\"2\"", GPU_PARTS / 7 * 2, false },
         { "\"nvidia.com/gpu.replicas\":\"4\"", "\"nvidia.com/gpu\":\"1\"", GPU_PARTS / 4, false },
+        { SINGLE("2g.20gb") "," REPLICAS("2"), "\"nvidia.com/gpu\":\"1\"", GPU_PARTS / 7, false },
+        { H100_80 "," MIG_REPLICAS("3g.40gb", "4"), MIG("3g.40gb") ":\"1\"", GPU_PARTS / 8, false },
+        { H100_80 "," MIG_REPLICAS("3g.40gb", "4"), MIG("1g.10gb") ":\"1\"", GPU_PARTS / 7, false },
+        { H100_80 "," MIG_REPLICAS("3g.40gb", "4"), MIG("3g.40gb.shared") ":\"1\"", GPU_PARTS / 8,
+          false },
+        { H100_80, MIG("3g.40gb.shared") ":\"1\"", 0, true },
+        { "\"nvidia.com/gpu.product\":\"NVIDIA-GH200-480GB-MIG-3g.48gb\"",
+          "\"nvidia.com/gpu\":\"1\"", GPU_PARTS / 2, false },
         { "", "\"example.com/vgpu\":\"3\"", GPU_PARTS / 4 * 3, false },
         { "", "\"example.com/gpu-exporter\":\"3\"", 0, false },
         { "", "\"example.com/xgpu\":\"1\",\"nvidia.com/gpu\":\"1\"", GPU_PARTS, true },

@@ -292,81 +292,81 @@ static void slices_of_a_driver_are_slices(void **state)
 #define TEMPLATE "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]"
 #define MADE(more) "\"resourceClaimStatuses\":[{\"name\":\"gpu\"" more "}]"
 
+static const char *const claimed_slices[SLICES_MOST] = {
+    NVIDIA("a", 1, 2, DEVICES(PARTS)),
+    NVIDIA("b", 1, 2, TOTALS),
+    SLICE(
+        "c", "gpu.nvidia.com", "cut", 1, 1,
+        DEVICES(CUT("small", "0", "1g.10gb", H100) "," CUT("middle", "0", "3g.40gb", H100) "," CUT(
+            "other", "1", "1g.10gb",
+            "NVIDIA A100-SXM4-40GB") "," CUT("grace", "2", "3g.48gb",
+                                             "NVIDIA GH200 480GB") "," CUT("new", "3", "9g.10gb",
+                                                                           H100) "," CUT("secre"
+                                                                                         "t",
+                                                                                         "3",
+                                                                                         "1g."
+                                                                                         "10gb",
+                                                                                         "?"))),
+};
+
+static const struct {
+    const char *spec;
+    const char *status;
+    const char *claim; /* NULL: none is known */
+    int64_t parts;
+    bool is_whole;
+} claimed[] = {
+    { NAMED, "", CLAIM(GIVEN(GPU("gpu-0") "," GPU("gpu-1"))), 2 * GPU_PARTS, false },
+    { TEMPLATE, MADE(",\"resourceClaimName\":\"c\""), CLAIM(GIVEN(GPU("gpu-0"))), GPU_PARTS,
+      false },
+    { NAMED, "", CLAIM(GIVEN(GPU("gpu-0-half"))), GPU_PARTS / 2, false },
+    { NAMED, "", CLAIM(GIVEN(GPU("gpu-0-small"))), GPU_PARTS / 8, false },
+    { NAMED, "", CLAIM(GIVEN(GPU("pair"))), 2 * GPU_PARTS, false },
+    { NAMED, "", CLAIM(GIVEN(GPU("gpu-0")) TWO_PODS), GPU_PARTS / 2, false },
+    { NAMED, "", CLAIM(GIVEN(GPU("gpu-0")) A_GROUP), GPU_PARTS, false },
+    { NAMED, "", CLAIM(GIVEN(WATCHED("gpu-0"))), 0, false },
+    { NAMED, "", CLAIM(GIVEN(DEVICE_OF("compute-domain.nvidia.com", "channel-0"))), 0, false },
+    { NAMED, "", CLAIM(GIVEN(DEVICE_OF("npu.example.com", "x"))), 0, true },
+    { NAMED, "", CLAIM(GIVEN(DEVICE_OF("tpu.google.com", "x"))), 0, true },
+    { NAMED, "", CLAIM(GIVEN(GPU("gpu-0") "," GPU("gpu-7"))), GPU_PARTS, true },
+    { NAMED, "", CLAIM(GIVEN(GPU("odd"))), 0, true },
+    { NAMED, "", CLAIM(GIVEN(GPU("lost"))), 0, true },
+    { NAMED, "", CLAIM(GIVEN(GPU("evil"))), 0, true },
+    { NAMED, "", CLAIM(GIVEN(GPU("nameless"))), 0, true },
+    { NAMED, "", CLAIM(GIVEN(GPU("huge"))), 0, true },
+    { NAMED, "", CLAIM(GIVEN(SLICE_OF("small"))), GPU_PARTS / 7, false },
+    { NAMED, "", CLAIM(GIVEN(SLICE_OF("middle"))), GPU_PARTS / 2, false },
+    { NAMED, "", CLAIM(GIVEN(SLICE_OF("other"))), GPU_PARTS / 4, false },
+    { NAMED, "", CLAIM(GIVEN(SLICE_OF("grace"))), GPU_PARTS / 2, false },
+    { NAMED, "", CLAIM(GIVEN(SLICE_OF("secret"))), GPU_PARTS / 4, false },
+    { NAMED, "", CLAIM(GIVEN(SLICE_OF("new"))), 0, true },
+    { NAMED, "", CLAIM(""), 0, true },
+    { NAMED, "", NULL, 0, true },
+    { TEMPLATE, "", CLAIM(GIVEN(GPU("gpu-0"))), 0, true },
+    { TEMPLATE, MADE(""), NULL, 0, false }, /* it needed none */
+    { "\"resourceClaims\":[]", "", NULL, 0, false },
+};
+
 static void claims_are_what_a_pod_holds(void **state)
 {
-    static const char *const slices[SLICES_MOST] = {
-        NVIDIA("a", 1, 2, DEVICES(PARTS)),
-        NVIDIA("b", 1, 2, TOTALS),
-        SLICE(
-            "c", "gpu.nvidia.com", "cut", 1, 1,
-            DEVICES(CUT("small", "0", "1g.10gb", H100) "," CUT("middle", "0", "3g.40gb", H100) "," CUT(
-                "other", "1", "1g.10gb",
-                "NVIDIA A100-SXM4-40GB") "," CUT("grace", "2", "3g.48gb",
-                                                 "NVIDIA GH200 480GB") "," CUT("new", "3",
-                                                                               "9g.10gb",
-                                                                               H100) "," CUT("secre"
-                                                                                             "t",
-                                                                                             "3",
-                                                                                             "1g."
-                                                                                             "10gb",
-                                                                                             "?"))),
-    };
-    static const struct {
-        const char *spec;
-        const char *status;
-        const char *claim; /* NULL: none is known */
-        int64_t parts;
-        bool is_whole;
-    } rows[] = {
-        { NAMED, "", CLAIM(GIVEN(GPU("gpu-0") "," GPU("gpu-1"))), 2 * GPU_PARTS, false },
-        { TEMPLATE, MADE(",\"resourceClaimName\":\"c\""), CLAIM(GIVEN(GPU("gpu-0"))), GPU_PARTS,
-          false },
-        { NAMED, "", CLAIM(GIVEN(GPU("gpu-0-half"))), GPU_PARTS / 2, false },
-        { NAMED, "", CLAIM(GIVEN(GPU("gpu-0-small"))), GPU_PARTS / 8, false },
-        { NAMED, "", CLAIM(GIVEN(GPU("pair"))), 2 * GPU_PARTS, false },
-        { NAMED, "", CLAIM(GIVEN(GPU("gpu-0")) TWO_PODS), GPU_PARTS / 2, false },
-        { NAMED, "", CLAIM(GIVEN(GPU("gpu-0")) A_GROUP), GPU_PARTS, false },
-        { NAMED, "", CLAIM(GIVEN(WATCHED("gpu-0"))), 0, false },
-        { NAMED, "", CLAIM(GIVEN(DEVICE_OF("compute-domain.nvidia.com", "channel-0"))), 0, false },
-        { NAMED, "", CLAIM(GIVEN(DEVICE_OF("npu.example.com", "x"))), 0, true },
-        { NAMED, "", CLAIM(GIVEN(DEVICE_OF("tpu.google.com", "x"))), 0, true },
-        { NAMED, "", CLAIM(GIVEN(GPU("gpu-0") "," GPU("gpu-7"))), GPU_PARTS, true },
-        { NAMED, "", CLAIM(GIVEN(GPU("odd"))), 0, true },
-        { NAMED, "", CLAIM(GIVEN(GPU("lost"))), 0, true },
-        { NAMED, "", CLAIM(GIVEN(GPU("evil"))), 0, true },
-        { NAMED, "", CLAIM(GIVEN(GPU("nameless"))), 0, true },
-        { NAMED, "", CLAIM(GIVEN(GPU("huge"))), 0, true },
-        { NAMED, "", CLAIM(GIVEN(SLICE_OF("small"))), GPU_PARTS / 7, false },
-        { NAMED, "", CLAIM(GIVEN(SLICE_OF("middle"))), GPU_PARTS / 2, false },
-        { NAMED, "", CLAIM(GIVEN(SLICE_OF("other"))), GPU_PARTS / 4, false },
-        { NAMED, "", CLAIM(GIVEN(SLICE_OF("grace"))), GPU_PARTS / 2, false },
-        { NAMED, "", CLAIM(GIVEN(SLICE_OF("secret"))), GPU_PARTS / 4, false },
-        { NAMED, "", CLAIM(GIVEN(SLICE_OF("new"))), 0, true },
-        { NAMED, "", CLAIM(""), 0, true },
-        { NAMED, "", NULL, 0, true },
-        { TEMPLATE, "", CLAIM(GIVEN(GPU("gpu-0"))), 0, true },
-        { TEMPLATE, MADE(""), NULL, 0, false }, /* it needed none */
-        { "\"resourceClaims\":[]", "", NULL, 0, false },
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < COUNT_OF(claimed); i++) {
         struct snapshot snapshot;
         owned(chars) char *chars = text_format(
             "{\"metadata\":{\"namespace\":\"s\",\"name\":\"p\",\"uid\":\"1\"},"
             "\"spec\":{\"nodeName\":\"n\",%s},\"status\":{%s}}",
-            rows[i].spec, rows[i].status);
+            claimed[i].spec, claimed[i].status);
         owned(json) json_t *object = read(&kube_pods, chars);
         struct error err = { 0 };
         struct pod *pod = pod_decode(object, &err);
         struct gpu_demand demand;
 
-        scene_init(&snapshot, slices, "v1", "");
-        if (rows[i].claim)
-            put(snapshot.claims, snapshot.claims_by_key, kube_claims_of("v1"), rows[i].claim);
+        scene_init(&snapshot, claimed_slices, "v1", "");
+        if (claimed[i].claim)
+            put(snapshot.claims, snapshot.claims_by_key, kube_claims_of("v1"), claimed[i].claim);
         assert_non_null(pod);
         demand = gpus_of_pod(&snapshot, pod);
-        if (demand.parts != rows[i].parts || demand.is_whole != rows[i].is_whole)
+        if (demand.parts != claimed[i].parts || demand.is_whole != claimed[i].is_whole)
             fail_msg("row %zu: %d parts, whole %d", i, (int)demand.parts, demand.is_whole);
         pod_free(pod);
         snapshot_clear(&snapshot);

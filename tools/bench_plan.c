@@ -270,7 +270,7 @@ static void week_init(struct week *week, size_t queues, int threads)
         .cluster = { .name = "production", .gpus_per_node = 8 },
         .share = { .weight = 1, .replica_min = 1 },
         .pool = { .machine = "h100", .region = "r1", .zone_count = 1 },
-        .place_pool = { .cap = 1 << 20 },
+        .place_pool = { .cap = 1 << 20, .group = 1 },
         .reservation_nodes = 1 << 20,
     };
     for (size_t i = 0; i < queues; i++) {

@@ -49,10 +49,15 @@ static int read_queue_options(struct backtest_inputs *inputs, struct error *err)
     struct plain_queue queue;
 
     if (plain_queue_read(&queue, call, more, err) < 0 ||
-        call_int(call, "gpus", 1, 8, &inputs->gpus, err) < 0 ||
+        call_int(call, "gpus", 1, 1024, &inputs->gpus, err) < 0 ||
         call_int(call, "slots", 1, ENGINE_SLOTS_MAX, &inputs->slots, err) < 0 ||
         call_double(call, "load", 0.1, 1e5, &inputs->load, err) < 0)
         return -1;
+    if (inputs->gpus > GPUS_PER_NODE && inputs->gpus % GPUS_PER_NODE != 0)
+        return error_set(err, ERROR_INVALID,
+                         "--gpus: above %d, which a node has, expected a multiple of it, found "
+                         "%" PRId64,
+                         GPUS_PER_NODE, inputs->gpus);
     if (call_text(call, "router") && !call_text(call, "slots"))
         return error_set(err, ERROR_INVALID, "--router requires --slots");
     inputs->router = engine_router_parse(

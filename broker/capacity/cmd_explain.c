@@ -252,12 +252,12 @@ static json_t *clusters_json(const struct allocate_model *model, const struct al
     for (size_t i = 0; i < model->cluster_count; i++) {
         const struct allocate_need *need = &plan->needs[window * plan->cluster_count + i];
 
-        json_array_append_new(list,
-                              json_make("{s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "cluster",
-                                        model->clusters[i].name, "gpus", need->gpus,
-                                        "gpus_per_node", model->clusters[i].gpus_per_node,
-                                        "nodes_packed", need->packed, "nodes_repack", need->repack,
-                                        "nodes_static", need->floor, "nodes", need->nodes));
+        json_array_append_new(
+            list, json_make("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "cluster",
+                            model->clusters[i].name, "gpus", need->gpus, "gpus_per_node",
+                            model->clusters[i].gpus_per_node, "nodes_packed", need->packed,
+                            "nodes_repack", need->repack, "nodes_rest", need->rest, "group_nodes",
+                            need->group, "nodes_static", need->floor, "nodes", need->nodes));
     }
     return list;
 }

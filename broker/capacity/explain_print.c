@@ -155,6 +155,19 @@ static void print_queue(const char *window, const json_t *row)
     print_numbers(row);
 }
 
+static void print_cluster(const char *window, const json_t *row)
+{
+    int rest = (int)json_int_or(row, "nodes_rest", 0);
+
+    printf("%s, cluster %s: %d nodes: %d GPUs of all workloads on %d nodes of %d, %d to repack, ",
+           window, json_text_or(row, "cluster", ""), (int)json_int_or(row, "nodes", 0),
+           (int)json_int_or(row, "gpus", 0), (int)json_int_or(row, "nodes_packed", 0),
+           (int)json_int_or(row, "gpus_per_node", 0), (int)json_int_or(row, "nodes_repack", 0));
+    if (rest > 0)
+        printf("%d to fill a group of %d, ", rest, (int)json_int_or(row, "group_nodes", 0));
+    printf("at least %d static\n", (int)json_int_or(row, "nodes_static", 0));
+}
+
 void explain_print(const json_t *root)
 {
     size_t i;
@@ -168,13 +181,7 @@ void explain_print(const json_t *root)
         json_array_foreach(json_at(window, "queues"), at, row)
             print_queue(name, row);
         json_array_foreach(json_at(window, "clusters"), at, row)
-            printf("%s, cluster %s: %d nodes: %d GPUs of all workloads on %d nodes of %d, %d to "
-                   "repack, at least %d static\n",
-                   name, json_text_or(row, "cluster", ""), (int)json_int_or(row, "nodes", 0),
-                   (int)json_int_or(row, "gpus", 0), (int)json_int_or(row, "nodes_packed", 0),
-                   (int)json_int_or(row, "gpus_per_node", 0),
-                   (int)json_int_or(row, "nodes_repack", 0),
-                   (int)json_int_or(row, "nodes_static", 0));
+            print_cluster(name, row);
         if (json_int_or(window, "missing_nodes", 0) > 0)
             printf("%s: %d nodes are missing\n", name,
                    (int)json_int_or(window, "missing_nodes", 0));

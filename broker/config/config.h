@@ -66,6 +66,8 @@ struct config_pool {
     struct config_own own; /* a struct pool_address */
     int64_t static_nodes;  /* of this pool's nodes, how many are not ephemeral: the floor */
     int64_t node_max;      /* the pool never grows over this; 0: the reservation's size */
+    int64_t group; /* nodes that serve only together, at least 1: what the cluster's replicas that
+                      are larger than a node take (place_group()) */
     const struct config_cluster *cluster;
     const struct config_reservation *reservation;
     const struct config_provider *provider;

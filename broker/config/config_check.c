@@ -337,30 +337,7 @@ static int check_queues(const struct config *config, struct error *err)
     return 0;
 }
 
-/* A replica stands on one node, and nodes are filled without rest. */
-static int check_gpus(const struct config *config, size_t at, const struct yaml_node *share,
-                      const struct config_cluster *cluster, struct error *err)
-{
-    const struct config_workload *workload = &config->workloads[at];
-    bool has_pool = false;
-
-    for (size_t i = 0; i < config->pool_count; i++) {
-        const struct config_pool *pool = &config->pools[i];
-        int64_t gpus_per_node = pool->reservation->gpus_per_node;
-
-        if (pool->cluster != cluster)
-            continue;
-        has_pool = true;
-        if (gpus_per_node % workload->gpus != 0)
-            return yaml_error(err, config_place(config, "workloads", at, "gpus"),
-                              "%" PRId64 " does not divide the %" PRId64 " GPUs of a node of pool "
-                              "%s",
-                              workload->gpus, gpus_per_node, pool->name);
-    }
-    return has_pool ? 0 : yaml_error(err, share, "the cluster has no pool");
-}
-
-static int read_share(const struct config *config, size_t at, const struct yaml_node *node,
+static int read_share(struct config *config, size_t at, const struct yaml_node *node,
                       struct config_share *share, struct error *err)
 {
     const struct config_table *table = &config_tables[CONFIG_SHARES];
@@ -374,7 +351,7 @@ static int read_share(const struct config *config, size_t at, const struct yaml_
     if (settings_read(node, table->settings, table->count, share, err) < 0)
         return -1;
     share->cluster = cluster;
-    return check_gpus(config, at, node, cluster, err);
+    return config_check_gpus(config, at, node, cluster, err);
 }
 
 /* Others do not exist in any cluster. */
@@ -395,7 +372,7 @@ static int check_workload_names(const struct config *config, size_t at, struct e
     return config_check_scaling(config, at, err);
 }
 
-static int read_shares(const struct config *config, size_t at, struct config_workload *workload,
+static int read_shares(struct config *config, size_t at, struct config_workload *workload,
                        struct error *err)
 {
     const struct yaml_node *shares = workload->clusters_node;
@@ -414,6 +391,8 @@ static int read_shares(const struct config *config, size_t at, struct config_wor
 
 static int check_workloads(struct config *config, struct error *err)
 {
+    for (size_t i = 0; i < config->pool_count; i++)
+        config->pools[i].group = 1;
     for (size_t i = 0; i < config->workload_count; i++) {
         struct config_workload *workload = &config->workloads[i];
 
@@ -424,7 +403,7 @@ static int check_workloads(struct config *config, struct error *err)
             read_shares(config, i, workload, err) < 0)
             return -1;
     }
-    return 0;
+    return config_check_groups(config, err);
 }
 
 /* The queues that an event names are there. */

@@ -294,7 +294,9 @@ static const struct setting workload_settings[] = {
     { "namespace", SETTING_TEXT, offsetof(struct config_workload, namespace), "default", 0, 0,
       "namespace of its Deployment in each cluster" },
     { "gpus", SETTING_INT, offsetof(struct config_workload, gpus), NULL, 1, 1024,
-      "GPUs of one replica; divides gpus_per_node" },
+      "GPUs of one replica; divides gpus_per_node, or, of kind leaderworkerset, is a multiple of "
+      "it: "
+      "one replica then takes some whole nodes of one pool, which gets its nodes in such groups" },
     { "kind", SETTING_TEXT, offsetof(struct config_workload, kind_name), "deployment", 0, 0,
       "`deployment` or `leaderworkerset`: of the object that bears its name" },
     { "keeps", SETTING_TEXT, offsetof(struct config_workload, keeps_name), "replicas", 0, 0,

@@ -153,3 +153,12 @@ int config_check_quotas(struct config *config, struct error *err)
     __attribute__((warn_unused_result));
 int config_check_scaling(const struct config *config, size_t workload, struct error *err)
     __attribute__((warn_unused_result));
+
+/* config_groups.c: whether replicas of the workload fit the nodes of the cluster's pools, whose
+   groups they become a part of; `share` is where the cluster is named.  And, once all workloads are
+   known, whether the guard lets groups move. */
+int config_check_gpus(struct config *config, size_t workload, const struct yaml_node *share,
+                      const struct config_cluster *cluster, struct error *err)
+    __attribute__((warn_unused_result));
+int config_check_groups(const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));

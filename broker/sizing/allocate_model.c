@@ -364,24 +364,45 @@ static int check_workload(const struct model *model, const struct config *config
     return 0;
 }
 
-/* A replica must fit on a machine of every cluster that runs it. */
-static int check_sizes(const struct model *model, struct error *err)
+/* A replica fits on a machine of every cluster that runs it, or takes whole ones of a pool there.
+ */
+static int check_size(const struct allocate_workload *workload,
+                      const struct allocate_cluster *cluster, struct error *err)
+{
+    bool is_large = workload->gpus > cluster->gpus_per_node;
+
+    if (is_large && workload->gpus % cluster->gpus_per_node != 0)
+        return error_set(err, ERROR_INVALID,
+                         "workload %s: %d GPUs a replica, but the nodes of cluster %s have %d",
+                         workload->name, workload->gpus, cluster->name, cluster->gpus_per_node);
+    return 0;
+}
+
+/* The nodes that the cluster's replicas fill together. */
+static int group_of(const struct model *model, size_t cluster)
+{
+    int gpus_per_node = model->tables.clusters[cluster].gpus_per_node;
+    int group = 1;
+
+    for (size_t i = 0; i < model->model.workload_count; i++)
+        for (size_t at = 0; at < model->tables.workloads[i].share_count; at++)
+            if (model->tables.workloads[i].shares[at].cluster == cluster)
+                group = place_group(group, model->tables.workloads[i].gpus, gpus_per_node);
+    return group;
+}
+
+static int set_groups(const struct model *model, struct error *err)
 {
     for (size_t i = 0; i < model->model.workload_count; i++) {
         const struct allocate_workload *workload = &model->tables.workloads[i];
 
-        for (size_t at = 0; at < workload->share_count; at++) {
-            const struct allocate_cluster *cluster =
-                &model->tables.clusters[workload->shares[at].cluster];
-
-            if (workload->gpus > cluster->gpus_per_node)
-                return error_set(err, ERROR_INVALID,
-                                 "workload %s: %d GPUs a replica, but the nodes of cluster %s have "
-                                 "%d",
-                                 workload->name, workload->gpus, cluster->name,
-                                 cluster->gpus_per_node);
-        }
+        for (size_t at = 0; at < workload->share_count; at++)
+            if (check_size(workload, &model->tables.clusters[workload->shares[at].cluster], err) <
+                0)
+                return -1;
     }
+    for (size_t i = 0; i < model->model.place.pool_count; i++)
+        model->tables.place_pools[i].group = group_of(model, model->tables.place_pools[i].cluster);
     return 0;
 }
 
@@ -406,7 +427,7 @@ struct allocate_model *allocate_model_new(const struct config *config, const str
         add_workloads(model, config, options, err) < 0 ||
         check_workload(model, config, options->without, err) < 0 ||
         set_rates(model, options, err) < 0 || set_reservations(model, config, options, err) < 0 ||
-        add_pools(model, config, options, err) < 0 || check_sizes(model, err) < 0 ||
+        add_pools(model, config, options, err) < 0 || set_groups(model, err) < 0 ||
         set_window(result, options, err) < 0)
         return NULL;
     result->queues = model->tables.queues;

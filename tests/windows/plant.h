@@ -73,7 +73,10 @@ static inline void plant_init(struct plant *plant, const char *const *queues, si
                    { "h100", "r1", "z2", 1, 2 },
                    { "h100", "r1", "z1", 0, 2 },
                    { "h100", "r1", "z2", 1, 2 } },
-        .place_pools = { { 0, 0, 1, 60 }, { 0, 1, 0, 60 }, { 1, 0, 0, 60 }, { 1, 1, 0, 60 } },
+        .place_pools = { { 0, 0, 1, 60, 1 },
+                         { 0, 1, 0, 60, 1 },
+                         { 1, 0, 0, 60, 1 },
+                         { 1, 1, 0, 60, 1 } },
         .reservation_nodes = { 60, 60 },
     };
     for (size_t i = 0; i < count; i++) {

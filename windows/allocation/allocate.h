@@ -48,7 +48,7 @@ struct allocate_share { /* of a workload */
 struct allocate_workload {
     const char *name;
     size_t queue; /* several workloads may serve one: its replicas are split over all */
-    int gpus;     /* per replica */
+    int gpus;     /* per replica; above a node's, a multiple of them */
     const struct allocate_share *shares;
     size_t share_count;
 };
@@ -109,8 +109,11 @@ struct allocate_need {
     int gpus;   /* of all replicas */
     int packed; /* nodes that hold them */
     int repack; /* spare ones */
-    int floor;  /* static nodes, which are there anyway */
-    int nodes;  /* packed and repack, or the floor */
+    int group;  /* nodes that serve only together, at least 1 */
+    int rest;   /* that make packed and repack whole groups */
+    int placed; /* packed, repack and rest: in whole groups */
+    int floor;  /* static nodes, which are there anyway and may be no whole groups */
+    int nodes;  /* placed, or the floor */
 };
 
 struct allocate_plan {

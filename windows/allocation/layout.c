@@ -61,11 +61,23 @@ void layout_split(struct layout *layout, size_t queue, int replicas)
     mem_free(numbers);
 }
 
+/* Of the cluster's pools: the nodes that only serve together. */
+static int group_of(const struct allocate_model *model, size_t cluster)
+{
+    int group = 1;
+
+    for (size_t i = 0; i < model->place.pool_count; i++)
+        if (model->place.pools[i].cluster == cluster && model->place.pools[i].group > group)
+            group = model->place.pools[i].group;
+    return group;
+}
+
 static struct allocate_need cluster_need(const struct layout *layout, size_t cluster)
 {
     const struct allocate_model *model = layout->model;
     int counts[PLACE_GPUS_MAX + 1] = { 0 };
-    struct allocate_need need = { .floor = model->clusters[cluster].static_nodes };
+    struct allocate_need need = { .floor = model->clusters[cluster].static_nodes,
+                                  .group = group_of(model, cluster) };
 
     for (size_t i = 0; i < layout->slots.count; i++) {
         const struct layout_slot *slot = &layout->slots.items[i];
@@ -79,6 +91,9 @@ static struct allocate_need cluster_need(const struct layout *layout, size_t clu
     need.packed = place_pack(counts, model->clusters[cluster].gpus_per_node);
     need.repack = need.packed > 0 ? model->repack_nodes : 0;
     need.nodes = need.packed + need.repack;
+    need.rest = (need.group - need.nodes % need.group) % need.group;
+    need.nodes += need.rest;
+    need.placed = need.nodes;
     if (need.nodes < need.floor)
         need.nodes = need.floor;
     return need;
@@ -91,7 +106,7 @@ static int try_place(struct layout *layout)
     int *wanted = mem_new_array(model->cluster_count, sizeof *wanted);
 
     for (size_t i = 0; i < model->cluster_count; i++)
-        wanted[i] = layout->needs[i].nodes;
+        wanted[i] = layout->needs[i].placed;
 
     int missing = place_nodes(&model->place, wanted, model->cluster_count, layout->trial, NULL);
 
@@ -122,7 +137,7 @@ static bool add_to(struct layout *layout, struct layout_slot *slot)
 
     slot->replicas++;
     layout->needs[cluster] = cluster_need(layout, cluster);
-    if (layout->needs[cluster].nodes == before.nodes)
+    if (layout->needs[cluster].placed == before.placed)
         return true;
     if (try_place(layout) == 0) {
         take_trial(layout);
@@ -181,11 +196,27 @@ int layout_replicas(const struct layout *layout, size_t queue)
     return sum;
 }
 
-/* A node of the cluster with as many of the queue's replicas as it can hold. */
+/* Whether replicas of the queue that are larger than a node stand in the cluster. */
+static bool has_large(const struct layout *layout, size_t queue, size_t cluster)
+{
+    for (size_t i = 0; i < layout->slots.count; i++) {
+        const struct layout_slot *slot = &layout->slots.items[i];
+
+        if (slot->share->cluster == cluster && serves(layout, slot, queue) && slot->replicas > 0 &&
+            layout->model->workloads[slot->workload].gpus >
+                layout->model->clusters[cluster].gpus_per_node)
+            return true;
+    }
+    return false;
+}
+
+/* A node of the cluster with as many of the queue's replicas as it can hold; or one of those that a
+   larger replica takes. */
 static int most_on_node(const struct layout *layout, size_t queue, size_t cluster)
 {
     int left = layout->model->clusters[cluster].gpus_per_node;
-    int lost = 0;
+    int lost = has_large(layout, queue, cluster);
+    int small = 0;
 
     for (int gpus = 1; gpus <= left; gpus++)
         for (size_t i = 0; i < layout->slots.count; i++) {
@@ -197,10 +228,10 @@ static int most_on_node(const struct layout *layout, size_t queue, size_t cluste
 
             int fit = slot->replicas < left / gpus ? slot->replicas : left / gpus;
 
-            lost += fit;
+            small += fit;
             left -= fit * gpus;
         }
-    return lost;
+    return small > lost ? small : lost;
 }
 
 int layout_lost_with_node(const struct layout *layout, size_t queue)

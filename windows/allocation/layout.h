@@ -40,7 +40,8 @@ bool layout_add(struct layout *layout, size_t queue);
 
 int layout_replicas(const struct layout *layout, size_t queue);
 
-/* How many of a queue's replicas go with the worst node: as many as fit on one. */
+/* How many of a queue's replicas go with the worst node: as many as fit on one, or the one that is
+   larger than a node. */
 int layout_lost_with_node(const struct layout *layout, size_t queue);
 
 /* How many go with the worst zone, where a cluster's replicas are spread over its zones as its

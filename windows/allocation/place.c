@@ -75,7 +75,8 @@ static int64_t gpus_of_divisors(const int counts[PLACE_GPUS_MAX + 1], int gpus_p
     return gpus_per_node % last == 0 ? sum : -1;
 }
 
-int place_pack(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node)
+/* Replicas that share nodes: none is larger than one. */
+static int pack_small(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node)
 {
     int left[PLACE_GPUS_MAX + 1] = { 0 }; /* nodes by GPUs that are free */
     int nodes = 0;
@@ -101,40 +102,100 @@ int place_pack(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node)
     return nodes;
 }
 
+int place_pack(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node)
+{
+    int nodes = pack_small(counts, gpus_per_node);
+
+    for (int gpus = gpus_per_node + 1; gpus <= PLACE_GPUS_MAX; gpus++) {
+        require(counts[gpus] == 0 || gpus % gpus_per_node == 0);
+        nodes += counts[gpus] * (gpus / gpus_per_node);
+    }
+    return nodes;
+}
+
+int place_group(int group, int gpus, int gpus_per_node)
+{
+    int nodes = gpus > gpus_per_node ? gpus / gpus_per_node : 1;
+    int left = group;
+    int divisor = nodes;
+
+    require(group >= 1 && gpus >= 1 && gpus_per_node >= 1);
+    while (left > 0) {
+        int rest = divisor % left;
+
+        divisor = left;
+        left = rest;
+    }
+    return group / divisor * nodes;
+}
+
 struct state {
     const struct place *place;
     int *nodes;
-    int *room;      /* per reservation */
+    int *room;       /* per reservation */
+    int *kept_nodes; /* both as they were before others had to make room */
+    int *kept_room;
     bool *is_asked; /* per reservation, during one search for room */
 };
 
-/* Makes room for one node in the reservation by moving others out of it, as far as needed. */
-static bool make_room(struct state *state, size_t reservation)
+/* Nodes that make one group more of what the pool has. */
+static int unit_of(const struct state *state, size_t pool)
+{
+    int group = state->place->pools[pool].group;
+
+    return group - state->nodes[pool] % group;
+}
+
+static bool has_cap(const struct state *state, size_t pool)
+{
+    return state->nodes[pool] + unit_of(state, pool) <= state->place->pools[pool].cap;
+}
+
+static void add_unit(struct state *state, size_t pool)
+{
+    int unit = unit_of(state, pool);
+
+    state->nodes[pool] += unit;
+    state->room[state->place->pools[pool].reservation] -= unit;
+}
+
+static bool make_room(struct state *state, size_t reservation, int nodes);
+
+/* Moves one group out of the reservation, to another pool of its cluster. */
+static bool move_out(struct state *state, size_t reservation)
 {
     const struct place *place = state->place;
 
-    if (state->room[reservation] > 0)
-        return true;
-    state->is_asked[reservation] = true;
     for (size_t i = 0; i < place->pool_count; i++) {
         const struct place_pool *pool = &place->pools[i];
 
-        if (pool->reservation != reservation || state->nodes[i] <= pool->floor)
+        if (pool->reservation != reservation || state->nodes[i] - pool->group < pool->floor)
             continue;
         for (size_t j = 0; j < place->pool_count; j++) {
             const struct place_pool *other = &place->pools[j];
 
-            if (other->cluster != pool->cluster || state->nodes[j] >= other->cap ||
-                state->is_asked[other->reservation] || !make_room(state, other->reservation))
+            if (other->cluster != pool->cluster || !has_cap(state, j) ||
+                state->is_asked[other->reservation] ||
+                !make_room(state, other->reservation, unit_of(state, j)))
                 continue;
-            state->nodes[i]--;
-            state->room[reservation]++;
-            state->nodes[j]++;
-            state->room[other->reservation]--;
+            state->nodes[i] -= pool->group;
+            state->room[reservation] += pool->group;
+            add_unit(state, j);
             return true;
         }
     }
     return false;
+}
+
+/* Makes room for so many nodes in the reservation by moving others out of it, as far as needed. */
+static bool make_room(struct state *state, size_t reservation, int nodes)
+{
+    while (state->room[reservation] < nodes) {
+        state->is_asked[reservation] = true;
+        if (!move_out(state, reservation))
+            return false;
+    }
+    return true;
 }
 
 /* The pool of the cluster that is furthest below its share and has room; pool_count when none. */
@@ -146,33 +207,56 @@ static size_t next_pool(const struct state *state, size_t cluster)
     for (size_t i = 0; i < place->pool_count; i++) {
         const struct place_pool *pool = &place->pools[i];
 
-        if (pool->cluster != cluster || state->nodes[i] >= pool->cap ||
-            state->room[pool->reservation] <= 0)
+        if (pool->cluster != cluster || !has_cap(state, i) ||
+            state->room[pool->reservation] < unit_of(state, i))
             continue;
         if (best == place->pool_count ||
-            (int64_t)pool->cap * (2 * state->nodes[best] + 1) >
-                (int64_t)place->pools[best].cap * (2 * state->nodes[i] + 1))
+            (int64_t)pool->cap * (2 * state->nodes[best] + unit_of(state, best)) >
+                (int64_t)place->pools[best].cap * (2 * state->nodes[i] + unit_of(state, i)))
             best = i;
     }
     return best;
 }
 
-static bool place_one(struct state *state, size_t cluster)
+/* The first pool of the cluster for which others make room; pool_count when none.  What an attempt
+   that failed has moved goes back. */
+static size_t freed_pool(struct state *state, size_t cluster)
 {
     const struct place *place = state->place;
+
+    memcpy(state->kept_nodes, state->nodes, place->pool_count * sizeof *state->nodes);
+    memcpy(state->kept_room, state->room, place->reservation_count * sizeof *state->room);
+    memset(state->is_asked, 0, place->reservation_count * sizeof *state->is_asked);
+    for (size_t i = 0; i < place->pool_count; i++) {
+        if (place->pools[i].cluster != cluster || !has_cap(state, i))
+            continue;
+        if (make_room(state, place->pools[i].reservation, unit_of(state, i)))
+            return i;
+        memcpy(state->nodes, state->kept_nodes, place->pool_count * sizeof *state->nodes);
+        memcpy(state->room, state->kept_room, place->reservation_count * sizeof *state->room);
+    }
+    return place->pool_count;
+}
+
+static bool place_one(struct state *state, size_t cluster)
+{
     size_t pool = next_pool(state, cluster);
 
-    memset(state->is_asked, 0, place->reservation_count * sizeof *state->is_asked);
-    if (pool == place->pool_count)
-        for (size_t i = 0; i < place->pool_count && pool == place->pool_count; i++)
-            if (place->pools[i].cluster == cluster && state->nodes[i] < place->pools[i].cap &&
-                make_room(state, place->pools[i].reservation))
-                pool = i;
-    if (pool == place->pool_count)
+    if (pool == state->place->pool_count)
+        pool = freed_pool(state, cluster);
+    if (pool == state->place->pool_count)
         return false;
-    state->nodes[pool]++;
-    state->room[place->pools[pool].reservation]--;
+    add_unit(state, pool);
     return true;
+}
+
+/* How many of the needs the cluster's pools do not hold in whole groups. */
+static int lacking(const struct state *state, size_t cluster, int needs)
+{
+    for (size_t i = 0; i < state->place->pool_count; i++)
+        if (state->place->pools[i].cluster == cluster)
+            needs -= state->nodes[i] - state->nodes[i] % state->place->pools[i].group;
+    return needs > 0 ? needs : 0;
 }
 
 int place_nodes(const struct place *place, const int *needs, size_t cluster_count, int *ret_nodes,
@@ -182,26 +266,27 @@ int place_nodes(const struct place *place, const int *needs, size_t cluster_coun
     int missing = 0;
 
     state.room = mem_new_array(place->reservation_count, sizeof *state.room);
+    state.kept_room = mem_new_array(place->reservation_count, sizeof *state.room);
+    state.kept_nodes = mem_new_array(place->pool_count, sizeof *state.nodes);
     state.is_asked = mem_new_array(place->reservation_count, sizeof *state.is_asked);
     memcpy(state.room, place->reservation_nodes, place->reservation_count * sizeof *state.room);
     for (size_t i = 0; i < place->pool_count; i++) {
+        require(place->pools[i].group >= 1);
         ret_nodes[i] = place->pools[i].floor;
         state.room[place->pools[i].reservation] -= ret_nodes[i];
     }
     for (size_t cluster = 0; cluster < cluster_count; cluster++) {
-        int left = needs[cluster];
+        int left = lacking(&state, cluster, needs[cluster]);
 
-        for (size_t i = 0; i < place->pool_count; i++)
-            if (place->pools[i].cluster == cluster)
-                left -= ret_nodes[i];
         while (left > 0 && place_one(&state, cluster))
-            left--;
-        left = left > 0 ? left : 0;
+            left = lacking(&state, cluster, needs[cluster]);
         if (ret_missing)
             ret_missing[cluster] = left;
         missing += left;
     }
     mem_free(state.room);
+    mem_free(state.kept_room);
+    mem_free(state.kept_nodes);
     mem_free(state.is_asked);
     return missing;
 }

@@ -6,6 +6,9 @@
  * each other), and the nodes spread over the cluster's pools in proportion to what each may hold,
  * within what the reservations have.  One more node never takes one from another pool, except where
  * reservations are so tight that only an exchange makes room.
+ *
+ * A replica larger than a node takes whole nodes of one pool.  A pool of such replicas gets its
+ * nodes in groups, and an odd node of it serves nothing.
  */
 #pragma once
 
@@ -19,6 +22,8 @@ struct place_pool {
     size_t reservation;
     int floor; /* nodes that are always there */
     int cap;   /* nodes that the pool may have */
+    int group; /* nodes that serve only together, at least 1: so many does the largest replica
+                  take, of one pool */
 };
 
 struct place {
@@ -33,10 +38,14 @@ struct place {
 void place_split(int total, const int *weights, const int *minimums, size_t count, int *ret_parts);
 
 /* Nodes of `gpus_per_node` that counts[g] replicas of g GPUs each need, for g up to
-   PLACE_GPUS_MAX. */
+   PLACE_GPUS_MAX.  Above gpus_per_node, g is a multiple of it. */
 int place_pack(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node);
 
-/* Nodes per pool for each cluster's `needs` (at least the floors).  Returns how many found no room;
-   ret_missing (per cluster, may be NULL) says whose. */
+/* The group of nodes that replicas of `gpus` fill as well as those that fill `group` nodes: the
+   least common multiple.  Replicas up to a node leave the group as it is. */
+int place_group(int group, int gpus, int gpus_per_node);
+
+/* Nodes per pool for each cluster's `needs` in whole groups (at least the floors).  Returns how
+   many found no room; ret_missing (per cluster, may be NULL) says whose. */
 int place_nodes(const struct place *place, const int *needs, size_t cluster_count, int *ret_nodes,
                 int *ret_missing);

@@ -24,6 +24,7 @@ int limit_node_hours(const struct field *field, const struct fleet *fleet, size_
                                       .begin = course_slot(field->course, 0),
                                       .slots = field->course->slots };
     int gpus = field->queue->gpus;
+    int group = gpus > fleet->gpus_per_node ? gpus / fleet->gpus_per_node : 1;
     struct moves_cost cost = { .nodes_max = fleet->nodes, .slot_h = hours(JUDGE_SLOT_MS) };
 
     if (!arrivals)
@@ -31,8 +32,10 @@ int limit_node_hours(const struct field *field, const struct fleet *fleet, size_
     if (is_alone) {
         cost.up_h = hours(fleet->up_ms) + fleet->evicted_h / fleet->gpus_per_node;
         cost.down_h = hours(fleet->down_ms);
+        cost.nodes_max = fleet->nodes / group;
         *ret_hours = bound_node_hours(&setup, first, (fleet->gpus_per_node + gpus - 1) / gpus,
-                                      &cost);
+                                      &cost) *
+                     group;
         return 0;
     }
     cost.nodes_max = fleet->nodes * fleet->gpus_per_node / gpus;

@@ -4,7 +4,8 @@
  * What nobody can undercut who meets every target in the weeks judged, oracles included: node-hours
  * of production, as bound.h proves them of one queue.
  *
- * A queue that is alone pays for moves of whole nodes, too.  Where several share the nodes, what
+ * A queue that is alone pays for moves of whole nodes, too: of whole groups, where its replicas are
+ * larger than a node.  Where several share the nodes, what
  * one gives up another may take, and they fill nodes together: then each is bounded in servers and
  * without moves, and the sum holds.
  */

@@ -88,14 +88,15 @@ static bool is_of_another(const struct listing *listing, const struct node *node
             continue;
         const struct instance *theirs = map_get(other->pool.instances, name);
 
-        if ((theirs && !theirs->is_unlisted) ||
+        if (is_listed(theirs) ||
             (read_id(other, node, their_name, &their_claim) && their_claim > claim))
             return true;
     }
     return false;
 }
 
-/* Whether the Node serves and no list has its machine, which is of this pool; the machine's name.
+/* Whether the Node serves and no list has its machine, or only as parked, and it is of this pool;
+   the machine's name.
    before: the machines of the list before this one; NULL: as now. */
 static bool is_unlisted(const struct listing *listing, const struct map *before,
                         const struct node *node, char ret_name[INSTANCE_NAME_SIZE])
@@ -106,7 +107,7 @@ static bool is_unlisted(const struct listing *listing, const struct map *before,
     if (!node->is_ready || node->is_leaving || !read_id(listing, node, ret_name, &claim))
         return false;
     known = map_get(listing->pool.instances, ret_name);
-    if ((known && !known->is_unlisted) || map_get(listing->ending, ret_name))
+    if (is_listed(known) || map_get(listing->ending, ret_name))
         return false;
     return (known || claim > 0 || (before && map_get(before, ret_name))) &&
            !is_of_another(listing, node, ret_name, claim);
@@ -118,7 +119,7 @@ static void add_unlisted(struct listing *listing, const char *name, const char *
 
     /* A name that is cut would be another machine's. */
     require(name[0] != '\0' && strlen(name) < sizeof instance->name);
-    require(!map_get(listing->pool.instances, name));
+    require(!is_listed(map_get(listing->pool.instances, name)));
     text_copy(instance->name, sizeof instance->name, name);
     if (!text_copy(instance->provider_id, sizeof instance->provider_id, provider_id))
         instance->provider_id[0] = '\0';
@@ -222,6 +223,13 @@ static void describe(struct listing *listing, const struct map *unlisted)
                  FIELD_TEXT("text", listing->pool.doubt));
 }
 
+static bool is_unlisted_already(const struct listing *listing, const char *name)
+{
+    const struct instance *instance = map_get(listing->pool.instances, name);
+
+    return instance && instance->is_unlisted;
+}
+
 static void compare(struct listing *listing, const struct map *before)
 {
     const struct snapshot *snapshot = fleet_snapshot(listing->fleet, listing->pool.config->cluster);
@@ -239,7 +247,7 @@ static void compare(struct listing *listing, const struct map *before)
                     (void *)(uintptr_t)((const struct node *)value)->provider_id);
     drop_settled(listing, unlisted);
     for (size_t i = 0; map_next(unlisted, &i, &name, &value);)
-        if (!map_get(listing->pool.instances, name))
+        if (!is_unlisted_already(listing, name))
             add_unlisted(listing, name, value);
     require(map_count(unlisted) <= map_count(listing->pool.instances));
     describe(listing, unlisted);
@@ -271,9 +279,11 @@ void evidence_of_list(struct listing *listing, const struct map *before)
 
     require(listing->pool.is_known && before != listing->pool.instances);
     for (size_t i = 0; map_next(listing->pool.instances, &i, &name, &value);) {
-        if (((const struct instance *)value)->state == INSTANCE_DELETING)
+        enum instance_state state = ((const struct instance *)value)->state;
+
+        if (state == INSTANCE_DELETING)
             note(listing->ending, name, now);
-        else
+        else if (state != INSTANCE_PARKED) /* which is how a box ends */
             map_remove(listing->ending, name);
     }
     forget(listing->ending, now - ENDING_MS);

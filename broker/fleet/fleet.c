@@ -48,21 +48,43 @@ static void list_failed(struct listing *listing, const struct error *err)
     map_free(steal(&listing->incoming));
 }
 
+/* Parked ones are in no pool. */
+static bool is_present(const struct instance *instance)
+{
+    return instance && instance->state != INSTANCE_PARKED;
+}
+
+static size_t count_present(const struct map *instances)
+{
+    size_t count = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(instances, &i, NULL, &value);)
+        count += is_present(value);
+    return count;
+}
+
 /* Whether the list claims that the pool is empty, or that half of its machines or more are gone
    that were not being deleted.  Such a list is more often a lie than a truth. */
 static bool is_doubtful(const struct listing *listing)
 {
     const struct fleet_pool *pool = &listing->pool;
-    size_t lost = 0;
+    size_t staying = 0, lost = 0;
     const char *name;
     void *value;
 
-    for (size_t i = 0; map_next(pool->instances, &i, &name, &value);)
-        lost += ((const struct instance *)value)->state != INSTANCE_DELETING &&
-                !map_get(listing->incoming, name);
-    if (map_count(listing->incoming) == 0)
+    for (size_t i = 0; map_next(pool->instances, &i, &name, &value);) {
+        const struct instance *instance = value;
+
+        if (!is_present(instance) || instance->state == INSTANCE_DELETING)
+            continue;
+        staying++;
+        lost += !is_present(map_get(listing->incoming, name));
+    }
+    require(lost <= staying);
+    if (count_present(listing->incoming) == 0)
         return !pool->is_known || lost > 0;
-    return lost > 0 && lost * 2 >= map_count(pool->instances);
+    return lost > 0 && lost * 2 >= staying;
 }
 
 static void list_complete(struct listing *listing)
@@ -75,7 +97,7 @@ static void list_complete(struct listing *listing)
     if (is_doubtful(listing) && listing->doubts < DOUBTS_MAX) {
         listing->doubts++;
         error_set(&doubt, ERROR_CORRUPT, "the cloud lists %zu machines where there were %zu",
-                  map_count(listing->incoming), map_count(listing->pool.instances));
+                  count_present(listing->incoming), count_present(listing->pool.instances));
         return list_failed(listing, &doubt);
     }
     listing->doubts = 0;
@@ -317,8 +339,8 @@ void fleet_refresh(struct fleet *fleet, const struct config_pool *config)
         timer_set_sooner(listing->timer, since_ms >= REFRESH_MS ? 0 : REFRESH_MS - since_ms);
 }
 
-/* A list is not enough to say that a machine is gone; where the cloud reads one by its name, that
-   decides. */
+/* A list is not enough to say that a machine is gone or parked; where the cloud reads one by its
+   name, that decides. */
 enum presence fleet_instance(struct fleet *fleet, const struct config_pool *config,
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance)
@@ -334,13 +356,11 @@ enum presence fleet_instance(struct fleet *fleet, const struct config_pool *conf
     instance = map_get(pool->instances, name);
     if (instance && !instance->is_unlisted && instance->seen_ms <= since_ms)
         return PRESENCE_UNKNOWN;
-    if (instance && instance->state == INSTANCE_PARKED) {
-        presence = PRESENCE_NO;
-    } else if (!instance || instance->is_unlisted) {
+    if (!is_listed(instance)) {
         if (provider_can_look(listing->provider))
             presence = sighting_of(listing, name, since_ms, &instance);
         else
-            presence = instance ? PRESENCE_UNKNOWN : PRESENCE_NO;
+            presence = instance && instance->is_unlisted ? PRESENCE_UNKNOWN : PRESENCE_NO;
     }
     require(presence != PRESENCE_YES || instance);
     if (ret_instance && presence != PRESENCE_UNKNOWN)

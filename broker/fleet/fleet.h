@@ -64,10 +64,10 @@ struct provider *fleet_provider(const struct fleet *fleet, const struct config_p
 void fleet_refresh(struct fleet *fleet, const struct config_pool *config);
 
 /* Whether the machine exists, by a complete list that was asked for after `since_ms` (loop time).
-   What the list lacks is read by its name before it counts as gone, if the cloud can; until the
-   answer comes it is unknown.  What it shows as parked is gone, and what it saw of the machine
-   before `since_ms` says nothing.  *ret_instance, when it exists, is borrowed until the next turn;
-   may be NULL. */
+   What the list lacks or shows as parked is read by its name before it counts as gone, if the cloud
+   can; until the answer comes it is unknown.  Where the cloud cannot, it is unknown while its Node
+   serves.  What the list saw of the machine before `since_ms` says nothing.  *ret_instance, when it
+   exists, is borrowed until the next turn; may be NULL. */
 enum presence fleet_instance(struct fleet *fleet, const struct config_pool *config,
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance);

@@ -47,6 +47,12 @@ static inline struct listing *listing_of(const struct fleet *fleet,
     return &fleet->listings[config - fleet->config->pools];
 }
 
+/* Whether a list has the machine, in its pool. */
+static inline bool is_listed(const struct instance *instance)
+{
+    return instance && !instance->is_unlisted && instance->state != INSTANCE_PARKED;
+}
+
 /* evidence.c: what the list says against what the cluster's Nodes say. */
 void evidence_init(struct listing *listing);
 void evidence_clear(struct listing *listing);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A second kind of provider, for tests alone: a yard of boxes.  It is all that Google is not.  It
- * names its machines itself and shows the request key in its list, growing takes two exchanges
- * (reserve, start), and a box that left its cluster stays in the list, parked.
+ * A second cloud, for tests alone: a yard of boxes.  It is all that Google is not.  It names its
+ * machines itself and shows the request key in its list, growing takes two exchanges (reserve,
+ * start), and a box that left its cluster stays in the list, parked.
  *
  * The boxes are machines of the simulator, and the yard's API stands in front of its door: what is
  * asked takes effect at once and is answered a moment later, unless the service died meanwhile.  A
@@ -12,20 +12,10 @@
 #pragma once
 
 #include "base/url.h"
-#include "providers/gcp.h"
-#include "providers/kinds.h"
+#include "providers/provider.h"
 #include "tests/cli/dying.h"
 
 enum { YARD_BOXES = 64, YARD_ANSWER_MS = 20 };
-
-struct yard_account {
-    const char *endpoint;
-};
-
-struct yard_pool {
-    const char *lot; /* the simulator's pool */
-    const char *zone;
-};
 
 /* The cloud: one for the test, as there is one world. */
 struct yard_box {
@@ -51,7 +41,8 @@ static struct {
     int requests;     /* that change something */
     int reservations; /* carried out, repeats too */
     int starts;
-    int64_t age_ms; /* how long ago the yard saw its boxes; 0: just now */
+    int64_t age_ms;   /* how long ago the yard saw its boxes; 0: just now */
+    bool lies_parked; /* its list shows each box that was started as parked */
     struct yard_fault fault;
     int met; /* requests that the fault's verb fits */
 } yard;
@@ -97,20 +88,22 @@ static inline const char *yard_state(const struct yard_box *box, const struct ma
     return machine && machine->state == MACHINE_RUNNING ? "up" : "coming";
 }
 
+static inline json_t *yard_show(const struct yard_box *box, bool lies_parked)
+{
+    const struct machine *machine = sim_machine_find(yard_lot(), box->name);
+    owned(chars) char *id = text_format("gce://simulated/us-east5-a/%s", box->name);
+    const char *state = lies_parked && box->is_started ? "parked" : yard_state(box, machine);
+
+    return json_make("{ss ss ss ss ss sb}", "name", box->name, "key", box->key, "node", id, "state",
+                     state, "rack", "rack-1", "half", !box->is_started && !box->is_parked);
+}
+
 static inline json_t *yard_list(void)
 {
     json_t *boxes = json_array();
 
-    for (size_t i = 0; i < yard.count; i++) {
-        const struct yard_box *box = &yard.boxes[i];
-        const struct machine *machine = sim_machine_find(yard_lot(), box->name);
-        owned(chars) char *id = text_format("gce://simulated/us-east5-a/%s", box->name);
-
-        json_array_append_new(boxes,
-                              json_make("{ss ss ss ss ss sb}", "name", box->name, "key", box->key,
-                                        "node", id, "state", yard_state(box, machine), "rack",
-                                        "rack-1", "half", !box->is_started && !box->is_parked));
-    }
+    for (size_t i = 0; i < yard.count; i++)
+        json_array_append_new(boxes, yard_show(&yard.boxes[i], yard.lies_parked));
     return json_make("{so}", "boxes", boxes);
 }
 
@@ -156,6 +149,14 @@ static inline json_t *yard_release(const char *name, const char *request_id)
     return json_make("{ss}", "name", name);
 }
 
+/* One box, read by its name: that is no lie. */
+static inline json_t *yard_read(const char *name)
+{
+    const struct yard_box *box = yard_find(name, NULL);
+
+    return box ? yard_show(box, false) : NULL;
+}
+
 static inline json_t *yard_answer(const char *url)
 {
     owned(chars) char *key = url_query(url, "key");
@@ -166,6 +167,8 @@ static inline json_t *yard_answer(const char *url)
         return yard_reserve(key);
     if (strstr(url, "/yard/start"))
         return yard_start(name, id);
+    if (strstr(url, "/yard/box"))
+        return yard_read(name);
     return strstr(url, "/yard/release") ? yard_release(name, id) : yard_list();
 }
 
@@ -281,230 +284,3 @@ static inline void yard_way_cancel(struct http_exchange *exchange)
 
 static const struct http_verbs yard_way_verbs = { .send = yard_way_send,
                                                   .cancel = yard_way_cancel };
-
-/* The kind: one call, one exchange. */
-extern const struct provider_kind yard_kind;
-
-struct yard_provider {
-    struct provider provider;
-    struct world *world;
-    const char *base;
-    struct yard_call *first;
-};
-
-struct yard_call {
-    struct yard_call *next;
-    struct yard_provider *yard;
-    struct http_exchange *exchange;
-    provider_list_fn listed; /* one of the two */
-    provider_done_fn done;
-    bool goes_on;
-    void *context;
-};
-
-static inline void yard_call_free(struct yard_call *call)
-{
-    struct yard_call **at = &call->yard->first;
-
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
-    http_cancel(call->yard->world->http, call->exchange);
-    mem_free(call);
-}
-
-static inline void yard_finish_list(const struct yard_call *call, const json_t *body)
-{
-    static const struct {
-        const char *name;
-        enum instance_state state;
-    } states[] = { { "coming", INSTANCE_CREATING },
-                   { "up", INSTANCE_RUNNING },
-                   { "leaving", INSTANCE_DELETING },
-                   { "parked", INSTANCE_PARKED } };
-    ARRAY(struct instance) instances = { 0 };
-    const json_t *box;
-    size_t at;
-
-    json_array_foreach(json_object_get(body, "boxes"), at, box) {
-        struct instance *instance = array_add(&instances);
-
-        text_copy(instance->name, sizeof instance->name, json_text_or(box, "name", ""));
-        text_copy(instance->request_key, sizeof instance->request_key,
-                  json_text_or(box, "key", ""));
-        text_copy(instance->provider_id, sizeof instance->provider_id,
-                  json_text_or(box, "node", ""));
-        text_copy(instance->host, sizeof instance->host, json_text_or(box, "rack", ""));
-        instance->is_unfinished = json_is_true(json_object_get(box, "half"));
-        if (yard.age_ms > 0)
-            instance->seen_ms = loop_now(yard.rehearsal->loop) - yard.age_ms;
-        for (size_t i = 0; i < COUNT_OF(states); i++)
-            if (text_equal(states[i].name, json_text_or(box, "state", "")))
-                instance->state = states[i].state;
-    }
-    struct instance_page page = { .items = instances.items, .count = instances.count };
-
-    call->listed(call->context, &page, NULL);
-    array_clear(&instances);
-}
-
-static inline void yard_answered(void *context, const struct http_answer *answer,
-                                 const struct error *err)
-{
-    struct yard_call *call = context;
-    struct yard_call copy = *call;
-    struct error why = { 0 };
-    owned(json) json_t *body = err ? NULL
-                                   : json_parse(answer->body, answer->body_size, "yard", NULL);
-
-    call->exchange = NULL;
-    yard_call_free(call);
-    if (err)
-        why = *err;
-    else if (answer->status != 200)
-        error_set(&why, answer->status == 503 ? ERROR_TRANSIENT : ERROR_NOT_FOUND,
-                  answer->status == 503 ? "the yard is busy" : "no such box");
-    if (copy.listed && why.kind == ERROR_NONE) {
-        yard_finish_list(&copy, body);
-        return;
-    }
-    if (copy.goes_on && why.kind == ERROR_NONE) {
-        error_set(&why, ERROR_TRANSIENT, "reserved");
-        error_because(&why, &provider_goes_on);
-    }
-    if (copy.listed)
-        copy.listed(copy.context, NULL, &why);
-    else
-        copy.done(copy.context, json_text_or(body, "name", ""),
-                  why.kind == ERROR_NONE ? NULL : &why);
-}
-
-static inline struct yard_call *yard_call(struct provider *provider, enum http_method method,
-                                          char *path, void *context)
-{
-    struct yard_provider *own = (struct yard_provider *)provider;
-    struct yard_call *call = mem_new(sizeof *call);
-    owned(chars) char *url = text_format("%s/yard/%s", own->base, path);
-    struct http_request request = { .method = method,
-                                    .url = url,
-                                    .is_mutation = method == HTTP_POST,
-                                    .timeout_ms = 30 * SECOND_MS };
-
-    mem_free(path);
-    call->yard = own;
-    call->context = context;
-    call->next = own->first;
-    own->first = call;
-    call->exchange = http_send(own->world->http, &request, yard_answered, call);
-    return call;
-}
-
-static inline void yard_kind_list(struct provider *provider, const struct pool_address *pool,
-                                  const char *page, provider_list_fn done, void *context)
-{
-    (void)pool;
-    (void)page;
-    yard_call(provider, HTTP_GET, mem_copy_chars("list"), context)->listed = done;
-}
-
-static inline void yard_kind_remove(struct provider *provider, const struct pool_address *pool,
-                                    const char *instance, const char *request_id,
-                                    provider_done_fn done, void *context)
-{
-    (void)pool;
-    yard_call(provider, HTTP_POST, url_format("release?name=%s&id=%s", instance, request_id),
-              context)
-        ->done = done;
-}
-
-static inline void yard_kind_create(struct provider *provider, const struct pool_address *pool,
-                                    const struct provider_order *order, provider_done_fn done,
-                                    void *context)
-{
-    bool is_first = order->progress[0] == '\0';
-    struct yard_call *call = yard_call(
-        provider, HTTP_POST,
-        is_first ? url_format("reserve?key=%s", order->request_key)
-                 : url_format("start?name=%s&id=%s", order->progress, order->request_id),
-        context);
-
-    (void)pool;
-    call->done = done;
-    call->goes_on = is_first;
-}
-
-static inline bool yard_kind_read_id(const struct pool_address *pool, const char *provider_id,
-                                     char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim)
-{
-    static const char place[] = "gce://simulated/us-east5-a/";
-
-    (void)pool;
-    if (!text_starts_with(provider_id, place))
-        return false;
-    *ret_claim = text_starts_with(provider_id + strlen(place), "box-") ? 1 : 0;
-    return text_copy(ret_name, INSTANCE_NAME_SIZE, provider_id + strlen(place));
-}
-
-static inline void yard_kind_zone(struct pool_address *pool, const char *zone)
-{
-    ((struct yard_pool *)(void *)pool)->zone = zone;
-}
-
-static inline void yard_kind_place(const struct pool_address *pool, struct text *out)
-{
-    text_add(out, "lot %s", ((const struct yard_pool *)(const void *)pool)->lot);
-}
-
-static inline struct provider *
-yard_kind_open(struct world *world, const struct provider_account *account, struct error *err)
-{
-    struct yard_provider *own = mem_new(sizeof *own);
-
-    (void)err;
-    own->provider.kind = &yard_kind;
-    own->world = world;
-    own->base = ((const struct yard_account *)(const void *)account)->endpoint;
-    return &own->provider;
-}
-
-static inline void yard_kind_close(struct provider *provider)
-{
-    struct yard_provider *own = (struct yard_provider *)provider;
-
-    while (own->first)
-        yard_call_free(own->first);
-    mem_free(own);
-}
-
-static const struct setting yard_account_settings[] = {
-    { "endpoint", SETTING_URL, offsetof(struct yard_account, endpoint), NULL, 0, 0, "its API" },
-};
-
-static const struct setting yard_pool_settings[] = {
-    { "lot", SETTING_TEXT, offsetof(struct yard_pool, lot), NULL, 0, 0, "where the boxes are" },
-};
-
-const struct provider_kind yard_kind = {
-    .account = { .name = "yard",
-                 .settings = yard_account_settings,
-                 .count = COUNT_OF(yard_account_settings),
-                 .size = sizeof(struct yard_account) },
-    .pool = { .name = "yard",
-              .settings = yard_pool_settings,
-              .count = COUNT_OF(yard_pool_settings),
-              .size = sizeof(struct yard_pool) },
-    .place_key = "lot",
-    .identity = IDENTITY_BY_KEY,
-    .set_zone = yard_kind_zone,
-    .print_place = yard_kind_place,
-    .open = yard_kind_open,
-    .close = yard_kind_close,
-    .list = yard_kind_list,
-    .remove = yard_kind_remove,
-    .create = yard_kind_create,
-    .read_provider_id = yard_kind_read_id,
-};
-
-/* Instead of the product's table (providers/kinds.c), which is then not linked. */
-const struct provider_kind *const provider_kinds[] = { &gcp_kind, &yard_kind };
-const size_t provider_kind_count = COUNT_OF(provider_kinds);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tests/cli/yard.h"
+#include "tests/cli/yard_kind.h"
 
 static inline char *replaced(const char *text, const char *old, const char *new)
 {
@@ -15,15 +15,16 @@ static inline char *replaced(const char *text, const char *old, const char *new)
     return text_format("%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
 }
 
-/* The small world with prod-a in a yard. */
-static inline struct rehearsal *yard_world(const char *folder, struct http *way)
+/* The small world with prod-a in a yard, whose provider is of this kind. */
+static inline struct rehearsal *yard_world_of(const struct provider_kind *kind, const char *folder,
+                                              struct http *way)
 {
     owned(chars) char *pools = replaced(
         small_config, "reservation: east, provider: google, project: p, group: prod-a-east",
         "reservation: east, provider: lots, lot: prod-a-east");
-    owned(chars) char *config = replaced(
-        pools, "providers:\n",
-        "providers:\n  lots: {kind: yard, endpoint: 'http://127.0.0.1:1'}\n");
+    owned(chars) char *provider = text_format(
+        "providers:\n  lots: {kind: %s, endpoint: 'http://127.0.0.1:1'}\n", kind->account.name);
+    owned(chars) char *config = replaced(pools, "providers:\n", provider);
     owned(chars) char *world = text_format("seed: 11\n%s", small_machines);
     struct rehearsal *rehearsal = world_open(folder, config, world, 6, 11);
     struct error err = { 0 };
@@ -34,6 +35,11 @@ static inline struct rehearsal *yard_world(const char *folder, struct http *way)
     if (rehearsal_start(rehearsal, &err) < 0)
         fail_msg("%s", err.text);
     return rehearsal;
+}
+
+static inline struct rehearsal *yard_world(const char *folder, struct http *way)
+{
+    return yard_world_of(&yard_kind, folder, way);
 }
 
 static inline void close_yard(struct rehearsal *rehearsal)

@@ -46,15 +46,21 @@ static int take(struct journal *journal, const struct journal_batch *batch, stru
     return ahead_take(journal->ahead, batch, err);
 }
 
+/* As it will be written; refuses what is over the store's bound then. */
+static int measure(const struct journal *journal, struct journal_batch *batch, struct error *err)
+{
+    if (journal_batch_fold(batch, err) < 0)
+        return -1;
+    journal_batch_print(batch, journal->verbs->keeps_values);
+    return journal_batch_check(batch, &journal->bound, err);
+}
+
 /* Writes, now or in its turn, and frees. */
 static int put_down(struct journal *journal, struct journal_batch *batch, struct error *err)
 {
     owned(journal_batch) struct journal_batch *whole = batch;
 
-    if (journal_batch_fold(whole, err) < 0)
-        return -1;
-    journal_batch_print(whole, journal->verbs->keeps_values);
-    if (journal_batch_check(whole, &journal->bound, err) < 0)
+    if (measure(journal, whole, err) < 0)
         return -1;
     if (!journal->queue)
         return journal_write(journal, whole, err);
@@ -68,6 +74,7 @@ void journal_later(struct journal *journal, struct journal_batch **batch)
 {
     require(journal->put_off.count == 0 || journal->put_off.items[0]->epoch == (*batch)->epoch);
     require((*batch)->entries.count <= journal->bound.rows);
+    journal_batch_print(*batch, journal->verbs->keeps_values); /* what is gathered has a size */
     *array_add(&journal->put_off) = steal(batch);
 }
 
@@ -98,7 +105,7 @@ int journal_settle(struct journal *journal, struct error *err)
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
 {
     require(*batch);
-    if (journal_batch_check(*batch, &journal->bound, err) < 0) {
+    if (measure(journal, *batch, err) < 0) {
         journal_batch_free(steal(batch));
         return -1;
     }

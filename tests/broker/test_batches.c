@@ -216,7 +216,7 @@ static struct journal_batch *rows(const struct bench *bench, int count)
     return batch;
 }
 
-static struct journal_batch *bytes(const struct bench *bench, size_t count)
+static struct journal_batch *bytes_of(const struct bench *bench, const char *id, size_t count)
 {
     owned(chars) char *filling = mem_new(count + 1);
     owned(json) json_t *value = NULL;
@@ -224,8 +224,13 @@ static struct journal_batch *bytes(const struct bench *bench, size_t count)
 
     memset(filling, 'x', count);
     value = json_make("{ss}", "text", filling);
-    journal_put(batch, "thing", "long", 0, value);
+    journal_put(batch, "thing", id, 0, value);
     return batch;
+}
+
+static struct journal_batch *bytes(const struct bench *bench, size_t count)
+{
+    return bytes_of(bench, "long", count);
 }
 
 static void a_batch_over_the_bound_is_refused(void **state)
@@ -254,9 +259,29 @@ static void a_batch_over_the_bound_is_refused_while_others_are_gathered(void **s
     journal_gather(bench.journal);
     put_now(&bench, "a", 0, 1);
     expect_refusal(&bench, rows(&bench, ROWS + 1), ERROR_INVALID);
+    expect_refusal(&bench, bytes(&bench, BYTES - 19), ERROR_INVALID);
     put_now(&bench, "b", 0, 2);
     assert_int_equal(journal_settle(bench.journal, &err), 0);
     expect_things(&bench, "a@1=1 b@1=2 ");
+}
+
+/* A bound is for what is written: puts of one record are one row. */
+static void a_batch_is_measured_as_it_is_written(void **state)
+{
+    owned(bench) struct bench bench = open_narrow(state);
+    struct error err = { 0 };
+
+    for (int is_gathered = 0; is_gathered < 2; is_gathered++) {
+        struct journal_batch *batch = batch_of(&bench);
+
+        for (int i = 0; i <= ROWS; i++)
+            add_put(batch, is_gathered ? "b" : "a", (uint64_t)i, i);
+        if (is_gathered)
+            journal_gather(bench.journal);
+        expect_commit(&bench, batch);
+    }
+    assert_int_equal(journal_settle(bench.journal, &err), 0);
+    expect_things(&bench, "a@9=8 b@9=8 ");
 }
 
 static int count_write(void *context)
@@ -292,6 +317,30 @@ static void what_is_gathered_over_the_bound_is_several_transactions(void **state
     for (size_t i = 0; i < 40; i++)
         assert_int_equal(json_int_or(json_array_get(events, i), "event/event", 0),
                          i / 2 + 1 + i % 2 * 100);
+}
+
+/* However many bytes a turn has, by whichever door they came. */
+static void what_is_gathered_over_the_bytes_is_several_transactions(void **state)
+{
+    owned(bench) struct bench bench = open_narrow(state);
+    struct error err = { 0 };
+    int writes = 0;
+
+    journal_set_gate(bench.journal, count_write, &writes);
+    journal_gather(bench.journal);
+    for (int i = 0; i < 8; i++) {
+        char id[] = { (char)('a' + i), '\0' };
+        struct journal_batch *batch = bytes_of(&bench, id, 400);
+
+        if (i % 2 == 0)
+            expect_commit(&bench, batch);
+        else
+            journal_later(bench.journal, &batch);
+    }
+    assert_int_equal(writes, 0);
+    assert_int_equal(journal_settle(bench.journal, &err), 0);
+    expect_things(&bench, "a@1=-1 b@1=-1 c@1=-1 d@1=-1 e@1=-1 f@1=-1 g@1=-1 h@1=-1 ");
+    assert_int_equal(writes, 4); /* of 417 bytes two fit 1000 */
 }
 
 struct hearing {
@@ -344,7 +393,9 @@ int main(void)
         ALL(what_was_put_twice_has_its_last_value_and_revision),
         ALL(a_batch_over_the_bound_is_refused),
         ALL(a_batch_over_the_bound_is_refused_while_others_are_gathered),
+        ALL(a_batch_is_measured_as_it_is_written),
         ALL(what_is_gathered_over_the_bound_is_several_transactions),
+        ALL(what_is_gathered_over_the_bytes_is_several_transactions),
         LATER(what_waits_over_the_bound_is_several_transactions),
     };
 

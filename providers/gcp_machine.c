@@ -15,7 +15,8 @@
 static const char id_scheme[] = "gce://";
 
 /* The provider ID out of ".../projects/PROJECT/zones/ZONE/instances/NAME", which is what the cloud
-   controller writes into the Node.  Another form gives none. */
+   controller writes into the Node.  Another form gives none, nor does the URL of another machine
+   than the instance's name says: its Node would be taken for this one's. */
 static void read_place(const char *url, struct instance *instance)
 {
     static const char *const words[] = { "/projects/", "/zones/", "/instances/" };
@@ -30,6 +31,8 @@ static void read_place(const char *url, struct instance *instance)
         lengths[i] = (int)strcspn(parts[i], "/");
         at = parts[i] + lengths[i];
     }
+    if (!text_equal(parts[2], instance->name))
+        return;
     if (!text_print(instance->provider_id, sizeof instance->provider_id, "%s%.*s/%.*s/%.*s",
                     id_scheme, lengths[0], parts[0], lengths[1], parts[1], lengths[2], parts[2]))
         instance->provider_id[0] = '\0';

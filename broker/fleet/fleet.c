@@ -421,11 +421,12 @@ const struct node *fleet_node_of(const struct fleet *fleet, const struct config_
 {
     struct listing *listing = listing_of(fleet, config);
     const struct instance *listed = map_get(listing->pool.instances, instance);
-    const char *provider_id = listed && listed->provider_id[0] != '\0'
-                                  ? listed->provider_id
-                                  : evidence_provider_id(listing, instance);
+    const struct node *node = listed
+                                  ? fleet_node_of_id(fleet, config, listed->provider_id, instance)
+                                  : NULL;
+    const char *provider_id = node ? NULL : evidence_provider_id(listing, instance);
 
-    return provider_id ? fleet_node_of_id(fleet, config, provider_id, instance) : NULL;
+    return provider_id ? fleet_node_of_id(fleet, config, provider_id, instance) : node;
 }
 
 static bool is_old(const char *what, const char *name, const char *trouble, struct error *err)

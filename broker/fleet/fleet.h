@@ -88,7 +88,8 @@ const struct instance *fleet_machine_of_key(const struct fleet *fleet,
 bool fleet_is_listed_since(const struct fleet *fleet, const struct config_pool *config,
                            int64_t since_ms);
 
-/* The Node of a machine, by the provider ID that the list gives it, or that a Node of its name has;
+/* The Node of a machine, by the provider ID that the list gives it, or else the Node whose own
+   provider ID names the machine: a list may write the project's number where Nodes have its name.
    NULL: none in the snapshot. */
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
                                  const char *instance);

@@ -56,13 +56,12 @@ static enum presence find_machine(struct runner *runner, struct transfer *transf
 const struct node *acquire_node(const struct runner *runner, const struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
+    const struct node *node;
 
     if (transfer->new_instance[0] == '\0')
         return NULL;
-    return transfer->new_provider_id[0] != '\0'
-               ? fleet_node_of_id(runner->fleet, goal, transfer->new_provider_id,
-                                  transfer->new_instance)
-               : fleet_node_of(runner->fleet, goal, transfer->new_instance);
+    node = fleet_node_of_id(runner->fleet, goal, transfer->new_provider_id, transfer->new_instance);
+    return node ?: fleet_node_of(runner->fleet, goal, transfer->new_instance);
 }
 
 /* The cloud took the order, and long after that it neither lists such a machine nor finds it by its

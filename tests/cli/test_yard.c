@@ -116,6 +116,27 @@ static void an_old_word_is_no_proof_that_a_box_left(void **state)
     close_yard(rehearsal);
 }
 
+/* A list may name the project by its number where Nodes have its name: machine and Node are one all
+   the same, by the ID that the Node has. */
+static void a_project_by_its_number_is_the_same(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    struct http way;
+    struct rehearsal *rehearsal = yard_world(folder, &way);
+
+    (void)state;
+    yard.project = "123456789";
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    rest(rehearsal, 7);
+    expect_rest(rehearsal, 7);
+    apply(rehearsal, 5, 5);
+    rest(rehearsal, 5);
+    expect_rest(rehearsal, 5);
+    expect_tidy(rehearsal);
+    close_yard(rehearsal);
+}
+
 static void sweep_yard(bool is_out)
 {
     int64_t commits = play_yard(&(struct yard_play){ .is_out = is_out }).commits;
@@ -147,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_parked_box_is_gone),
         cmocka_unit_test(what_was_seen_long_ago_frees_nothing),
         cmocka_unit_test(an_old_word_is_no_proof_that_a_box_left),
+        cmocka_unit_test(a_project_by_its_number_is_the_same),
         cmocka_unit_test(a_death_at_any_commit_orders_one_box),
         cmocka_unit_test(a_death_at_any_commit_parks_one_box),
     };

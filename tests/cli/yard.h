@@ -41,8 +41,9 @@ static struct {
     int requests;     /* that change something */
     int reservations; /* carried out, repeats too */
     int starts;
-    int64_t age_ms;   /* how long ago the yard saw its boxes; 0: just now */
-    bool lies_parked; /* its list shows each box that was started as parked */
+    int64_t age_ms;      /* how long ago the yard saw its boxes; 0: just now */
+    const char *project; /* in what its list calls the Nodes; NULL: as the Nodes do */
+    bool lies_parked;    /* its list shows each box that was started as parked */
     struct yard_fault fault;
     int met; /* requests that the fault's verb fits */
 } yard;
@@ -91,7 +92,8 @@ static inline const char *yard_state(const struct yard_box *box, const struct ma
 static inline json_t *yard_show(const struct yard_box *box, bool lies_parked)
 {
     const struct machine *machine = sim_machine_find(yard_lot(), box->name);
-    owned(chars) char *id = text_format("gce://simulated/us-east5-a/%s", box->name);
+    owned(chars) char *id = text_format("gce://%s/us-east5-a/%s", yard.project ?: "simulated",
+                                        box->name);
     const char *state = lies_parked && box->is_started ? "parked" : yard_state(box, machine);
 
     return json_make("{ss ss ss ss ss sb}", "name", box->name, "key", box->key, "node", id, "state",

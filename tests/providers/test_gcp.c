@@ -311,21 +311,29 @@ static void the_provider_id_is_of_the_list(void **state)
         const char *url;
         const char *provider_id;
         const char *zone;
+        const char *name; /* as the row has it; NULL: it has none but the URL's */
     } cases[] = {
         { "https://www.googleapis.com/compute/v1/projects/p/zones/z-a/instances/g-1",
-          "gce://p/z-a/g-1", "z-a" },
-        { "projects/example.com:p/zones/z/instances/g-1", "", "" },
+          "gce://p/z-a/g-1", "z-a", NULL },
+        { "projects/example.com:p/zones/z/instances/g-1", "", "", NULL },
         { "https://x/projects/example.com:p/zones/z/instances/g-1", "gce://example.com:p/z/g-1",
-          "z" },
-        { "https://x/projects/p/regions/r/instances/g-1", "", "" },
-        { "https://x/zones/z/instances/g-1", "", "" },
+          "z", NULL },
+        { "https://x/projects/p/regions/r/instances/g-1", "", "", NULL },
+        { "https://x/zones/z/instances/g-1", "", "", NULL },
+        { "https://x/projects/p/zones/z/instances/g-1", "gce://p/z/g-1", "z", "g-1" },
+        /* another machine's URL, and one that goes on after the name */
+        { "https://x/projects/p/zones/z/instances/g-2", "", "", "g-1" },
+        { "https://x/projects/p/zones/z/instances/g-12", "", "", "g-1" },
+        { "https://x/projects/p/zones/z/instances/g-1/x", "", "", "g-1" },
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(chars) char *name = cases[i].name ? text_format("\"name\":\"%s\",", cases[i].name)
+                                                : mem_copy_chars("");
         owned(chars) char *answer = text_format(
-            "{\"managedInstances\":[{\"instance\":\"%s\",\"currentAction\":\"NONE\","
+            "{\"managedInstances\":[{%s\"instance\":\"%s\",\"currentAction\":\"NONE\","
             "\"instanceStatus\":\"RUNNING\"}]}",
-            cases[i].url);
+            name, cases[i].url);
         const struct script_step steps[] = { TOKEN("one", "3600"),
                                              ASK(HTTP_POST, LIST, 200, .answer = answer) };
         struct bench bench;

@@ -324,12 +324,11 @@ static void mutate(struct gcp_call *call, json_t *body, provider_done_fn done, v
 }
 
 static void gcp_remove(struct provider *provider, const struct pool_address *pool,
-                       const char *instance, const char *request_id, provider_done_fn done,
-                       void *context)
+                       const struct provider_order *order, provider_done_fn done, void *context)
 {
-    owned(chars) char *query = url_format("?requestId=%s", request_id);
+    owned(chars) char *query = url_format("?requestId=%s", order->request_id);
     owned(chars) char *partial = text_format("zones/%s/instances/%s", gcp_pool_of(pool)->zone,
-                                             instance);
+                                             order->instance);
     struct gcp_call *call = call_new((struct gcp *)provider, pool, "deleteInstances", query);
     mutate(call,
            json_make("{s:[s], s:b}", "instances", partial, "skipInstancesOnValidationError", 1),

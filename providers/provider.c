@@ -29,10 +29,9 @@ void provider_list(struct provider *provider, const struct pool_address *pool, c
 }
 
 void provider_remove(struct provider *provider, const struct pool_address *pool,
-                     const char *instance, const char *request_id, provider_done_fn done,
-                     void *context)
+                     const struct provider_order *order, provider_done_fn done, void *context)
 {
-    provider->kind->remove(provider, pool, instance, request_id, done, context);
+    provider->kind->remove(provider, pool, order, done, context);
 }
 
 void provider_create(struct provider *provider, const struct pool_address *pool,

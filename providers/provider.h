@@ -79,13 +79,16 @@ typedef void (*provider_list_fn)(void *context, const struct instance_page *page
                                  const struct error *err);
 
 /* The cause of an ERROR_TRANSIENT: the exchange was answered, and another one follows.  `operation`
-   is then what the next call takes as `progress`; the caller keeps it in its journal before it
-   calls. */
+   is then what the next call takes as `progress`, and is not empty; the caller keeps it in its
+   journal before it calls.  What is longer than it can keep is an ERROR_CORRUPT to it: the order
+   has failed, and is repeated from its first exchange. */
 extern const struct error_cause provider_goes_on;
 
-/* What create() is asked for. */
+/* What create() and remove() are asked for.  Each may take several exchanges, a call each: the
+   answer of all but the last is an error with the cause provider_goes_on. */
 struct provider_order {
-    const char *request_key; /* 8 hexadecimal digits */
+    const char *request_key; /* of create(): 8 hexadecimal digits */
+    const char *instance;    /* of remove(): the machine's name */
     const char *request_id;  /* a UUID, the same for a repeat */
     const char *progress;    /* "" at first; see provider_goes_on */
 };
@@ -142,15 +145,14 @@ struct provider_kind {
                  provider_list_fn done, void *context);
 
     /* Deletes exactly this instance and shrinks the pool by one, in one step.  Repeating it for an
-       instance that is leaving or gone is harmless.  request_id: a UUID, the same for a repeat. */
-    void (*remove)(struct provider *provider, const struct pool_address *pool, const char *instance,
-                   const char *request_id, provider_done_fn done, void *context);
+       instance that is leaving or gone is harmless. */
+    void (*remove)(struct provider *provider, const struct pool_address *pool,
+                   const struct provider_order *order, provider_done_fn done, void *context);
 
     /* Grows the pool by one instance.  Repeating an order makes no second one; ERROR_CONFLICT: it
        exists; adopt it.  A cloud that names machines itself lists an order within four minutes of
-       its answer, or has dropped it.  Where it takes several exchanges, each is a call: the answer
-       of all but the last is an error with the cause provider_goes_on.  Until the last one is
-       answered, a machine that the list has already is_unfinished there. */
+       its answer, or has dropped it.  Until the last of several exchanges is answered, a machine
+       that the list has already is_unfinished there. */
     void (*create)(struct provider *provider, const struct pool_address *pool,
                    const struct provider_order *order, provider_done_fn done, void *context);
 
@@ -183,8 +185,7 @@ void provider_close(struct provider *provider);
 void provider_list(struct provider *provider, const struct pool_address *pool, const char *page,
                    provider_list_fn done, void *context);
 void provider_remove(struct provider *provider, const struct pool_address *pool,
-                     const char *instance, const char *request_id, provider_done_fn done,
-                     void *context);
+                     const struct provider_order *order, provider_done_fn done, void *context);
 void provider_create(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context);
 /* Only where provider_tells_host(). */

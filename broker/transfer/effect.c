@@ -192,18 +192,22 @@ void effect_finish(struct effect *effect, const struct error *err)
 }
 
 /* For its step it has not happened yet: neither accepted, nor refused for good. */
-void effect_go_on(struct effect *effect, const char *progress)
+bool effect_go_on(struct effect *effect, const char *progress)
 {
+    if (progress[0] == '\0' || strlen(progress) >= sizeof effect->progress)
+        return false;
+    require(effect->is_in_flight);
     effect->is_in_flight = false;
     effect->answered_ms = loop_now(effect->runner->world->loop);
     effect->not_before_ms = effect->answered_ms;
     effect->outcome = ERROR_TRANSIENT;
     effect->text[0] = '\0';
-    require(text_copy(effect->progress, sizeof effect->progress, progress));
+    text_copy(effect->progress, sizeof effect->progress, progress);
     if (effect->runner->is_broken)
-        return;
+        return true;
     store(effect, "answered", NULL);
     runner_wake(effect->runner);
+    return true;
 }
 
 const char *effect_pause(const struct transfer *transfer, int64_t now_ms)

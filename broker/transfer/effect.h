@@ -22,6 +22,8 @@
 struct runner;
 struct transfer;
 
+enum { EFFECT_PROGRESS_SIZE = 128 };
+
 struct effect {
     struct runner *runner;
     struct transfer *transfer;
@@ -30,8 +32,9 @@ struct effect {
     char object[254];    /* UID or machine name: the key within the transfer */
     char name[320];      /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */
     char request_id[40]; /* UUID, the same until a definite failure */
-    char progress[128]; /* of an effect of several exchanges: what the answered ones have come to */
-    int generation;     /* definite failures so far */
+    char progress[EFFECT_PROGRESS_SIZE]; /* of an effect of several exchanges: what the answered
+                                            ones have come to */
+    int generation;                      /* definite failures so far */
     int sent_count;
     int64_t grace_s; /* what this process gave its pod; 0 when evicted: its own */
     bool is_in_flight;

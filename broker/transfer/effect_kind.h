@@ -65,5 +65,6 @@ bool effect_fits_step(const struct effect_kind *kind, int step);
 void effect_finish(struct effect *effect, const struct error *err);
 
 /* The exchange was answered, and the effect takes another one: what it has come to is written to
-   the journal, and its step asks for it again, under the same request id. */
-void effect_go_on(struct effect *effect, const char *progress);
+   the journal, and its step asks for it again, under the same request id.  False: that is empty or
+   longer than it can be kept, and nothing was done. */
+bool effect_go_on(struct effect *effect, const char *progress) __attribute__((warn_unused_result));

@@ -7,12 +7,22 @@
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
 
+/* What the next exchange takes must be kept before it is sent; where it cannot, the order has
+   failed. */
 static void answered(void *context, const char *operation, const struct error *err)
 {
-    if (err && err->cause == &provider_goes_on)
-        effect_go_on(context, operation);
-    else
+    struct error corrupt = { 0 };
+
+    if (!err || err->cause != &provider_goes_on) {
         effect_finish(context, err);
+        return;
+    }
+    if (effect_go_on(context, operation ?: ""))
+        return;
+    error_set(&corrupt, ERROR_CORRUPT,
+              "the cloud's answer does not say, in 1 to %d bytes, how the order goes on",
+              EFFECT_PROGRESS_SIZE - 1);
+    effect_finish(context, &corrupt);
 }
 
 /* The effect's key is the machine's name. */
@@ -36,7 +46,9 @@ static void create(const struct intent *intent)
 {
     struct effect *effect = intent->effect;
     const struct config_pool *goal = transfer_goal(effect->transfer);
-    const struct provider_order order = { intent->name, effect->request_id, effect->progress };
+    const struct provider_order order = { .request_key = intent->name,
+                                          .request_id = effect->request_id,
+                                          .progress = effect->progress };
 
     provider_create(fleet_provider(effect->runner->fleet, goal), goal->own.settings, &order,
                     answered, effect);
@@ -44,10 +56,14 @@ static void create(const struct intent *intent)
 
 static void delete_machine(struct effect *effect, const struct config_pool *pool, const char *bound)
 {
+    const struct provider_order order = { .instance = effect->object,
+                                          .request_id = effect->request_id,
+                                          .progress = effect->progress };
+
     /* The machine bound at the start, or one that this transfer made: never any other. */
     require(text_equal(effect->object, bound));
-    provider_remove(fleet_provider(effect->runner->fleet, pool), pool->own.settings, effect->object,
-                    effect->request_id, answered, effect);
+    provider_remove(fleet_provider(effect->runner->fleet, pool), pool->own.settings, &order,
+                    answered, effect);
 }
 
 static void remove_machine(const struct intent *intent)

@@ -137,28 +137,35 @@ static void a_project_by_its_number_is_the_same(void **state)
     close_yard(rehearsal);
 }
 
-static void sweep_yard(bool is_out)
+static void sweep_yard(struct yard_play play)
 {
-    int64_t commits = play_yard(&(struct yard_play){ .is_out = is_out }).commits;
+    int64_t commits = play_yard(&play).commits;
 
     print_message("%lld commits\n", (long long)commits);
     assert_in_range(commits, 10, 200);
     for (int64_t at = 1; at <= commits; at++)
-        for (int is_after = 0; is_after < 2; is_after++)
-            play_yard(&(struct yard_play){
-                .is_out = is_out, .death = &(struct death){ .first = at, .is_after = is_after } });
+        for (int is_after = 0; is_after < 2; is_after++) {
+            play.death = &(struct death){ .first = at, .is_after = is_after };
+            play_yard(&play);
+        }
 }
 
 static void a_death_at_any_commit_orders_one_box(void **state)
 {
     (void)state;
-    sweep_yard(false);
+    sweep_yard((struct yard_play){ .is_out = false });
 }
 
 static void a_death_at_any_commit_parks_one_box(void **state)
 {
     (void)state;
-    sweep_yard(true);
+    sweep_yard((struct yard_play){ .is_out = true });
+}
+
+static void a_death_at_any_commit_parks_one_box_in_two_exchanges(void **state)
+{
+    (void)state;
+    sweep_yard((struct yard_play){ .is_out = true, .asks_twice = true });
 }
 
 int main(void)
@@ -171,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_project_by_its_number_is_the_same),
         cmocka_unit_test(a_death_at_any_commit_orders_one_box),
         cmocka_unit_test(a_death_at_any_commit_parks_one_box),
+        cmocka_unit_test(a_death_at_any_commit_parks_one_box_in_two_exchanges),
     };
 
     mem_setup();

@@ -24,29 +24,56 @@ static void a_box_that_could_not_start_yet_is_started(void **state)
     play_yard(&(struct yard_play){ .fault = fault });
 }
 
-/* Each request that changes something is lost, or refused for now. */
-static void sweep_faults(bool is_out)
+/* What the next exchange would take cannot be kept: the attempt has failed, and its box is given
+ * back.
+ */
+static void an_answer_that_cannot_be_kept_ends_the_attempt(void **state)
 {
-    int requests = play_yard(&(struct yard_play){ .is_out = is_out }).requests;
+    static const int sizes[] = { -1, 128, 200 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct yard_fault fault = { "reserve", .at = 1, .next_size = sizes[i] };
+
+        play_yard(&(struct yard_play){ .fault = fault, .orders = 2 });
+    }
+}
+
+/* A removal that asks for the same again, without end, is no removal. */
+static void an_answer_of_a_removal_that_cannot_be_kept_is_a_failure(void **state)
+{
+    struct yard_fault fault = { "release", .at = 1, .next_size = 200 };
+
+    (void)state;
+    play_yard(&(struct yard_play){ .is_out = true, .asks_twice = true, .fault = fault });
+}
+
+/* Each request that changes something is lost, or refused for now. */
+static void sweep_faults(struct yard_play play)
+{
+    int requests = play_yard(&play).requests;
 
     print_message("%d requests\n", requests);
     assert_in_range(requests, 1, 10);
     for (int at = 1; at <= requests; at++) {
-        play_yard(&(struct yard_play){ is_out, .fault = { .at = at, .is_lost = true } });
-        play_yard(&(struct yard_play){ is_out, .fault = { .at = at, .status = 503 } });
+        play.fault = (struct yard_fault){ .at = at, .is_lost = true };
+        play_yard(&play);
+        play.fault = (struct yard_fault){ .at = at, .status = 503 };
+        play_yard(&play);
     }
 }
 
 static void an_order_outlives_each_answer(void **state)
 {
     (void)state;
-    sweep_faults(false);
+    sweep_faults((struct yard_play){ .is_out = false });
 }
 
 static void a_removal_outlives_each_answer(void **state)
 {
     (void)state;
-    sweep_faults(true);
+    sweep_faults((struct yard_play){ .is_out = true });
+    sweep_faults((struct yard_play){ .is_out = true, .asks_twice = true });
 }
 
 int main(void)
@@ -54,6 +81,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_answer_leaves_no_half_made_box),
         cmocka_unit_test(a_box_that_could_not_start_yet_is_started),
+        cmocka_unit_test(an_answer_that_cannot_be_kept_ends_the_attempt),
+        cmocka_unit_test(an_answer_of_a_removal_that_cannot_be_kept_is_a_failure),
         cmocka_unit_test(an_order_outlives_each_answer),
         cmocka_unit_test(a_removal_outlives_each_answer),
     };

@@ -32,6 +32,7 @@ struct yard_fault {
     int status;       /* refused with this, nothing is done; 0: carried out */
     bool is_lost;     /* carried out, and no answer comes */
     int64_t late_ms;  /* carried out, and answered later by this */
+    int next_size;    /* so many bytes, or none (-1), say what the next exchange takes; 0: as is */
 };
 
 static struct {
@@ -43,6 +44,7 @@ static struct {
     int starts;
     int64_t age_ms;      /* how long ago the yard saw its boxes; 0: just now */
     const char *project; /* in what its list calls the Nodes; NULL: as the Nodes do */
+    bool asks_twice;     /* a box is released in two exchanges: retire, then release */
     bool lies_parked;    /* its list shows each box that was started as parked */
     struct yard_fault fault;
     int met; /* requests that the fault's verb fits */
@@ -116,7 +118,8 @@ static inline json_t *yard_reserve(const char *key)
     owned(chars) char *name = text_format("box-%zu", yard.count);
 
     yard.reservations++;
-    return json_make("{ss}", "name", (box ? box : yard_add(name, key))->name);
+    box = box ?: yard_add(name, key);
+    return json_make("{ss ss}", "name", box->name, "next", box->name);
 }
 
 static inline json_t *yard_start(const char *name, const char *request_id)
@@ -136,13 +139,15 @@ static inline json_t *yard_start(const char *name, const char *request_id)
     return json_make("{ss}", "name", name);
 }
 
-static inline json_t *yard_release(const char *name, const char *request_id)
+static inline json_t *yard_release(const char *name, const char *request_id, const char *next)
 {
     struct yard_box *box = yard_find(name, NULL);
     struct machine *machine = sim_machine_find(yard_lot(), name);
 
     if (!box)
         return NULL;
+    if (yard.asks_twice && !text_equal(next, "retired"))
+        return json_make("{ss ss}", "name", name, "next", "retired");
     box->is_parked = true;
     if (machine && machine->state != MACHINE_STOPPING) {
         referee_delete_instance(yard.rehearsal->simulator, machine, request_id);
@@ -164,6 +169,7 @@ static inline json_t *yard_answer(const char *url)
     owned(chars) char *key = url_query(url, "key");
     owned(chars) char *name = url_query(url, "name");
     owned(chars) char *id = url_query(url, "id");
+    owned(chars) char *next = url_query(url, "next");
 
     if (strstr(url, "/yard/reserve"))
         return yard_reserve(key);
@@ -171,7 +177,7 @@ static inline json_t *yard_answer(const char *url)
         return yard_start(name, id);
     if (strstr(url, "/yard/box"))
         return yard_read(name);
-    return strstr(url, "/yard/release") ? yard_release(name, id) : yard_list();
+    return strstr(url, "/yard/release") ? yard_release(name, id, next) : yard_list();
 }
 
 /* The way out: what is for the yard stops here. */
@@ -237,6 +243,14 @@ static inline struct yard_fault yard_meet_fault(const char *url)
     return yard.met == yard.fault.at ? yard.fault : none;
 }
 
+static inline void yard_garble(json_t *body, int next_size)
+{
+    owned(chars) char *next = mem_new(next_size > 0 ? (size_t)next_size + 1 : 1);
+
+    memset(next, 'x', next_size > 0 ? (size_t)next_size : 0);
+    json_put(body, "next", json_text(next));
+}
+
 static inline void yard_carry_out(struct yard_exchange *exchange,
                                   const struct http_request *request)
 {
@@ -248,6 +262,8 @@ static inline void yard_carry_out(struct yard_exchange *exchange,
         fault = yard_meet_fault(request->url);
     if (fault.status == 0)
         exchange->body = yard_answer(request->url);
+    if (fault.next_size != 0)
+        yard_garble(exchange->body, fault.next_size);
     exchange->status = exchange->body ? 200 : fault.status ?: 404;
     exchange->is_lost = fault.is_lost;
     timer_set(exchange->timer, YARD_ANSWER_MS + fault.late_ms);

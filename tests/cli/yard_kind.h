@@ -35,7 +35,6 @@ struct yard_call {
     provider_list_fn listed; /* one of the three */
     provider_look_fn looked;
     provider_done_fn done;
-    bool goes_on;
     void *context;
 };
 
@@ -97,14 +96,17 @@ static inline void yard_finish_look(const struct yard_call *call, const json_t *
                  why->kind == ERROR_NONE || why->kind == ERROR_NOT_FOUND ? NULL : why);
 }
 
+/* An answer with a "next" asks for another exchange, which takes that. */
 static inline void yard_finish_change(const struct yard_call *call, const json_t *body,
                                       struct error *why)
 {
-    if (call->goes_on && why->kind == ERROR_NONE) {
-        error_set(why, ERROR_TRANSIENT, "reserved");
+    const char *next = body ? json_text_or(body, "next", NULL) : NULL;
+
+    if (next && why->kind == ERROR_NONE) {
+        error_set(why, ERROR_TRANSIENT, "another exchange follows");
         error_because(why, &provider_goes_on);
     }
-    call->done(call->context, json_text_or(body, "name", ""), why->kind == ERROR_NONE ? NULL : why);
+    call->done(call->context, next ?: "", why->kind == ERROR_NONE ? NULL : why);
 }
 
 static inline void yard_answered(void *context, const struct http_answer *answer,
@@ -169,11 +171,13 @@ static inline void yard_kind_look(struct provider *provider, const struct pool_a
 }
 
 static inline void yard_kind_remove(struct provider *provider, const struct pool_address *pool,
-                                    const char *instance, const char *request_id,
-                                    provider_done_fn done, void *context)
+                                    const struct provider_order *order, provider_done_fn done,
+                                    void *context)
 {
     (void)pool;
-    yard_call(provider, HTTP_POST, url_format("release?name=%s&id=%s", instance, request_id),
+    yard_call(provider, HTTP_POST,
+              url_format("release?name=%s&id=%s&next=%s", order->instance, order->request_id,
+                         order->progress),
               context)
         ->done = done;
 }
@@ -183,15 +187,13 @@ static inline void yard_kind_create(struct provider *provider, const struct pool
                                     void *context)
 {
     bool is_first = order->progress[0] == '\0';
-    struct yard_call *call = yard_call(
-        provider, HTTP_POST,
-        is_first ? url_format("reserve?key=%s", order->request_key)
-                 : url_format("start?name=%s&id=%s", order->progress, order->request_id),
-        context);
 
     (void)pool;
-    call->done = done;
-    call->goes_on = is_first;
+    yard_call(provider, HTTP_POST,
+              is_first ? url_format("reserve?key=%s", order->request_key)
+                       : url_format("start?name=%s&id=%s", order->progress, order->request_id),
+              context)
+        ->done = done;
 }
 
 static inline bool yard_kind_read_id(const struct pool_address *pool, const char *provider_id,

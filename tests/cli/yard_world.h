@@ -49,17 +49,17 @@ static inline void close_yard(struct rehearsal *rehearsal)
     rehearsal_close(rehearsal);
 }
 
-/* What was ordered is one box, under the first attempt's key. */
-static inline void expect_one_order(const struct rehearsal *rehearsal)
+/* What was ordered is so many boxes: one for each attempt. */
+static inline void expect_orders(const struct rehearsal *rehearsal, int orders)
 {
     const struct runner *runner = rehearsal->service->runner;
     int ordered = 0;
 
     for (size_t i = 0; i < yard.count; i++)
         ordered += yard.boxes[i].key[0] != '\0';
-    assert_int_equal(ordered, 1);
+    assert_int_equal(ordered, orders);
     for (size_t i = 0; i < runner->transfers.count; i++)
-        assert_int_equal(runner->transfers.items[i]->attempt, 1);
+        assert_int_equal(runner->transfers.items[i]->attempt, orders);
 }
 
 static inline void rest(struct rehearsal *rehearsal, int nodes)
@@ -78,6 +78,8 @@ struct yard_play {
     bool is_out;
     const struct death *death; /* NULL: the service lives */
     struct yard_fault fault;
+    bool asks_twice; /* for a removal too */
+    int orders;      /* boxes that are ordered in all; 0: one */
 };
 
 struct yard_played {
@@ -107,6 +109,7 @@ static inline struct yard_played play_yard(const struct yard_play *play)
     apply(rehearsal, 6, 6);
     rehearsal_run(rehearsal, MINUTE_MS);
     yard.fault = play->fault;
+    yard.asks_twice = play->asks_twice;
     if (play->is_out)
         apply(rehearsal, 5, 5);
     else
@@ -124,7 +127,7 @@ static inline struct yard_played play_yard(const struct yard_play *play)
     expect_rest(rehearsal, nodes);
     expect_tidy(rehearsal);
     if (!play->is_out)
-        expect_one_order(rehearsal);
+        expect_orders(rehearsal, play->orders ?: 1);
     played.commits = rehearsal->commits - played.commits;
     played.requests = yard.requests;
     close_yard(rehearsal);

@@ -89,8 +89,10 @@ static void on_page(void *context, const struct instance_page *page, const struc
 
 static void create(struct bench *bench)
 {
-    provider_create(bench->provider, address_of(&place),
-                    &(struct provider_order){ "ab12", "r-1", "" }, on_done, bench);
+    provider_create(
+        bench->provider, address_of(&place),
+        &(struct provider_order){ .request_key = "ab12", .request_id = "r-1", .progress = "" },
+        on_done, bench);
 }
 
 static void list(struct bench *bench, const char *page)
@@ -120,7 +122,10 @@ static void what_is_on_the_wire(void **state)
     assert_string_equal(bench.script->authorization, "Bearer one");
     assert_string_equal(bench.script->content_type, "application/json");
 
-    provider_remove(bench.provider, address_of(&place), "g-ab12", "r-1", on_done, &bench);
+    provider_remove(
+        bench.provider, address_of(&place),
+        &(struct provider_order){ .instance = "g-ab12", .request_id = "r-1", .progress = "" },
+        on_done, &bench);
     loop_run(bench.loop);
     assert_int_equal(bench.calls, 2);
     assert_true(bench.script->is_mutation);

@@ -136,8 +136,10 @@ static void a_machine_comes_and_goes(void **state)
     text_copy(old, sizeof old, it.items[0].name);
 
     static const char *const id = "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b";
-    provider_create(it.provider, address_of(&place), &(struct provider_order){ "new1", id, "" },
-                    on_done, &it);
+    provider_create(
+        it.provider, address_of(&place),
+        &(struct provider_order){ .request_key = "new1", .request_id = id, .progress = "" },
+        on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     const struct instance *made = find(&it, "g-lab-new1");
     assert_non_null(made);
@@ -146,7 +148,10 @@ static void a_machine_comes_and_goes(void **state)
     assert_int_equal(find(&it, "g-lab-new1")->state, INSTANCE_RUNNING);
 
     static const char *const other_id = "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5c";
-    provider_remove(it.provider, address_of(&place), old, other_id, on_done, &it);
+    provider_remove(
+        it.provider, address_of(&place),
+        &(struct provider_order){ .instance = old, .request_id = other_id, .progress = "" },
+        on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     assert_int_equal(find(&it, old)->state, INSTANCE_DELETING);
     run_for(&it, 30 * MINUTE_MS);
@@ -154,8 +159,10 @@ static void a_machine_comes_and_goes(void **state)
     assert_int_equal(simulator_pool_running(it.simulator, "lab-main"), 2);
     assert_int_equal(simulator_pool_target(it.simulator, "lab-main"), 2);
 
-    provider_remove(it.provider, address_of(&place), old, other_id, on_done,
-                    &it); /* repeating harms nothing */
+    provider_remove(
+        it.provider, address_of(&place),
+        &(struct provider_order){ .instance = old, .request_id = other_id, .progress = "" },
+        on_done, &it); /* repeating harms nothing */
     assert_int_equal(answer_of(&it), ERROR_NONE);
     assert_int_equal(simulator_pool_target(it.simulator, "lab-main"), 2);
     rehearsal_close(&it);
@@ -167,7 +174,9 @@ static void a_full_reservation_shows_in_the_list(void **state)
     (void)state;
     rehearsal_open(&it, "pools: {lab-main: {nodes: 3}}\n");
     provider_create(it.provider, address_of(&place),
-                    &(struct provider_order){ "new1", "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", "" },
+                    &(struct provider_order){ .request_key = "new1",
+                                              .request_id = "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b",
+                                              .progress = "" },
                     on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     run_for(&it, 10 * MINUTE_MS);
@@ -199,8 +208,10 @@ static void faults_have_their_kinds(void **state)
         simulator_fault_next(it.simulator, cases[i].fault, cases[i].verb);
         provider_create(
             it.provider, address_of(&place),
-            &(struct provider_order){ "new1", "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b", "" }, on_done,
-            &it);
+            &(struct provider_order){ .request_key = "new1",
+                                      .request_id = "6f1d3a52-3f6e-4a5e-9f0b-0c1d2e3f4a5b",
+                                      .progress = "" },
+            on_done, &it);
         if (answer_of(&it) != cases[i].want)
             fail_msg("%s of %s: %s", cases[i].fault, cases[i].verb, it.err.text);
         rehearsal_close(&it);

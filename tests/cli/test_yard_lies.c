@@ -7,7 +7,7 @@
 
 static const struct provider_kind *const kinds[] = { &yard_kind, &yard_by_name_kind };
 
-/* The pool is full while its list shows nobody there. */
+/* The pool is full while its list shows no box in it. */
 static void boxes_that_serve_are_not_parked(void **state)
 {
     (void)state;

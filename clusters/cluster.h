@@ -80,7 +80,7 @@ int64_t cluster_held(const struct cluster *cluster);
 const char *cluster_trouble(const struct cluster *cluster);
 
 /* Whether nodes and pods came without trouble when they were last asked for.  A cluster in which
-   only budgets may not be listed is heard. */
+   only budgets or devices may not be listed is heard. */
 bool cluster_is_heard(const struct cluster *cluster);
 
 static inline void owned_cluster(struct cluster **cluster)

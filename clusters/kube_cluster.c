@@ -21,6 +21,27 @@ enum {
     CLOCK_LIMIT_MS = 10 * SECOND_MS
 };
 
+enum { OPTIONAL_WATCHES = 2 };
+
+/* What a server may lack, or may not let us see: it is asked for the API group, and what is in that
+   is listed and watched. */
+struct optional {
+    const struct optional_kind *kind;
+    struct kube_cluster *cluster;
+    struct timer *timer;                          /* of the next question */
+    struct kube_watch *watches[OPTIONAL_WATCHES]; /* NULL: no group was found yet */
+    int64_t seen_ms[OPTIONAL_WATCHES];
+    bool is_absent;       /* the server has no such group, and needs none */
+    struct error failure; /* of the last question; ERROR_NONE: it was answered, or never asked */
+};
+
+struct optional_kind {
+    const char *group;
+    const char *unknown; /* for the log */
+    bool may_be_absent;
+    void (*found)(struct optional *optional, const char *version);
+};
+
 struct kube_cluster {
     struct cluster base;
     struct kube_session *session;
@@ -28,13 +49,8 @@ struct kube_cluster {
     struct kube_share share;
     struct kube_watch *nodes;
     struct kube_watch *pods;
-    struct kube_watch *budgets; /* NULL: it is not known which version the server has */
-    struct timer *discovery_timer;
-    int discovery_failures;
-    struct kube_watch *slices; /* NULL: it is not known whether the server has them */
-    struct kube_watch *claims;
-    struct timer *devices_timer;
-    int devices_failures;
+    struct optional policy;  /* budgets */
+    struct optional devices; /* slices and claims */
     const char *policy_version;
 };
 
@@ -50,99 +66,115 @@ static const struct kube_cluster *seen(const struct cluster *cluster)
     return (const struct kube_cluster *)cluster;
 }
 
+/* Whether all of it was listed and is followed, or is known not to be there. */
+static bool is_current(const struct optional *optional)
+{
+    for (size_t i = 0; i < OPTIONAL_WATCHES; i++) {
+        const struct kube_watch *watch = optional->watches[i];
+
+        if (watch && (!kube_watch_is_known(watch) || kube_watch_trouble(watch)[0] != '\0'))
+            return false;
+    }
+    return optional->watches[0] || optional->is_absent;
+}
+
 static void on_changed(void *context)
 {
     struct kube_cluster *cluster = context;
-    cluster->base.snapshot.ahead_ms = kube_ahead_ms(cluster->session);
-    cluster->base.snapshot.budgets_are_known = cluster->budgets &&
-                                               kube_watch_is_known(cluster->budgets);
-    cluster->base.snapshot.is_known = kube_watch_is_known(cluster->nodes) &&
-                                      kube_watch_is_known(cluster->pods);
+    struct snapshot *snapshot = &cluster->base.snapshot;
+    const struct kube_watch *budgets = cluster->policy.watches[0];
+
+    snapshot->ahead_ms = kube_ahead_ms(cluster->session);
+    snapshot->budgets_are_known = budgets && kube_watch_is_known(budgets);
+    snapshot->devices_are_known = is_current(&cluster->devices);
+    snapshot->is_known = kube_watch_is_known(cluster->nodes) && kube_watch_is_known(cluster->pods);
     cluster_tell_news(&cluster->base);
 }
 
-static struct kube_watch *watch_budgets(struct kube_cluster *cluster, const struct kube_kind *kind)
+static void watch_optional(struct optional *optional, size_t at, const struct kube_kind *kind,
+                           struct map **objects, struct index **index)
 {
+    struct kube_cluster *cluster = optional->cluster;
     struct snapshot *snapshot = &cluster->base.snapshot;
-    struct kube_store store = { &snapshot->budgets,
-                                snapshot->unreadable,
-                                &snapshot->budgets_seen_ms,
-                                &snapshot->budgets_by_namespace,
-                                snapshot->texts,
-                                &cluster->share };
+    struct kube_store store = {
+        objects, snapshot->unreadable, &optional->seen_ms[at],
+        index,   snapshot->texts,      &cluster->share,
+    };
 
-    return kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
+    require(at < OPTIONAL_WATCHES && !optional->watches[at]);
+    optional->watches[at] = kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
+    kube_watch_start(optional->watches[at]);
 }
 
-static void on_policy(void *context, const char *version, const struct error *err)
+/* A server without the group is asked again, for it may be upgraded. */
+static void on_version(void *context, const char *version, const struct error *err)
 {
-    struct kube_cluster *cluster = context;
-    bool is_new = text_equal(version, "v1");
+    struct optional *optional = context;
+    struct kube_cluster *cluster = optional->cluster;
 
-    if (err) {
-        if (cluster->discovery_failures++ == 0)
-            log_warn("budgets_unknown", FIELD_TEXT("cluster", cluster->base.name),
+    optional->is_absent = err && err->cause == &kube_cause_no_group &&
+                          optional->kind->may_be_absent;
+    if (!err) {
+        optional->failure = (struct error){ 0 };
+        optional->kind->found(optional, version);
+    } else if (optional->is_absent) {
+        optional->failure = (struct error){ 0 };
+        timer_set(optional->timer, ABSENCE_MS);
+    } else {
+        if (optional->failure.kind == ERROR_NONE)
+            log_warn(optional->kind->unknown, FIELD_TEXT("cluster", cluster->base.name),
                      FIELD_TEXT("text", err->text));
-        timer_set(cluster->discovery_timer, err->retry_after_ms > DISCOVERY_RETRY_MS
-                                                ? err->retry_after_ms
-                                                : DISCOVERY_RETRY_MS);
-        return;
+        optional->failure = *err;
+        timer_set(optional->timer, err->retry_after_ms > DISCOVERY_RETRY_MS ? err->retry_after_ms
+                                                                            : DISCOVERY_RETRY_MS);
     }
-    cluster->policy_version = is_new ? "policy/v1" : "policy/v1beta1";
-    cluster->budgets = watch_budgets(cluster, is_new ? &kube_budgets : &kube_old_budgets);
-    kube_watch_start(cluster->budgets);
+    on_changed(cluster);
 }
 
 static void discover(void *context)
 {
-    struct kube_cluster *cluster = context;
+    struct optional *optional = context;
 
-    served_ask(cluster->served, "policy", on_policy, cluster);
+    served_ask(optional->cluster->served, optional->kind->group, on_version, optional);
 }
 
-static struct kube_watch *watch_devices(struct kube_cluster *cluster, const struct kube_kind *kind,
-                                        struct map **objects, int64_t *seen_ms,
-                                        struct index **index)
+static void found_policy(struct optional *optional, const char *version)
 {
+    struct kube_cluster *cluster = optional->cluster;
     struct snapshot *snapshot = &cluster->base.snapshot;
-    struct kube_store store = { objects, snapshot->unreadable, seen_ms,
-                                index,   snapshot->texts,      &cluster->share };
-    struct kube_watch *watch = kube_watch_new(cluster->session, kind, &store, on_changed, cluster);
+    bool is_new = text_equal(version, "v1");
 
-    kube_watch_start(watch);
-    return watch;
+    cluster->policy_version = is_new ? "policy/v1" : "policy/v1beta1";
+    watch_optional(optional, 0, is_new ? &kube_budgets : &kube_old_budgets, &snapshot->budgets,
+                   &snapshot->budgets_by_namespace);
 }
 
-/* A server without the API is asked again, for it may be upgraded. */
-static void on_resource(void *context, const char *version, const struct error *err)
+static void found_devices(struct optional *optional, const char *version)
 {
-    struct kube_cluster *cluster = context;
-    struct snapshot *snapshot = &cluster->base.snapshot;
+    struct snapshot *snapshot = &optional->cluster->base.snapshot;
 
-    if (err && err->cause == &kube_cause_no_group) {
-        timer_set(cluster->devices_timer, ABSENCE_MS);
-        return;
-    }
-    if (err) {
-        if (cluster->devices_failures++ == 0)
-            log_warn("devices_unknown", FIELD_TEXT("cluster", cluster->base.name),
-                     FIELD_TEXT("text", err->text));
-        timer_set(cluster->devices_timer, err->retry_after_ms > DISCOVERY_RETRY_MS
-                                              ? err->retry_after_ms
-                                              : DISCOVERY_RETRY_MS);
-        return;
-    }
-    cluster->slices = watch_devices(cluster, kube_slices_of(version), &snapshot->slices,
-                                    &snapshot->slices_seen_ms, &snapshot->slices_by_node);
-    cluster->claims = watch_devices(cluster, kube_claims_of(version), &snapshot->claims,
-                                    &snapshot->claims_seen_ms, &snapshot->claims_by_key);
+    watch_optional(optional, 0, kube_slices_of(version), &snapshot->slices,
+                   &snapshot->slices_by_node);
+    watch_optional(optional, 1, kube_claims_of(version), &snapshot->claims,
+                   &snapshot->claims_by_key);
 }
 
-static void discover_devices(void *context)
-{
-    struct kube_cluster *cluster = context;
+static const struct optional_kind policy = { "policy", "budgets_unknown", false, found_policy };
+static const struct optional_kind devices = { "resource.k8s.io", "devices_unknown", true,
+                                              found_devices };
 
-    served_ask(cluster->served, "resource.k8s.io", on_resource, cluster);
+static void optional_init(struct optional *optional, const struct optional_kind *kind,
+                          struct kube_cluster *cluster)
+{
+    *optional = (struct optional){ .kind = kind, .cluster = cluster };
+    optional->timer = timer_new(cluster->base.world->loop, discover, optional);
+}
+
+static void optional_clear(struct optional *optional)
+{
+    for (size_t i = 0; i < OPTIONAL_WATCHES; i++)
+        kube_watch_free(optional->watches[i]);
+    timer_free(optional->timer);
 }
 
 static struct cluster *open_cluster(struct world *world, const struct cluster_settings *chosen,
@@ -160,8 +192,8 @@ static struct cluster *open_cluster(struct world *world, const struct cluster_se
     cluster->served = served_new(cluster->session);
     cluster->share.most = (own->memory_mb > 0 ? own->memory_mb : KUBE_CLUSTER_MEMORY_MB) << 20;
     cluster->policy_version = "policy/v1";
-    cluster->discovery_timer = timer_new(world->loop, discover, cluster);
-    cluster->devices_timer = timer_new(world->loop, discover_devices, cluster);
+    optional_init(&cluster->policy, &policy, cluster);
+    optional_init(&cluster->devices, &devices, cluster);
 
     struct snapshot *snapshot = &cluster->base.snapshot;
     struct kube_store nodes = { &snapshot->nodes,         snapshot->unreadable,
@@ -181,11 +213,8 @@ static void close_cluster(struct cluster *base)
 
     kube_watch_free(cluster->nodes);
     kube_watch_free(cluster->pods);
-    kube_watch_free(cluster->budgets);
-    kube_watch_free(cluster->slices);
-    kube_watch_free(cluster->claims);
-    timer_free(cluster->discovery_timer);
-    timer_free(cluster->devices_timer);
+    optional_clear(&cluster->policy);
+    optional_clear(&cluster->devices);
     served_free(cluster->served);
     kube_session_free(cluster->session);
     cluster_clear(base);
@@ -200,12 +229,12 @@ static void watch(struct cluster *cluster)
 
 void kube_cluster_watch_budgets(struct cluster *cluster)
 {
-    timer_set(of(cluster)->discovery_timer, 0);
+    timer_set(of(cluster)->policy.timer, 0);
 }
 
 void kube_cluster_watch_devices(struct cluster *cluster)
 {
-    timer_set(of(cluster)->devices_timer, 0);
+    timer_set(of(cluster)->devices.timer, 0);
 }
 
 static void watch_more(struct cluster *cluster)
@@ -221,12 +250,23 @@ const char *cluster_policy_version(const struct cluster *cluster)
 
 bool cluster_knows_dry_runs(const struct cluster *cluster)
 {
-    return seen(cluster)->budgets && text_equal(seen(cluster)->policy_version, "policy/v1");
+    return seen(cluster)->policy.watches[0] &&
+           text_equal(seen(cluster)->policy_version, "policy/v1");
 }
 
 static int64_t held(const struct cluster *cluster)
 {
     return seen(cluster)->share.held + seen(cluster)->share.listed;
+}
+
+static const char *optional_trouble(const struct optional *optional)
+{
+    const char *found = optional->failure.text;
+
+    for (size_t i = 0; i < OPTIONAL_WATCHES && found[0] == '\0'; i++)
+        if (optional->watches[i])
+            found = kube_watch_trouble(optional->watches[i]);
+    return found;
 }
 
 static const char *trouble(const struct cluster *base)
@@ -236,8 +276,10 @@ static const char *trouble(const struct cluster *base)
 
     if (found[0] == '\0')
         found = kube_watch_trouble(cluster->pods);
-    if (found[0] == '\0' && cluster->budgets)
-        found = kube_watch_trouble(cluster->budgets);
+    if (found[0] == '\0')
+        found = optional_trouble(&cluster->policy);
+    if (found[0] == '\0')
+        found = optional_trouble(&cluster->devices);
     return found;
 }
 

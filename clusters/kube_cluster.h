@@ -28,5 +28,6 @@ void kube_cluster_watch_budgets(struct cluster *cluster);
 
 /* Lists and watches the devices of Dynamic Resource Allocation and their claims, where the server
    has them.  Without them, or the right to see them, a pod with claims takes a whole node, and a
-   node has the GPUs of its device plugins. */
+   node has the GPUs of its device plugins: the snapshot's `devices_are_known` tells the two apart,
+   and the right that is missing is a trouble. */
 void kube_cluster_watch_devices(struct cluster *cluster);

@@ -116,10 +116,9 @@ struct snapshot {
     int64_t nodes_seen_ms;  /* loop time at which the nodes were last known to be current: an
                                event, a bookmark or a list */
     int64_t pods_seen_ms;
-    int64_t budgets_seen_ms;
-    int64_t slices_seen_ms;
-    int64_t claims_seen_ms;
     bool budgets_are_known; /* without them pods are evicted as the server lets them */
+    bool devices_are_known; /* slices and claims were listed and are followed, or the server has
+                               none of them; else what they say of GPUs is not surely all */
     const struct accelerators *accelerators; /* the names of a configuration; NULL: none */
     int64_t ahead_ms; /* the clock by which its times were written, of ours */
 };

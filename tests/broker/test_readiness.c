@@ -117,8 +117,41 @@ static void each_lack_is_said_in_its_words(void **state)
         struct node *node = node_with(rows[i].path, rows[i].value);
 
         snapshot_init(&snapshot);
+        snapshot.devices_are_known = true;
         expect((struct readiness){ .wanted = &wanted, .snapshot = &snapshot, .node = node },
                rows[i].missing);
+        snapshot_clear(&snapshot);
+        node_free(node);
+    }
+}
+
+/* A count that lacks what cannot be read is no failure of the machine. */
+static void devices_that_cannot_be_read_are_a_doubt(void **state)
+{
+    static const struct {
+        const char *allocatable;
+        bool are_known;
+        const char *missing;
+        bool is_other;
+    } cases[] = {
+        { "{}", false,
+          "0 of 8 GPUs allocatable, but its devices of Dynamic Resource Allocation cannot be read: "
+          "an operator must decide",
+          true },
+        { "{}", true, "0 of 8 GPUs allocatable", false },
+        { "{\"nvidia.com/gpu\":\"8\"}", false, "", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct snapshot snapshot = { 0 };
+        struct node *node = node_with("status/allocatable", cases[i].allocatable);
+
+        snapshot_init(&snapshot);
+        snapshot.devices_are_known = cases[i].are_known;
+        expect((struct readiness){ .wanted = &wanted, .snapshot = &snapshot, .node = node },
+               cases[i].missing);
+        assert_int_equal(readiness_is_other(&snapshot, node, 8), cases[i].is_other);
         snapshot_clear(&snapshot);
         node_free(node);
     }
@@ -197,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lack_is_said_in_its_words),
+        cmocka_unit_test(devices_that_cannot_be_read_are_a_doubt),
         cmocka_unit_test(a_node_of_that_name_is_told_from_the_machines_own),
         cmocka_unit_test(a_daemons_pod_counts_by_its_owner_when_it_is_ready),
     };

@@ -77,6 +77,49 @@ static void a_slice_that_lacks_a_device_keeps_its_node_from_serving(void **state
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+enum { REFUSALS = 400 }; /* more than are asked for */
+
+/* sluice was upgraded and its role was not: what the machine has cannot be read.  It is not thrown
+   away for that, and its host not avoided; once the right is there, the node serves. */
+static void a_node_whose_slices_may_not_be_read_waits_for_an_operator(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = with_driver(folder, 54);
+    owned(json) json_t *hosts = NULL;
+    owned(json) json_t *status = NULL;
+    const struct transfer *transfer;
+    const json_t *row;
+    int named = 0;
+    size_t i;
+
+    (void)state;
+    for (int k = 0; k < REFUSALS; k++)
+        simulator_fault_next(rehearsal->simulator, "http_403", "list_slices");
+    restart(rehearsal);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 7, 7);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfers_of(rehearsal, true), 1);
+    transfer = rehearsal->service->runner->transfers.items[0];
+    assert_int_equal(transfer->step, STEP_JOIN);
+    assert_true(transfer->needs_operator);
+    assert_non_null(strstr(transfer->waiting, "Dynamic Resource Allocation cannot be read"));
+    assert_int_equal(transfer->attempt, 1);
+    assert_int_equal(rehearsal->simulator->machines_created, 1);
+    hosts = attempts_hosts(rehearsal->service->runner->attempts, loop_wall(rehearsal->world.loop));
+    assert_int_equal(json_array_size(hosts), 0);
+    status = service_status(rehearsal->service);
+    json_array_foreach(json_object_get(status, "clusters"), i, row)
+        named += strstr(json_text_or(row, "trouble", ""), "resourceslices") != NULL;
+    assert_int_equal(named, 2);
+
+    array_clear(&rehearsal->simulator->scripted);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(gpus_of(rehearsal, "prod-a", transfer->new_node), 8);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 /* Jobs come and go for hours; what the snapshot says of each is what the world gave it. */
 static void a_pod_holds_what_its_claim_was_allocated(void **state)
 {
@@ -118,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_serves_by_its_slices),
         cmocka_unit_test(a_slice_that_lacks_a_device_keeps_its_node_from_serving),
+        cmocka_unit_test(a_node_whose_slices_may_not_be_read_waits_for_an_operator),
         cmocka_unit_test(a_pod_holds_what_its_claim_was_allocated),
     };
 

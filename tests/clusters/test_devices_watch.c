@@ -80,6 +80,7 @@ static void slices_and_claims_are_followed(void **state)
     (void)state;
     start(&bench, steps, COUNT_OF(steps));
     assert_int_equal(node_gpus(&bench), 2);
+    assert_true(cluster_snapshot(bench.cluster)->devices_are_known);
     assert_true(pod_gpus(&bench).is_whole); /* its claim is not seen yet */
     loop_run_until(bench.loop, loop_now(bench.loop) + 60 * SECOND_MS);
     assert_false(pod_gpus(&bench).is_whole);
@@ -120,6 +121,7 @@ static void a_server_without_devices_is_no_trouble(void **state)
     start(&bench, steps, COUNT_OF(steps)); /* it is not asked again within minutes */
     assert_string_equal(cluster_trouble(bench.cluster), "");
     assert_true(cluster_snapshot(bench.cluster)->is_known);
+    assert_true(cluster_snapshot(bench.cluster)->devices_are_known); /* there are none */
     assert_true(pod_gpus(&bench).is_whole);
     assert_true(script_is_played(bench.script));
     bench_close(&bench);
@@ -128,24 +130,64 @@ static void a_server_without_devices_is_no_trouble(void **state)
 #define FORBIDDEN "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"no\"}"
 
 /* Tried again within half a minute, for the right may come. */
-static void what_may_not_be_seen_is_no_trouble(void **state)
+static void what_may_not_be_seen_is_named_and_the_cluster_is_heard(void **state)
 {
     static const struct script_step steps[] = {
         SERVED,
         { HTTP_GET, DISCOVERY, 200, .answer = GROUP(VERSION("v1")) },
         { HTTP_GET, LIST(SLICES("v1")), 403, .answer = FORBIDDEN },
-        { HTTP_GET, LIST(SLICES("v1")), 200, .answer = HOLDING(SLICE_OF("1", TWO_GPUS)) },
+        { HTTP_GET, LIST(SLICES("v1")), 200, .delay_ms = 15 * SECOND_MS,
+          .answer = HOLDING(SLICE_OF("1", TWO_GPUS)) },
         { HTTP_GET, WATCH(SLICES("v1"), "5"), 200, .hangs = true },
         { HTTP_GET, LIST(CLAIMS("v1")), 403, .delay_ms = 41 * SECOND_MS, .answer = FORBIDDEN },
+        { HTTP_GET, LIST(CLAIMS("v1")), 200, .delay_ms = 15 * SECOND_MS, .answer = NOTHING },
+        { HTTP_GET, WATCH(CLAIMS("v1"), "5"), 200, .hangs = true },
     };
     struct bench bench;
 
     (void)state;
-    start(&bench, steps, COUNT_OF(steps));
-    assert_string_equal(cluster_trouble(bench.cluster), "");
+    bench_open(&bench, steps, COUNT_OF(steps));
+    cluster_watch(bench.cluster, bench_news, &bench);
+    kube_cluster_watch_devices(bench.cluster);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 10 * SECOND_MS);
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "resourceslices"));
     assert_true(cluster_is_heard(bench.cluster));
+    assert_false(cluster_snapshot(bench.cluster)->devices_are_known);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 30 * SECOND_MS);
+    assert_string_equal(cluster_trouble(bench.cluster), "");
     assert_int_equal(node_gpus(&bench), 2);
     assert_true(pod_gpus(&bench).is_whole);
+    assert_false(cluster_snapshot(bench.cluster)->devices_are_known); /* its claims are not */
+    loop_run_until(bench.loop, loop_now(bench.loop) + 3 * SECOND_MS);
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "resourceclaims"));
+    assert_false(cluster_snapshot(bench.cluster)->devices_are_known);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 60 * SECOND_MS);
+    assert_string_equal(cluster_trouble(bench.cluster), "");
+    assert_true(cluster_snapshot(bench.cluster)->devices_are_known);
+    assert_true(script_is_played(bench.script));
+    bench_close(&bench);
+}
+
+/* Which version it has is not known: that is not the same as none. */
+static void a_server_that_does_not_say_is_asked_again(void **state)
+{
+    static const struct script_step steps[] = {
+        SERVED,
+        { HTTP_GET, DISCOVERY, 403, .answer = FORBIDDEN },
+        { HTTP_GET, DISCOVERY, 404, .answer = "404 page not found\n" },
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    cluster_watch(bench.cluster, bench_news, &bench);
+    kube_cluster_watch_devices(bench.cluster);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 10 * SECOND_MS);
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "resource.k8s.io"));
+    assert_false(cluster_snapshot(bench.cluster)->devices_are_known);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 60 * SECOND_MS);
+    assert_string_equal(cluster_trouble(bench.cluster), "");
+    assert_true(cluster_snapshot(bench.cluster)->devices_are_known);
     assert_true(script_is_played(bench.script));
     bench_close(&bench);
 }
@@ -156,7 +198,8 @@ int main(void)
         cmocka_unit_test(slices_and_claims_are_followed),
         cmocka_unit_test(an_older_server_is_asked_in_its_version),
         cmocka_unit_test(a_server_without_devices_is_no_trouble),
-        cmocka_unit_test(what_may_not_be_seen_is_no_trouble),
+        cmocka_unit_test(what_may_not_be_seen_is_named_and_the_cluster_is_heard),
+        cmocka_unit_test(a_server_that_does_not_say_is_asked_again),
     };
 
     mem_setup();

@@ -119,9 +119,9 @@ static void describe_daemon(const struct readiness *readiness, const char *daemo
         add(missing, "a pod of DaemonSet %s", daemon);
 }
 
-/* What keeps the count from being sure: accelerators that are not counted, and slices, from which
-   whole GPUs are only concluded.  That is no failure of the machine: it may be as its owner wants
-   it. */
+/* What keeps the count from being sure: accelerators that are not counted, devices that may not be
+   read, and slices, from which whole GPUs are only concluded.  That is no failure of the machine:
+   it may be as its owner wants it. */
 static void describe_doubt(const struct snapshot *snapshot, const struct node *node,
                            struct text *doubt)
 {
@@ -133,6 +133,9 @@ static void describe_doubt(const struct snapshot *snapshot, const struct node *n
     if (others->length > 0)
         text_add(doubt, ", but %s, which sluice does not count: an operator must decide",
                  others->chars);
+    else if (!snapshot->devices_are_known)
+        text_add(doubt, ", but its devices of Dynamic Resource Allocation cannot be read: an "
+                        "operator must decide");
     else if (slices->length > 0)
         text_add(doubt, ", but cut into %s: an operator must decide", slices->chars);
 }

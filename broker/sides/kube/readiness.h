@@ -21,7 +21,8 @@ struct readiness {
 };
 
 /* Whether the node has another number of GPUs and shows accelerators that are not counted, or
-   slices: what it has is not known surely, so it must not be thrown away. */
+   slices, or its cluster does not show its devices: what it has is not known surely, so it must not
+   be thrown away. */
 bool readiness_is_other(const struct snapshot *snapshot, const struct node *node, int64_t gpus);
 
 /* Appends what is missing, with "; " between; nothing when the node may serve. */

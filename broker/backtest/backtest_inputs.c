@@ -278,15 +278,9 @@ static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
 static int take_measured(struct backtest_inputs *inputs, struct error *err)
 {
     const char *path = call_text(inputs->call, "demand");
-    owned(chars) char *services = NULL;
-    owned(chars) char *engines = NULL;
+    owned(measures_used) struct measures_used used = { 0 };
 
-    if (!inputs->config)
-        return 0;
-    return measures_take_services(inputs->config, path, &services, err) < 0 ||
-                   measures_take_engines(inputs->config, path, &engines, err) < 0
-               ? -1
-               : config_take_lengths(inputs->config, inputs->demand, err);
+    return inputs->config ? measures_take(inputs->config, inputs->demand, path, &used, err) : 0;
 }
 
 int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)

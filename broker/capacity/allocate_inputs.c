@@ -9,7 +9,6 @@
 #include "broker/capacity/allocate_print.h"
 #include "broker/sizing/allocate_forecast.h"
 #include "broker/sizing/engine_facts.h"
-#include "broker/sizing/measures.h"
 #include "broker/terminal/rate.h"
 #include "windows/servers/service_file.h"
 
@@ -123,12 +122,8 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
         return -1;
     inputs->demand_options.zone = inputs->config->windows->zone;
     inputs->demand = demand_input_read(demand_path(inputs->call), &inputs->demand_options, err);
-    if (!inputs->demand ||
-        measures_take_services(inputs->config, demand_path(inputs->call), &inputs->service_table,
-                               err) < 0 ||
-        measures_take_engines(inputs->config, demand_path(inputs->call), &inputs->engine_table,
-                              err) < 0 ||
-        config_take_lengths(inputs->config, inputs->demand, err) < 0)
+    if (!inputs->demand || measures_take(inputs->config, inputs->demand, demand_path(inputs->call),
+                                         &inputs->measured, err) < 0)
         return -1;
     if (config_suppose(inputs->config, inputs->suppositions.items, inputs->suppositions.count,
                        err) < 0)
@@ -156,8 +151,7 @@ void allocate_inputs_clear(struct allocate_inputs *inputs)
     allocate_model_free(inputs->model);
     demand_free(inputs->demand);
     config_free(inputs->config);
-    mem_free(inputs->service_table);
-    mem_free(inputs->engine_table);
+    measures_used_clear(&inputs->measured);
     for (size_t i = 0; i < inputs->names.count; i++)
         mem_free(inputs->names.items[i]);
     array_clear(&inputs->names);
@@ -179,9 +173,10 @@ static int add_input(struct text *out, const char *what, const char *path, struc
 
 static int add_services(const struct allocate_inputs *inputs, struct text *out, struct error *err)
 {
-    if (inputs->service_table && add_input(out, "service times", inputs->service_table, err) < 0)
+    if (inputs->measured.services &&
+        add_input(out, "service times", inputs->measured.services, err) < 0)
         return -1;
-    if (inputs->engine_table && add_input(out, "engines", inputs->engine_table, err) < 0)
+    if (inputs->measured.engines && add_input(out, "engines", inputs->measured.engines, err) < 0)
         return -1;
     for (size_t i = 0; i < inputs->config->queue_count; i++) {
         const struct config_queue *queue = &inputs->config->queues[i];
@@ -232,7 +227,7 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
 
     text_add(out,
              "Written by sluice %s allocate. Edit it and it is obeyed; the next allocate\n"
-             "writes it again.\n",
+             "overwrites it.\n",
              SLUICE_VERSION);
     if (add_input(out, "configuration", inputs->config->path, err) < 0 ||
         add_input(out, "demand", demand_path(inputs->call), err) < 0 ||

@@ -11,6 +11,7 @@
 #include "broker/sizing/allocate_model.h"
 #include "broker/sizing/demand_input.h"
 #include "broker/sizing/forecasts.h"
+#include "broker/sizing/measures.h"
 
 /* Rows of each of their option tables. */
 #define ALLOCATE_INPUT_OPTIONS                                                                     \
@@ -41,8 +42,7 @@ struct allocate_inputs {
     ARRAY(char *) names; /* of the rates */
     struct demand_options demand_options;
     struct config *config;
-    char *service_table; /* path of the measured service times that are used; NULL: none */
-    char *engine_table;  /* likewise of measured engines */
+    struct measures_used measured;    /* that were used */
     ARRAY(const char *) suppositions; /* of engines, as config_suppose() reads them; set before */
     struct demand *demand;
     struct allocate_model *model;

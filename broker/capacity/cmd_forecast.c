@@ -356,12 +356,9 @@ static int make_forecasts(struct forecast_command *command, struct error *err)
     if (!command->demand)
         return -1;
     if (command->config) {
-        owned(chars) char *services = NULL;
-        owned(chars) char *engines = NULL;
+        owned(measures_used) struct measures_used used = { 0 };
 
-        if (measures_take_services(command->config, path, &services, err) < 0 ||
-            measures_take_engines(command->config, path, &engines, err) < 0 ||
-            config_take_lengths(command->config, command->demand, err) < 0)
+        if (measures_take(command->config, command->demand, path, &used, err) < 0)
             return -1;
         command->forecasts = forecasts_new(command->config, command->demand, &command->wanted, err);
     } else if (choose_windows(command, err) == 0) {

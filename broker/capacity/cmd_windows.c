@@ -7,6 +7,7 @@
 #include "base/input/json.h"
 #include "broker/capacity/windows_suggest.h"
 #include "broker/sizing/demand_input.h"
+#include "broker/sizing/measures.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 #include "windows/calendar/calendar.h"
@@ -269,18 +270,19 @@ static int suggest(struct command_call *call, struct config *config, const struc
 {
     struct windows_question question = { config, set, NULL, 5, HOUR_MS };
     struct demand_options options = { .zone = set->zone, .begin = call_text(call, "begin") };
+    owned(measures_used) struct measures_used used = { 0 };
+    const char *path = call_text(call, "demand");
     struct error err = { 0 };
 
-    if (!call_text(call, "demand"))
+    if (!path)
         return call_usage_error(call, "--suggest needs --demand FILE");
     if (call_int(call, "count", 2, SUGGEST_WINDOWS_MAX, &question.count, &err) < 0 ||
         call_duration(call, "shortest", &question.shortest_ms, &err) < 0)
         return call_usage_error(call, "%s", err.text);
 
-    owned(demand) struct demand *demand = demand_input_read(call_text(call, "demand"), &options,
-                                                            &err);
+    owned(demand) struct demand *demand = demand_input_read(path, &options, &err);
 
-    if (!demand || (config && config_take_lengths(config, demand, &err) < 0))
+    if (!demand || (config && measures_take(config, demand, path, &used, &err) < 0))
         return call_fail(call, EXIT_ERROR, &err);
     question.demand = demand;
 

@@ -13,9 +13,11 @@ static const double KV_FULL = 0.9; /* share of the cache in use: requests wait f
 static struct profile_hints make_hints(const struct profile_report *report)
 {
     const struct engine_scrapes *scrapes = report->scrapes;
+    double slots = (double)report->slots;
 
     return (struct profile_hints){
-        .slots = (double)report->slots,
+        /* a full cache is a full batch, whatever slots are left; of NAN the other */
+        .slots = report->is_kv_limited ? fmin(slots, scrapes->running_most) : slots,
         .is_speculative = scrapes->totals[NAME_DRAFTED] > 0,
         .hides_prefill = isnan(scrapes->computed),
         .gaps_are_iterations = report->ask->kind->gaps_are_iterations,

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/input/json.h"
+#include "base/timestamp.h"
 #include "base/world/loop.h"
 #include "base/world/world.h"
 #include "broker/config/config.h"
@@ -83,6 +84,26 @@ static void validate_access(struct validation *validation, const struct config *
     loop_free(world.loop);
 }
 
+/* Nothing is wrong with them, and no plan can be made from the file alone. */
+static void warn_of_lengths(struct validation *validation, const struct config *config)
+{
+    for (size_t i = 0; i < config->queue_count; i++) {
+        const struct config_queue *queue = &config->queues[i];
+        char alone[DURATION_TEXT_SIZE];
+
+        if (!config_engine_lacks_lengths(queue))
+            continue;
+
+        owned(chars) char *text = text_format(
+            "queue %s: its engine tells no lengths: plans need a demand with columns input_tokens "
+            "and output_tokens for it, or what sluice snapshot measured; its targets were held "
+            "against an iteration of %s alone",
+            queue->name, seconds_format(config_engine_alone_s(queue), alone));
+
+        add_warning(validation, config->path, text);
+    }
+}
+
 static struct config *validate_config(struct validation *validation, const char *path)
 {
     struct error err = { 0 };
@@ -91,6 +112,8 @@ static struct config *validate_config(struct validation *validation, const char 
     require(config || err.kind != ERROR_NONE);
     if (config)
         (void)!config_check_files(config, add_warning, validation, &err);
+    if (config)
+        warn_of_lengths(validation, config);
     add_result(validation, path, "config", &err);
     if (config && !validation->is_offline)
         validate_access(validation, config);

@@ -295,6 +295,13 @@ int config_set_engine(struct config *config, size_t queue, const struct engine_m
 int config_take_lengths(struct config *config, const struct demand *demand, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Whether the queue's engine knows its iterations, and nothing tells the lengths of its requests
+   yet: a demand or a measurement may.  Its service is NULL until then. */
+bool config_engine_lacks_lengths(const struct config_queue *queue);
+
+/* Seconds of an iteration of the queue's engine with one request, which knows its iterations. */
+double config_engine_alone_s(const struct config_queue *queue);
+
 /* What if the engines of queues were others.  "chat.slots=128" sets a key of its block in
    sluice.yaml, "chat.tokens_out=x1.5" multiplies it, "chat.times=x0.6" multiplies all of its times,
    as another GPU would; all are set before they are checked together.  After config_set_service().

@@ -277,6 +277,12 @@ int config_set_engine(struct config *config, size_t at, const struct engine_meas
     return config_check_floor(config, at, err);
 }
 
+double config_engine_alone_s(const struct config_queue *queue)
+{
+    require(config_engine_is_whole(queue));
+    return queue->engine.iteration_s + queue->engine.per_request_s;
+}
+
 /* By more than the sums that made the least are rounded. */
 static bool is_below(double target_s, double least_s)
 {
@@ -286,23 +292,24 @@ static bool is_below(double target_s, double least_s)
 int config_check_floor(const struct config *config, size_t at, struct error *err)
 {
     const struct config_queue *queue = &config->queues[at];
-    const struct engine *engine = queue->service ? queue->service->engine : NULL;
     char least[DURATION_TEXT_SIZE];
 
     require(at < config->queue_count);
-    if (!engine || engine->is_short)
+    if (!config_engine_is_whole(queue))
         return 0;
 
-    double floor_s = engine_floor_s(engine);
-    double alone_s = engine_iteration_s(&engine->law, 1);
+    /* without lengths nobody knows how full a batch gets, or what prompts take */
+    bool is_waiting = config_engine_lacks_lengths(queue);
+    double alone_s = config_engine_alone_s(queue);
+    double floor_s = is_waiting ? alone_s : engine_floor_s(queue->service->engine);
     bool is_wait = is_below((double)queue->wait_target_ms / SECOND_MS, floor_s);
 
     if (is_wait || (queue->ttft_target_s > 0 && is_below(queue->ttft_target_s, floor_s)))
         return yaml_error(
             err, config_place(config, "queues", at, is_wait ? "wait_target" : "ttft_target"),
-            "must be at least %s, which one iteration of a full batch takes: more "
-            "replicas do not change that",
-            seconds_format(floor_s, least));
+            "must be at least %s, which one iteration of a %s: more replicas do not change that",
+            seconds_format(floor_s, least),
+            is_waiting ? "request that is alone takes" : "full batch takes");
     if (queue->itl_target_s > 0 && is_below(queue->itl_target_s, alone_s))
         return yaml_error(err, config_place(config, "queues", at, "itl_target"),
                           "must be at least %s, which one iteration takes for a request that is "

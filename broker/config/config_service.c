@@ -93,12 +93,12 @@ int config_read_services(struct config *config, struct error *err)
         struct config_queue *queue = &config->queues[i];
         struct service_shape *shape;
 
-        if (config_engine_lacks_lengths(queue))
-            continue;
-        shape = shape_of(queue, err);
-        if (!shape)
-            return error_context(err, "queue %s", queue->name);
-        config_set_service(queue, shape);
+        if (!config_engine_lacks_lengths(queue)) {
+            shape = shape_of(queue, err);
+            if (!shape)
+                return error_context(err, "queue %s", queue->name);
+            config_set_service(queue, shape);
+        }
         if (config_check_floor(config, i, err) < 0)
             return -1;
     }

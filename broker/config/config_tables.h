@@ -130,9 +130,6 @@ int config_read_services(struct config *config, struct error *err)
 /* Whether iterations are known; false: none, or slots alone (the short form). */
 bool config_engine_is_whole(const struct config_queue *queue);
 
-/* Whether it is whole and nothing tells its lengths yet: a demand may. */
-bool config_engine_lacks_lengths(const struct config_queue *queue);
-
 /* "tokens_in" and the other keys that tell lengths; not tokens_file. */
 bool config_engine_is_length(const char *key);
 

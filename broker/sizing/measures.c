@@ -6,14 +6,16 @@
 #include "broker/sizing/measures.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "windows/servers/engine_table.h"
 #include "windows/servers/service_file.h"
 
 #include <stdio.h>
 
-int measures_take_services(struct config *config, const char *demand, char **ret_path,
-                           struct error *err)
+/* The queues that name a histogram.  *ret_path: the table, where it is used. */
+static int take_services(struct config *config, const char *demand, char **ret_path,
+                         struct error *err)
 {
     owned(chars) char *path = service_table_path(demand);
     owned(service_table) struct service_table *table = NULL;
@@ -44,8 +46,9 @@ int measures_take_services(struct config *config, const char *demand, char **ret
     return 0;
 }
 
-int measures_take_engines(struct config *config, const char *demand, char **ret_path,
-                          struct error *err)
+/* The same of queues whose engine says its metrics. */
+static int take_engines(struct config *config, const char *demand, char **ret_path,
+                        struct error *err)
 {
     owned(chars) char *path = engine_table_path(demand);
     owned(engine_table) struct engine_table *table = NULL;
@@ -75,4 +78,21 @@ int measures_take_engines(struct config *config, const char *demand, char **ret_
     if (is_used)
         *ret_path = steal(&path);
     return 0;
+}
+
+int measures_take(struct config *config, const struct demand *demand, const char *path,
+                  struct measures_used *ret, struct error *err)
+{
+    *ret = (struct measures_used){ 0 };
+    if (take_services(config, path, &ret->services, err) < 0 ||
+        take_engines(config, path, &ret->engines, err) < 0)
+        return -1;
+    return config_take_lengths(config, demand, err);
+}
+
+void measures_used_clear(struct measures_used *used)
+{
+    mem_free(used->services);
+    mem_free(used->engines);
+    *used = (struct measures_used){ 0 };
 }

@@ -7,12 +7,22 @@
 
 #include "broker/config/config.h"
 
-/* From here on the queues that name a histogram have the times that a snapshot measured beside the
-   demand file; where it measured none, a note says so.  *ret_path: the table, the caller's to free;
-   left as it is where none is used. */
-int measures_take_services(struct config *config, const char *demand, char **ret_path,
-                           struct error *err) __attribute__((warn_unused_result));
+/* What of it was used: paths, NULL where none was. */
+struct measures_used {
+    char *services;
+    char *engines;
+};
 
-/* The same of queues whose engine says its metrics. */
-int measures_take_engines(struct config *config, const char *demand, char **ret_path,
-                          struct error *err) __attribute__((warn_unused_result));
+/* From here on queues have, in this order: the service times and the engines that a snapshot
+   measured beside the demand file at `path`, and for engines that then tell no lengths those of the
+   demand's rows.  Notes on stderr name queues that ask for a measurement and have none.  Borrows
+   all; the caller frees *ret with measures_used_clear(), whatever is returned.  ERROR_INVALID: a
+   table that cannot be read, or an engine without lengths. */
+int measures_take(struct config *config, const struct demand *demand, const char *path,
+                  struct measures_used *ret, struct error *err) __attribute__((warn_unused_result));
+void measures_used_clear(struct measures_used *used);
+
+static inline void owned_measures_used(struct measures_used *used)
+{
+    measures_used_clear(used);
+}

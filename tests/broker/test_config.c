@@ -209,7 +209,7 @@ static void keys_of_services(struct text *said, const struct text *good)
 
 static void keys_of_engines(struct text *said, const struct text *good)
 {
-    static const struct edit cases[][2] = {
+    static const struct edit cases[][3] = {
         { { "queues.answers.service", "6s" } },
         { { "queues.answers.service_cv", "1" } },
         { { "queues.answers.service_file", "times.csv" } },
@@ -231,6 +231,15 @@ static void keys_of_engines(struct text *said, const struct text *good)
         { { "queues.answers.wait_target", "50ms" } },
         { { "queues.answers.ttft_target", "50ms" } },
         { { "queues.answers.itl_target", "20ms" } },
+        { { "queues.answers.engine.tokens_in", NULL },
+          { "queues.answers.engine.tokens_out", NULL },
+          { "queues.answers.wait_target", "20ms" } },
+        { { "queues.answers.engine.tokens_in", NULL },
+          { "queues.answers.engine.tokens_out", NULL },
+          { "queues.answers.ttft_target", "20ms" } },
+        { { "queues.answers.engine.tokens_in", NULL },
+          { "queues.answers.engine.tokens_out", NULL },
+          { "queues.answers.itl_target", "20ms" } },
         { { "queues.answers.itl_target", NULL } },
         { { "queues.answers.itl_percentile", "100" } },
         { { "queues.titles.service", NULL } },

@@ -258,11 +258,49 @@ static void the_safe_form_counts_on_no_more_than_was_seen(void **state)
     assert_true(fabs(report.service_s - 200 * report.law.slowest_s) < 1e-9);
 }
 
+/* No more requests ever run than the cache holds, however many slots there are. */
+static void an_engine_that_its_cache_limits_is_measured_by_gaps(void **state)
+{
+    const struct engine_play play = { .base_s = 0.010,
+                                      .request_s = 0.0005,
+                                      .prefill_s = 20e-6,
+                                      .slots = 86,
+                                      .tokens_in = 500,
+                                      .tokens_out = 200,
+                                      .noise = 0.05,
+                                      .scrape_s = 15,
+                                      .low = 1,
+                                      .high = 6.5,
+                                      .waves = 2,
+                                      .scrapes = 240 };
+    const struct profile_ask ask = {
+        .kind = engine_kind_find("sglang"), .source = "metrics", .selector = "", .slots = 256
+    };
+    const double usages[] = { 0.95, 0.5 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(usages); i++) {
+        owned(engine_scrapes) struct engine_scrapes *scrapes = scrapes_of(&play, 1);
+        struct profile_report report;
+
+        change_scrapes(NO_ITERATIONS, scrapes);
+        scrapes->totals[NAME_KV_USAGE] = usages[i];
+        scrapes->running_most = scrapes->slots_seen = 86;
+        profile_report_make(&report, &ask, scrapes);
+        if (!report.has_law ||
+            report.law.method != (usages[i] > 0.9 ? PROFILE_BY_GAPS : PROFILE_SAFE))
+            fail_msg("%g: %s: %s", usages[i], profile_method_name(report.law.method),
+                     report.law.why[PROFILE_BY_GAPS].text);
+        assert_int_equal(report.slots_by, usages[i] > 0.9 ? SLOTS_TOLD : SLOTS_SLOWEST);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(blocks_are_printed_with_what_they_rest_on),
+        cmocka_unit_test(an_engine_that_its_cache_limits_is_measured_by_gaps),
         cmocka_unit_test(the_safe_form_counts_on_no_more_than_was_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,8 @@ static void a_measured_engine_counts_instead_of_the_configured_one(void **state)
     assert_null(strstr(with.err->chars, "not measured"));
     assert_non_null(strstr(told.out->chars, "/week.engine.csv"));
     assert_non_null(strstr(schedule->chars, "# engines week.engine.csv sha256 "));
+    assert_non_null(strstr(schedule->chars, " allocate. Edit it and it is obeyed; the next "
+                                            "allocate\n# overwrites it.\n"));
 
     owned(said) struct said forecast = expect_code(folder, 0,
                                                    "forecast chat -c @/sluice.yaml -d "
@@ -199,6 +201,38 @@ static void a_measured_engine_counts_instead_of_the_configured_one(void **state)
     planned_put(folder, "week.engine.csv", ENGINE_HEADER "chat,fast,1,0,0,200,1\n");
 
     owned(said) struct said bad = expect_code(folder, 1, "allocate" WITH);
+
+    assert_non_null(strstr(bad.err->chars, "week.engine.csv:2: iteration_s: expected a number"));
+}
+
+static double suggested(const char *folder)
+{
+    owned(said) struct said said = expect_code(
+        folder, 0, "windows --suggest --count 2 -o json -c @/sluice.yaml -d @/week.csv");
+    owned(json) json_t *root = planned_json(&said);
+
+    return json_number_value(json_object_get(root, "floor"));
+}
+
+/* Windows are proposed by the times and engines that plans are made with. */
+static void proposed_windows_go_by_what_a_snapshot_measured(void **state)
+{
+    owned(test_folder) char *folder = planned_folder();
+    double as_given;
+
+    (void)state;
+    put_measured_config(folder);
+    as_given = suggested(folder);
+    planned_put(folder, "week.service.csv",
+                "queue,mean_s,from_s,to_s,count\nchat,15,0,10,500\nchat,15,10,30,500\n");
+    assert_true(suggested(folder) < as_given);
+    put_engine_config(folder, "slots: 8, iteration: 200ms, metrics: 'vllm{model_name=\"chat\"}'");
+    planned_put(folder, "week.engine.csv", ENGINE_HEADER "chat,0.05,0.001,0,0,200,1\n");
+    assert_true(suggested(folder) < as_given);
+    planned_put(folder, "week.engine.csv", ENGINE_HEADER "chat,fast,1,0,0,200,1\n");
+
+    owned(said) struct said bad = expect_code(folder, 1,
+                                              "windows --suggest -c @/sluice.yaml -d @/week.csv");
 
     assert_non_null(strstr(bad.err->chars, "week.engine.csv:2: iteration_s: expected a number"));
 }
@@ -259,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_law_is_told),
         cmocka_unit_test(what_a_snapshot_measured_counts_instead_of_the_configuration),
         cmocka_unit_test(a_measured_engine_counts_instead_of_the_configured_one),
+        cmocka_unit_test(proposed_windows_go_by_what_a_snapshot_measured),
         cmocka_unit_test(a_supposed_engine_says_over_what_it_is_supposed),
         cmocka_unit_test(metrics_of_an_engine_need_a_prometheus),
     };

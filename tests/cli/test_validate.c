@@ -41,7 +41,7 @@ static const struct row rows[] = {
     { GOOD, "gcp", "validate", "k: may be changed by everybody", 0600, 0606 },
 };
 
-static void write_world(const char *folder, const struct row *row)
+static void write_world(const char *folder, const struct row *row, const char *service)
 {
     owned(chars) char *config = text_format(
         "time_zone: UTC\n"
@@ -49,9 +49,9 @@ static void write_world(const char *folder, const struct row *row)
         "reservations: {r1: {machine: m8, region: here, zone: z1, gpus_per_node: 8, nodes: 4}}\n"
         "providers: {cloud: {kind: %s}}\n"
         "pools: {p: {cluster: prod-a, reservation: r1, provider: cloud, project: x, group: p}}\n"
-        "queues: {chat: {wait_target: 20s, service: 30s}}\n"
+        "queues: {chat: {wait_target: 20s, %s}}\n"
         "workloads: {task-chat: {queue: chat, gpus: 2, clusters: {prod-a: {}}}}\n",
-        row->kind);
+        row->kind, service);
     owned(chars) char *path = test_folder_write(folder, "sluice.yaml", config);
     owned(chars) char *kubeconfig = text_format("%s/k", folder);
 
@@ -69,7 +69,7 @@ static void it_says_what_serve_would_say(void **state)
         owned(test_folder) char *folder = test_folder_new();
         owned(chars) char *line = text_format("%s -c @/sluice.yaml", rows[i].line);
 
-        write_world(folder, &rows[i]);
+        write_world(folder, &rows[i], "service: 30s");
         owned(said) struct said validate = say(folder, folder, line);
 
         if (validate.code != (rows[i].says ? EXIT_ERROR : EXIT_DONE) ||
@@ -99,7 +99,7 @@ static void what_a_group_may_change_is_warned_of(void **state)
     owned(chars) char *journal = text_format("%s/sluice.db", folder);
 
     (void)state;
-    write_world(folder, &row);
+    write_world(folder, &row, "service: 30s");
     mem_free(test_folder_write(folder, "sluice.db", ""));
     assert_int_equal(chmod(journal, 0666), 0);
     owned(said) struct said said = say(folder, folder, "validate -o json -c @/sluice.yaml");
@@ -115,9 +115,37 @@ static void what_a_group_may_change_is_warned_of(void **state)
             fail_msg("%s", said.out->chars);
 }
 
+/* Such a file is good, and no plan can be made from it alone. */
+static void an_engine_that_waits_for_lengths_is_warned_of(void **state)
+{
+    static const char want[] =
+        "queue chat: its engine tells no lengths: plans need a demand with columns input_tokens "
+        "and "
+        "output_tokens for it, or what sluice snapshot measured; its targets were held against an "
+        "iteration of 20ms alone";
+    static const struct row row = { GOOD, "gcp", "", NULL, 0600, 0600 };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_world(folder, &row, "engine: {slots: 8, iteration: 20ms}");
+    owned(said) struct said text = say(folder, folder, "validate -c @/sluice.yaml");
+    owned(said) struct said said = say(folder, folder, "validate -o json -c @/sluice.yaml");
+    owned(json) json_t *answer = json_parse(said.out->chars, said.out->length, "answer", NULL);
+    const json_t *warnings = json_object_get(answer, "warnings");
+
+    assert_int_equal(text.code, EXIT_DONE);
+    assert_non_null(strstr(text.out->chars, "sluice.yaml: good\n"));
+    if (!strstr(text.err->chars, want))
+        fail_msg("%s", text.err->chars);
+    assert_int_equal(said.code, EXIT_DONE);
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_non_null(strstr(json_text_or(json_array_get(warnings, 0), "text", ""), want));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_engine_that_waits_for_lengths_is_warned_of),
         cmocka_unit_test(it_says_what_serve_would_say),
         cmocka_unit_test(what_a_group_may_change_is_warned_of),
     };

@@ -105,7 +105,7 @@ static void say_engines(const struct backtest_inputs *inputs, const struct backt
 {
     for (size_t i = 0; i < inputs->setup.queue_count; i++) {
         const struct engine *engine = service_shape_engine(inputs->queues[i].shape);
-        owned(json) json_t *facts = engine_facts_json(engine, backtest_inputs_slots(inputs, i));
+        owned(json) json_t *facts = engine_facts_json(engine);
         owned(chars) char *words = engine ? engine_facts_text(facts) : NULL;
 
         if (words)

@@ -208,16 +208,6 @@ static int take_config(struct backtest_inputs *inputs, struct error *err)
     return 0;
 }
 
-int backtest_inputs_slots(const struct backtest_inputs *inputs, size_t queue)
-{
-    const char *name = inputs->queues[queue].series->queue;
-
-    for (size_t i = 0; inputs->config && i < inputs->config->queue_count; i++)
-        if (text_equal(inputs->config->queues[i].name, name))
-            return (int)inputs->config->queues[i].engine.slots;
-    return (int)inputs->slots;
-}
-
 /* Each queue keeps its shape and gets this load on average. */
 static void scale_to_load(struct backtest_inputs *inputs)
 {

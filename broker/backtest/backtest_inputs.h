@@ -44,9 +44,6 @@ struct backtest_inputs {
 int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call *call,
                             struct error *err) __attribute__((warn_unused_result));
 
-/* Slots of a queue's replicas as they were asked for, before the cache limits them. */
-int backtest_inputs_slots(const struct backtest_inputs *inputs, size_t queue);
-
 /* Reads the files and makes the setup. */
 int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
     __attribute__((warn_unused_result));

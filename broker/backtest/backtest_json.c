@@ -102,9 +102,9 @@ static json_t *engines_json(const struct backtest_inputs *inputs)
         const struct engine *engine = service_shape_engine(inputs->queues[i].shape);
 
         if (engine)
-            json_array_append_new(
-                list, json_make("{s:s, s:o}", "queue", inputs->queues[i].series->queue, "engine",
-                                engine_facts_json(engine, backtest_inputs_slots(inputs, i))));
+            json_array_append_new(list,
+                                  json_make("{s:s, s:o}", "queue", inputs->queues[i].series->queue,
+                                            "engine", engine_facts_json(engine)));
     }
     return list;
 }

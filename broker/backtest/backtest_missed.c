@@ -37,13 +37,13 @@ static void say_target(const struct backtest_miss *miss, const struct replay_tar
 {
     char limit[DURATION_TEXT_SIZE];
 
-    if (miss->target != SEARCH_WAIT && miss->found_s < 1)
+    if (miss->target != REPLAY_WAIT && miss->found_s < 1)
         seconds_format(miss->found_s, words->wait);
     else if (miss->found_s < EXACT_S)
         text_print(words->wait, sizeof words->wait, "%.1fs", miss->found_s);
     else
         duration_format((int64_t)(miss->found_s * SECOND_MS), words->wait);
-    if (miss->target == SEARCH_WAIT)
+    if (miss->target == REPLAY_WAIT)
         text_copy(words->target, sizeof words->target, duration_format(target->wait_ms, limit));
     else
         text_print(words->target, sizeof words->target, "%s %s", search_target_name(miss->target),
@@ -111,7 +111,7 @@ static bool has_tokens(const struct backtest *backtest)
 {
     for (size_t row = 0; row < backtest->count; row++)
         for (size_t i = 0; i < backtest->rows[row].misses.count; i++)
-            if (backtest->rows[row].misses.items[i].target != SEARCH_WAIT)
+            if (backtest->rows[row].misses.items[i].target != REPLAY_WAIT)
                 return true;
     return false;
 }

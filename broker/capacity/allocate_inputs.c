@@ -197,8 +197,7 @@ static void add_engines(const struct allocate_inputs *inputs, struct text *out)
 {
     for (size_t i = 0; i < inputs->config->queue_count; i++) {
         const struct config_queue *queue = &inputs->config->queues[i];
-        owned(json) json_t *facts = engine_facts_json(service_shape_engine(queue->service),
-                                                      (int)queue->engine.slots);
+        owned(json) json_t *facts = engine_facts_json(service_shape_engine(queue->service));
 
         if (!json_is_object(facts))
             continue;

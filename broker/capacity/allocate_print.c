@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/text.h"
+#include "broker/sizing/target_words.h"
 #include "broker/terminal/client.h"
 
 #include <inttypes.h>
@@ -57,9 +58,6 @@ static void print_workloads(const struct allocate_model *model, const struct all
     }
 }
 
-static const char *const target_words[SEARCH_TARGETS] = { "requests wait", "first tokens take",
-                                                          "later tokens take" };
-
 /* "wait up to 31.20 s, not 20.00 s", or of tokens: what is wrong with the worst day; NULL when
    nothing is. */
 static char *miss_of_day(const struct replay_target *target, const struct allocate_cell *cell,
@@ -70,11 +68,11 @@ static char *miss_of_day(const struct replay_target *target, const struct alloca
     double target_s = (double)target->wait_ms / SECOND_MS;
 
     *ret_begin = late->begin.ms != 0 ? late->begin : day->begin;
-    if (late->begin.ms != 0 && late->which != SEARCH_WAIT)
+    if (late->begin.ms != 0 && late->which != REPLAY_WAIT)
         return late->used < 1 ? NULL
                               : text_format("%g of 100 %s up to %.4g s, not %.4g s",
                                             search_target_percentile(target, late->which),
-                                            target_words[late->which], late->found_s,
+                                            target_words(late->which).many, late->found_s,
                                             search_target_s(target, late->which));
     if (late->begin.ms != 0 ? late->used < 1 : day->begin.ms == 0 || day->wait_s <= target_s)
         return NULL;
@@ -110,13 +108,14 @@ static void print_tokens(const struct allocate_model *model, const struct alloca
         const struct replay_target *target = &model->queues[i].target;
         const struct search_targets *targets = &cell_of(plan, window, i)->targets;
 
-        for (int at = SEARCH_TTFT; at < SEARCH_TARGETS; at++)
-            if (targets->found_s[at] > 0 && search_target_s(target, (enum search_target)at) > 0)
+        for (int at = REPLAY_TTFT; at < REPLAY_FIGURES; at++)
+            if (targets->found_s[at] > 0 && search_target_s(target, (enum replay_figure)at) > 0)
                 printf("%-16s queue %s: %g of 100 %s up to %.4g s, the target is %.4g s%s\n",
                        model->windows->items[window].name, model->queues[i].name,
-                       search_target_percentile(target, (enum search_target)at), target_words[at],
-                       targets->found_s[at], search_target_s(target, (enum search_target)at),
-                       targets->binds == (enum search_target)at ? ": the tightest target" : "");
+                       search_target_percentile(target, (enum replay_figure)at),
+                       target_words((enum replay_figure)at).many, targets->found_s[at],
+                       search_target_s(target, (enum replay_figure)at),
+                       targets->binds == (enum replay_figure)at ? ": the tightest target" : "");
     }
 }
 
@@ -166,9 +165,9 @@ void allocate_print_table(const struct allocate_model *model, const struct alloc
 static void add_targets(json_t *row, const struct replay_target *target,
                         const struct search_targets *targets)
 {
-    for (int i = SEARCH_TTFT; i < SEARCH_TARGETS; i++) {
-        const char *name = search_target_name((enum search_target)i);
-        double limit_s = search_target_s(target, (enum search_target)i);
+    for (int i = REPLAY_TTFT; i < REPLAY_FIGURES; i++) {
+        const char *name = search_target_name((enum replay_figure)i);
+        double limit_s = search_target_s(target, (enum replay_figure)i);
         owned(chars) char *key = text_format("%s_s", name);
         owned(chars) char *target_key = text_format("%s_target_s", name);
 
@@ -326,8 +325,8 @@ void allocate_worst_miss(const struct allocate_model *model, const struct alloca
     const struct allocate_queue *queue = &model->queues[at % plan->queue_count];
     const struct allocate_cell *cell = &plan->cells[at];
     const char *window = model->windows->items[at / plan->queue_count].name;
-    enum search_target binds = cell->targets.binds;
-    int digits = binds == SEARCH_WAIT ? 1 : 4;
+    enum replay_figure binds = cell->targets.binds;
+    int digits = binds == REPLAY_WAIT ? 1 : 4;
 
     if (cell->granted >= cell->search.servers)
         text_add(out,
@@ -339,7 +338,7 @@ void allocate_worst_miss(const struct allocate_model *model, const struct alloca
                  "queue %s misses its target in window %s: %g of 100 %s up to %.*f s instead of "
                  "%.*f s with %d of %d replicas",
                  queue->name, window, search_target_percentile(&queue->target, binds),
-                 target_words[binds], digits, cell->targets.found_s[binds], digits,
+                 target_words(binds).many, digits, cell->targets.found_s[binds], digits,
                  search_target_s(&queue->target, binds), cell->granted, cell->needed);
     if (missing > 0)
         text_add(out, "; %d nodes are missing", missing);

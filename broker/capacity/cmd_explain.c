@@ -116,7 +116,7 @@ static json_t *workloads_json(const struct allocate_model *model, const struct s
 static json_t *step_json(const struct explain_wait *wait, const struct engine *engine)
 {
     json_t *row = json_make("{s:i, s:i, s:f, s:b}", "replicas", wait->replicas, "seed", wait->seed,
-                            "wait_s", wait->targets.found_s[SEARCH_WAIT], "is_met",
+                            "wait_s", wait->targets.found_s[REPLAY_WAIT], "is_met",
                             wait->targets.is_met);
 
     if (!engine)
@@ -126,11 +126,12 @@ static json_t *step_json(const struct explain_wait *wait, const struct engine *e
                              "peak_utilisation", wait->utilisation, "peak_occupancy",
                              wait->occupancy);
 
-    for (int i = SEARCH_TTFT; i < SEARCH_TARGETS; i++) {
-        owned(chars) char *key = text_format("%s_s", search_target_name((enum search_target)i));
+    for (int i = REPLAY_TTFT; i < REPLAY_FIGURES; i++) {
+        owned(chars) char *key = text_format("%s_s", search_target_name((enum replay_figure)i));
 
         json_object_set_new(more, key,
-                            engine->is_short ? json_null() : json_real(wait->targets.found_s[i]));
+                            engine_has_tokens(engine) ? json_real(wait->targets.found_s[i])
+                                                      : json_null());
     }
     json_object_update(row, more);
     json_decref(more);
@@ -185,7 +186,7 @@ static int add_file(json_t *row, const struct explain_command *command, size_t w
                         replicas < 0 ? json_null() : json_integer(replicas));
     if (replicas > 0 && explain_number(model, window, queue, replicas, &found, err) < 0)
         return -1;
-    json_object_set_new(row, "wait_in_file_s", wait_json(found.found_s[SEARCH_WAIT]));
+    json_object_set_new(row, "wait_in_file_s", wait_json(found.found_s[REPLAY_WAIT]));
     json_object_set_new(row, "is_met_in_file",
                         replicas < 0 ? json_null() : json_boolean(found.is_met));
     return 0;
@@ -207,16 +208,11 @@ static json_t *limit_json(const struct replay_limit *limit)
 }
 
 /* The engine that each replica is, and what only an engine can be held to. */
-static void add_engine(json_t *row, const struct allocate_inputs *inputs,
-                       const struct allocate_queue *item)
+static void add_engine(json_t *row, const struct allocate_queue *item)
 {
     const struct engine *engine = service_shape_engine(item->shape);
-    int asked = 0;
 
-    for (size_t i = 0; i < inputs->config->queue_count && engine; i++)
-        if (text_equal(inputs->config->queues[i].name, item->name))
-            asked = (int)inputs->config->queues[i].engine.slots;
-    json_object_set_new(row, "engine", engine_facts_json(engine, asked));
+    json_object_set_new(row, "engine", engine_facts_json(engine));
     json_object_set_new(row, "ttft", limit_json(&item->target.ttft));
     json_object_set_new(row, "itl", limit_json(&item->target.itl));
 }
@@ -238,7 +234,7 @@ static int add_queue(json_t *list, const struct explain_command *command,
 
     json_array_append_new(list, row);
     json_object_set_new(row, "service", service_json(item->shape));
-    add_engine(row, &command->inputs, item);
+    add_engine(row, item);
     if (cell->search.servers > 0 && add_reasons(row, command, plan, window, queue, err) < 0)
         return -1;
     return add_file(row, command, window, queue, file, err);

@@ -101,7 +101,7 @@ static struct service_shape *read_shape(struct replay_command *command,
         error_set(err, ERROR_INVALID,
                   service_ms > 0 ? "--service: more than a day"
                                  : "--demand, --servers and --service are required");
-    } else if (engine && !engine->is_short) {
+    } else if (engine_has_tokens(engine)) {
         shape = shape_of_law(command, call, engine, cv, err);
     } else {
         shape = service_shape_new(SERVICE_BY_CV, service_s, cv, "options");
@@ -135,7 +135,7 @@ static int check_targets(const struct replay_command *command, struct error *err
 
     if (command->lacks_lengths)
         return 0;
-    if ((target->ttft.limit_s > 0 || target->itl.limit_s > 0) && (!engine || engine->is_short))
+    if ((target->ttft.limit_s > 0 || target->itl.limit_s > 0) && !engine_has_tokens(engine))
         return error_set(err, ERROR_INVALID,
                          "--ttft-target and --itl-target need an engine with --iteration");
     return 0;
@@ -300,9 +300,7 @@ static void print_json(const struct replay_command *command, const struct demand
                       spread_json(command, &found->ttft), "itl",
                       spread_json(command, &found->itl)));
     }
-    json_object_set_new(
-        root, "engine",
-        engine_facts_json(service_shape_engine(command->shape), (int)command->slots));
+    json_object_set_new(root, "engine", engine_facts_json(service_shape_engine(command->shape)));
     json_object_set_new(root, "classes", classes);
     json_object_set_new(root, "demand", demand_input_json(demand, &command->demand));
 

@@ -219,8 +219,7 @@ static json_t *engines_json(const struct allocate_inputs *inputs)
         if (queue->is_supposed)
             json_array_append_new(list,
                                   json_make("{s:s, s:o, s:f, s:s}", "queue", queue->name, "engine",
-                                            engine_facts_json(service_shape_engine(queue->service),
-                                                              (int)queue->engine.slots),
+                                            engine_facts_json(service_shape_engine(queue->service)),
                                             "service_s", queue->service->mean_s, "origin",
                                             queue->service->origin));
     }

@@ -90,8 +90,7 @@ static int check_law(const struct command_call *call, const struct engine *engin
 /* With service_s the short form. */
 static void finish(struct engine *engine, double service_s)
 {
-    int slots = engine->law.slots;
-
+    engine->slots_asked = engine->law.slots;
     engine->is_short = service_s > 0;
     engine->cv_out = 1;
     if (engine->is_short) {
@@ -101,7 +100,7 @@ static void finish(struct engine *engine, double service_s)
     if (engine->mean_out < 1) /* no lengths, no limit by the cache */
         return;
     engine->law.slots = engine_slots(&engine->law, engine->mean_in, engine->mean_out);
-    engine->is_kv_limited = engine->law.slots < slots;
+    engine->is_kv_limited = engine->law.slots < engine->slots_asked;
 }
 
 struct engine *engine_options_read(const struct command_call *call, double service_s,

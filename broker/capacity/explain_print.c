@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "broker/sizing/engine_facts.h"
+#include "broker/sizing/target_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,14 +93,11 @@ static void print_tokens(const json_t *row, const json_t *item)
 /* The step that decides, and which target. */
 static void print_binding(const json_t *row)
 {
-    const char *binds = json_text_or(row, "binds", "");
+    struct target_words words = target_words_named(json_text_or(row, "binds", ""));
 
     printf("  binding     %s: there %s %.*f s with one replica less\n",
-           json_text_or(row, "binding_local", ""),
-           text_equal(binds, "ttft")  ? "a first token takes"
-           : text_equal(binds, "itl") ? "each later token of a request takes"
-                                      : "a request waits",
-           text_equal(binds, "itl") ? 4 : 2, number(row, "binding_wait_s"));
+           json_text_or(row, "binding_local", ""), words.one, words.digits,
+           number(row, "binding_wait_s"));
 }
 
 /* Of the target that is worst on it. */
@@ -107,15 +105,13 @@ static void print_worst_day(const json_t *row)
 {
     const char *target = json_text_or(row, "binding_day_target", "");
     const json_t *limit = json_object_get(row, target);
+    struct target_words words = target_words_named(target);
     bool is_wait = text_equal(target, "wait");
 
     printf("  worst day   %s: there %g of 100 %s up to %.*f s with one replica less; the target "
            "holds for %s\n",
            json_text_or(row, "binding_day_local", ""), number(is_wait ? row : limit, "percentile"),
-           is_wait                      ? "wait"
-           : text_equal(target, "ttft") ? "first tokens take"
-                                        : "later tokens take",
-           text_equal(target, "itl") ? 4 : 2, number(row, "binding_day_wait_s"),
+           is_wait ? "wait" : words.many, words.digits, number(row, "binding_day_wait_s"),
            text_equal(json_text_or(row, "slo", ""), "each-day") ? "each day" : "all days in one");
 }
 

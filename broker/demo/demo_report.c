@@ -70,7 +70,7 @@ static json_t *queues_report(const struct demo_play *play, const json_t *truth)
         const struct config_queue *queue = &config->queues[i];
         const json_t *own = json_object_get(json_object_get(truth, "queues"), queue->name);
         double target_s = (double)queue->wait_target_ms / 1000;
-        bool has_tokens = queue->service->engine != NULL;
+        bool has_tokens = engine_has_tokens(queue->service->engine);
         bool has_target = queue->ttft_target_s > 0;
         double ttft_s = real_at(own, "first_token/p98_s");
         bool is_met = real_at(own, "all/p98_s") <= target_s &&

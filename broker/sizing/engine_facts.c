@@ -13,10 +13,10 @@
 /* Of the short form only slots and the rate are known. */
 static json_t *known(const struct engine *engine, double value)
 {
-    return engine->is_short ? json_null() : json_real(value);
+    return engine_has_tokens(engine) ? json_real(value) : json_null();
 }
 
-json_t *engine_facts_json(const struct engine *engine, int asked)
+json_t *engine_facts_json(const struct engine *engine)
 {
     if (!engine)
         return json_null();
@@ -25,11 +25,12 @@ json_t *engine_facts_json(const struct engine *engine, int asked)
 
     return json_make(
         "{s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "slots",
-        law->slots, "slots_asked", asked, "limit", engine->is_kv_limited ? "kv" : "slots", "router",
-        engine_router_name(law->router), "iteration_s", known(engine, law->iteration_s),
-        "iteration_per_request_s", known(engine, law->per_request_s), "prefill_per_token_s",
-        known(engine, law->prefill_s), "tokens_in", known(engine, engine->mean_in), "tokens_out",
-        known(engine, engine->mean_out), "tokens_cv", known(engine, engine->cv_out), "kv_tokens",
+        law->slots, "slots_asked", engine->slots_asked, "limit",
+        engine->is_kv_limited ? "kv" : "slots", "router", engine_router_name(law->router),
+        "iteration_s", known(engine, law->iteration_s), "iteration_per_request_s",
+        known(engine, law->per_request_s), "prefill_per_token_s", known(engine, law->prefill_s),
+        "tokens_in", known(engine, engine->mean_in), "tokens_out", known(engine, engine->mean_out),
+        "tokens_cv", known(engine, engine->cv_out), "kv_tokens",
         law->kv_tokens > 0 ? json_real(law->kv_tokens) : json_null(), "capacity_per_s",
         engine_rate(engine, law->slots), "floor_s", known(engine, engine_floor_s(engine)),
         "longest_s", known(engine, engine_longest_s(engine)));

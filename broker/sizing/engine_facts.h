@@ -8,8 +8,8 @@
 #include "base/input/json.h"
 #include "windows/servers/engine.h"
 
-/* asked: the slots before the cache limits them.  json_null() for no engine. */
-json_t *engine_facts_json(const struct engine *engine, int asked);
+/* json_null() for no engine. */
+json_t *engine_facts_json(const struct engine *engine);
 
 /* One line, "16 slots, ...", without its end; the caller's to free, or printed. */
 char *engine_facts_text(const json_t *facts);

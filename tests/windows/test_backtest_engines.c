@@ -187,11 +187,11 @@ static void a_miss_says_which_target_it_missed(void **state)
 {
     static const struct {
         struct replay_target target;
-        enum search_target missed;
+        enum replay_figure missed;
     } rows[] = {
-        { { 60 * SECOND_MS, 98, { 0, 0 }, { 0, 0 } }, SEARCH_WAIT },
-        { { 600 * SECOND_MS, 98, { 5, 95 }, { 0, 0 } }, SEARCH_TTFT },
-        { { 600 * SECOND_MS, 98, { 0, 0 }, { 0.15, 90 } }, SEARCH_ITL },
+        { { 60 * SECOND_MS, 98, { 0, 0 }, { 0, 0 } }, REPLAY_WAIT },
+        { { 600 * SECOND_MS, 98, { 5, 95 }, { 0, 0 } }, REPLAY_TTFT },
+        { { 600 * SECOND_MS, 98, { 0, 0 }, { 0.15, 90 } }, REPLAY_ITL },
     };
 
     (void)state;

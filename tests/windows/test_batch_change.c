@@ -373,13 +373,13 @@ static void plain_init(struct plain *plain, const struct engine *engine, uint64_
 }
 
 struct found {
-    uint64_t *values[BATCH_FIGURES][DEMAND_CLASSES];
+    uint64_t *values[REPLAY_FIGURES][DEMAND_CLASSES];
 };
 
 static void found_init(struct found *found, struct batch_tally *tally)
 {
     *tally = (struct batch_tally){ .limits = { 0, 0, 0 } };
-    for (int figure = 0; figure < BATCH_FIGURES; figure++)
+    for (int figure = 0; figure < REPLAY_FIGURES; figure++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             tally->kept[figure][class] = found->values[figure][class] = mem_new_array(
                 JOBS, sizeof(uint64_t));
@@ -387,7 +387,7 @@ static void found_init(struct found *found, struct batch_tally *tally)
 
 static void found_clear(struct found *found)
 {
-    for (int figure = 0; figure < BATCH_FIGURES; figure++)
+    for (int figure = 0; figure < REPLAY_FIGURES; figure++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             mem_free(found->values[figure][class]);
 }
@@ -440,7 +440,7 @@ static void run_plain(struct plain *plain, const int *replicas)
 }
 
 static void assert_close(const char *what, const struct job *job, const struct found *found,
-                         enum batch_figure figure, double want)
+                         enum replay_figure figure, double want)
 {
     double is = (double)found->values[figure][job->class][job->number];
 
@@ -484,9 +484,9 @@ static void replicas_come_and_go_as_in_a_plain_simulation(void **state)
         for (size_t i = 0; i < plain->count; i++) {
             const struct job *job = &plain->jobs[i];
 
-            assert_close("wait", job, &found, BATCH_WAIT, job->start - job->arrived);
-            assert_close("first token", job, &found, BATCH_TTFT, job->first - job->arrived);
-            assert_close("each token", job, &found, BATCH_ITL, job->each_ns);
+            assert_close("wait", job, &found, REPLAY_WAIT, job->start - job->arrived);
+            assert_close("first token", job, &found, REPLAY_TTFT, job->first - job->arrived);
+            assert_close("each token", job, &found, REPLAY_ITL, job->each_ns);
         }
         moved += plain->moved;
         held += plain->held;

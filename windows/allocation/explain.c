@@ -64,7 +64,7 @@ static int find_wait(const struct question *question, double peak_per_s, struct 
     if (wait->replicas == 0)
         return 0;
     if (search_wait_under(&question->setup, wait->seed, wait->replicas,
-                          &wait->targets.found_s[SEARCH_WAIT], &day, err) < 0 ||
+                          &wait->targets.found_s[REPLAY_WAIT], &day, err) < 0 ||
         search_tokens_under(&question->setup, wait->seed, wait->replicas, &wait->targets, err) < 0)
         return -1;
     search_targets_judge(&wait->targets, &question->setup.target);
@@ -76,16 +76,16 @@ static int find_wait(const struct question *question, double peak_per_s, struct 
 }
 
 /* Of the target that binds. */
-static double longest_of(const struct replay_class *class, enum search_target binds)
+static double longest_of(const struct replay_class *class, enum replay_figure binds)
 {
-    return binds == SEARCH_WAIT   ? class->max_s
-           : binds == SEARCH_TTFT ? class->ttft.max_s
+    return binds == REPLAY_WAIT   ? class->max_s
+           : binds == REPLAY_TTFT ? class->ttft.max_s
                                   : class->itl.max_s;
 }
 
 /* The longest time of the target that binds, and what is late, in one segment alone. */
 static int replay_segment(const struct question *question, const struct explain_wait *with,
-                          enum search_target binds, struct segment segment, double *ret_longest_s,
+                          enum replay_figure binds, struct segment segment, double *ret_longest_s,
                           int64_t *ret_late, struct error *err)
 {
     struct segment_list list = { 0 };
@@ -112,7 +112,7 @@ static int replay_segment(const struct question *question, const struct explain_
 /* The segment with the most late requests; among equals, with the longest wait.  Where each day
    counts, it is one of the day that binds. */
 static int worst_segment(const struct question *question, const struct explain_wait *with,
-                         enum search_target binds, const struct segment_list *segments,
+                         enum replay_figure binds, const struct segment_list *segments,
                          struct segment *ret_worst, double *ret_longest_s, struct error *err)
 {
     int64_t most = -1;
@@ -263,7 +263,7 @@ int explain_number(const struct allocate_model *model, size_t window, size_t que
     question_init(&question, model, window, queue);
 
     const struct replay_target *target = &question.setup.target;
-    int result = search_wait(&question.setup, replicas, &found.found_s[SEARCH_WAIT], &day, err);
+    int result = search_wait(&question.setup, replicas, &found.found_s[REPLAY_WAIT], &day, err);
 
     for (int seed = 0; seed < model->seeds && result == 0; seed++)
         if (target->ttft.limit_s > 0 || target->itl.limit_s > 0)

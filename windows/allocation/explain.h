@@ -28,7 +28,7 @@ struct explain {
     double rate_per_s;          /* mean of the window */
     double peak_per_s;          /* of its busiest step, or minute of shorter ones, */
     struct wall_time peak;      /* which begins then */
-    enum search_target binds;   /* with one replica less (with this one, where there is none less);
+    enum replay_figure binds;   /* with one replica less (with this one, where there is none less);
                                    where each day counts, on the worst day */
     struct wall_time binding;   /* the step that then makes the longest wait, or the longest time of
                                    the target that binds; 0: no request waits */

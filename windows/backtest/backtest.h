@@ -53,7 +53,7 @@ struct backtest_miss {
     size_t span;               /* of the judged course */
     struct miss_facts facts;   /* where planned windows are finer, of the one that lacked most */
     double wait_s;             /* at the percentile, of the worse class */
-    enum search_target target; /* that was missed by most, */
+    enum replay_figure target; /* that was missed by most, */
     double found_s;            /* and what it was then */
     enum miss_reason reason;
     const struct policy

@@ -70,7 +70,7 @@ void measure_promises(const struct course *course, const struct judge_score *sco
     for (size_t i = 0; i < course->spans.count; i++) {
         const struct course_span *span = &course->spans.items[i];
         const struct judge_score *score = &scores[i];
-        double found_s[SEARCH_TARGETS];
+        double found_s[REPLAY_FIGURES];
 
         if (span->week < from || span->week >= to ||
             score->count[DEMAND_HIGH] + score->count[DEMAND_LOW] == 0)
@@ -82,10 +82,10 @@ void measure_promises(const struct course *course, const struct judge_score *sco
             tally->violations += score->violations[class];
         }
         judge_found(score, found_s);
-        for (int which = 0; which < SEARCH_TARGETS; which++) {
-            double target_s = search_target_s(target, (enum search_target)which);
+        for (int which = 0; which < REPLAY_FIGURES; which++) {
+            double target_s = search_target_s(target, (enum replay_figure)which);
 
-            if (which == SEARCH_WAIT || target_s > 0)
+            if (which == REPLAY_WAIT || target_s > 0)
                 measure->worst = fmax(measure->worst, found_s[which] / target_s);
         }
     }

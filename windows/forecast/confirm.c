@@ -18,18 +18,18 @@ enum {
 
 /* Of each target the share that is late, of the class for which it is greater; never 0. */
 static int late_shares(const struct search_setup *setup, int servers,
-                       double ret_shares[SEARCH_TARGETS], struct error *err)
+                       double ret_shares[REPLAY_FIGURES], struct error *err)
 {
     owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, 0, err);
     struct replay_result result;
 
     if (!arrivals || replay_report(arrivals, servers, &setup->target, &result, err) < 0)
         return -1;
-    for (int i = 0; i < SEARCH_TARGETS; i++) {
+    for (int i = 0; i < REPLAY_FIGURES; i++) {
         ret_shares[i] = 0;
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
             const struct replay_class *found = &result.classes[class];
-            double late = (double)search_target_late(found, (enum search_target)i);
+            double late = (double)search_target_late(found, (enum replay_figure)i);
 
             if (found->count > 0)
                 ret_shares[i] = fmax(ret_shares[i], fmax(late, 0.5) / (double)found->count);
@@ -40,14 +40,14 @@ static int late_shares(const struct search_setup *setup, int servers,
 
 /* Servers with a fraction, by the target that asks for most of those that one fewer misses. */
 static double need_between(const struct search_setup *setup, int servers,
-                           const double passes[SEARCH_TARGETS], const double fails[SEARCH_TARGETS])
+                           const double passes[REPLAY_FIGURES], const double fails[REPLAY_FIGURES])
 {
     double need = 0;
 
-    for (int i = 0; i < SEARCH_TARGETS; i++) {
-        double p = search_target_percentile(&setup->target, (enum search_target)i) / 100;
+    for (int i = 0; i < REPLAY_FIGURES; i++) {
+        double p = search_target_percentile(&setup->target, (enum replay_figure)i) / 100;
 
-        if ((i == SEARCH_WAIT || search_target_s(&setup->target, (enum search_target)i) > 0) &&
+        if ((i == REPLAY_WAIT || search_target_s(&setup->target, (enum replay_figure)i) > 0) &&
             fails[i] > 1 - p)
             need = fmax(need, occurrences_between(servers, passes[i], fails[i], p));
     }
@@ -59,8 +59,8 @@ static int replayed_need(const struct search_setup *setup, double *ret_need, int
                          struct error *err)
 {
     struct search_result found;
-    double passes[SEARCH_TARGETS];
-    double fails[SEARCH_TARGETS] = { 1, 1, 1 };
+    double passes[REPLAY_FIGURES];
+    double fails[REPLAY_FIGURES] = { 1, 1, 1 };
 
     *ret_need = 0;
     if (search_servers(setup, &found, err) < 0)

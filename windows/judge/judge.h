@@ -51,11 +51,11 @@ struct judge_score {
 };
 
 /* Of the worse class. */
-static inline void judge_found(const struct judge_score *score, double found_s[SEARCH_TARGETS])
+static inline void judge_found(const struct judge_score *score, double found_s[REPLAY_FIGURES])
 {
     const double *const of_class[] = { score->wait_s, score->ttft_s, score->itl_s };
 
-    for (int i = 0; i < SEARCH_TARGETS; i++)
+    for (int i = 0; i < REPLAY_FIGURES; i++)
         found_s[i] = of_class[i][DEMAND_HIGH] > of_class[i][DEMAND_LOW] ? of_class[i][DEMAND_HIGH]
                                                                         : of_class[i][DEMAND_LOW];
 }

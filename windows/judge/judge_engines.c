@@ -24,7 +24,7 @@ struct bench {
     size_t span; /* the first that is not judged */
     struct batch *batch;
     struct batch_tally tally;
-    struct batch_told_list told[BATCH_FIGURES][DEMAND_CLASSES];
+    struct batch_told_list told[REPLAY_FIGURES][DEMAND_CLASSES];
 };
 
 struct court {
@@ -40,10 +40,10 @@ struct court {
 };
 
 /* To a second. */
-static const double units[BATCH_FIGURES] = {
-    [BATCH_WAIT] = TICKS_PER_SECOND,
-    [BATCH_TTFT] = TICKS_PER_SECOND,
-    [BATCH_ITL] = 1e9,
+static const double units[REPLAY_FIGURES] = {
+    [REPLAY_WAIT] = TICKS_PER_SECOND,
+    [REPLAY_TTFT] = TICKS_PER_SECOND,
+    [REPLAY_ITL] = 1e9,
 };
 
 /* ---- scores ---- */
@@ -66,7 +66,7 @@ static void take_values(struct court *court, struct batch_told_list *told, size_
 }
 
 static void score_figure(struct court *court, struct bench *bench, struct judge_score *score,
-                         enum batch_figure figure, int class)
+                         enum replay_figure figure, int class)
 {
     const double percentiles[] = { court->target->percentile, court->target->ttft.percentile,
                                    court->target->itl.percentile };
@@ -105,10 +105,10 @@ static void score_spans(struct court *court, struct bench *bench)
                 return;
         }
         *score = (struct judge_score){ .is_met = true };
-        for (int figure = 0; figure < BATCH_FIGURES; figure++)
+        for (int figure = 0; figure < REPLAY_FIGURES; figure++)
             for (int class = 0; class < DEMAND_CLASSES; class ++)
                 if (bench->tally.limits[figure] != UINT64_MAX)
-                    score_figure(court, bench, score, (enum batch_figure)figure, class);
+                    score_figure(court, bench, score, (enum replay_figure)figure, class);
     }
 }
 
@@ -240,7 +240,7 @@ static void bench_init(struct bench *bench, const struct court *court,
     bench->plan = &item->plan;
     bench->scores = item->scores;
     batch_replay_limits(court->target, bench->tally.limits);
-    for (int figure = 0; figure < BATCH_FIGURES; figure++)
+    for (int figure = 0; figure < REPLAY_FIGURES; figure++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             if (bench->tally.limits[figure] != UINT64_MAX)
                 bench->tally.told[figure][class] = &bench->told[figure][class];
@@ -254,7 +254,7 @@ static void court_clear(struct court *court)
         struct bench *bench = &court->benches[i];
 
         batch_free(bench->batch);
-        for (int figure = 0; figure < BATCH_FIGURES; figure++)
+        for (int figure = 0; figure < REPLAY_FIGURES; figure++)
             for (int class = 0; class < DEMAND_CLASSES; class ++)
                 array_clear(&bench->told[figure][class].list);
     }

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { CHUNK_TOKENS = 2048, NS_PER_TICK = 1000 };
+enum { NS_PER_TICK = 1000 };
 
 static void fill_pace(struct batch *batch)
 {
@@ -27,7 +27,7 @@ static void fill_pace(struct batch *batch)
 }
 
 /* Whether anybody wants to know a figure of each request. */
-static bool is_told(const struct batch_tally *tally, enum batch_figure figure)
+static bool is_told(const struct batch_tally *tally, enum replay_figure figure)
 {
     return tally->limits[figure] != UINT64_MAX || tally->kept[figure][0] || tally->told[figure][0];
 }
@@ -43,8 +43,8 @@ struct batch *batch_new(const struct engine *engine, int replicas, struct batch_
     batch->router = engine->law.router;
     batch->count = batch->room = (unsigned)count;
     batch->slots = engine->law.slots;
-    batch->tells_later = is_told(tally, BATCH_ITL);
-    batch->tells_first = batch->tells_later || is_told(tally, BATCH_TTFT);
+    batch->tells_later = is_told(tally, REPLAY_ITL);
+    batch->tells_first = batch->tells_later || is_told(tally, REPLAY_TTFT);
     fill_pace(batch);
     batch->replicas = mem_new_array(count, sizeof *batch->replicas);
     batch->ends = mem_new_array(count * slots, sizeof *batch->ends);
@@ -86,7 +86,7 @@ static inline uint64_t rounded_up(double value)
     return whole + ((double)whole < value);
 }
 
-static inline void tally_one(struct batch_tally *tally, enum batch_figure figure,
+static inline void tally_one(struct batch_tally *tally, enum replay_figure figure,
                              enum demand_class class, size_t number, uint64_t value)
 {
     tally->late[figure][class] += value > tally->limits[figure];
@@ -99,7 +99,7 @@ static inline void tally_one(struct batch_tally *tally, enum batch_figure figure
 /* Iterations in which a prompt is read; the last of them gives the first token. */
 static inline double chunks_of(double in)
 {
-    return in > CHUNK_TOKENS ? ceil(in / CHUNK_TOKENS) : 1;
+    return in > ENGINE_CHUNK_TOKENS ? ceil(in / ENGINE_CHUNK_TOKENS) : 1;
 }
 
 /* Prompts are read one after the other, a chunk with each iteration, of which each takes the share
@@ -112,14 +112,14 @@ static void tell_first(struct batch *batch, struct batch_replica *here, uint16_t
     double in = (double)batch->engine->in[length];
     double iteration = batch->pace.ticks[here->running];
     double own = batch->prefill * in;
-    double share = in / CHUNK_TOKENS;
+    double share = in / ENGINE_CHUNK_TOKENS;
     bool is_busy = here->read > now;
     double rest = is_busy ? 1 : comes ? ceil(here->tokens) - here->tokens : 0;
     double begin = is_busy ? here->read : now;
     double first = begin + own + (rest + (share > 1 ? share : 1)) * iteration;
 
     here->read = begin + own + share * iteration;
-    tally_one(batch->tally, BATCH_TTFT, who->class, who->number,
+    tally_one(batch->tally, REPLAY_TTFT, who->class, who->number,
               rounded_up(first - (double)who->arrived));
     if (batch->tells_later)
         here->requests[slot] = (struct batch_request){ now + here->pause +
@@ -136,7 +136,7 @@ static void tell_later(struct batch *batch, const struct batch_request *request,
         return;
     if (request->later >= 1)
         each = rounded_up((now - request->first_token) / request->later * NS_PER_TICK);
-    tally_one(batch->tally, BATCH_ITL, request->class, request->number, each);
+    tally_one(batch->tally, REPLAY_ITL, request->class, request->number, each);
 }
 
 /* The replica is as of `now` and has a free slot.  Who `comes` did not wait for an end in it. */
@@ -158,7 +158,7 @@ static inline void start(struct batch *batch, struct batch_replica *here, double
     uint16_t slot = batch_replica_add(here, out + chunks_of(in) - 1, batch->tells_later);
 
     here->pause += batch->prefill * in;
-    tally_one(batch->tally, BATCH_WAIT, who->class, who->number,
+    tally_one(batch->tally, REPLAY_WAIT, who->class, who->number,
               rounded_up(now - (double)who->arrived));
     if (batch->tells_first)
         tell_first(batch, here, slot, now, who, comes, length);

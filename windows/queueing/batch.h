@@ -19,17 +19,11 @@
 
 #include "base/array.h"
 #include "base/random.h"
-#include "windows/demand/demand.h"
+#include "windows/queueing/replay_result.h"
 #include "windows/servers/engine.h"
 
-enum batch_figure {
-    BATCH_WAIT, /* ticks until a request starts */
-    BATCH_TTFT, /* ticks until its first token, the end of the iteration that runs included */
-    BATCH_ITL,  /* nanoseconds: mean time of each later token; 0 of requests under two tokens */
-    BATCH_FIGURES,
-};
-
-/* Figures above zero as they become known, each with its request's number. */
+/* Figures above zero as they become known, each with its request's number: the wait and the first
+   token in ticks, later tokens in nanoseconds. */
 struct batch_told {
     size_t number;
     uint64_t value;
@@ -40,10 +34,10 @@ struct batch_told_list {
 
 /* What is counted; zeroed, and owned by the caller. */
 struct batch_tally {
-    uint64_t limits[BATCH_FIGURES]; /* UINT64_MAX: none */
-    int64_t late[BATCH_FIGURES][DEMAND_CLASSES];
-    uint64_t *kept[BATCH_FIGURES][DEMAND_CLASSES];               /* by number; NULL: not wanted */
-    struct batch_told_list *told[BATCH_FIGURES][DEMAND_CLASSES]; /* likewise */
+    uint64_t limits[REPLAY_FIGURES]; /* UINT64_MAX: none */
+    int64_t late[REPLAY_FIGURES][DEMAND_CLASSES];
+    uint64_t *kept[REPLAY_FIGURES][DEMAND_CLASSES];               /* by number; NULL: not wanted */
+    struct batch_told_list *told[REPLAY_FIGURES][DEMAND_CLASSES]; /* likewise */
 };
 
 /* Requests in the order of time. */

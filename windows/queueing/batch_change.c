@@ -29,7 +29,7 @@ static int64_t line_overdue(const struct batch *batch, const struct batch_line *
     int64_t count = 0;
 
     for (uint32_t at = line->first; at != 0; at = batch->pool.items[at].next) {
-        if (batch->pool.items[at].arrived + batch->tally->limits[BATCH_WAIT] >= now)
+        if (batch->pool.items[at].arrived + batch->tally->limits[REPLAY_WAIT] >= now)
             break;
         count++;
     }
@@ -40,7 +40,7 @@ int64_t batch_overdue(const struct batch *batch, enum demand_class class, uint64
 {
     int64_t count = 0;
 
-    if (batch->waiting == 0 || batch->tally->limits[BATCH_WAIT] == UINT64_MAX)
+    if (batch->waiting == 0 || batch->tally->limits[REPLAY_WAIT] == UINT64_MAX)
         return 0;
     count = line_overdue(batch, &batch->lines[class], now);
     for (unsigned i = 0; i < batch->count; i++)

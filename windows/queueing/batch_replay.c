@@ -24,7 +24,7 @@ struct trial {
     struct negligible negligible; /* of so many servers */
     bool has_negligible;
     bool is_bounded; /* ends when it is lost */
-    int64_t allowed[BATCH_FIGURES][DEMAND_CLASSES];
+    int64_t allowed[REPLAY_FIGURES][DEMAND_CLASSES];
     size_t number[DEMAND_CLASSES]; /* of the next in each class */
 };
 
@@ -33,11 +33,11 @@ static uint64_t limit_of(const struct replay_limit *limit, double units)
     return limit->limit_s > 0 ? (uint64_t)floor(limit->limit_s * units + 0.5) : UINT64_MAX;
 }
 
-void batch_replay_limits(const struct replay_target *target, uint64_t limits[BATCH_FIGURES])
+void batch_replay_limits(const struct replay_target *target, uint64_t limits[REPLAY_FIGURES])
 {
-    limits[BATCH_WAIT] = (uint64_t)target->wait_ms * TICKS_PER_MS;
-    limits[BATCH_TTFT] = limit_of(&target->ttft, TICKS_PER_SECOND);
-    limits[BATCH_ITL] = limit_of(&target->itl, NS_PER_SECOND);
+    limits[REPLAY_WAIT] = (uint64_t)target->wait_ms * TICKS_PER_MS;
+    limits[REPLAY_TTFT] = limit_of(&target->ttft, TICKS_PER_SECOND);
+    limits[REPLAY_ITL] = limit_of(&target->itl, NS_PER_SECOND);
 }
 
 /* `keeps`: so many of the figures, from the first on. */
@@ -55,7 +55,7 @@ static void trial_init(struct trial *trial, struct arrivals *arrivals, int serve
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         int64_t total = arrivals_total(arrivals, (enum demand_class) class);
 
-        for (int figure = 0; figure < BATCH_FIGURES; figure++) {
+        for (int figure = 0; figure < REPLAY_FIGURES; figure++) {
             trial->allowed[figure][class] = replay_allowed(total, percentiles[figure]);
             if (figure < keeps)
                 trial->tally.kept[figure][class] = mem_new_array((size_t)total + 1,
@@ -69,7 +69,7 @@ static void trial_init(struct trial *trial, struct arrivals *arrivals, int serve
 
 static void trial_clear(struct trial *trial)
 {
-    for (int figure = 0; figure < BATCH_FIGURES; figure++)
+    for (int figure = 0; figure < REPLAY_FIGURES; figure++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             mem_free(trial->tally.kept[figure][class]);
     batch_free(trial->batch);
@@ -81,8 +81,8 @@ static bool is_lost(const struct trial *trial, uint64_t now)
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         int64_t waiting = batch_overdue(trial->batch, (enum demand_class) class, now);
 
-        for (int figure = 0; figure < BATCH_FIGURES; figure++)
-            if (trial->tally.late[figure][class] + (figure == BATCH_WAIT ? waiting : 0) >
+        for (int figure = 0; figure < REPLAY_FIGURES; figure++)
+            if (trial->tally.late[figure][class] + (figure == REPLAY_WAIT ? waiting : 0) >
                 trial->allowed[figure][class])
                 return true;
     }
@@ -246,7 +246,7 @@ bool batch_replay_passes(struct arrivals *arrivals, int servers, const struct re
 
     if (ret_used) {
         *ret_used = passes ? 0 : 1;
-        for (int figure = 0; passes && figure < BATCH_FIGURES; figure++)
+        for (int figure = 0; passes && figure < REPLAY_FIGURES; figure++)
             for (int class = 0; class < DEMAND_CLASSES; class ++)
                 *ret_used = fmax(*ret_used, (double)trial.tally.late[figure][class] /
                                                 (double)(trial.allowed[figure][class] + 1));
@@ -265,18 +265,18 @@ bool batch_replay_count(struct arrivals *arrivals, int servers, const struct rep
         return false;
     trial_init(&trial, arrivals, servers, target, negligible, 0);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        trial.tally.late[BATCH_WAIT][class] = violations[class];
+        trial.tally.late[REPLAY_WAIT][class] = violations[class];
 
     bool is_within = run_segment(&trial, segment, servers) && !is_lost(&trial, 0);
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
-        violations[class] = trial.tally.late[BATCH_WAIT][class];
+        violations[class] = trial.tally.late[REPLAY_WAIT][class];
     trial_clear(&trial);
     return is_within;
 }
 
 /* The values of one figure, as replay_waits.h asks about them. */
-static struct waits waits_of(const struct trial *trial, enum batch_figure figure)
+static struct waits waits_of(const struct trial *trial, enum replay_figure figure)
 {
     struct waits waits;
 
@@ -306,14 +306,14 @@ int batch_replay_waits(struct arrivals *arrivals, int servers, const struct repl
     trial_init(&trial, arrivals, servers, target, NULL, 1);
     run_all(&trial, servers);
 
-    struct waits waits = waits_of(&trial, BATCH_WAIT);
+    struct waits waits = waits_of(&trial, REPLAY_WAIT);
 
     *ret_waits = waits_quantiles(&waits, arrivals, target->percentile);
     trial_clear(&trial);
     return 0;
 }
 
-static struct replay_day day_of(const struct trial *trial, enum batch_figure figure,
+static struct replay_day day_of(const struct trial *trial, enum replay_figure figure,
                                 double percentile, double scale)
 {
     struct waits waits = waits_of(trial, figure);
@@ -324,7 +324,7 @@ static struct replay_day day_of(const struct trial *trial, enum batch_figure fig
     return found;
 }
 
-static struct replay_spread spread_of(const struct trial *trial, enum batch_figure figure,
+static struct replay_spread spread_of(const struct trial *trial, enum replay_figure figure,
                                       int class, const struct replay_limit *limit, double scale)
 {
     struct waits waits = waits_of(trial, figure);
@@ -350,22 +350,22 @@ int batch_replay_report(struct arrivals *arrivals, int servers, const struct rep
 
     if (check_size(arrivals, err) < 0)
         return -1;
-    trial_init(&trial, arrivals, servers, target, NULL, BATCH_FIGURES);
+    trial_init(&trial, arrivals, servers, target, NULL, REPLAY_FIGURES);
     run_all(&trial, servers);
 
-    struct waits waits = waits_of(&trial, BATCH_WAIT);
+    struct waits waits = waits_of(&trial, REPLAY_WAIT);
 
-    ret_result->wait_day = day_of(&trial, BATCH_WAIT, target->percentile, 1);
-    ret_result->ttft_day = day_of(&trial, BATCH_TTFT, target->ttft.percentile, 1);
-    ret_result->itl_day = day_of(&trial, BATCH_ITL, target->itl.percentile, 1e-3);
+    ret_result->wait_day = day_of(&trial, REPLAY_WAIT, target->percentile, 1);
+    ret_result->ttft_day = day_of(&trial, REPLAY_TTFT, target->ttft.percentile, 1);
+    ret_result->itl_day = day_of(&trial, REPLAY_ITL, target->itl.percentile, 1e-3);
     ret_result->waits = waits_quantiles(&waits, arrivals, target->percentile);
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         struct replay_class *found = &ret_result->classes[class];
 
         *found = waits_class(&waits, (enum demand_class) class, target->percentile);
-        found->violations = trial.tally.late[BATCH_WAIT][class];
-        found->ttft = spread_of(&trial, BATCH_TTFT, class, &target->ttft, 1);
-        found->itl = spread_of(&trial, BATCH_ITL, class, &target->itl, 1e-3);
+        found->violations = trial.tally.late[REPLAY_WAIT][class];
+        found->ttft = spread_of(&trial, REPLAY_TTFT, class, &target->ttft, 1);
+        found->itl = spread_of(&trial, REPLAY_ITL, class, &target->itl, 1e-3);
     }
     trial_clear(&trial);
     return 0;

@@ -30,7 +30,7 @@ int batch_replay_waits(struct arrivals *arrivals, int servers, const struct repl
     __attribute__((warn_unused_result));
 
 /* What counts as late, in the units of the figures. */
-void batch_replay_limits(const struct replay_target *target, uint64_t limits[BATCH_FIGURES]);
+void batch_replay_limits(const struct replay_target *target, uint64_t limits[REPLAY_FIGURES]);
 
 /* The highest load: requests served at once, each alone in its replica, if none had to wait. */
 double batch_replay_peak(const struct arrivals *arrivals);

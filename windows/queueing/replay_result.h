@@ -10,6 +10,15 @@
 
 #include "windows/demand/demand.h"
 
+/* What is told of a request, and what a queue may have a target for. */
+enum replay_figure {
+    REPLAY_WAIT, /* until it starts */
+    REPLAY_TTFT, /* of an engine: until its first token, the end of the iteration that runs
+                    included */
+    REPLAY_ITL,  /* of an engine: the mean of each later token; 0 of requests under two tokens */
+    REPLAY_FIGURES,
+};
+
 /* Of an engine's requests, the time until the first token or that of each later one. */
 struct replay_spread {
     int64_t violations; /* longer than the limit */

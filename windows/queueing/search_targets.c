@@ -9,37 +9,37 @@
 
 #include <math.h>
 
-double search_target_s(const struct replay_target *target, enum search_target which)
+double search_target_s(const struct replay_target *target, enum replay_figure which)
 {
-    return which == SEARCH_WAIT   ? (double)target->wait_ms / SECOND_MS
-           : which == SEARCH_TTFT ? target->ttft.limit_s
+    return which == REPLAY_WAIT   ? (double)target->wait_ms / SECOND_MS
+           : which == REPLAY_TTFT ? target->ttft.limit_s
                                   : target->itl.limit_s;
 }
 
-double search_target_percentile(const struct replay_target *target, enum search_target which)
+double search_target_percentile(const struct replay_target *target, enum replay_figure which)
 {
-    return which == SEARCH_WAIT   ? target->percentile
-           : which == SEARCH_TTFT ? target->ttft.percentile
+    return which == REPLAY_WAIT   ? target->percentile
+           : which == REPLAY_TTFT ? target->ttft.percentile
                                   : target->itl.percentile;
 }
 
-int64_t search_target_late(const struct replay_class *found, enum search_target which)
+int64_t search_target_late(const struct replay_class *found, enum replay_figure which)
 {
-    return which == SEARCH_WAIT   ? found->violations
-           : which == SEARCH_TTFT ? found->ttft.violations
+    return which == REPLAY_WAIT   ? found->violations
+           : which == REPLAY_TTFT ? found->ttft.violations
                                   : found->itl.violations;
 }
 
-const char *search_target_name(enum search_target which)
+const char *search_target_name(enum replay_figure which)
 {
-    static const char *const names[SEARCH_TARGETS] = { "wait", "ttft", "itl" };
+    static const char *const names[REPLAY_FIGURES] = { "wait", "ttft", "itl" };
 
     return names[which];
 }
 
 bool search_has_tokens(const struct service_time *service)
 {
-    return service->engine && !service->engine->is_short;
+    return engine_has_tokens(service->engine);
 }
 
 /* The day of the setup on which a step lies. */
@@ -56,15 +56,15 @@ static struct wall_time day_begin(const struct search_setup *setup, size_t step)
 static void raise_day(struct search_late_day *day, const struct search_setup *setup,
                       const struct replay_result *result)
 {
-    const struct replay_day *const found[SEARCH_TARGETS] = {
-        [SEARCH_WAIT] = &result->wait_day,
-        [SEARCH_TTFT] = &result->ttft_day,
-        [SEARCH_ITL] = &result->itl_day,
+    const struct replay_day *const found[REPLAY_FIGURES] = {
+        [REPLAY_WAIT] = &result->wait_day,
+        [REPLAY_TTFT] = &result->ttft_day,
+        [REPLAY_ITL] = &result->itl_day,
     };
 
-    for (int i = 0; i < SEARCH_TARGETS; i++) {
-        enum search_target which = (enum search_target)i;
-        bool is_held = which == SEARCH_WAIT || search_target_s(&setup->target, which) > 0;
+    for (int i = 0; i < REPLAY_FIGURES; i++) {
+        enum replay_figure which = (enum replay_figure)i;
+        bool is_held = which == REPLAY_WAIT || search_target_s(&setup->target, which) > 0;
 
         if (is_held && (day->begin.ms == 0 || found[i]->used > day->used))
             *day = (struct search_late_day){ day_begin(setup, found[i]->day), which, found[i]->used,
@@ -92,9 +92,9 @@ int search_tokens_under(const struct search_setup *setup, int seed, int servers,
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
             double *found_s = targets->found_s;
 
-            found_s[SEARCH_TTFT] = fmax(found_s[SEARCH_TTFT],
+            found_s[REPLAY_TTFT] = fmax(found_s[REPLAY_TTFT],
                                         result.classes[class].ttft.quantile_s);
-            found_s[SEARCH_ITL] = fmax(found_s[SEARCH_ITL], result.classes[class].itl.quantile_s);
+            found_s[REPLAY_ITL] = fmax(found_s[REPLAY_ITL], result.classes[class].itl.quantile_s);
         }
     }
     return 0;
@@ -106,17 +106,17 @@ void search_targets_judge(struct search_targets *targets, const struct replay_ta
     double worst = -1;
 
     targets->is_met = true;
-    for (int i = 0; i < SEARCH_TARGETS; i++) {
-        double limit_s = search_target_s(target, (enum search_target)i);
+    for (int i = 0; i < REPLAY_FIGURES; i++) {
+        double limit_s = search_target_s(target, (enum replay_figure)i);
         double ratio = targets->found_s[i] / limit_s;
 
-        if (i != SEARCH_WAIT && !(limit_s > 0))
+        if (i != REPLAY_WAIT && !(limit_s > 0))
             continue;
-        if (targets->found_s[i] > limit_s + (i == SEARCH_WAIT ? 0 : tick_s))
+        if (targets->found_s[i] > limit_s + (i == REPLAY_WAIT ? 0 : tick_s))
             targets->is_met = false;
         if (ratio > worst) {
             worst = ratio;
-            targets->binds = (enum search_target)i;
+            targets->binds = (enum replay_figure)i;
         }
     }
 }

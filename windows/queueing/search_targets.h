@@ -8,36 +8,34 @@
 
 #include "windows/queueing/search.h"
 
-enum search_target { SEARCH_WAIT, SEARCH_TTFT, SEARCH_ITL, SEARCH_TARGETS };
-
 /* Of engines that are held to more than the wait. */
 struct search_late_day {
     struct wall_time begin; /* 0: not known */
-    enum search_target which;
+    enum replay_figure which;
     double used;    /* requests late over those allowed on that day and one, of the worse class: 1
                        or more misses that target by itself */
     double found_s; /* of that target, at its percentile */
 };
 
 struct search_targets {
-    double found_s[SEARCH_TARGETS]; /* at the target's percentile, of the worse class; where each
+    double found_s[REPLAY_FIGURES]; /* at the target's percentile, of the worse class; where each
                                        day counts, of the worst day */
     bool is_met;
-    enum search_target binds;   /* the one missed by most, or met most narrowly */
+    enum replay_figure binds;   /* the one missed by most, or met most narrowly */
     struct search_late_day day; /* the worst, by the target that is worst on it */
 };
 
 /* Seconds; 0: none. */
-double search_target_s(const struct replay_target *target, enum search_target which);
+double search_target_s(const struct replay_target *target, enum replay_figure which);
 
 /* Of the requests of a class; in (0, 100) where there is a target. */
-double search_target_percentile(const struct replay_target *target, enum search_target which);
+double search_target_percentile(const struct replay_target *target, enum replay_figure which);
 
 /* The requests of a replay that are later than that target. */
-int64_t search_target_late(const struct replay_class *found, enum search_target which);
+int64_t search_target_late(const struct replay_class *found, enum replay_figure which);
 
 /* "wait", "ttft", "itl". */
-const char *search_target_name(enum search_target which);
+const char *search_target_name(enum replay_figure which);
 
 /* Whether tokens have times: the queue's replicas are engines that know their iterations. */
 bool search_has_tokens(const struct service_time *service);

@@ -52,11 +52,19 @@ struct engine {
     double mean_out; /* tokens; >= 1 but in the short form, where the one is the whole service */
     double mean_in;
     double cv_out;
+    int slots_asked; /* that it is started with; the cache may leave fewer */
     bool is_kv_limited;
     bool is_short; /* only slots and the service time at a full batch are known */
     float out[ENGINE_LENGTHS];
     float in[ENGINE_LENGTHS];
 };
+
+/* Whether tokens have times: it knows its iterations.  The short form does not, and who serves one
+   request at a time (NULL) has none. */
+static inline bool engine_has_tokens(const struct engine *engine)
+{
+    return engine && !engine->is_short;
+}
 
 /* Slots that the cache leaves: kv_tokens / (mean_in + mean_out / 2), at least 1. */
 int engine_slots(const struct engine_law *law, double mean_in, double mean_out);

@@ -34,6 +34,7 @@ static void finish(struct engine *engine, const struct engine_law *law)
     engine->cv_out = squares > 1e-12 ? sqrt(squares) : 0;
     engine->law = *law;
     engine->law.slots = engine_slots(law, engine->mean_in, engine->mean_out);
+    engine->slots_asked = law->slots;
     engine->is_kv_limited = engine->law.slots < law->slots;
 }
 

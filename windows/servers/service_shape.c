@@ -351,6 +351,7 @@ void service_shape_set_slots(struct service_shape *shape, int slots, enum engine
     shape->engine->law =
         (struct engine_law){ .slots = slots, .iteration_s = shape->mean_s, .router = router };
     shape->engine->mean_out = 1;
+    shape->engine->slots_asked = slots;
     shape->engine->cv_out = shape->cv;
     shape->engine->is_short = true;
 }

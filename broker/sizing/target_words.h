@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How people are told what a queue is held to: one row for each figure.
+ */
+#pragma once
+
+#include "windows/queueing/replay_result.h"
+
+struct target_words {
+    const char *one;  /* "a first token takes" */
+    const char *many; /* "first tokens take" */
+    int digits;       /* of its seconds after the point */
+};
+
+struct target_words target_words(enum replay_figure figure);
+
+/* Of a figure as JSON names it (search_target_name()); any other name is the wait's. */
+struct target_words target_words_named(const char *name);

@@ -61,3 +61,16 @@ const char *pod_slurm_tool(const struct pod *pod)
 
     return names[pod->slurm];
 }
+
+const struct pod *snapshot_slurm_pod(const struct snapshot *snapshot, const char *node)
+{
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
+
+    const struct pod *found = NULL;
+
+    for (size_t i = 0; i < count && (!found || found->deletion.ms > 0); i++)
+        if (pod_slurm_tool(pods[i]) && pod_must_leave(pods[i]))
+            found = pods[i];
+    return found;
+}

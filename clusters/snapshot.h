@@ -165,6 +165,10 @@ bool pod_must_leave(const struct pod *pod);
 /* The tool that runs it as a node of a Slurm cluster ("Slinky"); NULL: it is no such pod. */
 const char *pod_slurm_tool(const struct pod *pod);
 
+/* A pod on the node that is a node of a Slurm cluster and must leave; NULL: none.  One that its
+   tool does not remove already comes first.  Valid as long as the snapshot does not change. */
+const struct pod *snapshot_slurm_pod(const struct snapshot *snapshot, const char *node);
+
 /* Whether it asks not to be evicted (karpenter.sh/do-not-disrupt, safe-to-evict=false, Cluster
    API's drain label): it is left alone until its own last moment. */
 bool pod_is_protected(const struct pod *pod);

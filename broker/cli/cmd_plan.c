@@ -82,9 +82,7 @@ static int print_changes(const json_t *plan, struct text *out)
                  number(row, "wanted_replicas", after, sizeof after));
         changes++;
     }
-    json_array_foreach(json_object_get(plan, "lacks"), i, row)
-        text_add(out, "  ! pool %s lacks %" PRId64 " nodes that no pool can give\n",
-                 json_text_or(row, "pool", "-"), json_int_or(row, "nodes", 0));
+    board_lacks(plan, out);
     return changes;
 }
 

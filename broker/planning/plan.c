@@ -310,7 +310,9 @@ void plan_free(struct plan *plan)
 
 void plan_pools_free(struct plan_pool *pools, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         array_clear(&pools[i].nodes);
+        array_clear(&pools[i].kept);
+    }
     mem_free(pools);
 }

@@ -39,6 +39,12 @@ struct plan_live {
     bool can_withdraw; /* not cordoned yet, and no emergency */
 };
 
+/* Nodes of a pool that could be taken but for pods that are nodes of a Slurm cluster. */
+struct plan_kept {
+    const char *tool; /* that runs them, borrowed from the program: "Slinky" */
+    int64_t nodes;
+};
+
 struct plan_pool {
     const struct config_pool *config;
     int64_t present;               /* machines that exist in it and do not leave */
@@ -50,6 +56,7 @@ struct plan_pool {
     bool is_heard;                 /* both answered when last asked; such pools come first */
     struct wall_time due;          /* when the wanted number is needed; 0: now */
     ARRAY(struct plan_node) nodes; /* movable ones */
+    ARRAY(struct plan_kept) kept;  /* one for each tool */
 };
 
 struct plan_input {
@@ -109,7 +116,7 @@ enum bill_part { BILL_ALL, BILL_EMERGENCIES };
 void plan_bill(const struct plan_input *input, const struct plan *plan, enum bill_part part,
                struct plan_bill *ret_bill);
 
-/* Frees the nodes' arrays of `count` pools and the pools. */
+/* Frees the arrays of `count` pools and the pools. */
 void plan_pools_free(struct plan_pool *pools, size_t count);
 
 static inline void owned_plan(struct plan **plan)

@@ -278,13 +278,32 @@ static json_t *describe_pools(const struct service *service, const struct survey
     return rows;
 }
 
-static json_t *describe_lacks(const struct plan *plan)
+/* Nodes of its reservation that only Slurm can free. */
+static json_t *describe_kept(const struct plan_input *input, const struct config_pool *pool)
 {
     json_t *rows = json_array();
 
-    for (size_t i = 0; i < plan->lack_count; i++)
-        json_array_append_new(rows, json_make("{ss sI}", "pool", plan->lacks[i].pool->name, "nodes",
-                                              (json_int_t)plan->lacks[i].nodes));
+    for (size_t i = 0; i < input->config->pool_count; i++)
+        for (size_t k = 0; k < input->pools[i].kept.count; k++)
+            if (input->pools[i].config->reservation == pool->reservation)
+                json_array_append_new(rows,
+                                      json_make("{ss ss sI}", "pool", input->pools[i].config->name,
+                                                "tool", input->pools[i].kept.items[k].tool, "nodes",
+                                                (json_int_t)input->pools[i].kept.items[k].nodes));
+    return rows;
+}
+
+static json_t *describe_lacks(const struct plan_input *input, const struct plan *plan)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < plan->lack_count; i++) {
+        const struct plan_lack *lack = &plan->lacks[i];
+
+        json_array_append_new(rows, json_make("{ss sI so}", "pool", lack->pool->name, "nodes",
+                                              (json_int_t)lack->nodes, "kept",
+                                              describe_kept(input, lack->pool)));
+    }
     return rows;
 }
 
@@ -371,7 +390,7 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
         json_wall(now), "window", window_at(service->config->windows, now)->name, "pools",
         describe_pools(service, survey, book), "unknown", survey_unknown(service, NULL),
         "transfers", moves_describe_blocked(service, plan, BILL_ALL), "workloads",
-        describe_workloads(service, book), "lacks", describe_lacks(plan), "bill",
+        describe_workloads(service, book), "lacks", describe_lacks(&survey->input, plan), "bill",
         bill_describe(&survey->input, plan, BILL_ALL), "holds", describe_holds(service),
         "withdrawn_transfers", (int)plan->withdrawn.count, "reach_s",
         (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",

@@ -189,16 +189,26 @@ static bool is_movable(const struct service *service, const struct node *node)
            !node->is_leaving && node->uid[0] != '\0';
 }
 
-/* Whether a pod on it is a node of a Slurm cluster, which Slurm has to drain first. */
-static bool runs_slurm(const struct snapshot *snapshot, const struct node *node)
+/* One node more that only Slurm can free. */
+static void keep_for(struct plan_pool *pool, const char *tool)
 {
-    size_t count;
-    const struct pod *const *pods = snapshot_pods_on(snapshot, node->name, &count);
+    for (size_t i = 0; i < pool->kept.count; i++)
+        if (pool->kept.items[i].tool == tool) {
+            pool->kept.items[i].nodes++;
+            return;
+        }
+    *array_add(&pool->kept) = (struct plan_kept){ .tool = tool, .nodes = 1 };
+}
 
-    for (size_t i = 0; i < count; i++)
-        if (pod_slurm_tool(pods[i]) && pod_must_leave(pods[i]))
-            return true;
-    return false;
+/* Whether a pod on it is a node of a Slurm cluster, which Slurm has to drain first. */
+static bool is_kept(const struct service *service, struct plan_pool *pool, const struct node *node)
+{
+    const struct pod *pod = snapshot_slurm_pod(
+        fleet_snapshot(service->fleet, pool->config->cluster), node->name);
+
+    if (pod)
+        keep_for(pool, pod_slurm_tool(pod));
+    return pod != NULL;
 }
 
 static int64_t named_rank(const struct service *service, const struct config_pool *pool,
@@ -228,8 +238,8 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
         pool->unseen += !node;
         if (!node || instance->state != INSTANCE_RUNNING || instance->seen_ms < oldest_ms ||
             !is_movable(service, node) ||
-            runs_slurm(fleet_snapshot(service->fleet, pool->config->cluster), node) ||
-            unreadable_holds(service, pool->config, instance->name, node->uid))
+            unreadable_holds(service, pool->config, instance->name, node->uid) ||
+            is_kept(service, pool, node))
             continue;
         candidate = array_add(&pool->nodes);
         candidate->uid = node->uid;

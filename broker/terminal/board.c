@@ -261,3 +261,25 @@ void board_transfers(const json_t *answer, size_t most, struct text *out)
     if (json_array_size(rows) > most)
         text_add(out, "and %zu more: sluice transfers\n", json_array_size(rows) - most);
 }
+
+static void print_lack(const json_t *lack, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    text_add(out, "  ! pool %s lacks %" PRId64 " nodes that no pool can give\n",
+             json_text_or(lack, "pool", "-"), json_int_or(lack, "nodes", 0));
+    json_array_foreach(json_object_get(lack, "kept"), i, row)
+        text_add(out, "    %" PRId64 " nodes of pool %s run slurmd (%s): drain them in Slurm\n",
+                 json_int_or(row, "nodes", 0), json_text_or(row, "pool", "-"),
+                 json_text_or(row, "tool", "-"));
+}
+
+void board_lacks(const json_t *plan, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(plan, "lacks"), i, row)
+        print_lack(row, out);
+}

@@ -19,6 +19,10 @@ void board_holds(const json_t *answer, struct text *out);
 /* A line for each pool that is not known, of any answer that has `unknown`. */
 void board_unknown(const json_t *answer, struct text *out);
 
+/* A line for each pool that a plan cannot give what it lacks, and below it the nodes that only
+   Slurm can free. */
+void board_lacks(const json_t *plan, struct text *out);
+
 /* The first `most` transfers of a status or a list as a table: which node is where, since when,
    what it waits for, in how long it is expected to be ready. */
 void board_transfers(const json_t *answer, size_t most, struct text *out);

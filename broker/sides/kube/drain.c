@@ -215,14 +215,13 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     return NULL;
 }
 
-/* Its jobs are Slurm's: neither eviction nor deadline ends them.  It holds the transfer until an
-   operator has drained it in Slurm, or withdraws the transfer. */
+/* Its jobs are Slurm's: neither eviction nor deadline ends them.  Its tool removes it already, else
+   the node would be given back (leave.c); until it is gone it holds the transfer. */
 static void leave_to_slurm(const struct pod *pod, struct rest *rest)
 {
     owned(chars) char *text = text_format(
-        "pod %.100s/%.100s is a node of a Slurm cluster (%s): drain it in Slurm, and let %s remove "
-        "the pod",
-        pod->namespace, pod->name, pod_slurm_tool(pod), pod_slurm_tool(pod));
+        "pod %.100s/%.100s is a node of a Slurm cluster: %s removes it, and has not ended yet",
+        pod->namespace, pod->name, pod_slurm_tool(pod));
 
     note_why(rest, text);
     rest->refused++;

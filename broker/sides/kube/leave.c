@@ -127,12 +127,23 @@ static bool is_gone(struct runner *runner, struct transfer *transfer)
     return look_at_node(runner, transfer, transfer->step_began_ms) == NODE_LOOK_GONE;
 }
 
+/* A pod on the node whose jobs are Slurm's, and which nobody removes.  No eviction, deadline or
+   patience ends it: another node goes instead. */
+static const struct pod *find_slurm(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct pod *pod = snapshot_slurm_pod(
+        fleet_snapshot(runner->fleet, transfer->source->cluster), transfer->node);
+
+    return pod && pod->deletion.ms == 0 ? pod : NULL;
+}
+
 /* Whether the node may still be moved; tells why not. */
 static enum verdict judge_node(const struct runner *runner, struct transfer *transfer,
                                const struct node *node)
 {
     const char *rival = node_rival(node);
     const char *other = mark_of_another(node, transfer);
+    const struct pod *slurm = find_slurm(runner, transfer);
 
     if (!fleet_is_ephemeral(runner->config, node))
         transfer_wait_for(transfer, "node %s lost its label %s", transfer->node,
@@ -143,6 +154,10 @@ static enum verdict judge_node(const struct runner *runner, struct transfer *tra
     else if (other)
         transfer_wait_for(transfer, "node %s is another broker's: it is marked by transfer %.100s",
                           transfer->node, other);
+    else if (slurm)
+        transfer_wait_for(transfer,
+                          "node %s runs slurmd (%s): pod %.100s/%.100s has to be drained in Slurm",
+                          transfer->node, pod_slurm_tool(slurm), slurm->namespace, slurm->name);
     else
         return STEP_DONE;
     return STEP_UNDO;

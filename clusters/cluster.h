@@ -27,6 +27,8 @@ struct cluster_settings {
 /* What a kind of cluster is and does; the functions are those below. */
 struct cluster_kind {
     struct settings_kind settings; /* its keys of `clusters.NAME`; its name is the kind's */
+    bool keeps_replicas;           /* workloads run in it, whose number its side keeps */
+    bool keeps_quotas;             /* it has quotas, which its side keeps */
     struct cluster *(*open)(struct world *world, const struct cluster_settings *settings,
                             struct error *err);
     void (*close)(struct cluster *cluster);

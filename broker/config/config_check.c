@@ -348,6 +348,9 @@ static int read_share(struct config *config, size_t at, const struct yaml_node *
         return -1;
     if (cluster->role != ROLE_PRODUCTION)
         return yaml_error(err, node, "is a research cluster; workloads run in production");
+    if (!cluster->kind->keeps_replicas)
+        return yaml_error(err, node, "is a cluster of kind %s, which keeps no replicas",
+                          cluster->own.kind->name);
     if (settings_read(node, table->settings, table->count, share, err) < 0)
         return -1;
     share->cluster = cluster;

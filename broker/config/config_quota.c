@@ -5,6 +5,7 @@
  */
 #include "base/text.h"
 #include "broker/config/config_tables.h"
+#include "clusters/cluster.h"
 
 static int check_quota(const struct config *config, size_t at, struct config_quota *quota,
                        struct error *err)
@@ -14,6 +15,10 @@ static int check_quota(const struct config *config, size_t at, struct config_quo
                                     err);
     if (!quota->cluster)
         return -1;
+    if (!quota->cluster->kind->keeps_quotas)
+        return yaml_error(err, config_place(config, "quotas", at, "cluster"),
+                          "%s is a cluster of kind %s, which has no quotas", quota->cluster_name,
+                          quota->cluster->own.kind->name);
     if (!quota->pool_name)
         return 0;
     quota->pool = config_resolve(config_place(config, "quotas", at, "pool"), CONFIG_POOLS,

@@ -90,7 +90,11 @@ void sides_open(struct runner *runner, const struct side *const *sides)
     runner->sides = mem_new_array(count, sizeof *runner->sides);
     for (; runner->side_count < count; runner->side_count++) {
         const struct side *side = sides[runner->side_count];
+        const struct cluster_kind *kind = cluster_kind_find(side->kind);
 
+        /* What the configuration refuses for the kind is what the side keeps no number of. */
+        require(kind && kind->keeps_replicas == (side->replicas != NULL) &&
+                kind->keeps_quotas == (side->quota != NULL));
         /* A record of the journal names one row. */
         for (const struct effect_kind *const *row = side->effects; *row; row++)
             require(!side_effect_kind(runner, (*row)->name, strlen((*row)->name)));

@@ -137,6 +137,8 @@ struct side {
        counts that with side_count_dry_runs(); calls done within a few seconds, maybe at once. */
     void (*ask_dry_runs)(void *state, json_t *answer, side_asked_fn done, void *context);
 
+    /* The numbers that it keeps.  NULL: this kind keeps none, as its cluster_kind says too, and the
+       configuration has none for its clusters. */
     const struct side_number *(*replicas)(const struct config_workload *workload);
     const struct side_number *quota;
 };

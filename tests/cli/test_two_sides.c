@@ -46,10 +46,42 @@ static char *config_of_two(void)
     return small_config_of("{kind: plain, server: 'http://127.0.0.1:1', role: research}");
 }
 
-static struct rehearsal *begin(const char *folder)
+/* Here a second production cluster is the plain one.  It has no workload: schedules give it nodes.
+ */
+static const char config_of_three[] =
+    "time_zone: UTC\n"
+    "windows:\n"
+    "  day: {days: mon-sun, from: '06:20', to: '06:45'}\n"
+    "  night: {days: mon-sun, from: '06:45', to: '06:20'}\n"
+    "journal: ':memory:'\n"
+    "ephemeral_label: sluice.dev/ephemeral=true\n"
+    "repack_nodes: 0\n"
+    "drain: {notice: 5m, deadline: 5m, settle: 5s}\n"
+    "lead: {prior_p50: 15m, prior_p95: 25m}\n"
+    "clusters:\n"
+    "  prod-a: {role: production, kubeconfig: prod-a.kubeconfig}\n"
+    "  prod-b: {kind: plain, role: production, server: 'http://127.0.0.1:1'}\n"
+    "  research-a: {role: research, kubeconfig: research-a.kubeconfig}\n"
+    "reservations:\n"
+    "  east: {machine: a3-megagpu-8g, region: us-east5, zone: us-east5-a, gpus_per_node: 8,"
+    " nodes: 16}\n"
+    "providers:\n"
+    "  google: {kind: gcp, endpoint: 'http://127.0.0.1:1/gcp', metadata: "
+    "'http://127.0.0.1:1/gcp'}\n"
+    "pools:\n"
+    "  prod-a-east: {cluster: prod-a, reservation: east, provider: google, project: p,"
+    " group: prod-a-east, static_nodes: 1}\n"
+    "  prod-b-east: {cluster: prod-b, reservation: east, provider: google, project: p,"
+    " group: prod-b-east, static_nodes: 1}\n"
+    "  research-a-east: {cluster: research-a, reservation: east, provider: google, project: p,"
+    " group: research-a-east, static_nodes: 1}\n"
+    "queues:\n"
+    "  chat: {wait_target: 30s, service: 20s}\n"
+    "workloads:\n"
+    "  chat-2x: {queue: chat, namespace: serving, gpus: 2, clusters: {prod-a: {}}}\n";
+
+static struct rehearsal *start(const char *folder, const char *config, const char *world)
 {
-    owned(chars) char *config = config_of_two();
-    owned(chars) char *world = text_format("seed: 5\n%s", small_machines);
     owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
     owned(chars) char *world_path = test_folder_write(folder, "world.yaml", world);
     struct wall_time start = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + 6 * HOUR_MS };
@@ -61,6 +93,15 @@ static struct rehearsal *begin(const char *folder)
         rehearsal_start(rehearsal, &err) < 0)
         fail_msg("%s", err.text);
     rehearsal_run(rehearsal, MINUTE_MS);
+    return rehearsal;
+}
+
+static struct rehearsal *begin(const char *folder)
+{
+    owned(chars) char *config = config_of_two();
+    owned(chars) char *world = text_format("seed: 5\n%s", small_machines);
+    struct rehearsal *rehearsal = start(folder, config, world);
+
     apply(rehearsal, 7, 6);
     return rehearsal;
 }
@@ -192,6 +233,43 @@ static void a_cluster_keeps_its_kind_while_a_node_moves(void **state)
         fail_msg("a live transfer's cluster became another kind: %d %s", (int)err.kind, err.text);
 }
 
+static char *schedule_of_three(int nodes)
+{
+    return text_format("workloads:\n  chat-2x:\n    prod-a: 8\ncompute:\n  a3-megagpu-8g:\n"
+                       "    us-east5:\n      prod-a:\n        counts: [4]\n"
+                       "      prod-b:\n        counts: [%d]\n",
+                       nodes);
+}
+
+/* By day it gets a node of research, a Kubernetes cluster, and by night it gives one back. */
+static void a_production_pool_may_be_of_another_kind(void **state)
+{
+    static const char machines[] = "seed: 5\npools:\n  prod-a-east: {nodes: 4}\n"
+                                   "  prod-b-east: {nodes: 3}\n  research-a-east: {nodes: 9}\n"
+                                   "replicas: {chat-2x: {prod-a: 8}}\n"
+                                   "jobs: {backlog: 60, duration: 20m..2h}\n";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = start(folder, config_of_three, machines);
+    owned(chars) char *day = schedule_of_three(4);
+    owned(chars) char *night = schedule_of_three(3);
+    owned(json) json_t *schedules = json_make("{ss ss}", "day", day, "night", night);
+    struct error err = { 0 };
+    owned(json) json_t *plan = service_apply(rehearsal->service, schedules, NULL, "test", &err);
+
+    (void)state;
+    if (!plan)
+        fail_msg("%s", err.text);
+    run_there_and_back(rehearsal);
+    assert_int_equal(handed_over(rehearsal), 2);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 4);
+    assert_int_equal(nodes_of(rehearsal, "prod-b-east"), 3);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 9);
+    assert_true(requests_of(rehearsal, "plain_serve") > 0);
+    assert_true(requests_of(rehearsal, "plain_forget") > 0);
+    simulator_check_end(rehearsal->simulator);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 /* Each kind reads its own keys of `clusters.NAME`, and no other does. */
 static void a_kind_owns_its_settings(void **state)
 {
@@ -222,6 +300,37 @@ static void a_kind_owns_its_settings(void **state)
     }
 }
 
+/* What a side keeps no number of is refused before anything could ask for one. */
+static void a_kind_that_keeps_no_numbers_gets_none(void **state)
+{
+    static const char queue[] = "quotas:\n  shared: {cluster: research-a, cluster_queue: q, "
+                                "flavor: f}\n";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *two = config_of_two();
+    owned(chars) char *quota = text_format("%s%s", two, queue);
+    owned(chars) char *workload = text_format(
+        "%.*s, prod-b: {}}}\n", (int)(strlen(config_of_three) - strlen("}}\n")), config_of_three);
+    const struct {
+        const char *config, *says;
+    } rows[] = {
+        { two, NULL },
+        { quota, "quotas.shared.cluster: research-a is a cluster of kind plain, which has no "
+                 "quotas" },
+        { config_of_three, NULL },
+        { workload, "clusters.prod-b: is a cluster of kind plain, which keeps no replicas" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *path = test_folder_write(folder, "sluice.yaml", rows[i].config);
+        struct error err = { 0 };
+        owned(config) struct config *config = config_read(path, &err);
+
+        if (!config != (rows[i].says != NULL) || (!config && !strstr(err.text, rows[i].says)))
+            fail_msg("row %zu: %s", i, err.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +338,8 @@ int main(void)
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),
         cmocka_unit_test(a_cluster_keeps_its_kind_while_a_node_moves),
         cmocka_unit_test(a_kind_owns_its_settings),
+        cmocka_unit_test(a_kind_that_keeps_no_numbers_gets_none),
+        cmocka_unit_test(a_production_pool_may_be_of_another_kind),
     };
 
     mem_setup();

@@ -78,8 +78,10 @@ int64_t gang_share_add(struct gang_share *share, struct gpu_demand demand, int64
 {
     int64_t former = weight(share, node_gpus);
 
+    require(node_gpus > 0 && demand.parts >= 0);
     share->parts += demand.parts;
     share->is_whole = share->is_whole || demand.is_whole;
+    require(weight(share, node_gpus) >= former); /* no pod makes another one's share smaller */
     return weight(share, node_gpus) - former;
 }
 
@@ -131,31 +133,47 @@ static void note_priority(struct draft *draft, const struct pod *pod)
     draft->has_priority = true;
 }
 
+/* What the gang takes of the node, which has its gangs in order: pods come in any. */
+static struct gang_share *share_of(struct node_work *work, size_t gang)
+{
+    size_t at = work->gangs.count;
+
+    require(work->shares.count == work->gangs.count);
+    while (at > 0 && work->gangs.items[at - 1] > gang)
+        at--;
+    if (at > 0 && work->gangs.items[at - 1] == gang)
+        return &work->shares.items[at - 1];
+    (void)array_add(&work->gangs);
+    (void)array_add(&work->shares);
+    for (size_t i = work->gangs.count - 1; i > at; i--) {
+        work->gangs.items[i] = work->gangs.items[i - 1];
+        work->shares.items[i] = work->shares.items[i - 1];
+    }
+    work->gangs.items[at] = gang;
+    work->shares.items[at] = (struct gang_share){ 0 };
+    return &work->shares.items[at];
+}
+
 static void add_pod(struct drafts *drafts, const struct pod *pod)
 {
     struct draft *draft = draft_of(drafts, pod);
     struct node_work *work = map_get(drafts->work, pod->node_name);
     struct wall_time checkpoint = gang_time(&pod->gang, drafts->survey->config->victims.checkpoint);
-    size_t k = 0;
+    struct gang_share *share;
 
     if (!work) {
         work = mem_new(sizeof *work);
         map_set(drafts->work, pod->node_name, work);
     }
-    while (k < work->gangs.count && work->gangs.items[k] != draft->index)
-        k++;
-    if (k == work->gangs.count) {
-        *array_add(&work->gangs) = draft->index;
-        *array_add(&work->shares) = (struct gang_share){ 0 };
-    }
+    share = share_of(work, draft->index);
     if (pod->deletion.ms > 0)
         return;
     drafts->book->gangs.items[draft->index].is_sunk = false;
     work->is_protected = work->is_protected || pod_is_protected(pod) || pod->is_unread ||
                          has_protected_priority(&drafts->survey->config->victims, pod);
     note_priority(draft, pod);
-    draft->parts += gang_share_add(&work->shares.items[k],
-                                   gpus_of_pod(drafts->survey->snapshot, pod), drafts->node_gpus);
+    draft->parts += gang_share_add(share, gpus_of_pod(drafts->survey->snapshot, pod),
+                                   drafts->node_gpus);
     if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
         draft->started = pod->started;
     if (checkpoint.ms > draft->checkpoint.ms)
@@ -226,6 +244,7 @@ static void price_gangs(struct drafts *drafts)
         int64_t run_s = survey->cluster->role == ROLE_PRODUCTION ? 1
                                                                  : lost_s(drafts, draft, median_s);
 
+        require(draft->index < drafts->book->gangs.count && run_s >= 0 && factor >= 1);
         gang->gpus = gpu_parts_whole(draft->parts);
         gang->priority = draft->priority;
         gang->lost_gpu_s = gpu_s_of((double)draft->parts * (double)run_s / GPU_PARTS);
@@ -246,6 +265,7 @@ struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *boo
         if (pod->node_name[0] != '\0' && pod_must_leave(pod))
             add_pod(&drafts, pod);
     }
+    require(book->gangs.count >= map_count(drafts.by_key)); /* with those of other clusters */
     price_gangs(&drafts);
     map_free(drafts.by_key);
     return drafts.work;

@@ -32,7 +32,7 @@ int64_t gang_share_add(struct gang_share *share, struct gpu_demand demand, int64
 int64_t gang_share_gpus(const struct gang_share *share, int64_t node_gpus);
 
 struct node_work {
-    ARRAY(size_t) gangs;
+    ARRAY(size_t) gangs;             /* ascending */
     ARRAY(struct gang_share) shares; /* of the gangs */
     bool is_protected;
 };

@@ -33,6 +33,7 @@ static void fade(struct losses *losses, struct wall_time now)
     if (now.ms <= losses->at.ms)
         return;
     factor = exp2(-(double)(now.ms - losses->at.ms) / half_life_ms);
+    require(factor >= 0 && factor <= 1); /* no loss grows with time */
     for (size_t i = 0; map_next(losses->teams, &i, &team, &value);) {
         double *gpu_s = value;
 
@@ -47,6 +48,7 @@ void losses_add(struct losses *losses, const char *team, double gpu_s, struct wa
 {
     double *sum;
 
+    require(gpu_s >= 0);
     fade(losses, now);
     sum = map_get(losses->teams, team);
     if (!sum) {
@@ -54,17 +56,21 @@ void losses_add(struct losses *losses, const char *team, double gpu_s, struct wa
         map_set(losses->teams, team, sum);
     }
     *sum += gpu_s;
+    require(losses->at.ms >= now.ms && *sum >= gpu_s);
 }
 
 double losses_share(const struct losses *losses, const char *team)
 {
     const double *mine = map_get(losses->teams, team);
     double all = 0;
+    double share;
     void *value;
 
     for (size_t i = 0; map_next(losses->teams, &i, NULL, &value);)
         all += *(double *)value;
-    return mine && all > 0 ? *mine / all : 0;
+    share = mine && all > 0 ? *mine / all : 0;
+    require(share >= 0 && share <= 1); /* a price is only ever raised by it, and within a bound */
+    return share;
 }
 
 json_t *losses_encode(const struct losses *losses)
@@ -91,8 +97,8 @@ int losses_decode(struct losses *losses, const json_t *value, struct error *err)
         json_need_object(value, "gpu_s", &teams, err) < 0)
         return -1;
     json_object_foreach(teams, team, gpu_s)
-        if (!json_is_number(gpu_s))
-            return error_set(err, ERROR_CORRUPT, "gpu_s/%s: expected a number", team);
+        if (!json_is_number(gpu_s) || json_number_value(gpu_s) < 0)
+            return error_set(err, ERROR_CORRUPT, "gpu_s/%s: expected a number, 0 or more", team);
     losses->at = time;
     json_object_foreach(teams, team, gpu_s) {
         double *sum = mem_new(sizeof *sum);

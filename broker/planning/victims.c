@@ -196,6 +196,7 @@ void victim_pick_remove(struct victim_pick *pick, size_t node)
     size_t block = pick->model->block[node];
 
     require(pick->taken[node] && pick->count > 0);
+    require(block == SIZE_MAX || pick->in_block[block] > 0);
     for (size_t k = 0; k < mine->gang_count; k++)
         if (--pick->hits[mine->gangs[k]] == 0)
             pick->lost -= pick->model->weight[mine->gangs[k]];

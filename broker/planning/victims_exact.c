@@ -92,7 +92,7 @@ bool victims_exact(struct victim_pick *best, size_t wanted)
     const struct victim_model *model = best->model;
     struct search search = { .best = best, .wanted = wanted, .count = model->scene->node_count };
 
-    require(search.count <= VICTIMS_EXACT && best->count == wanted);
+    require(search.count <= VICTIMS_EXACT && best->count == wanted && wanted <= search.count);
     victim_pick_init(&search.pick, model);
     for (size_t i = 0; i < search.count; i++)
         search.places[i] = (struct place){ i, &model->scene->nodes[i], model->block[i],

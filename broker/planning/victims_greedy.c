@@ -217,6 +217,7 @@ static void go_back(struct victim_pick *pick, const bool *before)
             victim_pick_remove(pick, i);
         else if (!pick->taken[i] && before[i])
             victim_pick_add(pick, i);
+        require(pick->taken[i] == before[i]);
     }
 }
 
@@ -258,6 +259,7 @@ static bool swap_node(struct victim_pick *pick, size_t node, int64_t *steps)
     size_t best = node;
     int64_t best_price = INT64_MAX;
 
+    require(pick->taken[node]);
     victim_pick_remove(pick, node);
     *steps -= (int64_t)pick->model->scene->node_count;
     for (size_t i = 0; i < pick->model->scene->node_count; i++) {

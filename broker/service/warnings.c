@@ -171,6 +171,21 @@ static void add_unreadable(const struct service *service, const struct config_cl
                 (const char *)map_get(unreadable, first)));
 }
 
+/* GPUs that a driver gives out, and that the cluster's server does not let us read. */
+static void add_devices(const struct service *service, const struct config_cluster *cluster,
+                        json_t *rows)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
+    const char *trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
+
+    if (snapshot->is_known && !snapshot->devices_are_known && trouble[0] != '\0')
+        add(rows, CONDITION_DEVICES_UNKNOWN, cluster->name, NULL,
+            text_format("%s does not show its devices of Dynamic Resource Allocation: a pod with "
+                        "claims counts as a whole node, and a new node whose GPUs do not add up "
+                        "waits for an operator: %s",
+                        cluster->name, trouble));
+}
+
 /* A pool whose newest machine was not closed by our taint when it came. */
 static void add_untainted(const struct service *service, const struct config_pool *pool,
                           json_t *rows)
@@ -259,6 +274,7 @@ json_t *service_health(const struct service *service, const struct survey *surve
     for (size_t i = 0; i < service->config->cluster_count; i++) {
         add_strays(service, &service->config->clusters[i], rows);
         add_unreadable(service, &service->config->clusters[i], rows);
+        add_devices(service, &service->config->clusters[i], rows);
     }
     for (size_t i = 0; i < service->config->pool_count; i++)
         add_untainted(service, &service->config->pools[i], rows);

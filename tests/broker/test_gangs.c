@@ -442,6 +442,29 @@ static void losses_fade_and_survive_a_restart(void **state)
     losses_clear(&again);
 }
 
+/* A journal that was changed by hand makes no team's work worth less than nothing. */
+static void losses_below_zero_are_refused(void **state)
+{
+    static const struct {
+        const char *value;
+        bool is_good;
+    } rows[] = { { "5", true }, { "0", true }, { "-5", false }, { "\"5\"", false } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct losses losses;
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(
+            "{\"at\":\"2026-11-17T12:00:00Z\",\"gpu_s\":{\"a\":%s,\"b\":1}}", rows[i].value);
+        owned(json) json_t *value = json_parse(chars, strlen(chars), "losses", &err);
+
+        losses_init(&losses);
+        assert_int_equal(losses_decode(&losses, value, &err) == 0, rows[i].is_good);
+        assert_int_equal(map_count(losses.teams), rows[i].is_good ? 2 : 0);
+        losses_clear(&losses);
+    }
+}
+
 static void the_first_label_names_the_block(void **state)
 {
     static const struct {
@@ -489,6 +512,7 @@ int main(void)
         cmocka_unit_test(replicas_lose_only_their_place),
         cmocka_unit_test(what_is_leaving_already_costs_nothing),
         cmocka_unit_test(losses_fade_and_survive_a_restart),
+        cmocka_unit_test(losses_below_zero_are_refused),
         cmocka_unit_test(the_first_label_names_the_block),
     };
 

@@ -112,11 +112,13 @@ static void a_node_whose_slices_may_not_be_read_waits_for_an_operator(void **sta
     json_array_foreach(json_object_get(status, "clusters"), i, row)
         named += strstr(json_text_or(row, "trouble", ""), "resourceslices") != NULL;
     assert_int_equal(named, 2);
+    assert_true(warns_of(rehearsal, "prod-a does not show its devices of Dynamic Resource "));
 
     array_clear(&rehearsal->simulator->scripted);
     rehearsal_run(rehearsal, HOUR_MS);
     assert_int_equal(transfer->state, TRANSFER_DONE);
     assert_int_equal(gpus_of(rehearsal, "prod-a", transfer->new_node), 8);
+    assert_false(warns_of(rehearsal, "Dynamic Resource"));
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 

@@ -6,6 +6,7 @@
 #include "base/index.h"
 #include "base/shared_text.h"
 #include "clusters/devices.h"
+#include "clusters/gpus.h"
 #include "clusters/snapshot.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -42,6 +43,25 @@ static void read_devices(const json_t *object)
     device_claim_free(claim);
 }
 
+/* What stands in for a pod that is refused is as whole as one that is not. */
+static void stand_in(const json_t *object)
+{
+    struct pod *pod = pod_stand_in(object, NULL);
+    struct pod *newer;
+    struct snapshot snapshot;
+
+    snapshot_init(&snapshot);
+    require(pod && pod->name[0] != '\0' && pod->uid[0] != '\0' && pod->namespace[0] != '\0');
+    require(pod->labels && pod->annotations && pod->finalizers && pod->priority_class &&
+            pod->owner_kind && pod->owner_name && pod->owner_version);
+    require(pod->is_unread && gpus_of_pod(&snapshot, pod).is_whole && pod_class_of(pod) >= 0);
+    newer = pod_stand_in(object, pod); /* tells no less, and takes its place */
+    require(newer);
+    pod_free(newer);
+    pod_free(pod);
+    snapshot_clear(&snapshot);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct error err = { 0 };
@@ -66,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     else
         fuzz_expect_error(&err);
     pod_free(pod);
+    stand_in(object);
     read_devices(object);
     return 0;
 }

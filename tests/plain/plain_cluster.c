@@ -225,6 +225,7 @@ static void listed(void *context, const json_t *body, const struct error *err)
         }
     }
     snapshot->is_known = true;
+    snapshot->devices_are_known = true; /* there are none */
     snapshot->nodes_seen_ms = snapshot->pods_seen_ms = plain->asked_ms;
     cluster_tell_news(&plain->base);
 }

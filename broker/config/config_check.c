@@ -175,7 +175,6 @@ const void *config_resolve(const struct yaml_node *place, enum config_table_id i
                            const void *items, size_t count, const char *name, struct error *err)
 {
     const struct config_table *table = &config_tables[id];
-    int singular_length = (int)strcspn(table->title, ".") - 1; /* "pools.NAME": "pool" */
     owned(text) struct text *known = text_new(TEXT_UNBOUNDED);
 
     require(table->item_size > 0 && name);
@@ -186,8 +185,8 @@ const void *config_resolve(const struct yaml_node *place, enum config_table_id i
             return item;
     }
     add_known(known, table, items, count);
-    yaml_error(err, place, "unknown %.*s \"%s\"; known %s", singular_length, table->title, name,
-               known->chars);
+    yaml_error(err, place, "unknown %.*s \"%s\"; known %s", config_singular_length(table),
+               table->title, name, known->chars);
     return NULL;
 }
 

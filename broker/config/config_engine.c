@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "broker/config/config_tables.h"
+#include "broker/sources/source.h"
 #include "windows/servers/engine_lengths.h"
 
 bool config_engine_is_whole(const struct config_queue *queue)
@@ -141,7 +142,7 @@ int config_check_engine(const struct config *config, size_t at, struct config_qu
                           "\"%s\"",
                           queue->engine.router_name);
     if (queue->engine.metrics &&
-        (!queue->source || !text_equal(queue->source->kind_name, "prometheus")))
+        (!queue->source || !source_has_histograms(queue->source->own.kind)))
         return yaml_error(err, engine_place(queue, "metrics"),
                           "needs a source of the kind prometheus");
     return config_engine_is_whole(queue) ? check_tokens(queue, err) : check_short(queue, err);

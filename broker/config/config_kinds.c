@@ -10,19 +10,20 @@
 #include "broker/config/config_tables.h"
 #include "providers/kinds.h"
 
+#include <string.h>
+
 static struct config_own *own_of(const struct config_table *table, void *item)
 {
     require(table->kinds && table->own_offset < table->item_size);
     return (struct config_own *)(void *)((char *)item + table->own_offset);
 }
 
-static int singular_length(const struct config_table *table)
+int config_singular_length(const struct config_table *table)
 {
-    const char *end = table->title;
+    size_t length = strcspn(table->title, ".");
 
-    while (*end != '.')
-        end++;
-    return (int)(end - table->title) - 1; /* "pools.NAME": "pool" */
+    require(length > 1 && table->title[length - 1] == 's');
+    return (int)length - 1;
 }
 
 /* What the key `kind` says, or its default; NULL and an error: it is required. */
@@ -56,7 +57,7 @@ static const struct settings_kind *kind_by_name(const struct config_table *table
         text_add(known, "%s%s", i > 0 ? ", " : "", kind->name);
     }
     yaml_error(err, yaml_get(entry, "kind") ?: entry, "unknown %.*s kind \"%s\"; known kinds: %s",
-               singular_length(table), table->title, name, known->chars);
+               config_singular_length(table), table->title, name, known->chars);
     return NULL;
 }
 
@@ -90,7 +91,7 @@ static int refuse_foreign(const struct config_table *table, const struct setting
     if (others->length == 0)
         return 0;
     return yaml_error(err, node, "not valid for the %.*s kind %s; valid for: %s",
-                      singular_length(table), table->title, own->name, others->chars);
+                      config_singular_length(table), table->title, own->name, others->chars);
 }
 
 static int check_own(const struct config_own *own, const struct yaml_node *entry, struct error *err)

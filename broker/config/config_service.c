@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "broker/config/config_tables.h"
+#include "broker/sources/source.h"
 #include "windows/servers/service_file.h"
 
 /* An engine that knows its iterations makes the times. */
@@ -53,7 +54,7 @@ int config_check_service(const struct config *config, size_t at, struct config_q
     if (law == SERVICE_CONSTANT)
         queue->service_cv = 0;
     if (queue->service_histogram &&
-        (!queue->source || !text_equal(queue->source->kind_name, "prometheus")))
+        (!queue->source || !source_has_histograms(queue->source->own.kind)))
         return yaml_error(err, config_place(config, "queues", at, "service_histogram"),
                           "needs a source of the kind prometheus");
     if (queue->service_max_ms > 0 && !queue->service_histogram)

@@ -101,6 +101,9 @@ void config_document_kinds(settings_kinds_fn kinds, struct text *out);
 /* "`prometheus`, `cloudwatch` (AWS) or `monitoring` (Google Cloud)" */
 void config_name_kinds(settings_kinds_fn kinds, struct text *out);
 
+/* How much of its title says what one entry is: "pool" of "pools.NAME". */
+int config_singular_length(const struct config_table *table);
+
 /* The lists of `join`.  config_join.c */
 int config_check_join(const struct config *config, struct error *err)
     __attribute__((warn_unused_result));

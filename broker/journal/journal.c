@@ -23,6 +23,11 @@ int journal_pass_gate(struct journal *journal, struct error *err)
     return 0;
 }
 
+int journal_refuse_old_epoch(struct error *err)
+{
+    return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
+}
+
 int journal_write(struct journal *journal, const struct journal_batch *batch, struct error *err)
 {
     require(journal->verbs->commit);
@@ -42,7 +47,7 @@ static int take(struct journal *journal, const struct journal_batch *batch, stru
         return -1;
     }
     if (batch->epoch != journal->epoch)
-        return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
+        return journal_refuse_old_epoch(err);
     return ahead_take(journal->ahead, batch, err);
 }
 

@@ -100,7 +100,7 @@ static int memory_commit(struct journal *journal, const struct journal_batch *ba
 
     require(shelf->handles > 0);
     if (batch->epoch != shelf->epoch)
-        return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
+        return journal_refuse_old_epoch(err);
     if (ahead_take(shelf->held, batch, err) < 0)
         return -1;
     for (size_t i = 0; i < batch->entries.count; i++)

@@ -63,11 +63,6 @@ struct store {
     char hash[SHA256_TEXT_SIZE];
 };
 
-static int fail_fenced(struct error *err)
-{
-    return error_set(err, ERROR_DENIED, "another broker has taken over this journal");
-}
-
 /* In each transaction: only if no other handle has written since this handle read or wrote last.
    What stands in the file, and not a lock alone, refuses the one that was replaced. */
 static int count_commit(struct store *store, struct error *err)
@@ -83,7 +78,7 @@ static int count_commit(struct store *store, struct error *err)
     if (database_step(store->database, statement, err) < 0)
         return -1;
     if (database_changes(store->database) != 1)
-        return fail_fenced(err);
+        return journal_refuse_old_epoch(err);
     return 0;
 }
 
@@ -103,7 +98,7 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
     char hash[SHA256_TEXT_SIZE];
 
     if (batch->epoch != store->epoch)
-        return fail_fenced(err);
+        return journal_refuse_old_epoch(err);
     if (database_begin(store->database, err) < 0)
         return -1;
     text_copy(hash, sizeof hash, store->hash);

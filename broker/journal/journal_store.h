@@ -113,6 +113,9 @@ struct journal {
 int journal_batch_fold(struct journal_batch *batch, struct error *err)
     __attribute__((warn_unused_result));
 
+/* What a store refuses a batch with whose epoch is not the one that began last: ERROR_DENIED. */
+int journal_refuse_old_epoch(struct error *err);
+
 /* Makes the texts, as the values are at this moment, and counts its bytes; drops the values unless
    they are kept.  Who writes later may do so in another thread. */
 void journal_batch_print(struct journal_batch *batch, bool keeps_values);

@@ -355,7 +355,7 @@ int engine_scrapes_ask(struct source *source, const struct engine_question_set *
     static const struct source_ask_verbs verbs = { walk_write, walk_read, walk_done, walk_free };
     struct walk *walk;
 
-    if (source->kind != &source_prometheus)
+    if (!source->kind->has_histograms)
         return error_set(err, ERROR_INVALID,
                          "source %s: is of the kind %s, and only prometheus knows what engines "
                          "count",

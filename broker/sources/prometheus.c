@@ -178,6 +178,7 @@ const struct source_kind source_prometheus = {
              .size = sizeof(struct source_settings),
              .check = check_settings },
     .lines_max = 1,
+    .has_histograms = true,
     .steps_max = 11000, /* more points than that are refused by the server */
     .write = prometheus_write,
     .read = prometheus_read,

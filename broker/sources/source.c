@@ -59,6 +59,15 @@ const struct settings_kind *source_kind_settings(size_t at)
     return at < COUNT_OF(kinds) ? &kinds[at]->own : NULL;
 }
 
+bool source_has_histograms(const struct settings_kind *kind)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (kind == &kinds[i]->own)
+            return kinds[i]->has_histograms;
+    require(false); /* it is one of source_kind_settings() */
+    return false;
+}
+
 struct source *source_open(struct world *world, const struct source_settings *settings,
                            struct error *err)
 {

@@ -4,10 +4,13 @@
  * A cluster of another kind: nodes and jobs, and none of Kubernetes' objects.  It is the control
  * plane of a cluster of the world whom tests ask by /plain/NAME/.
  *
- *     GET  nodes                 {nodes: [{name, id, machine, is_ready, is_open, is_new,
- * is_movable, gpus, transfer, leaves, jobs: [{name, id, gpus, is_stopping}]}]} POST nodes/NAME/VERB
- * {id, ...}: note (transfer, leaves), close, open, serve, forget POST jobs/NAME/stop        {id,
- * grace_s}
+ *     GET  nodes
+ *         {nodes: [{name, id, machine, is_ready, is_open, is_new, is_movable, gpus, transfer,
+ *                   leaves, jobs: [{name, id, gpus, is_stopping}]}]}
+ *     POST nodes/NAME/VERB
+ *         {id, ...}; VERB: note (transfer, leaves), close, open, serve, forget
+ *     POST jobs/NAME/stop
+ *         {id, grace_s}
  *
  * A node or job of another id is a conflict, and one that is not there is not found.
  */

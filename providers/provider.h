@@ -113,7 +113,7 @@ enum provider_identity {
 
     /* No key comes back: the machine is ours that appeared after a journaled claim of growth, and
        no two such claims of a pool are open at once.  No kind offers only this yet, and the
-       transfer has no code for one: fleet_open() requires the other. */
+       transfer has no code for one: fleet_open() and fleet_check() refuse it (ERROR_INVALID). */
     IDENTITY_BY_GROWTH,
 };
 

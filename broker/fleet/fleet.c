@@ -175,8 +175,15 @@ static struct cluster *open_cluster(struct world *world, const struct config *wh
 static struct provider *open_provider(struct world *world, const struct config_provider *config,
                                       struct error *err)
 {
-    struct provider *provider = provider_open(world, config->kind, config->own.settings, err);
+    struct provider *provider = NULL;
 
+    /* See enum provider_identity: a transfer finds its machine by key and in no other way. */
+    if (config->kind->identity == IDENTITY_BY_KEY)
+        provider = provider_open(world, config->kind, config->own.settings, err);
+    else
+        error_set(err, ERROR_INVALID,
+                  "machines of the kind %s carry no key, and a new one is found by nothing else",
+                  config->kind->account.name);
     if (!provider)
         error_context(err, "provider %s", config->name);
     return provider;
@@ -222,8 +229,6 @@ static int open_providers(struct fleet *fleet, struct error *err)
 
     fleet->providers = mem_new_array(config->provider_count, sizeof(struct provider *));
     for (size_t i = 0; i < config->provider_count; i++) {
-        /* See enum provider_identity: a transfer finds its machine by key and in no other way. */
-        require(config->providers[i].kind->identity == IDENTITY_BY_KEY);
         fleet->providers[i] = open_provider(fleet->world, &config->providers[i], err);
         if (!fleet->providers[i])
             return -1;

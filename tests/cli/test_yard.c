@@ -38,6 +38,19 @@ static void a_machine_is_found_by_its_key(void **state)
     close_yard(rehearsal);
 }
 
+/* Nothing that happens meanwhile puts the pool in doubt. */
+static void run_without_doubt(struct rehearsal *rehearsal, int64_t whole_ms)
+{
+    const struct service *service = rehearsal->service;
+    const struct fleet_pool *pool = fleet_pool(service->fleet,
+                                               config_pool(service->config, "prod-a-east"));
+
+    for (int64_t ms = 0; ms < whole_ms; ms += SHORT_MS) {
+        rehearsal_run(rehearsal, SHORT_MS);
+        assert_string_equal(pool->doubt, "");
+    }
+}
+
 /* A box that left its cluster is listed for ever: its node moves all the same, and it counts for
    nothing.  While it is only leaving, the node waits. */
 static void a_parked_box_is_gone(void **state)
@@ -56,9 +69,10 @@ static void a_parked_box_is_gone(void **state)
     assert_non_null(transfer);
     assert_int_equal(transfer_goal(transfer)->provider->kind == &gcp_kind, 1);
     for (int64_t ms = 0; ms < HOUR_MS && transfer->step == STEP_RELEASE; ms += SHORT_MS)
-        rehearsal_run(rehearsal, SHORT_MS);
+        run_without_doubt(rehearsal, SHORT_MS);
     assert_null(sim_machine_find(yard_lot(), transfer->instance));
     assert_true(yard_find(transfer->instance, NULL)->is_parked);
+    run_without_doubt(rehearsal, 5 * MINUTE_MS);
     rest(rehearsal, 5);
     expect_rest(rehearsal, 5);
     expect_tidy(rehearsal);
@@ -137,6 +151,33 @@ static void a_project_by_its_number_is_the_same(void **state)
     close_yard(rehearsal);
 }
 
+static void take_provider(void *context, const char *kind, const char *path,
+                          const struct error *err)
+{
+    (void)path;
+    if (text_equal(kind, "provider") && err->kind != ERROR_NONE)
+        *(struct error *)context = *err;
+}
+
+/* A kind whose new machines could not be told from others is refused, not run: by the service, and
+   before it by who checks the configuration. */
+static void a_kind_without_keys_is_refused(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    struct http way;
+    struct rehearsal *rehearsal = yard_world_at_rest(&yard_mute_kind, folder, &way);
+    struct error checked = { 0 };
+    struct error err = { 0 };
+
+    (void)state;
+    fleet_check(&rehearsal->world, rehearsal->config, take_provider, &checked);
+    assert_string_equal(checked.text, "provider lots: machines of the kind yard-mute carry no key, "
+                                      "and a new one is found by nothing else");
+    assert_int_equal(rehearsal_start(rehearsal, &err), -1);
+    assert_string_equal(err.text, checked.text);
+    close_yard(rehearsal);
+}
+
 static void sweep_yard(struct yard_play play)
 {
     int64_t commits = play_yard(&play).commits;
@@ -176,6 +217,7 @@ int main(void)
         cmocka_unit_test(what_was_seen_long_ago_frees_nothing),
         cmocka_unit_test(an_old_word_is_no_proof_that_a_box_left),
         cmocka_unit_test(a_project_by_its_number_is_the_same),
+        cmocka_unit_test(a_kind_without_keys_is_refused),
         cmocka_unit_test(a_death_at_any_commit_orders_one_box),
         cmocka_unit_test(a_death_at_any_commit_parks_one_box),
         cmocka_unit_test(a_death_at_any_commit_parks_one_box_in_two_exchanges),

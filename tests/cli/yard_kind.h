@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The yard (yard.h) as kinds of providers: `yard` as it is, and `yard-by-name`, which can read one
- * box by its name.
+ * The yard (yard.h) as kinds of providers: `yard` as it is, `yard-by-name`, which can read one box
+ * by its name, and `yard-mute`, whose boxes carry no key.
  */
 #pragma once
 
@@ -263,7 +263,7 @@ static const struct setting yard_pool_settings[] = {
     { "lot", SETTING_TEXT, offsetof(struct yard_pool, lot), NULL, 0, 0, "where the boxes are" },
 };
 
-#define YARD_KIND(kind_name, ...)                                                                  \
+#define YARD_KIND(kind_name, by, ...)                                                              \
     {                                                                                              \
         .account = { .name = kind_name,                                                            \
                      .settings = yard_account_settings,                                            \
@@ -273,16 +273,20 @@ static const struct setting yard_pool_settings[] = {
                   .settings = yard_pool_settings,                                                  \
                   .count = COUNT_OF(yard_pool_settings),                                           \
                   .size = sizeof(struct yard_pool) },                                              \
-        .place_key = "lot", .identity = IDENTITY_BY_KEY, .set_zone = yard_kind_zone,               \
+        .place_key = "lot", .identity = by, .set_zone = yard_kind_zone,                            \
         .print_place = yard_kind_place, .close = yard_kind_close, .list = yard_kind_list,          \
         .remove = yard_kind_remove, .create = yard_kind_create,                                    \
         .read_provider_id = yard_kind_read_id, __VA_ARGS__                                         \
     }
 
-const struct provider_kind yard_kind = YARD_KIND("yard", .open = yard_kind_open);
-const struct provider_kind yard_by_name_kind = YARD_KIND("yard-by-name", .open = yard_by_name_open,
-                                                         .look = yard_kind_look);
+const struct provider_kind yard_kind = YARD_KIND("yard", IDENTITY_BY_KEY, .open = yard_kind_open);
+const struct provider_kind yard_by_name_kind = YARD_KIND(
+    "yard-by-name", IDENTITY_BY_KEY, .open = yard_by_name_open, .look = yard_kind_look);
+
+const struct provider_kind yard_mute_kind = YARD_KIND("yard-mute", IDENTITY_BY_GROWTH,
+                                                      .open = yard_kind_open);
 
 /* Instead of the product's table (providers/kinds.c), which is then not linked. */
-const struct provider_kind *const provider_kinds[] = { &gcp_kind, &yard_kind, &yard_by_name_kind };
+const struct provider_kind *const provider_kinds[] = { &gcp_kind, &yard_kind, &yard_by_name_kind,
+                                                       &yard_mute_kind };
 const size_t provider_kind_count = COUNT_OF(provider_kinds);

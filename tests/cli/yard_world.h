@@ -15,9 +15,9 @@ static inline char *replaced(const char *text, const char *old, const char *new)
     return text_format("%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
 }
 
-/* The small world with prod-a in a yard, whose provider is of this kind. */
-static inline struct rehearsal *yard_world_of(const struct provider_kind *kind, const char *folder,
-                                              struct http *way)
+/* The small world with prod-a in a yard, whose provider is of this kind; no service runs yet. */
+static inline struct rehearsal *yard_world_at_rest(const struct provider_kind *kind,
+                                                   const char *folder, struct http *way)
 {
     owned(chars) char *pools = replaced(
         small_config, "reservation: east, provider: google, project: p, group: prod-a-east",
@@ -27,11 +27,19 @@ static inline struct rehearsal *yard_world_of(const struct provider_kind *kind, 
     owned(chars) char *config = replaced(pools, "providers:\n", provider);
     owned(chars) char *world = text_format("seed: 11\n%s", small_machines);
     struct rehearsal *rehearsal = world_open(folder, config, world, 6, 11);
-    struct error err = { 0 };
 
     yard_open(rehearsal);
     way->verbs = &yard_way_verbs;
     rehearsal->world.http = way;
+    return rehearsal;
+}
+
+static inline struct rehearsal *yard_world_of(const struct provider_kind *kind, const char *folder,
+                                              struct http *way)
+{
+    struct rehearsal *rehearsal = yard_world_at_rest(kind, folder, way);
+    struct error err = { 0 };
+
     if (rehearsal_start(rehearsal, &err) < 0)
         fail_msg("%s", err.text);
     return rehearsal;

@@ -26,17 +26,21 @@ static bool is_order_over(const struct effect *create, const struct effect *disc
     return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
 }
 
-/* Takes name and provider ID over from the list.  Nothing is stored for it: until a step stores the
-   transfer they can be had from the list again. */
+/* Takes name and provider ID over from the list, each once: an effect under the name may be on its
+   way.  Nothing is stored for it: until a step stores the transfer they can be had from the list
+   again. */
 static void meet(const struct runner *runner, struct transfer *transfer)
 {
-    const struct instance *machine = fleet_machine_of_key(runner->fleet, transfer_goal(transfer),
-                                                          transfer->new_key);
+    const struct instance *machine;
 
+    if (transfer->new_instance[0] != '\0' && transfer->new_provider_id[0] != '\0')
+        return;
+    machine = fleet_machine_of_key(runner->fleet, transfer_goal(transfer), transfer->new_key);
     if (!machine)
         return;
-    text_copy(transfer->new_instance, sizeof transfer->new_instance, machine->name);
-    if (machine->provider_id[0] != '\0')
+    if (transfer->new_instance[0] == '\0')
+        text_copy(transfer->new_instance, sizeof transfer->new_instance, machine->name);
+    if (machine->provider_id[0] != '\0' && text_equal(machine->name, transfer->new_instance))
         text_copy(transfer->new_provider_id, sizeof transfer->new_provider_id,
                   machine->provider_id);
 }
@@ -109,6 +113,7 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
     int64_t since_ms = transfer->step_began_ms;
     enum presence presence;
 
+    require(transfer->is_discarding);
     if (create && create->answered_ms > since_ms)
         since_ms = create->answered_ms;
     if (effect && effect->answered_ms > since_ms)
@@ -139,6 +144,7 @@ static enum verdict try_again(struct runner *runner, struct transfer *transfer)
     bool gives_back = !transfer->is_returning &&
                       transfer->attempt >= runner->config->guard.attempts;
 
+    require(transfer->is_discarding && transfer->attempt > 0);
     if (gives_back)
         lead_book_add_whole(runner->leads, transfer, runner_now(runner).ms - transfer->cordoned.ms,
                             true);
@@ -215,6 +221,7 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
 
     if (transfer->new_key[0] == '\0' || transfer_order(transfer)[0] == '\0')
         transfer_name_instance(transfer);
+    require(transfer->step == STEP_ACQUIRE && !transfer->is_undoing); /* the old machine is gone */
     if (transfer->is_discarding)
         return discard(runner, transfer) == STEP_DONE &&
                        side_target(runner, transfer)->discard(runner, transfer)

@@ -54,6 +54,8 @@ void attempts_free(struct attempts *attempts)
 
 static struct route *route_of(const struct attempts *attempts, const struct config_pool *pool)
 {
+    require(pool >= attempts->config->pools &&
+            pool < attempts->config->pools + attempts->config->pool_count);
     return &attempts->routes[pool - attempts->config->pools];
 }
 
@@ -146,6 +148,7 @@ static void put_host(struct attempts *attempts, const struct transfer *transfer,
     char until_text[WALL_TEXT_SIZE];
     struct bad_host *host;
 
+    require(until.ms >= now.ms);
     drop_ended(attempts, now, batch);
     if (until.ms == now.ms || map_get(attempts->hosts, id))
         return;
@@ -267,6 +270,7 @@ int64_t route_room(const struct route *route, const struct config_guard *guard, 
     bool is_on_trial = guard->breaker > 0 && route->failures >= guard->breaker;
     int64_t wave = 1;
 
+    require(earlier >= 0 && of_this_wave >= 0 && route->served >= 0);
     if (!guard->canary && !is_on_trial)
         return INT64_MAX;
     if (earlier > 0)

@@ -89,6 +89,8 @@ static struct effect *find_or_add(struct runner *runner, struct transfer *transf
     if (effect)
         return effect;
 
+    /* A key that is cut would be another object's. */
+    require(object[0] != '\0' && strlen(object) < sizeof effect->object);
     effect = mem_new(sizeof *effect);
     effect->runner = runner;
     effect->transfer = transfer;
@@ -156,6 +158,7 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
     if (backoff > BACKOFF_MAX_MS)
         backoff = BACKOFF_MAX_MS;
     /* Jitter, so that a hundred transfers do not ask in one beat; not before the server's word. */
+    require(backoff > 0);
     backoff -= (int64_t)random_below(effect->runner->world->random, (uint64_t)backoff / 2 + 1);
     return err->retry_after_ms > backoff ? err->retry_after_ms : backoff;
 }
@@ -164,6 +167,7 @@ void effect_finish(struct effect *effect, const struct error *err)
 {
     struct runner *runner = effect->runner;
 
+    require(effect->is_in_flight && effect->sent_count > 0); /* one answer for each sending */
     if (err && effect->kind->means_done & 1u << err->kind)
         err = NULL;
     effect->is_in_flight = false;
@@ -227,6 +231,7 @@ static void intend(struct runner *runner, struct effect *effect, const struct ef
 {
     struct intent *intent = array_add(&runner->intents);
 
+    require(!effect->is_in_flight && !runner->is_broken);
     store(effect, "intent", target->pod);
     effect->is_in_flight = true;
     intent->effect = effect;
@@ -274,7 +279,8 @@ static void send_intent(struct runner *runner, const struct intent *intent)
     struct effect *effect = intent->effect;
     struct error err = { 0 };
 
-    require(!journal_is_gathering(runner->world->journal));
+    require(!journal_is_gathering(runner->world->journal)); /* the intent is kept */
+    require(effect->is_in_flight);
     if (!is_overtaken(runner, intent, &err)) {
         effect->kind->send(intent);
         return;
@@ -372,19 +378,22 @@ static struct transfer *find_transfer(struct runner *runner, const char *id, siz
     return NULL;
 }
 
-/* A record's key is TRANSFER/KIND/OBJECT, so that also one that cannot be read says what it was
-   about.  NULL: its transfer is not here, or there is no such kind. */
-static struct effect *effect_of_record(struct runner *runner, const char *id)
+/* What a record's key, TRANSFER/KIND/OBJECT, says after the transfer: so that also one that cannot
+   be read says what it was about.  NULL: nothing that is known. */
+static struct effect *effect_of_key(struct runner *runner, struct transfer *transfer,
+                                    const char *key, struct error *err)
 {
-    size_t length = strcspn(id, "/");
-    struct transfer *transfer = find_transfer(runner, id, length);
-    const char *name = id + length + (id[length] == '/');
-    size_t name_length = strcspn(name, "/");
-    const struct effect_kind *kind = side_effect_kind(runner, name, name_length);
+    size_t length = strcspn(key, "/");
+    const struct effect_kind *kind = side_effect_kind(runner, key, length);
 
-    if (!transfer || !kind || name[name_length] != '/')
-        return NULL;
-    return find_or_add(runner, transfer, kind, name + name_length + 1);
+    if (!kind)
+        error_set(err, ERROR_CORRUPT, "there is no kind of effect called '%.*s'", (int)length, key);
+    else if (key[length] != '/' || key[length + 1] == '\0' ||
+             strlen(key + length + 1) >= sizeof((struct effect *)0)->object)
+        error_set(err, ERROR_CORRUPT, "it names no object");
+    else
+        return find_or_add(runner, transfer, kind, key + length + 1);
+    return NULL;
 }
 
 /* As the record has it; -1: it changes nothing. */
@@ -418,13 +427,18 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
                     struct error *err)
 {
     struct runner *runner = context;
-    struct effect *effect = effect_of_record(runner, id);
+    size_t length = strcspn(id, "/");
+    struct transfer *transfer = find_transfer(runner, id, length);
+    struct effect *effect;
 
-    if (!effect) { /* of a transfer that ended: what it waited for is told to nobody any more */
+    if (!transfer) { /* it ended: what it waited for is told to nobody any more */
         log_warn("effect_ignored", FIELD_TEXT("effect", id),
                  FIELD_TEXT("text", "its transfer is not in the journal any more"));
         return 0;
     }
+    effect = effect_of_key(runner, transfer, id + length + (id[length] == '/'), err);
+    if (!effect)
+        return -1;
     effect->answered_ms = loop_now(runner->world->loop);
     if (decode(effect, value, err) < 0) { /* it may have happened: that is looked for */
         effect->sent_count = 1;

@@ -7,6 +7,8 @@
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
 
+#include <string.h>
+
 /* What the next exchange takes must be kept before it is sent; where it cannot, the order has
    failed. */
 static void answered(void *context, const char *operation, const struct error *err)
@@ -50,6 +52,8 @@ static void create(const struct intent *intent)
                                           .request_id = effect->request_id,
                                           .progress = effect->progress };
 
+    /* Another length would be another order, which makes another machine. */
+    require(strlen(order.request_key) == REQUEST_KEY_SIZE - 1);
     provider_create(fleet_provider(effect->runner->fleet, goal), goal->own.settings, &order,
                     answered, effect);
 }
@@ -92,6 +96,17 @@ static bool is_in_use(const struct intent *intent, struct error *err)
     return true;
 }
 
+/* Another attempt has begun, or met another machine. */
+static bool is_of_another(const struct intent *intent, struct error *err)
+{
+    const struct effect *effect = intent->effect;
+
+    if (text_equal(effect->object, effect->transfer->new_instance))
+        return false;
+    error_set(err, ERROR_TRANSIENT, "not sent: the machine has another name now");
+    return true;
+}
+
 const struct effect_kind effect_remove = {
     .name = "remove",
     .first = STEP_RELEASE,
@@ -119,6 +134,7 @@ const struct effect_kind effect_discard = {
     .means_done = 1u << ERROR_NOT_FOUND,
     .prepare = prepare,
     .send = discard_machine,
+    .is_overtaken = is_of_another,
 };
 
 const struct effect_kind *const effect_machine_kinds[] = {

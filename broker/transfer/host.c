@@ -24,6 +24,7 @@ static void answered(void *context, const char *host, const struct error *err)
 {
     struct host_look *look = context;
 
+    require(look->is_under_way);
     look->is_under_way = false;
     look->is_settled = true;
     if (err)
@@ -68,6 +69,7 @@ void host_ask(struct runner *runner, struct transfer *transfer)
     if (look->host[0] != '\0' || !provider_tells_host(provider) ||
         (look->asked_ms > 0 && now - look->asked_ms < AGAIN_MS))
         return;
+    require(look->machine[0] != '\0');
     look->is_under_way = true;
     look->asked_ms = now;
     provider_host(provider, goal->own.settings, look->machine, answered, look);

@@ -54,6 +54,7 @@ enum verdict lateness_verdict(struct runner *runner, struct transfer *transfer)
                           : transfer->step == STEP_JOIN ? runner->config->join.deadline_ms
                                                         : step->deadline_ms;
 
+    require(transfer->state == TRANSFER_LIVE);
     /* What is not seen is not late: a healthy machine would go. */
     if (step->late == LATE_BACK && !transfer->is_undoing && is_blind(runner, transfer))
         stop_the_clock(runner, transfer);

@@ -62,6 +62,7 @@ int64_t lead_series_quantile(const struct lead_series *series, double percentile
     int64_t longest = elapsed_ms;
 
     require(count > 0);
+    require(percentile >= 0 && percentile <= 100);
     memcpy(sorted, series->kept, count * sizeof sorted[0]);
     qsort(sorted, count, sizeof sorted[0], by_length);
     for (size_t i = 0; i < count; i++) {

@@ -31,6 +31,7 @@ int64_t leads_quantile(const struct leads *leads, double percentile, int64_t ela
 int64_t leads_wave(const struct leads *leads, int64_t nodes)
 {
     size_t known = lead_series_known(&leads->whole);
+    require(nodes > 0);
     double below = pow(sure, 1.0 / (double)nodes);
 
     if (known == 0)

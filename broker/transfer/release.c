@@ -97,6 +97,7 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
     const struct instance *instance = NULL;
     enum verdict verdict;
 
+    require(transfer->step == STEP_RELEASE && transfer->instance[0] != '\0');
     switch (
         fleet_instance(runner->fleet, transfer->source, transfer->instance, since_ms, &instance)) {
     case PRESENCE_NO:

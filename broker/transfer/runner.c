@@ -84,6 +84,7 @@ int runner_store(struct runner *runner, struct transfer *transfer, const char *e
 {
     struct journal_batch *batch = journal_batch_new(runner->epoch);
 
+    require(transfer->rev > 0); /* it has begun, so that it has its claims */
     batch_transfer(runner, batch, transfer, event);
     return commit(runner, transfer, &batch, err);
 }
@@ -122,6 +123,7 @@ static void batch_end(struct runner *runner, struct journal_batch *batch, struct
     owned(chars) char *node = claim_of_node(transfer);
     owned(chars) char *instance = claim_of_instance(transfer);
 
+    require(transfer->state != TRANSFER_LIVE);
     journal_release(batch, node, transfer->id);
     journal_release(batch, instance, transfer->id);
     lead_book_put(runner->leads, transfer, batch);
@@ -149,6 +151,7 @@ static void learn(struct runner *runner, const struct transfer *transfer, int st
 static void note_attempt(struct runner *runner, const struct transfer *transfer,
                          enum transfer_state state, struct journal_batch *batch)
 {
+    require(!transfer->is_discarding || transfer->step >= STEP_ACQUIRE);
     if (transfer->is_discarding)
         attempts_failed(runner->attempts, transfer,
                         transfer->step == STEP_JOIN ? host_of(transfer) : "", runner_now(runner),
@@ -192,7 +195,7 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
 
 static void begin_undo(struct runner *runner, struct transfer *transfer)
 {
-    require(runner_can_undo(runner, transfer));
+    require(runner_can_undo(runner, transfer) && !transfer->is_undoing);
     transfer->is_undoing = true;
     change_step(runner, transfer, transfer->step, TRANSFER_LIVE, "undo");
 }
@@ -223,6 +226,7 @@ static void undo_next(struct runner *runner, struct transfer *transfer)
 
 static void step_next(struct runner *runner, struct transfer *transfer)
 {
+    require(!transfer->is_undoing && !transfer->is_discarding);
     if (transfer->step + 1 < STEP_COUNT)
         change_step(runner, transfer, transfer->step + 1, TRANSFER_LIVE, "step");
     else

@@ -125,6 +125,7 @@ static void make_key(struct transfer *transfer)
     char hash[SHA256_TEXT_SIZE];
 
     crypto_sha256_text(attempt, strlen(attempt), hash);
+    require(transfer->id[0] != '\0' && transfer->attempt > 0);
     text_print(transfer->new_key, sizeof transfer->new_key, "%.8s", hash);
 }
 
@@ -138,6 +139,7 @@ void transfer_name_instance(struct transfer *transfer)
     if (goal->provider->kind->name_machine)
         goal->provider->kind->name_machine(goal->own.settings, transfer->new_key,
                                            transfer->new_instance);
+    require(transfer_order(transfer)[0] != '\0'); /* what an order is found by */
 }
 
 const char *transfer_order(const struct transfer *transfer)

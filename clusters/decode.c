@@ -15,6 +15,10 @@
 
 enum { GRACE_OTHERWISE_S = 30, ANNOTATION_MOST = 256 };
 
+/* Anybody may write any number of seconds.  Below 0 a server takes 1, and beyond thirty years none
+   is different. */
+static const int64_t grace_most_s = 1000000000;
+
 /* Annotations are anybody's notebook.  What controllers write for each other, and never ask us to
    read, is left out, and so is what is too long for a word of instruction. */
 static bool is_kept(const char *key, const char *value)
@@ -329,13 +333,22 @@ static int pod_state(struct pod *pod, const json_t *object, struct error *err)
                : 0;
 }
 
+static int pod_grace(struct pod *pod, const json_t *object, struct error *err)
+{
+    int64_t grace_s = GRACE_OTHERWISE_S;
+
+    if (json_find_int(object, "spec/terminationGracePeriodSeconds", &grace_s, err) < 0)
+        return -1;
+    pod->grace_s = grace_s < 0 ? 1 : grace_s > grace_most_s ? grace_most_s : grace_s;
+    return 0;
+}
+
 static int pod_times(struct pod *pod, const json_t *object, struct error *err)
 {
     return field_time(object, "metadata/creationTimestamp", &pod->created, err) < 0 ||
                    field_time(object, "metadata/deletionTimestamp", &pod->deletion, err) < 0 ||
                    field_time(object, "status/startTime", &pod->started, err) < 0 ||
-                   json_find_int(object, "spec/terminationGracePeriodSeconds", &pod->grace_s, err) <
-                       0
+                   pod_grace(pod, object, err) < 0
                ? -1
                : 0;
 }

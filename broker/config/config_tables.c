@@ -294,7 +294,8 @@ static const struct setting workload_settings[] = {
     { "namespace", SETTING_TEXT, offsetof(struct config_workload, namespace), "default", 0, 0,
       "namespace of its Deployment in each cluster" },
     { "gpus", SETTING_INT, offsetof(struct config_workload, gpus), NULL, 1, 1024,
-      "GPUs of one replica; divides gpus_per_node, or, of kind leaderworkerset, is a multiple of "
+      "whole GPUs of one replica (on a slice of one it counts as one); divides gpus_per_node, or, "
+      "of kind leaderworkerset, is a multiple of "
       "it: "
       "one replica then takes some whole nodes of one pool, which gets its nodes in such groups" },
     { "kind", SETTING_TEXT, offsetof(struct config_workload, kind_name), "deployment", 0, 0,

@@ -446,6 +446,36 @@ static void defaults_of_a_pod(void **state)
     assert_non_null(strstr(err.text, "pods/s/p"));
 }
 
+/* Whatever its owner wrote, sums of it with times stay in range. */
+static void the_grace_of_a_pod_is_bounded(void **state)
+{
+    static const struct {
+        const char *grace;
+        int64_t want_s;
+    } cases[] = {
+        { "0", 0 },
+        { "600", 600 },
+        { "-1", 1 },
+        { "-9223372036854775807", 1 },
+        { "1000000000", 1000000000 },
+        { "9223372036854775807", 1000000000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(
+            POD("", ",\"spec\":{\"terminationGracePeriodSeconds\":%s}"), cases[i].grace);
+        owned(json) json_t *object = parse(&kube_pods, chars);
+        struct pod *pod = pod_decode(object, &err);
+
+        assert_non_null(pod);
+        if (pod->grace_s != cases[i].want_s)
+            fail_msg("%s: %lld", cases[i].grace, (long long)pod->grace_s);
+        pod_free(pod);
+    }
+}
+
 static void what_can_be_read_of_a_pod_stands_in_for_it(void **state)
 {
     static const struct {
@@ -536,6 +566,7 @@ int main(void)
         cmocka_unit_test(gpus_of_a_pod_are_counted_as_the_scheduler_does),
         cmocka_unit_test(accelerators_that_are_not_counted_are_noticed),
         cmocka_unit_test(defaults_of_a_pod),
+        cmocka_unit_test(the_grace_of_a_pod_is_bounded),
         cmocka_unit_test(what_can_be_read_of_a_pod_stands_in_for_it),
         cmocka_unit_test(a_change_is_one_locked_patch),
     };

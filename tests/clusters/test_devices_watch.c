@@ -168,6 +168,34 @@ static void what_may_not_be_seen_is_named_and_the_cluster_is_heard(void **state)
     bench_close(&bench);
 }
 
+/* The right was taken away while the slices were followed: what is known of them grows old. */
+static void what_may_not_be_seen_any_more_is_unknown(void **state)
+{
+    static const struct script_step steps[] = {
+        SERVED,
+        { HTTP_GET, DISCOVERY, 200, .answer = GROUP(VERSION("v1")) },
+        { HTTP_GET, LIST(SLICES("v1")), 200, .answer = HOLDING(SLICE_OF("1", TWO_GPUS)) },
+        { HTTP_GET, WATCH(SLICES("v1"), "5"), 403, .delay_ms = 20 * SECOND_MS,
+          .answer = FORBIDDEN },
+        { HTTP_GET, WATCH(SLICES("v1"), "5"), 200, .delay_ms = 60 * SECOND_MS, .hangs = true },
+        { HTTP_GET, LIST(CLAIMS("v1")), 200, .answer = NOTHING },
+        { HTTP_GET, WATCH(CLAIMS("v1"), "5"), 200, .hangs = true },
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    cluster_watch(bench.cluster, bench_news, &bench);
+    kube_cluster_watch_devices(bench.cluster);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 10 * SECOND_MS);
+    assert_true(cluster_snapshot(bench.cluster)->devices_are_known);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 15 * SECOND_MS);
+    assert_non_null(strstr(cluster_trouble(bench.cluster), "resourceslices"));
+    assert_false(cluster_snapshot(bench.cluster)->devices_are_known);
+    assert_int_equal(node_gpus(&bench), 2);
+    bench_close(&bench);
+}
+
 /* Which version it has is not known: that is not the same as none. */
 static void a_server_that_does_not_say_is_asked_again(void **state)
 {
@@ -199,6 +227,7 @@ int main(void)
         cmocka_unit_test(an_older_server_is_asked_in_its_version),
         cmocka_unit_test(a_server_without_devices_is_no_trouble),
         cmocka_unit_test(what_may_not_be_seen_is_named_and_the_cluster_is_heard),
+        cmocka_unit_test(what_may_not_be_seen_any_more_is_unknown),
         cmocka_unit_test(a_server_that_does_not_say_is_asked_again),
     };
 

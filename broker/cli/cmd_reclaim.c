@@ -90,10 +90,15 @@ static void add_nodes(const json_t *answer, struct text *out)
 {
     const json_t *row;
     size_t i;
+    int64_t accepted = json_int_or(answer, "accepted_nodes", 0);
+    int64_t wanted = json_int_or(answer, "wanted_nodes", 0);
 
-    text_add(out,
-             "%" PRId64 " of %" PRId64 " nodes for %s:", json_int_or(answer, "accepted_nodes", 0),
-             json_int_or(answer, "wanted_nodes", 0), json_text_or(answer, "cluster", "-"));
+    if (accepted > wanted)
+        text_add(out, "%" PRId64 " nodes (%" PRId64 ", in whole groups) for %s:", accepted, wanted,
+                 json_text_or(answer, "cluster", "-"));
+    else
+        text_add(out, "%" PRId64 " of %" PRId64 " nodes for %s:", accepted, wanted,
+                 json_text_or(answer, "cluster", "-"));
     json_array_foreach(json_object_get(answer, "pools"), i, row)
         text_add(out, " %s +%" PRId64, json_text_or(row, "pool", "-"),
                  json_int_or(row, "nodes", 0));

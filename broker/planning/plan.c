@@ -14,14 +14,33 @@ struct books {
     const struct plan_input *input;
     struct plan *plan;
     const struct config_reservation *reservation;
-    int64_t *gap;  /* per pool: wanted - supply; > 0 lacks, < 0 can spare */
-    size_t *taken; /* per pool: how many of its nodes are given away already */
+    int64_t *gap;   /* per pool: wanted - supply; > 0 lacks, < 0 can spare */
+    size_t *taken;  /* per pool: how many of its nodes are given away already */
+    bool *is_stuck; /* per pool: no whole group of it can be taken or given */
+    size_t units;
 };
 
-/* The pool never grows over this. */
-static int64_t limit(const struct plan_pool *pool)
+int64_t plan_limit(const struct plan_pool *pool)
 {
-    return pool->config->node_max ?: pool->config->reservation->nodes;
+    int64_t most = pool->config->node_max ?: pool->config->reservation->nodes;
+    int64_t whole = most - most % pool->config->group;
+
+    require(pool->config->group >= 1);
+    return whole > pool->config->static_nodes ? whole : pool->config->static_nodes;
+}
+
+int64_t plan_unit(const struct plan_pool *pool, int64_t have)
+{
+    require(have >= 0);
+    return pool->config->group - have % pool->config->group;
+}
+
+/* Static nodes are there whether or not they are whole groups. */
+static int64_t whole_groups(const struct plan_pool *pool, int64_t nodes)
+{
+    int64_t odd = nodes > pool->config->static_nodes ? nodes % pool->config->group : 0;
+
+    return odd > 0 ? nodes - odd + pool->config->group : nodes;
 }
 
 int64_t plan_wanted(const struct plan_pool *pool)
@@ -30,7 +49,8 @@ int64_t plan_wanted(const struct plan_pool *pool)
     int64_t wanted = pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
 
     require(pool->wanted >= -1 && pool->level >= 0);
-    return wanted > limit(pool) ? limit(pool) : wanted;
+    wanted = whole_groups(pool, wanted);
+    return wanted > plan_limit(pool) ? plan_limit(pool) : wanted;
 }
 
 static bool is_production(const struct plan_pool *pool)
@@ -116,7 +136,8 @@ static void withdraw(struct books *books, size_t at, bool is_incoming)
     }
 }
 
-static void give(struct books *books, size_t source, size_t target)
+/* One node of the unit that was counted last. */
+static void give(struct books *books, size_t source, size_t target, bool is_emergency)
 {
     const struct plan_pool *giver = &books->input->pools[source];
     const struct plan_pool *taker = &books->input->pools[target];
@@ -129,9 +150,8 @@ static void give(struct books *books, size_t source, size_t target)
     transfer->target = taker->config;
     books->taken[source]++; /* which node it is will be chosen when all are counted */
     transfer->due = taker->due;
-    /* A reclaim is served first: what its level still lacks does not wait for a notice. */
-    transfer->is_emergency = taker->level > 0 &&
-                             plan_wanted(taker) - books->gap[target] < taker->level;
+    transfer->is_emergency = is_emergency;
+    transfer->unit = books->units;
     books->gap[target]--;
     books->gap[source]++;
 }
@@ -152,7 +172,7 @@ static size_t research_pool(const struct books *books, bool gives)
         bool best_is_heard = best != SIZE_MAX && books->input->pools[best].is_heard;
 
         if (pool->config->reservation != books->reservation || is_production(pool) ||
-            !pool->is_known || (gives ? spare(books, i) == 0 : nodes >= limit(pool)))
+            !pool->is_known || (gives ? spare(books, i) == 0 : nodes >= plan_limit(pool)))
             continue;
         if (best == SIZE_MAX || pool->is_heard > best_is_heard ||
             (pool->is_heard == best_is_heard && (gives ? load > best_load : load < best_load))) {
@@ -174,7 +194,7 @@ static size_t lacking_pool(const struct books *books)
         bool best_is_reclaim = best != SIZE_MAX && books->input->pools[best].level > 0;
 
         if (pool->config->reservation != books->reservation || !is_production(pool) ||
-            books->gap[i] <= 0)
+            books->is_stuck[i] || books->gap[i] <= 0)
             continue;
         if (best == SIZE_MAX || is_reclaim > best_is_reclaim ||
             (is_reclaim == best_is_reclaim && books->gap[i] > books->gap[best]))
@@ -193,7 +213,7 @@ static size_t sparing_pool(const struct books *books)
         bool best_is_heard = best != SIZE_MAX && books->input->pools[best].is_heard;
 
         if (pool->config->reservation != books->reservation || !is_production(pool) ||
-            spare(books, i) == 0)
+            books->is_stuck[i] || spare(books, i) == 0)
             continue;
         if (best == SIZE_MAX || pool->is_heard > best_is_heard ||
             (pool->is_heard == best_is_heard && spare(books, i) > spare(books, best)))
@@ -238,24 +258,89 @@ static void open_books(struct books *books)
     }
 }
 
+/* Nodes that the pools of the reservation can give. */
+static int64_t spare_of_all(const struct books *books)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < books->input->config->pool_count; i++) {
+        const struct plan_pool *pool = &books->input->pools[i];
+
+        if (pool->config->reservation == books->reservation &&
+            (is_production(pool) || pool->is_known))
+            nodes += spare(books, i);
+    }
+    return nodes;
+}
+
+/* Nodes that research pools of the reservation can take. */
+static int64_t room_of_research(const struct books *books)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < books->input->config->pool_count; i++) {
+        const struct plan_pool *pool = &books->input->pools[i];
+        int64_t room = plan_limit(pool) - pool->present - pool->incoming + books->gap[i];
+
+        if (pool->config->reservation == books->reservation && !is_production(pool) &&
+            pool->is_known && room > 0)
+            nodes += room;
+    }
+    return nodes;
+}
+
+/* What a pool will have as the books are now. */
+static int64_t have(const struct books *books, size_t at)
+{
+    return plan_wanted(&books->input->pools[at]) - books->gap[at];
+}
+
+/* Fills one group of a pool that lacks nodes; false, and nothing is given, where givers have too
+   few for it. */
+static bool fill(struct books *books, size_t target)
+{
+    const struct plan_pool *taker = &books->input->pools[target];
+    int64_t unit = plan_unit(taker, have(books, target));
+    int64_t nodes = unit < books->gap[target] ? unit : books->gap[target];
+    /* A reclaim is served first: what its level still lacks does not wait for a notice. */
+    bool is_emergency = taker->level > 0 && have(books, target) < taker->level;
+
+    if (spare_of_all(books) < nodes)
+        return false;
+    books->units++;
+    for (; nodes > 0; nodes--) {
+        size_t source = sparing_pool(books);
+
+        give(books, source != SIZE_MAX ? source : research_pool(books, true), target, is_emergency);
+    }
+    return true;
+}
+
+/* Gives research one group of a pool that can spare it: first what is no whole one.  False, and
+   nothing is given, where less can go or be taken. */
+static bool release(struct books *books, size_t source)
+{
+    int64_t odd = have(books, source) % books->input->pools[source].config->group;
+    int64_t unit = odd > 0 ? odd : books->input->pools[source].config->group;
+    int64_t nodes = unit < -books->gap[source] ? unit : -books->gap[source];
+
+    if (spare(books, source) < nodes || room_of_research(books) < nodes)
+        return false;
+    books->units++;
+    for (; nodes > 0; nodes--)
+        give(books, source, research_pool(books, false), false);
+    return true;
+}
+
 static void plan_reservation(struct books *books)
 {
-    size_t source;
-    size_t target;
+    size_t at;
 
     open_books(books);
-    while ((target = lacking_pool(books)) != SIZE_MAX) {
-        source = sparing_pool(books);
-        if (source == SIZE_MAX)
-            source = research_pool(books, true);
-        if (source == SIZE_MAX)
-            break;
-        give(books, source, target);
-    }
-    while ((source = sparing_pool(books)) != SIZE_MAX &&
-           (target = research_pool(books, false)) != SIZE_MAX)
-        give(books, source, target);
-    require(lacking_pool(books) == SIZE_MAX || sparing_pool(books) == SIZE_MAX);
+    while ((at = lacking_pool(books)) != SIZE_MAX)
+        books->is_stuck[at] = !fill(books, at);
+    while ((at = sparing_pool(books)) != SIZE_MAX)
+        books->is_stuck[at] = !release(books, at);
     note_lacks(books);
 }
 
@@ -282,6 +367,7 @@ struct plan *plan_make(const struct plan_input *input)
 
     books.gap = mem_new_array(config->pool_count, sizeof *books.gap);
     books.taken = mem_new_array(config->pool_count, sizeof *books.taken);
+    books.is_stuck = mem_new_array(config->pool_count, sizeof *books.is_stuck);
     for (size_t i = 0; i < config->reservation_count; i++) {
         books.reservation = &config->reservations[i];
         plan_reservation(&books);
@@ -292,6 +378,7 @@ struct plan *plan_make(const struct plan_input *input)
         require(plan->transfers.items[i].node);
     mem_free(books.gap);
     mem_free(books.taken);
+    mem_free(books.is_stuck);
     return plan;
 }
 

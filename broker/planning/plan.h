@@ -10,6 +10,10 @@
  * pools furthest from their share by weight.  Research pools do not trade with each other.  How
  * many nodes a pool gives is decided first; which ones is the choice of victims.h, pool by pool.
  *
+ * A pool whose replicas are larger than a node gets and gives its nodes in whole groups
+ * (config_pool.group): what makes a group whole comes together, or not at all, and counts that no
+ * group fills are rounded up.
+ *
  * A move keeps the reservation's total, so it needs to know its own two pools and no third one.  A
  * pool that is not known neither gives nor takes, and the others are planned without it.
  */
@@ -75,6 +79,7 @@ struct plan_transfer {
     struct wall_time due;
     bool is_emergency;
     int64_t lost_gpu_s; /* what it loses that the transfers before it do not */
+    size_t unit;        /* those with the same number begin together or not at all */
 };
 
 /* The nodes that one pool gives. */
@@ -100,8 +105,15 @@ struct plan *plan_make(const struct plan_input *input)
     __attribute__((returns_nonnull, warn_unused_result));
 void plan_free(struct plan *plan);
 
-/* What a pool should have: the greater of schedule and reclaim; -1: it is left alone. */
+/* The most nodes that a pool may have, in whole groups. */
+int64_t plan_limit(const struct plan_pool *pool);
+
+/* What a pool should have, in whole groups: the greater of schedule and reclaim; -1: it is left
+   alone. */
 int64_t plan_wanted(const struct plan_pool *pool);
+
+/* How many nodes make one group more of a pool that has (or will have) so many. */
+int64_t plan_unit(const struct plan_pool *pool, int64_t have);
 
 /* What the nodes that research pools give lose, all together, and what other ways of choosing them
    would have lost.  Takes longer than the plan. */

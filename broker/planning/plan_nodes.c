@@ -99,13 +99,17 @@ static size_t named_after(const struct plan_pool *pool, int64_t last)
 }
 
 /* Production gives the nodes that people were shown, in that order, as long as they can go; what
-   runs on them has changed since, for replicas go down first. */
+   runs on them has changed since, for replicas go down first.  A replica of several nodes is too
+   dear to be made again elsewhere for the sake of a name: there the least loss decides. */
 static void keep_to_names(const struct plan_pool *pool, struct plan_choice *choice)
 {
-    size_t *nodes = mem_new_array(choice->count, sizeof *nodes);
+    size_t *nodes;
     size_t count = 0;
     size_t next;
 
+    if (pool->config->group > 1)
+        return;
+    nodes = mem_new_array(choice->count, sizeof *nodes);
     for (int64_t last = 0; count < choice->count && (next = named_after(pool, last)) != SIZE_MAX;
          count++) {
         nodes[count] = next;

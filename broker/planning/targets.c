@@ -75,6 +75,8 @@ static int64_t growth_ms(const struct config *config, const struct reach *reach,
                          const struct schedule *from, const struct schedule *to)
 {
     int64_t growth = 0;
+    int64_t group = 1;
+    int64_t wave_nodes;
     int64_t waves;
 
     require(reach->wave_nodes >= 1 && reach->wave_ms >= 0 && reach->notice_ms >= 0);
@@ -83,8 +85,13 @@ static int64_t growth_ms(const struct config *config, const struct reach *reach,
         int64_t more = named(ask(to, &question)) - named(ask(from, &question));
 
         growth += more > 0 ? more : 0;
+        if (more > 0 && config->pools[i].group > group)
+            group = config->pools[i].group;
     }
-    waves = (growth + reach->wave_nodes - 1) / reach->wave_nodes;
+    /* A wave takes whole groups, at least one. */
+    wave_nodes = reach->wave_nodes - reach->wave_nodes % group;
+    wave_nodes = wave_nodes > group ? wave_nodes : group;
+    waves = (growth + wave_nodes - 1) / wave_nodes;
     return reach->notice_ms + reach->wave_ms * (waves > 1 ? waves : 1);
 }
 

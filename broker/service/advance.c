@@ -18,8 +18,37 @@ enum {
     ANNOUNCE_MS = 15 * SECOND_MS,
 };
 
-static struct guard_load load_of(const struct service *service, const struct plan_pool *pool)
+/* What of a plan may begin now. */
+struct permits {
+    struct service *service;
+    struct survey *survey;
+    const struct plan *plan;
+    bool *is_seen;    /* per transfer: looked at in this pass */
+    bool *is_allowed; /* it may begin, beside those that are allowed before it */
+    bool *is_dropped; /* it may not, because its unit cannot begin whole */
+};
+
+static void permits_init(struct permits *permits, struct service *service, struct survey *survey,
+                         const struct plan *plan)
 {
+    *permits = (struct permits){ .service = service, .survey = survey, .plan = plan };
+    permits->is_seen = mem_new_array(plan->transfers.count, sizeof *permits->is_seen);
+    permits->is_allowed = mem_new_array(plan->transfers.count, sizeof *permits->is_allowed);
+    permits->is_dropped = mem_new_array(plan->transfers.count, sizeof *permits->is_dropped);
+}
+
+static void permits_clear(struct permits *permits)
+{
+    mem_free(permits->is_seen);
+    mem_free(permits->is_allowed);
+    mem_free(permits->is_dropped);
+}
+
+/* With what is allowed so far. */
+static struct guard_load load_of(const struct permits *permits, const struct config_pool *source)
+{
+    const struct service *service = permits->service;
+    const struct plan_pool *pool = &permits->survey->pools[source - service->config->pools];
     struct guard_load load = { .nodes_left = pool->present - pool->unseen };
 
     for (size_t i = 0; i < service->runner->transfers.count; i++) {
@@ -28,16 +57,26 @@ static struct guard_load load_of(const struct service *service, const struct pla
         if (transfer->state != TRANSFER_LIVE)
             continue;
         load.in_flight++;
-        load.in_flight_of_cluster += transfer->source->cluster == pool->config->cluster;
+        load.in_flight_of_cluster += transfer->source->cluster == source->cluster;
+    }
+    for (size_t i = 0; i < permits->plan->transfers.count; i++) {
+        const struct plan_transfer *wish = &permits->plan->transfers.items[i];
+
+        if (!permits->is_allowed[i])
+            continue;
+        load.in_flight++;
+        load.in_flight_of_cluster += wish->source->cluster == source->cluster;
+        load.nodes_left -= wish->source == source;
     }
     return load;
 }
 
 /* How many nodes may begin a scheduled move to the pool now, with the reason when that is not any
-   number.  What was created in this turn of the loop is of this wave. */
-static int64_t room_of(const struct service *service, const struct config_pool *pool,
+   number.  What is allowed in this turn of the loop is of this wave. */
+static int64_t room_of(const struct permits *permits, const struct config_pool *pool,
                        struct error *err)
 {
+    const struct service *service = permits->service;
     struct attempts *attempts = service->runner->attempts;
     struct wall_time now = loop_wall(service->world->loop);
     int64_t earlier = 0;
@@ -55,7 +94,9 @@ static int64_t room_of(const struct service *service, const struct config_pool *
         earlier += transfer->created.ms != now.ms;
         of_this_wave += transfer->created.ms == now.ms;
     }
-    room = route_room(attempts_route(attempts, pool), &service->config->guard, earlier,
+    for (size_t i = 0; i < permits->plan->transfers.count; i++)
+        of_this_wave += permits->is_allowed[i] && permits->plan->transfers.items[i].target == pool;
+    room = route_room(attempts_route(attempts, pool), &service->config->guard, pool->group, earlier,
                       of_this_wave);
     if (room < INT64_MAX)
         error_set(
@@ -71,6 +112,8 @@ static bool has_names(const struct service *service, const struct config_pool *p
     size_t length = strlen(pool->name);
     const char *name;
 
+    if (pool->group > 1) /* names do not bind there */
+        return false;
     for (size_t i = 0; map_next(service->named, &i, &name, NULL);)
         if (strncmp(name, pool->name, length) == 0 && name[length] == '/')
             return true;
@@ -117,31 +160,26 @@ static bool is_one_move(const struct plan_transfer *left, const struct plan_tran
            left->is_emergency == right->is_emergency;
 }
 
-/* Begins what is allowed of one move: the transfers from `first` on that belong together. */
-static void begin_move(struct service *service, struct survey *survey, const struct plan *plan,
-                       size_t first, bool *is_done)
+/* What the guard says of one move: the transfers from `first` on that belong together. */
+static void decide_move(struct permits *permits, size_t first)
 {
-    const struct plan_transfer *head = &plan->transfers.items[first];
-    struct plan_pool *pool = &survey->pools[head->source - service->config->pools];
-    struct guard_load load = load_of(service, pool);
-    ARRAY(struct transfer *) begun = { 0 };
-    ARRAY(const struct plan_transfer *) wishes = { 0 };
-    char move[TRANSFER_ID_SIZE] = "m-";
+    struct service *service = permits->service;
+    const struct plan_transfer *head = &permits->plan->transfers.items[first];
+    struct guard_load load = load_of(permits, head->source);
     struct error err;
     struct error closed;
-    int64_t room = head->is_emergency ? INT64_MAX : room_of(service, head->target, &closed);
+    int64_t room = head->is_emergency ? INT64_MAX : room_of(permits, head->target, &closed);
 
-    random_hex(service->world->random, move + 2, 9);
-    for (size_t i = first; i < plan->transfers.count; i++) {
-        const struct plan_transfer *wish = &plan->transfers.items[i];
+    for (size_t i = first; i < permits->plan->transfers.count; i++) {
+        const struct plan_transfer *wish = &permits->plan->transfers.items[i];
         const struct node *node;
 
-        if (is_done[i] || !is_one_move(head, wish))
+        if (permits->is_seen[i] || permits->is_dropped[i] || !is_one_move(head, wish))
             continue;
-        is_done[i] = true;
+        permits->is_seen[i] = true;
         node = fleet_node_of(service->fleet, wish->source, wish->node->instance);
         require(node);
-        if ((int64_t)begun.count >= room) {
+        if (room <= 0) {
             text_copy(service->held, sizeof service->held, closed.text);
             continue;
         }
@@ -152,13 +190,67 @@ static void begin_move(struct service *service, struct survey *survey, const str
             text_copy(service->held, sizeof service->held, err.text);
             continue;
         }
-        *array_add(&begun) = new_transfer(service, wish, move);
-        *array_add(&wishes) = wish;
+        permits->is_allowed[i] = true;
+        room--;
         load.in_flight++;
         load.in_flight_of_cluster++;
         load.nodes_left--;
     }
-    pool->present = load.nodes_left + pool->unseen; /* the pool's next move counts from here */
+}
+
+/* Drops the units of which only a part may begin: half a group serves nothing.  Whether there were
+   any: what they left room for may begin instead. */
+static bool drop_parts(struct permits *permits)
+{
+    const struct plan *plan = permits->plan;
+    bool is_dropped = false;
+
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        for (size_t k = 0; k < plan->transfers.count && !permits->is_allowed[i]; k++) {
+            if (plan->transfers.items[k].unit != plan->transfers.items[i].unit)
+                continue;
+            is_dropped = is_dropped || permits->is_allowed[k];
+            permits->is_dropped[k] = permits->is_dropped[k] || permits->is_allowed[k];
+            permits->is_dropped[i] = permits->is_dropped[i] || permits->is_allowed[k];
+        }
+    return is_dropped;
+}
+
+static void decide(struct permits *permits)
+{
+    size_t count = permits->plan->transfers.count;
+
+    do {
+        memset(permits->is_seen, 0, count * sizeof *permits->is_seen);
+        memset(permits->is_allowed, 0, count * sizeof *permits->is_allowed);
+        for (size_t i = 0; i < count; i++)
+            if (!permits->is_seen[i] && !permits->is_dropped[i])
+                decide_move(permits, i);
+    } while (drop_parts(permits));
+}
+
+/* Begins what is allowed of one move. */
+static void begin_move(const struct permits *permits, size_t first, bool *is_done)
+{
+    struct service *service = permits->service;
+    const struct plan_transfer *head = &permits->plan->transfers.items[first];
+    ARRAY(struct transfer *) begun = { 0 };
+    ARRAY(const struct plan_transfer *) wishes = { 0 };
+    char move[TRANSFER_ID_SIZE] = "m-";
+    struct error err;
+
+    random_hex(service->world->random, move + 2, 9);
+    for (size_t i = first; i < permits->plan->transfers.count; i++) {
+        const struct plan_transfer *wish = &permits->plan->transfers.items[i];
+
+        if (is_done[i] || !is_one_move(head, wish))
+            continue;
+        is_done[i] = true;
+        if (!permits->is_allowed[i])
+            continue;
+        *array_add(&begun) = new_transfer(service, wish, move);
+        *array_add(&wishes) = wish;
+    }
     if (begun.count > 0) {
         log_info("move_begins", FIELD_TEXT("move", move), FIELD_TEXT("from", head->source->name),
                  FIELD_TEXT("to", head->target->name), FIELD_INT("nodes", (int64_t)begun.count),
@@ -166,10 +258,21 @@ static void begin_move(struct service *service, struct survey *survey, const str
         if (runner_begin(service->runner, begun.items, begun.count, &err) < 0)
             log_warn("move_refused", FIELD_TEXT("move", move), FIELD_TEXT("text", err.text));
         else
-            bills_charge(service, survey, wishes.items, wishes.count);
+            bills_charge(service, permits->survey, wishes.items, wishes.count);
     }
     array_clear(&begun);
     array_clear(&wishes);
+}
+
+static void begin_moves(const struct permits *permits)
+{
+    size_t count = permits->plan->transfers.count;
+    bool *is_done = mem_new_array(count, sizeof *is_done);
+
+    for (size_t i = 0; i < count && !permits->service->runner->is_broken; i++)
+        if (!is_done[i])
+            begin_move(permits, i, is_done);
+    mem_free(is_done);
 }
 
 static void withdraw(struct service *service, const struct plan *plan)
@@ -199,7 +302,7 @@ void service_advance(struct service *service)
 {
     owned(survey) struct survey *survey = NULL;
     owned(plan) struct plan *plan = NULL;
-    bool *is_done;
+    struct permits permits;
 
     orders_trim(service);
     if (service->runner->is_broken)
@@ -212,10 +315,9 @@ void service_advance(struct service *service)
     plan = plan_make(&survey->input);
     withdraw(service, plan);
     withdraw_ended(service, survey);
-    is_done = mem_new_array(plan->transfers.count, sizeof *is_done);
-    for (size_t i = 0; i < plan->transfers.count && !service->runner->is_broken; i++)
-        if (!is_done[i])
-            begin_move(service, survey, plan, i, is_done);
-    mem_free(is_done);
+    permits_init(&permits, service, survey, plan);
+    decide(&permits);
+    begin_moves(&permits);
+    permits_clear(&permits);
     quotas_advance(service->quotas); /* without the nodes of moves that just began */
 }

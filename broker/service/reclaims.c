@@ -131,8 +131,7 @@ static int64_t research_can_give(const struct survey *survey,
    known itself, because a number that rests on an old list is the wrong one. */
 static int64_t can_have(const struct survey *survey, const struct plan_pool *pool)
 {
-    int64_t max = pool->config->node_max ?: pool->config->reservation->nodes;
-    int64_t room = max - pool->present - pool->incoming;
+    int64_t room = plan_limit(pool) - pool->present - pool->incoming;
     int64_t nodes = research_can_give(survey, pool->config->reservation);
 
     if (!pool->is_known)
@@ -171,7 +170,23 @@ static bool is_better(const struct portion *portion, const struct portion *other
     return portion->free_nodes - portion->nodes > other->free_nodes - other->nodes;
 }
 
-/* Spreads the wish over the cluster's pools; what was found. */
+/* The level that brings the portion's nodes on top of what the pool has. */
+static int64_t level_of(const struct portion *portion)
+{
+    const struct plan_pool *pool = portion->pool;
+    int64_t supply = pool->present + pool->incoming;
+
+    return (pool->level > supply ? pool->level : supply) + portion->nodes;
+}
+
+/* Nodes that make one group more of the pool with the portion. */
+static int64_t unit_of(const struct portion *portion)
+{
+    return plan_unit(portion->pool, level_of(portion));
+}
+
+/* Spreads the wish over the cluster's pools, in whole groups; what was found, which may be more
+   than was asked for: half a group serves nothing. */
 static int64_t spread(struct portions *portions, int64_t nodes)
 {
     int64_t found = 0;
@@ -182,24 +197,19 @@ static int64_t spread(struct portions *portions, int64_t nodes)
         for (size_t i = 0; i < portions->count; i++) {
             struct portion *portion = &portions->items[i];
 
-            if (portion->nodes < portion->free_nodes && (!best || is_better(portion, best)))
+            if (portion->nodes + unit_of(portion) <= portion->free_nodes &&
+                (!best || is_better(portion, best)))
                 best = portion;
         }
         if (!best)
             break;
-        best->nodes++;
-        found++;
+
+        int64_t unit = unit_of(best);
+
+        best->nodes += unit;
+        found += unit;
     }
     return found;
-}
-
-/* The level that brings the portion's nodes on top of what the pool has. */
-static int64_t level_of(const struct portion *portion)
-{
-    const struct plan_pool *pool = portion->pool;
-    int64_t supply = pool->present + pool->incoming;
-
-    return (pool->level > supply ? pool->level : supply) + portion->nodes;
 }
 
 /* What would be taken at once if the portions were accepted: {bill, transfers}.  What blocks the

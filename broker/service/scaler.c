@@ -8,6 +8,7 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
+#include "broker/planning/replica_room.h"
 #include "broker/service/setpoint.h"
 
 struct scaler {
@@ -18,8 +19,9 @@ struct scaler {
         struct target target;
         int64_t
             has; /* as last known: a write makes the setpoint's value unknown until it is read */
-        int64_t base; /* what it has or must have whatever nodes are ready */
-    } * shares;       /* as setpoints */
+        int64_t base;    /* what it has or must have whatever nodes are ready */
+        int64_t planned; /* at least 0: that, and what was found room for since */
+    } * shares;          /* as setpoints */
     size_t count;
 };
 
@@ -135,9 +137,60 @@ static int64_t set_bases(struct scaler *scaler, const struct config_cluster *clu
         share->base = share->has < share->target.wanted ? share->has : share->target.wanted;
         if (share->base < share->target.now)
             share->base = share->target.now;
-        gpus += share->base > 0 ? share->base * share->workload->gpus : 0;
+        share->planned = share->base > 0 ? share->base : 0;
+        gpus += share->planned * share->workload->gpus;
     }
     return gpus;
+}
+
+/* Room for replicas that take whole nodes. */
+static int64_t room_on_nodes(const struct scaler *scaler, const struct config_cluster *cluster,
+                             int64_t gpus)
+{
+    const struct config *config = scaler->service->config;
+    ARRAY(struct room_pool) pools = { 0 };
+    ARRAY(struct room_replicas) replicas = { 0 };
+    int64_t found;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == cluster)
+            *array_add(&pools) = (struct room_pool){
+                supply_nodes(scaler->service, &config->pools[i], is_welcome, NULL),
+                config->pools[i].reservation->gpus_per_node,
+            };
+    for (size_t i = 0; i < scaler->count; i++)
+        if (scaler->setpoints[i].cluster == cluster)
+            *array_add(&replicas) = (struct room_replicas){ scaler->shares[i].workload->gpus,
+                                                            scaler->shares[i].planned };
+    found = replica_room(&(struct room){ pools.items, pools.count, replicas.items, replicas.count },
+                         gpus);
+    array_clear(&pools);
+    array_clear(&replicas);
+    return found;
+}
+
+static bool takes_nodes(const struct scaler *scaler, const struct config_cluster *cluster,
+                        const struct config_workload *workload)
+{
+    const struct config *config = scaler->service->config;
+
+    for (size_t i = 0; i < config->pool_count; i++)
+        if (config->pools[i].cluster == cluster &&
+            workload->gpus > config->pools[i].reservation->gpus_per_node)
+            return true;
+    return false;
+}
+
+/* For how many replicas more there is room now. */
+static int64_t room_for(const struct scaler *scaler, const struct config_cluster *cluster,
+                        const struct config_workload *workload, int64_t free_gpus)
+{
+    int64_t room = free_gpus > 0 ? free_gpus / workload->gpus : 0;
+    int64_t whole = room;
+
+    if (room > 0 && takes_nodes(scaler, cluster, workload))
+        whole = room_on_nodes(scaler, cluster, workload->gpus);
+    return whole < room ? whole : room;
 }
 
 static void advance_cluster(struct scaler *scaler, const struct config_cluster *cluster)
@@ -145,19 +198,21 @@ static void advance_cluster(struct scaler *scaler, const struct config_cluster *
     int64_t free_gpus = ready_gpus(scaler, cluster) - set_bases(scaler, cluster);
 
     for (size_t i = 0; i < scaler->count && !scaler->service->runner->is_broken; i++) {
-        const struct share *share = &scaler->shares[i];
+        struct share *share = &scaler->shares[i];
         int64_t wanted = share->target.wanted;
         int64_t more = wanted - share->base;
-        int64_t room = free_gpus > 0 ? free_gpus / share->workload->gpus : 0;
         int64_t least = scaler->setpoints[i].number->least;
+        int64_t room;
 
         if (scaler->setpoints[i].cluster != cluster)
             continue;
+        room = room_for(scaler, cluster, share->workload, free_gpus);
         if (wanted >= 0 && more > room) {
             wanted = share->base + room;
             more = room;
         }
         free_gpus -= wanted >= 0 ? more * share->workload->gpus : 0;
+        share->planned += wanted >= 0 ? more : 0;
         setpoint_advance(&scaler->setpoints[i], wanted >= 0 && wanted < least ? least : wanted);
     }
 }

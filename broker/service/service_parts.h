@@ -230,6 +230,9 @@ bool supply_counts(const struct service *service, const struct config_cluster *c
 typedef bool (*supply_filter_fn)(const void *context, const struct node *node);
 int64_t supply_units(const struct service *service, const struct config_pool *pool,
                      const char *resource, supply_filter_fn is_wanted, const void *context);
+/* The same nodes, as far as they have all GPUs of their machine. */
+int64_t supply_nodes(const struct service *service, const struct config_pool *pool,
+                     supply_filter_fn is_wanted, const void *context);
 
 /* scaler.c: replicas of the workloads' Deployments */
 struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_result));

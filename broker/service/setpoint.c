@@ -29,7 +29,8 @@ bool setpoint_is_settled(const struct setpoint *setpoint)
     return setpoint->wanted < 0 ||
            (setpoint->value == setpoint->wanted &&
             (!setpoint->number->is_followed ||
-             setpoint->number->is_followed(setpoint->object, setpoint->wanted)));
+             setpoint->number->is_followed(setpoint->service->runner, setpoint->cluster,
+                                           setpoint->of, setpoint->object, setpoint->wanted)));
 }
 
 static void look_again(struct setpoint *setpoint, int64_t delay_ms)

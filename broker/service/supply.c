@@ -28,19 +28,42 @@ bool supply_counts(const struct service *service, const struct config_cluster *c
            !node_has_taint(node, SLUICE_TAINT_STARTING) && !is_leaving(service, cluster, node);
 }
 
-int64_t supply_units(const struct service *service, const struct config_pool *pool,
-                     const char *resource, supply_filter_fn is_wanted, const void *context)
+/* The pool's next node that counts and is wanted; *at begins as 0.  NULL: there are no more. */
+static const struct node *next_node(const struct service *service, const struct config_pool *pool,
+                                    supply_filter_fn is_wanted, const void *context, size_t *at)
 {
-    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
-    int64_t units = 0;
     void *value;
 
-    for (size_t i = 0; map_next(fleet_pool(service->fleet, pool)->instances, &i, NULL, &value);) {
+    while (map_next(fleet_pool(service->fleet, pool)->instances, at, NULL, &value)) {
         const struct instance *instance = value;
         const struct node *node = fleet_node_of(service->fleet, pool, instance->name);
 
         if (node && supply_counts(service, pool->cluster, node) && is_wanted(context, node))
-            units += gpus_units(snapshot, node, resource);
+            return node;
     }
+    return NULL;
+}
+
+int64_t supply_units(const struct service *service, const struct config_pool *pool,
+                     const char *resource, supply_filter_fn is_wanted, const void *context)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
+    const struct node *node;
+    int64_t units = 0;
+
+    for (size_t i = 0; (node = next_node(service, pool, is_wanted, context, &i));)
+        units += gpus_units(snapshot, node, resource);
     return units;
+}
+
+int64_t supply_nodes(const struct service *service, const struct config_pool *pool,
+                     supply_filter_fn is_wanted, const void *context)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
+    const struct node *node;
+    int64_t nodes = 0;
+
+    for (size_t i = 0; (node = next_node(service, pool, is_wanted, context, &i));)
+        nodes += gpus_units(snapshot, node, NULL) >= pool->reservation->gpus_per_node;
+    return nodes;
 }

@@ -264,11 +264,13 @@ int attempts_allow(const struct attempts *attempts, const struct config_pool *po
                      pool->name, wall_format(until, text), route->failures, route->why);
 }
 
-int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t earlier,
-                   int64_t of_this_wave)
+int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t group,
+                   int64_t earlier, int64_t of_this_wave)
 {
     bool is_on_trial = guard->breaker > 0 && route->failures >= guard->breaker;
-    int64_t wave = 1;
+    int64_t wave = 1; /* in groups */
+
+    require(group >= 1);
 
     require(earlier >= 0 && of_this_wave >= 0 && route->served >= 0);
     if (!guard->canary && !is_on_trial)
@@ -276,8 +278,9 @@ int64_t route_room(const struct route *route, const struct config_guard *guard, 
     if (earlier > 0)
         return 0;
     /* Waves of 1, 2, 4 ... that all came to serve add up to 1, 3, 7 ... */
-    while (wave * 2 - 1 <= route->served && wave < INT64_MAX / 4)
+    while (wave * 2 - 1 <= route->served / group && wave < INT32_MAX)
         wave *= 2;
+    wave *= group;
     return wave > of_this_wave ? wave - of_this_wave : 0;
 }
 

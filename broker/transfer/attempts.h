@@ -60,9 +60,9 @@ int attempts_allow(const struct attempts *attempts, const struct config_pool *po
                    struct wall_time now, struct error *err) __attribute__((warn_unused_result));
 
 /* How many nodes may begin their way to an open pool now, when so many of earlier waves and of this
-   one are under way; INT64_MAX: any number. */
-int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t earlier,
-                   int64_t of_this_wave);
+   one are under way; the least wave is one group.  INT64_MAX: any number. */
+int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t group,
+                   int64_t earlier, int64_t of_this_wave);
 
 /* Until when this host of the pool's provider is in quarantine; 0: it is not. */
 struct wall_time attempts_quarantine(const struct attempts *attempts,

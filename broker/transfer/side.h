@@ -99,7 +99,8 @@ struct side_number {
     char *(*objection)(const void *of, const json_t *body, const struct error *err);
 
     /* NULL, or: whether the cluster has done what the number asks for. */
-    bool (*is_followed)(const json_t *object, int64_t wanted);
+    bool (*is_followed)(const struct runner *runner, const struct config_cluster *cluster,
+                        const void *of, const json_t *object, int64_t wanted);
 };
 
 typedef void (*side_asked_fn)(void *context);

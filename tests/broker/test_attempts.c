@@ -80,9 +80,31 @@ static void waves_grow_by_what_served(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct config_guard guard = { .breaker = 3, .canary = rows[i].canary };
         struct route route = { .failures = rows[i].failures, .served = rows[i].served };
-        int64_t room = route_room(&route, &guard, rows[i].earlier, rows[i].of_this_wave);
+        int64_t room = route_room(&route, &guard, 1, rows[i].earlier, rows[i].of_this_wave);
 
         if (room != (rows[i].room < 0 ? INT64_MAX : rows[i].room))
+            fail_msg("row %zu: %lld", i, (long long)room);
+    }
+}
+
+/* Nodes that serve only together begin together. */
+static void the_least_wave_is_one_group(void **state)
+{
+    static const struct {
+        int64_t served;
+        int64_t of_this_wave;
+        int64_t room;
+    } rows[] = {
+        { 0, 0, 4 }, { 0, 1, 3 }, { 3, 0, 4 }, { 4, 0, 8 }, { 11, 0, 8 }, { 12, 0, 16 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct config_guard guard = { .canary = true };
+        struct route route = { .served = rows[i].served };
+        int64_t room = route_room(&route, &guard, 4, 0, rows[i].of_this_wave);
+
+        if (room != rows[i].room)
             fail_msg("row %zu: %lld", i, (long long)room);
     }
 }
@@ -267,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pool_is_closed_after_so_many_failures_for_so_long),
         cmocka_unit_test(waves_grow_by_what_served),
+        cmocka_unit_test(the_least_wave_is_one_group),
         cmocka_unit_test(failures_in_a_row_are_counted_over_a_restart),
         cmocka_unit_test(a_host_is_avoided_for_its_time),
         cmocka_unit_test(a_person_ends_a_quarantine_by_the_hosts_name),

@@ -8,9 +8,10 @@
  *     T ID SOURCE>TARGET [fixed]  a live transfer, fixed: it cannot be withdrawn
  *
  * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level,
- * weight, east (0: in another reservation), known (0: it was not seen lately), heard (0: it does
- * not answer just now), free (movable nodes; all over the floor when absent).  Node k of a pool is
- * called NAME-k and costs as many GPU-seconds as `cost` says, one digit a node, else nothing.
+ * weight, group (nodes that serve only together), east (0: in another reservation), known (0: it
+ * was not seen lately), heard (0: it does not answer just now), free (movable nodes; all over the
+ * floor when absent).  Node k of a pool is called NAME-k and costs as many GPU-seconds as `cost`
+ * says, one digit a node, else nothing.
  */
 #include "base/random.h"
 #include "base/text.h"
@@ -71,6 +72,7 @@ static struct plan_pool *add_pool(struct scene *scene, enum cluster_role role, c
     scene->clusters[at] =
         (struct config_cluster){ .name = scene->names[at], .role = role, .weight = 1 };
     scene->configs[at] = (struct config_pool){ .name = scene->names[at],
+                                               .group = 1,
                                                .cluster = &scene->clusters[at],
                                                .reservation = &scene->reservations[0] };
     pool->config = &scene->configs[at];
@@ -120,6 +122,7 @@ static void set_key(struct scene *scene, struct plan_pool *pool, const char *key
         { "has", &pool->present },
         { "floor", &scene->configs[at].static_nodes },
         { "max", &scene->configs[at].node_max },
+        { "group", &scene->configs[at].group },
         { "unseen", &pool->unseen },
         { "in", &pool->incoming },
         { "want", &pool->wanted },
@@ -372,6 +375,65 @@ static void plans_are_what_the_rules_say(void **state)
         expect_plan(rules[i].scene, false, rules[i].plan);
 }
 
+static const struct {
+    const char *scene;
+    const char *plan;
+} group_rules[] = {
+    /* growth: what makes a group whole, or nothing */
+    { "P a has=6 want=8 group=2; R res has=10;", "res->a x2" },
+    { "P a has=6 want=7 group=2; R res has=10;", "res->a x2" },
+    { "P a has=6 want=8 group=2; R res has=1;", "a lacks 2" },
+    { "P a has=6 want=10 group=2; R res has=3;", "res->a x2, a lacks 2" },
+    { "P a has=5 want=8 group=2; R res has=2;", "res->a x1, a lacks 2" },
+    { "P a has=6 want=12 group=4; R res has=5;", "res->a x2, a lacks 4" },
+    { "P a has=0 want=2 group=2; R x has=1; R y has=1;", "x->a x1, y->a x1" },
+    { "P a has=6 max=9 want=12 group=4; R res has=20;", "res->a x2" },
+    { "P a has=4 level=5 group=2; R res has=10;", "!res->a x2" },
+    { "P a has=0 want=4 group=4; P b has=0 want=2; R res has=3;", "res->b x2, a lacks 4" },
+    /* shrinking: an odd node first, then whole groups */
+    { "P a has=8 want=5 group=2; R res has=1;", "a->res x2" },
+    { "P a has=9 want=6 group=2; R res has=1;", "a->res x3" },
+    { "P a has=7 want=6 group=2; R res has=1;", "a->res x1" },
+    { "P a has=8 want=4 group=4 free=3; R res has=0;", "" },
+    { "P a has=8 want=4 group=2; R x has=9 max=10; R y has=2 max=3;", "a->y x1, a->x x1" },
+    { "P a has=8 want=4 group=2; R x has=9 max=10;", "" },
+    { "P a has=5 want=6 group=2; P b has=6 want=4 group=2; R res has=0;", "b->a x1, b->res x1" },
+    /* static nodes need not be whole groups */
+    { "P a has=3 floor=3 want=3 group=2; R res has=9;", "" },
+    { "P a has=5 floor=3 want=3 group=2; R res has=0;", "a->res x2" },
+    { "P a has=3 floor=3 want=4 group=2; R res has=9;", "res->a x1" },
+    /* what is under way */
+    { "P a has=6 in=2 want=6 group=2; R res has=8; T one res>a; T two res>a;",
+      "withdraw two, withdraw one" },
+    { "P a has=6 in=2 want=6 group=2; R res has=8; T one res>a; T two res>a fixed;",
+      "a->res x1, withdraw one" },
+    { "P a has=4 want=6 group=2; R res has=8 in=2; T one a>res; T two a>res fixed;",
+      "res->a x1, withdraw one" },
+    { "P a has=6 in=1 want=8 group=2; R res has=8; T one res>a fixed;", "res->a x1" },
+};
+
+static void groups_come_and_go_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(group_rules); i++)
+        expect_plan(group_rules[i].scene, false, group_rules[i].plan);
+}
+
+/* Who begins together is numbered: the nodes of one group, from whatever pool they come. */
+static void a_group_is_one_unit(void **state)
+{
+    static const size_t want[] = { 1, 1, 2, 2, 3 };
+    owned(scene) struct scene scene;
+    owned(plan) struct plan *plan = NULL;
+
+    (void)state;
+    read_scene(&scene, "P a has=0 want=4 group=2; P b has=0 want=1; R x has=3; R y has=3;");
+    plan = plan_make(&scene.input);
+    assert_int_equal(plan->transfers.count, COUNT_OF(want));
+    for (size_t i = 0; i < COUNT_OF(want); i++)
+        assert_int_equal(plan->transfers.items[i].unit, want[i]);
+}
+
 static void the_cheapest_nodes_go_first(void **state)
 {
     (void)state;
@@ -424,6 +486,8 @@ static void random_scene(struct scene *scene, struct random *random)
 
         scene->configs[i].reservation = &scene->reservations[draw(random, 4) == 0];
         scene->configs[i].static_nodes = draw(random, 3);
+        if (scene->clusters[i].role == ROLE_PRODUCTION && draw(random, 3) == 0)
+            scene->configs[i].group = 2 + draw(random, 2);
         scene->configs[i].node_max = draw(random, 3) ? 0 : 3 + draw(random, 10);
         scene->clusters[i].weight = draw(random, 4);
         pool->is_known = draw(random, 5) > 0;
@@ -458,15 +522,22 @@ static void check_pool(const struct scene *scene, const struct plan *plan, size_
     int64_t out = 0;
     int64_t in = 0;
     int64_t withdrawn_in = 0;
+    int64_t withdrawn_out = 0;
+    int64_t then;
 
     for (size_t i = 0; i < plan->transfers.count; i++) {
         out += plan->transfers.items[i].source == config;
         in += plan->transfers.items[i].target == config;
     }
     for (size_t i = 0; i < plan->withdrawn.count; i++)
-        for (size_t k = 0; k < scene->input.live_count; k++)
-            withdrawn_in += text_equal(scene->live[k].id, plan->withdrawn.items[i]) &&
-                            scene->live[k].target == config;
+        for (size_t k = 0; k < scene->input.live_count; k++) {
+            if (!text_equal(scene->live[k].id, plan->withdrawn.items[i]))
+                continue;
+            withdrawn_in += scene->live[k].target == config;
+            withdrawn_out += scene->live[k].source == config;
+        }
+    then = pool->present + pool->incoming - withdrawn_in + withdrawn_out + in;
+    assert_true(in == 0 || then % config->group == 0 || then == plan_wanted(pool));
     assert_true(out == 0 || pool->present - out >= config->static_nodes);
     assert_true(out <= (int64_t)pool->nodes.count);
     assert_true(in == 0 || pool->present + pool->incoming - withdrawn_in + in <= max);
@@ -531,6 +602,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_what_the_rules_say),
+        cmocka_unit_test(groups_come_and_go_whole),
+        cmocka_unit_test(a_group_is_one_unit),
         cmocka_unit_test(the_cheapest_nodes_go_first),
         cmocka_unit_test(a_gang_is_paid_once),
         cmocka_unit_test(no_plan_breaks_a_rule),

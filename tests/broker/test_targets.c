@@ -50,6 +50,7 @@ static void scene_begin(struct scene *scene, const char *windows, const char *zo
                                                       .region = region_name,
                                                       .zone_index = 1 };
     scene->pool.cluster = &scene->cluster;
+    scene->pool.group = 1;
     scene->pool.reservation = &scene->reservation;
     scene->workload.name = workload_name;
     scene->book = targets_book_new();
@@ -279,11 +280,21 @@ static void a_large_move_begins_a_lead_time_earlier_for_each_wave(void **state)
         int64_t wave_nodes;
         const char *when;
         int64_t wanted;
+        int64_t group;
     } rows[] = {
-        { 14, "2026-11-17T06:49:59Z", 6 }, { 14, "2026-11-17T06:50:00Z", 20 },
-        { 13, "2026-11-17T05:49:59Z", 6 }, { 13, "2026-11-17T05:50:00Z", 20 },
-        { 7, "2026-11-17T05:50:00Z", 20 }, { 6, "2026-11-17T04:50:00Z", 20 },
-        { 6, "2026-11-17T04:49:59Z", 6 },  { 1, "2026-11-16T20:00:00Z", 20 },
+        { 14, "2026-11-17T06:49:59Z", 6, 1 },
+        { 14, "2026-11-17T06:50:00Z", 20, 1 },
+        { 13, "2026-11-17T05:49:59Z", 6, 1 },
+        { 13, "2026-11-17T05:50:00Z", 20, 1 },
+        { 7, "2026-11-17T05:50:00Z", 20, 1 },
+        { 6, "2026-11-17T04:50:00Z", 20, 1 },
+        { 6, "2026-11-17T04:49:59Z", 6, 1 },
+        { 1, "2026-11-16T20:00:00Z", 20, 1 },
+        /* no wave takes a part of a group */
+        { 13, "2026-11-17T05:50:00Z", 20, 7 },
+        { 13, "2026-11-17T05:49:59Z", 6, 7 },
+        { 9, "2026-11-17T05:50:00Z", 20, 1 },
+        { 9, "2026-11-17T04:50:00Z", 20, 5 },
     };
     owned(scene) struct scene scene;
 
@@ -295,6 +306,8 @@ static void a_large_move_begins_a_lead_time_earlier_for_each_wave(void **state)
     add_schedule(&scene, "night", 6, 20);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct reach reach = { 10 * MINUTE_MS, HOUR_MS, rows[i].wave_nodes };
+
+        scene.pool.group = rows[i].group;
 
         assert_int_equal(
             target_nodes(&scene.config, scene.book, &scene.pool, at(rows[i].when), &reach).wanted,

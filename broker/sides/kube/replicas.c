@@ -11,6 +11,8 @@
 #include "clusters/field_manager.h"
 #include "clusters/kube_verbs.h"
 
+#include <string.h>
+
 #define AUTOSCALING "autoscaling/v2"
 
 /* Where the number is, by what the workload keeps. */
@@ -148,14 +150,50 @@ static void check_autoscalers(const struct runner *runner, const struct config_c
     cluster_read_at(fleet_cluster(runner->fleet, cluster), path, done, context);
 }
 
-/* Pods that were told to stop are not counted here, and a rollout has some more than are wanted for
-   as long as it takes: neither is waited for.  (Of a LeaderWorkerSet the pods that stop count, and
-   one that does not stop would keep the nodes for ever.) */
-static bool is_down(const json_t *object, int64_t wanted)
+/* A rollout has some more than are wanted for as long as it takes, and is not waited for. */
+static bool is_rolled_out(const json_t *object)
 {
-    int64_t replicas = json_int_or(object, "status/replicas", 0);
+    return json_int_or(object, "status/updatedReplicas", 0) >=
+           json_int_or(object, "status/replicas", 0);
+}
 
-    return replicas <= wanted || json_int_or(object, "status/updatedReplicas", 0) < replicas;
+/* Pods that were told to stop are not counted here, and not waited for. */
+static bool is_down(const struct runner *runner, const struct config_cluster *cluster,
+                    const void *of, const json_t *object, int64_t wanted)
+{
+    (void)runner;
+    (void)cluster;
+    (void)of;
+    return json_int_or(object, "status/replicas", 0) <= wanted || !is_rolled_out(object);
+}
+
+/* Whether the pod is of a group of the workload that goes: the highest indexes do.  Its gang is
+   NAMESPACE/NAME/INDEX. */
+static bool is_of_extra_group(const struct config_workload *workload, const struct pod *pod,
+                              int64_t wanted)
+{
+    owned(chars) char *stem = text_format("%s/%s/", workload->namespace, workload->name);
+    long long index;
+
+    return pod->gang.kind == GANG_LEADER_WORKER_SET && text_starts_with(pod->gang.key, stem) &&
+           text_to_int(pod->gang.key + strlen(stem), 0, INT32_MAX, &index) && index >= wanted;
+}
+
+/* In the status of a LeaderWorkerSet pods that stop count, and one that does not stop would keep
+   the nodes for ever: so it is the pods that are looked at. */
+static bool groups_are_down(const struct runner *runner, const struct config_cluster *cluster,
+                            const void *of, const json_t *object, int64_t wanted)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, cluster);
+    void *value;
+
+    for (size_t i = 0; is_rolled_out(object) && map_next(snapshot->pods, &i, NULL, &value);) {
+        const struct pod *pod = value;
+
+        if (pod->deletion.ms == 0 && pod_must_leave(pod) && is_of_extra_group(of, pod, wanted))
+            return false;
+    }
+    return true;
 }
 
 static char *replicas_setter(const json_t *object)
@@ -177,7 +215,8 @@ static char *keda_setter(const json_t *object)
 #define CHECKED .check = check_autoscalers, .objection = objection
 static const struct side_number numbers[WAY_COUNT] = {
     [WAY_DEPLOYMENT] = { NUMBER, CHECKED, .setter = replicas_setter, .is_followed = is_down },
-    [WAY_LEADER_WORKER_SET] = { NUMBER, CHECKED, .setter = replicas_setter },
+    [WAY_LEADER_WORKER_SET] = { NUMBER, CHECKED, .setter = replicas_setter,
+                                .is_followed = groups_are_down },
     [WAY_HPA] = { NUMBER, .setter = hpa_setter, .least = 1 },
     [WAY_KEDA] = { NUMBER, .setter = keda_setter },
 };

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Objects that are kept as they are (in the newest version of their group): custom resources
- * (Kueue, KEDA, LeaderWorkerSet) and autoscalers, which no controller here acts on.  They are put
- * there by who plays the world; a client may read, list and merge-patch them.  Deployments are read
- * in the same form.  Who set what is in managedFields, as far as it was patched.
+ * (Kueue, KEDA) and autoscalers, which no controller here acts on, and those whose controllers are
+ * in kube_gangs.c and kube_leader_workers.c.  They are put there by who plays the world; a client
+ * may read, list and merge-patch them.  Deployments are read in the same form.  Who set what is in
+ * managedFields, as far as it was patched.
  */
 #include "base/url.h"
 #include "tools/simulator/kube/deployments.h"

@@ -55,22 +55,26 @@ static int gpus_of(const json_t *pod)
     return (int)gpus;
 }
 
-static void start_pod(struct simulator *sim, struct kube_cluster *cluster, const json_t *object)
+void sim_gang_pod(struct simulator *sim, struct kube_cluster *cluster, const char *name,
+                  json_t *written)
 {
-    const json_t *metadata = json_object_get(object, "metadata");
-    char name[SIM_NAME_SIZE], tail[6];
-    json_t *written;
-    struct kube_pod *pod;
+    struct kube_pod *pod = sim_pod_new(sim, cluster,
+                                       json_text_or(written, "metadata/namespace", ""), name);
 
-    random_hex(&sim->names, tail, sizeof tail);
-    snprintf(name, sizeof name, "%.40s-%s", json_text_or(metadata, "name", ""), tail);
-    written = pod_of(object);
-    pod = sim_pod_new(sim, cluster, json_text_or(written, "metadata/namespace", ""), name);
     pod->written = written;
     pod->grace_s = json_int_or(pod->written, "spec/terminationGracePeriodSeconds", 30);
     pod->gpus = gpus_of(pod->written);
     sim_pod_changed(sim, pod, CHANGE_ADDED);
     sim_schedule_soon(sim, cluster);
+}
+
+static void start_pod(struct simulator *sim, struct kube_cluster *cluster, const json_t *object)
+{
+    char name[SIM_NAME_SIZE], tail[6];
+
+    random_hex(&sim->names, tail, sizeof tail);
+    snprintf(name, sizeof name, "%.40s-%s", json_text_or(object, "metadata/name", ""), tail);
+    sim_gang_pod(sim, cluster, name, pod_of(object));
 }
 
 static void review_owner(struct simulator *sim, struct kube_cluster *cluster, const char *path,
@@ -126,10 +130,12 @@ static void review(struct simulator *sim, struct actor *actor, uint64_t stamp)
     (void)actor;
     cluster->is_reviewing = false;
     for (size_t i = 0; map_next(cluster->objects, &i, &path, &value);) {
-        const json_t *object = value;
+        json_t *object = value;
 
         if (strstr(path, "/workloads/"))
             review_workload(sim, cluster, object);
+        else if (json_at(object, "spec/leaderWorkerTemplate/workerTemplate/spec"))
+            sim_leader_workers_review(sim, cluster, object);
         else if (json_at(object, "spec/template/spec"))
             review_owner(sim, cluster, path, object);
     }

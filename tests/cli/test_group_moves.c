@@ -23,6 +23,19 @@ static char *group_config(const char *settings)
                        (int)(at - small_config), small_config, at + strlen(was), settings);
 }
 
+/* Its pods take a node each. */
+static void put_set(struct rehearsal *rehearsal, int size)
+{
+    owned(json) json_t *set = json_make(
+        "{s:s, s:s, s:{s:i, s:{s:i, s:{s:{s:i, s:[{s:s, s:{s:{s:s}}}]}}}}}", "apiVersion",
+        "leaderworkerset.x-k8s.io/v1", "kind", "LeaderWorkerSet", "spec", "replicas", 3,
+        "leaderWorkerTemplate", "size", size, "workerTemplate", "spec",
+        "terminationGracePeriodSeconds", 30, "containers", "name", "main", "resources", "limits",
+        "nvidia.com/gpu", "8");
+
+    simulator_put_object(rehearsal->simulator, "prod-a", set_path, set);
+}
+
 static struct rehearsal *group_rehearsal(const char *folder, uint64_t seed, const char *settings,
                                          const char *faults)
 {
@@ -30,19 +43,13 @@ static struct rehearsal *group_rehearsal(const char *folder, uint64_t seed, cons
     const char *at = strstr(small_machines, was);
     owned(chars) char *config = group_config(settings);
     owned(chars) char *world = NULL;
-    owned(json) json_t *set = json_make(
-        "{s:s, s:s, s:{s:i, s:{s:i, s:{s:{s:i, s:[{s:s, s:{s:{s:s}}}]}}}}}", "apiVersion",
-        "leaderworkerset.x-k8s.io/v1", "kind", "LeaderWorkerSet", "spec", "replicas", 3,
-        "leaderWorkerTemplate", "size", 2, "workerTemplate", "spec",
-        "terminationGracePeriodSeconds", 30, "containers", "name", "main", "resources", "limits",
-        "nvidia.com/gpu", "8");
     struct rehearsal *rehearsal;
 
     require(at);
     world = text_format("seed: %d\n%.*s%s%s", (int)seed, (int)(at - small_machines), small_machines,
                         at + strlen(was), faults);
     rehearsal = world_start(folder, config, world, 6, seed);
-    simulator_put_object(rehearsal->simulator, "prod-a", set_path, set);
+    put_set(rehearsal, 2);
     return rehearsal;
 }
 
@@ -201,6 +208,30 @@ static void a_node_that_does_not_come_is_replaced(void **state)
     expect_rest(rehearsal, 10);
 }
 
+/* What the plan counts and what the groups ask for differ: nothing is scaled or taken. */
+static void a_group_of_other_gpus_is_left_alone(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = group_rehearsal(folder, 13, "", "");
+    owned(json) json_t *status = NULL;
+    owned(chars) char *text = NULL;
+
+    (void)state;
+    put_set(rehearsal, 1);
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    apply_groups(rehearsal, 2, 2);
+    rehearsal_run(rehearsal, 30 * MINUTE_MS);
+    status = service_status(rehearsal->service);
+    text = json_print(status);
+    assert_non_null(strstr(text, "the 1 pods of a group ask for 8 GPUs, and workload large has "
+                                 "gpus: 16: correct one of the two"));
+    assert_int_equal(
+        json_int_or(simulator_object(rehearsal->simulator, "prod-a", set_path), "spec/replicas", 0),
+        3);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 6);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
 /* One group comes and two go, and the service dies on the way; returns its commits. */
 static int64_t play(int64_t kill_at, bool is_after)
 {
@@ -255,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_wave_begins_with_a_group),
         cmocka_unit_test(a_reclaim_takes_whole_groups),
         cmocka_unit_test(a_node_that_does_not_come_is_replaced),
+        cmocka_unit_test(a_group_of_other_gpus_is_left_alone),
         cmocka_unit_test(a_death_at_any_commit_leaves_whole_groups),
     };
 

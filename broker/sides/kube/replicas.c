@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "broker/sides/kube/kube_side.h"
 #include "broker/transfer/runner.h"
+#include "clusters/accelerators.h"
 #include "clusters/field_manager.h"
 #include "clusters/kube_verbs.h"
 
@@ -72,6 +73,53 @@ static void read_object(const struct runner *runner, const struct config_cluster
     cluster_read_at(fleet_cluster(runner->fleet, cluster), path, done, context);
 }
 
+/* Adds what the containers of so many pods of a template ask for, in parts of a GPU.  False: it is
+   not known, because claims of devices are asked for, or something that no table names. */
+static bool add_gpus(const json_t *template, int64_t pods, int64_t *parts)
+{
+    static const struct gpu_facts plain = { 0 };
+    const json_t *container;
+    const char *resource;
+    const json_t *count;
+    size_t i;
+
+    if (json_array_size(json_at(template, "spec/resourceClaims")) > 0)
+        return false;
+    json_array_foreach(json_at(template, "spec/containers"), i, container) {
+        json_object_foreach((json_t *)json_at(container, "resources/limits"), resource, count) {
+            struct gpu_share share = accelerator_share(NULL, resource, &plain);
+            long long units = json_integer_value(count);
+
+            if (share.kind == GPU_SHARE_NONE)
+                continue;
+            if (share.kind == GPU_SHARE_UNKNOWN ||
+                (json_is_string(count) && !text_to_int(json_string_value(count), 0, 1024, &units)))
+                return false;
+            *parts += pods * units * share.parts;
+        }
+    }
+    return true;
+}
+
+/* A group that asks for other GPUs than the plan counts would stand on other nodes than it gets. */
+static int check_group(const struct config_workload *workload, const json_t *object,
+                       struct error *err)
+{
+    const json_t *template = json_at(object, "spec/leaderWorkerTemplate");
+    const json_t *leader = json_object_get(template, "leaderTemplate");
+    int64_t size = json_int_or(template, "size", 1);
+    int64_t parts = 0;
+
+    if (!add_gpus(json_object_get(template, "workerTemplate"), leader ? size - 1 : size, &parts) ||
+        !add_gpus(leader, 1, &parts) || parts == 0 || parts == workload->gpus * GPU_PARTS)
+        return 0;
+    return error_set(err, ERROR_INVALID,
+                     "LeaderWorkerSet %s/%s: the %lld pods of a group ask for %lld GPUs, and "
+                     "workload %s has gpus: %lld: correct one of the two",
+                     workload->namespace, object_of(workload), (long long)size,
+                     (long long)gpu_parts_whole(parts), workload->name, (long long)workload->gpus);
+}
+
 /* A server that does not know its kind (one without KEDA) has no such object either. */
 static int decode(const void *of, const json_t *object, const struct error *failure,
                   int64_t *ret_value, struct error *err)
@@ -86,6 +134,8 @@ static int decode(const void *of, const json_t *object, const struct error *fail
         *err = *failure;
         return -1;
     }
+    if (way == &ways[WAY_LEADER_WORKER_SET] && check_group(workload, object, err) < 0)
+        return -1;
     *ret_value = way->absent;
     return json_find_int(object, way->value, ret_value, err);
 }

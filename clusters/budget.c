@@ -5,9 +5,12 @@
  */
 #include "clusters/budget.h"
 
+#include "base/index.h"
 #include "base/input/json.h"
 #include "base/text.h"
 #include "clusters/fields.h"
+
+#include <string.h>
 
 enum { MESSAGE_SIZE = 200 };
 
@@ -173,4 +176,29 @@ enum budget_verdict budget_judge(const struct budget *budget)
         return BUDGET_NEVER;
     /* Were all its pods healthy it would still let none go. */
     return budget->expected > 0 && budget->wanted >= budget->expected ? BUDGET_NEVER : BUDGET_LATER;
+}
+
+size_t budgets_of_pod(const struct snapshot *snapshot, const struct pod *pod,
+                      const struct budget **out, size_t most)
+{
+    size_t count = 0;
+    size_t found = 0;
+    void *const *budgets = NULL;
+
+    if (budget_counts_for(pod))
+        budgets = index_find(snapshot->budgets_by_namespace, pod->namespace, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct budget *budget = budgets[i];
+        size_t at = found < most ? found : most;
+
+        if (!budget_selects(budget, pod))
+            continue;
+        for (; at > 0 && strcmp(out[at - 1]->name, budget->name) > 0; at--)
+            if (at < most)
+                out[at] = out[at - 1];
+        if (at < most)
+            out[at] = budget;
+        found++;
+    }
+    return found;
 }

@@ -41,6 +41,11 @@ bool budget_selects(const struct budget *budget, const struct pod *pod);
    started, has ended or is leaving. */
 bool budget_counts_for(const struct pod *pod);
 
+/* The budgets that the server would ask to evict this pod; at most `most` of them, the first by
+   name, are written to out.  Returns how many there are. */
+size_t budgets_of_pod(const struct snapshot *snapshot, const struct pod *pod,
+                      const struct budget **out, size_t most);
+
 /* Whether an unready pod may go without being counted. */
 bool budget_frees_unready(const struct budget *budget);
 

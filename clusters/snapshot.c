@@ -10,74 +10,13 @@
 #include "base/input/json.h"
 #include "base/shared_text.h"
 #include "base/text.h"
-#include "clusters/budget.h"
-#include "clusters/kube_kinds.h"
 
 #include <string.h>
-
-void snapshot_init(struct snapshot *snapshot)
-{
-    *snapshot = (struct snapshot){
-        .nodes = map_new(kube_nodes.free),
-        .pods = map_new(kube_pods.free),
-        .budgets = map_new(kube_budgets.free),
-        .slices = map_new(kube_slices_of("v1")->free),
-        .claims = map_new(kube_claims_of("v1")->free),
-        .pods_by_node = index_new(),
-        .slices_by_node = index_new(),
-        .claims_by_key = index_new(),
-        .budgets_by_namespace = index_new(),
-        .nodes_by_provider = index_new(),
-        .texts = shared_pool_new(),
-        .unreadable = map_new(mem_free),
-    };
-}
-
-void snapshot_clear(struct snapshot *snapshot)
-{
-    index_free(snapshot->pods_by_node);
-    index_free(snapshot->slices_by_node);
-    index_free(snapshot->claims_by_key);
-    index_free(snapshot->budgets_by_namespace);
-    index_free(snapshot->nodes_by_provider);
-    map_free(snapshot->nodes);
-    map_free(snapshot->pods);
-    map_free(snapshot->budgets);
-    map_free(snapshot->slices);
-    map_free(snapshot->claims);
-    map_free(snapshot->unreadable);
-    shared_pool_free(snapshot->texts);
-}
 
 const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const char *node_name,
                                           size_t *ret_count)
 {
     return (const struct pod *const *)index_find(snapshot->pods_by_node, node_name, ret_count);
-}
-
-size_t snapshot_budgets_of(const struct snapshot *snapshot, const struct pod *pod,
-                           const struct budget **out, size_t most)
-{
-    size_t count = 0;
-    size_t found = 0;
-    void *const *budgets = NULL;
-
-    if (budget_counts_for(pod))
-        budgets = index_find(snapshot->budgets_by_namespace, pod->namespace, &count);
-    for (size_t i = 0; i < count; i++) {
-        const struct budget *budget = budgets[i];
-        size_t at = found < most ? found : most;
-
-        if (!budget_selects(budget, pod))
-            continue;
-        for (; at > 0 && strcmp(out[at - 1]->name, budget->name) > 0; at--)
-            if (at < most)
-                out[at] = out[at - 1];
-        if (at < most)
-            out[at] = budget;
-        found++;
-    }
-    return found;
 }
 
 const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, const char *id,

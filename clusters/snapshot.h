@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct budget;
 struct index;
 struct shared_pool;
 
@@ -133,11 +132,6 @@ static inline struct wall_time snapshot_wall(const struct snapshot *snapshot,
 /* The pods bound to the node, borrowed until the next turn; NULL and 0 when there are none. */
 const struct pod *const *snapshot_pods_on(const struct snapshot *snapshot, const char *node_name,
                                           size_t *ret_count);
-
-/* The budgets that the server would ask to evict this pod; at most `most` of them, the first by
-   name, are written to out.  Returns how many there are. */
-size_t snapshot_budgets_of(const struct snapshot *snapshot, const struct pod *pod,
-                           const struct budget **out, size_t most);
 
 /* The Node with this provider ID, or NULL; of several, the one named so, else the oldest known. */
 const struct node *snapshot_node_of_provider(const struct snapshot *snapshot, const char *id,

@@ -5,6 +5,6 @@
  */
 #include "broker/sides/sides.h"
 
-#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 
 const struct side *const sides_known[] = { &side_kube, NULL };

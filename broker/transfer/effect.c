@@ -10,6 +10,7 @@
 #include "base/input/json.h"
 #include "base/log.h"
 #include "broker/journal/journal.h"
+#include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
 
@@ -27,11 +28,6 @@ enum {
 bool effect_fits_step(const struct effect_kind *kind, int step)
 {
     return step >= (int)kind->first && step <= (int)kind->last;
-}
-
-void effect_free(void *effect)
-{
-    mem_free(effect);
 }
 
 static void effect_key(const struct effect_kind *kind, const char *object, char *out, size_t size)

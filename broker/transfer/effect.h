@@ -105,5 +105,3 @@ const char *effect_pause(const struct transfer *transfer, int64_t now_ms);
 /* Loads the journal's effects into their transfers: intents without an answer, and records that
    cannot be read, become unknown outcomes. */
 int effect_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
-
-void effect_free(void *effect);

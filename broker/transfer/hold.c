@@ -4,6 +4,7 @@
  * Steps hold and cordon: what is waited for before a node is closed, and before it is emptied.  How
  * it is told and closed is its side's.
  */
+#include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
 

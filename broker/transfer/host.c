@@ -93,8 +93,3 @@ bool host_is_under_way(const struct host_look *look)
 {
     return look && look->is_under_way;
 }
-
-void host_free(struct host_look *look)
-{
-    mem_free(look);
-}

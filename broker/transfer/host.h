@@ -22,4 +22,3 @@ const char *host_of(const struct transfer *transfer) __attribute__((returns_nonn
 bool host_is_settled(const struct transfer *transfer);
 
 bool host_is_under_way(const struct host_look *look);
-void host_free(struct host_look *look);

@@ -23,12 +23,6 @@ struct pod;
 struct runner;
 struct transfer;
 
-struct notice_counts {
-    int64_t violations;  /* pods of voluntary transfers that were asked to leave too soon */
-    int64_t emergencies; /* pods that left for an emergency */
-    uint64_t rev;
-};
-
 int notice_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
 
 /* The announcement is on the node: notes since when, and moves the departure when that leaves less

@@ -13,7 +13,7 @@
 #include "broker/journal/journal.h"
 #include "broker/transfer/attempts.h"
 #include "broker/transfer/lead_book.h"
-#include "broker/transfer/notice.h"
+#include "broker/transfer/notice_counts.h"
 #include "broker/transfer/steps.h"
 #include "broker/transfer/transfer.h"
 
@@ -76,6 +76,20 @@ void transfer_wait_for(struct transfer *transfer, const char *format, ...)
 /* Stores changed members of the transfer with an event; -1 when the journal failed. */
 int runner_store(struct runner *runner, struct transfer *transfer, const char *event,
                  struct error *err) __attribute__((warn_unused_result));
+
+/* Puts the transfer's record and an event into the batch; and commits it, which counts the record's
+   revision on.  -1: the journal failed, and the runner is broken. */
+void runner_put(const struct runner *runner, struct journal_batch *batch,
+                const struct transfer *transfer, const char *event);
+int runner_commit(struct runner *runner, struct transfer *transfer, struct journal_batch **batch,
+                  struct error *err) __attribute__((warn_unused_result));
+
+/* What a live transfer claims in the journal: its node by UID, its machine by name.  The caller
+   frees it. */
+char *runner_claim_of_node(const struct transfer *transfer)
+    __attribute__((returns_nonnull, warn_unused_result));
+char *runner_claim_of_instance(const struct transfer *transfer)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* When the transfer's GPUs can be used, by what the journal has learned of those that took longer
    than this one has taken so far: a quantile; never earlier than now for a live one. */

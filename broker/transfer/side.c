@@ -60,6 +60,7 @@ void side_see(struct transfer *transfer, const struct side *side, void *seen)
     require(at < COUNT_OF(transfer->seen)); /* a transfer has two sides */
     transfer->seen[at].side = side;
     transfer->seen[at].seen = seen;
+    transfer->seen[at].forget = side->forget;
 }
 
 static const struct effect_kind *find_kind(const struct effect_kind *const *rows, const char *name,
@@ -143,13 +144,6 @@ const char *sides_trouble(const struct transfer *transfer)
         if (transfer->seen[i].side)
             trouble = transfer->seen[i].side->trouble(transfer->seen[i].seen);
     return trouble;
-}
-
-void sides_forget(struct transfer *transfer)
-{
-    for (size_t i = 0; i < COUNT_OF(transfer->seen); i++)
-        if (transfer->seen[i].side)
-            transfer->seen[i].side->forget(transfer->seen[i].seen);
 }
 
 json_t *sides_describe_stopped(const struct runner *runner)

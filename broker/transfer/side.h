@@ -171,7 +171,6 @@ bool sides_tick(struct runner *runner);
 void sides_close(struct runner *runner);
 bool sides_are_under_way(const struct transfer *transfer);
 const char *sides_trouble(const struct transfer *transfer);
-void sides_forget(struct transfer *transfer);
 json_t *sides_describe_stopped(const struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
 void sides_tell_people(struct runner *runner);

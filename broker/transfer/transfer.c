@@ -7,9 +7,6 @@
 
 #include "base/crypto.h"
 #include "base/input/json.h"
-#include "broker/transfer/effect.h"
-#include "broker/transfer/host.h"
-#include "broker/transfer/side.h"
 #include "broker/transfer/steps.h"
 
 #include <string.h>
@@ -95,7 +92,7 @@ struct transfer *transfer_new(void)
     struct transfer *transfer = mem_new(sizeof *transfer);
 
     transfer->attempt = 1;
-    transfer->effects = map_new(effect_free);
+    transfer->effects = map_new(mem_free);
     return transfer;
 }
 
@@ -103,8 +100,10 @@ void transfer_free(struct transfer *transfer)
 {
     if (!transfer)
         return;
-    sides_forget(transfer);
-    host_free(transfer->host);
+    for (size_t i = 0; i < COUNT_OF(transfer->seen); i++)
+        if (transfer->seen[i].side)
+            transfer->seen[i].forget(transfer->seen[i].seen);
+    mem_free(transfer->host);
     map_free(transfer->effects);
     mem_free(transfer);
 }

@@ -75,6 +75,7 @@ struct transfer {
     struct {
         const struct side *side;
         void *seen;
+        void (*forget)(void *seen);
     } seen[2];           /* what its sides have seen of it; side.h */
     char waiting[512];   /* for what, in one sentence */
     bool needs_operator; /* a step is past its deadline and cannot be undone */

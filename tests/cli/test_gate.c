@@ -5,7 +5,7 @@
  * rule asks again now and then.
  */
 #include "broker/sides/kube/gate.h"
-#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/transfer/effect.h"
 #include "clusters/kube/kube_error.h"
 #include "tests/cli/stepwise.h"

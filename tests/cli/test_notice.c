@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "broker/service/service_parts.h"
 #include "broker/sides/kube/pod_wishes.h"
+#include "broker/transfer/notice.h"
 #include "tests/cli/small_world.h"
 #include "tools/simulator/model/model.h"
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/demo/rehearsal.h"
-#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/sides/sides.h"
 #include "clusters/kube_cluster.h"
 #include "tests/cli/stepwise.h"

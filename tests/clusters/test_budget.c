@@ -220,10 +220,10 @@ static void budgets_are_followed(void **state)
     (void)state;
     start(&bench, steps, COUNT_OF(steps));
     assert_true(cluster_snapshot(bench.cluster)->budgets_are_known);
-    assert_int_equal(snapshot_budgets_of(cluster_snapshot(bench.cluster), pod, found, 2), 1);
+    assert_int_equal(budgets_of_pod(cluster_snapshot(bench.cluster), pod, found, 2), 1);
     assert_int_equal(found[0]->allowed, 4);
     pod->phase = POD_PENDING;
-    assert_int_equal(snapshot_budgets_of(cluster_snapshot(bench.cluster), pod, found, 2), 0);
+    assert_int_equal(budgets_of_pod(cluster_snapshot(bench.cluster), pod, found, 2), 0);
     assert_int_equal(cluster_try_eviction(bench.cluster, pod, bench_done, &bench, &bench.err), 0);
     loop_run_until(bench.loop, loop_now(bench.loop) + 1000);
     assert_int_equal(bench.err.kind, ERROR_NONE);

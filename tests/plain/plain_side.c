@@ -8,6 +8,7 @@
 #include "base/shared_text.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
+#include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 #include "tests/plain/plain.h"
 

@@ -10,10 +10,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/sides/kube/kube_effects.h"
-#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/pod_wishes.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 #include "clusters/kube_verbs.h"
 
 #include <inttypes.h>

@@ -325,8 +325,8 @@ static const struct selection *budgets_of(const struct leaving *leaving, const s
     selection = map_get(leaving->selections, key);
     if (!selection) {
         selection = mem_new(sizeof *selection);
-        selection->count = snapshot_budgets_of(leaving->snapshot, pod, selection->budgets,
-                                               COUNT_OF(selection->budgets));
+        selection->count = budgets_of_pod(leaving->snapshot, pod, selection->budgets,
+                                          COUNT_OF(selection->budgets));
         map_set(leaving->selections, key, selection);
     }
     return selection;

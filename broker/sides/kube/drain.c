@@ -11,6 +11,7 @@
 #include "broker/sides/kube/gate.h"
 #include "broker/sides/kube/kube_effects.h"
 #include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/look.h"
 #include "broker/sides/kube/suspend.h"
 #include "broker/transfer/effect.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "broker/sides/kube/blockers.h"
 #include "broker/sides/kube/gate.h"
-#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/transfer/runner.h"
 #include "clusters/kube_verbs.h"
 

@@ -142,8 +142,8 @@ enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluste
 {
     struct cluster_gate *of = gate_of(gate, cluster);
     const struct budget *budgets[BUDGETS_SHOWN] = { NULL };
-    size_t count = snapshot_budgets_of(fleet_snapshot(gate->fleet, cluster), pod, budgets,
-                                       BUDGETS_SHOWN);
+    size_t count = budgets_of_pod(fleet_snapshot(gate->fleet, cluster), pod, budgets,
+                                  BUDGETS_SHOWN);
 
     *ret_why = "";
     if (count > 1) {
@@ -166,7 +166,7 @@ struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *
     struct budget_queue *line;
 
     of->in_flight++;
-    if (snapshot_budgets_of(fleet_snapshot(gate->fleet, cluster), pod, &budget, 1) == 0)
+    if (budgets_of_pod(fleet_snapshot(gate->fleet, cluster), pod, &budget, 1) == 0)
         return NULL;
     line = line_of(gate, of, budget);
     line->is_taken = true;

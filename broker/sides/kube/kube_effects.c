@@ -7,7 +7,7 @@
 
 #include "base/input/json.h"
 #include "broker/sides/kube/gate.h"
-#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/pod_wishes.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"

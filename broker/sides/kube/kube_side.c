@@ -10,6 +10,7 @@
 #include "broker/sides/kube/dry_runs.h"
 #include "broker/sides/kube/gate.h"
 #include "broker/sides/kube/kube_effects.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/look.h"
 #include "broker/sides/kube/pod_wishes.h"
 #include "broker/sides/kube/suspend.h"

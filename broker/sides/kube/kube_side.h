@@ -2,27 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The side of Kubernetes clusters.  The functions are rows of broker/transfer/side.h, where it is
- * said what each answers.
+ * said what each answers.  What the side keeps is in kube_state.h.
  */
 #pragma once
 
 #include "broker/transfer/side.h"
-
-struct announcements;
-struct dry_runs;
-struct gate;
-struct suspensions;
-
-extern const struct side side_kube;
-
-/* What it keeps for the runner: borrowed, until the runner is closed. */
-struct kube_side {
-    struct gate *gate;
-    struct suspensions *suspensions;
-    struct announcements *announcements;
-    struct dry_runs *dry_runs;
-};
-struct kube_side *kube_side_of(const struct runner *runner) __attribute__((returns_nonnull));
 
 /* leave.c */
 enum verdict kube_announce(struct runner *runner, struct transfer *transfer);

@@ -11,6 +11,7 @@
 #include "broker/sides/kube/look.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
+#include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 
 #include <string.h>

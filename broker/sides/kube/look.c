@@ -9,10 +9,11 @@
 #include "base/log.h"
 #include "base/url.h"
 #include "base/world/pages.h"
-#include "broker/sides/kube/kube_side.h"
+#include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/pod_wishes.h"
 #include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/side.h"
 #include "clusters/field_manager.h"
 #include "clusters/kube_verbs.h"
 

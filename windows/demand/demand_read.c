@@ -3,10 +3,9 @@
  *
  * From rows to series: on the grid of the queue's step, what is missing marked.
  */
-#include "windows/demand/demand.h"
-
 #include "base/file_stream.h"
 #include "base/text.h"
+#include "windows/demand/demand.h"
 #include "windows/demand/demand_queue.h"
 #include "windows/demand/demand_steps.h"
 #include "windows/demand/local_rows.h"

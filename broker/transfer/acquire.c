@@ -198,6 +198,7 @@ static enum verdict order(struct runner *runner, struct transfer *transfer,
     const struct effect *effect = effect_ask(runner, transfer, &effect_create, &target,
                                              fleet_pool(runner->fleet, goal)->began_ms);
     struct error trouble = { 0 };
+    enum verdict verdict;
 
     if (effect->is_in_flight || effect->answered_ms == 0)
         return STEP_WAIT;
@@ -211,7 +212,10 @@ static enum verdict order(struct runner *runner, struct transfer *transfer,
         error_set(&trouble,
                   effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome,
                   "%s", effect->text);
-    return look_at_trouble(runner, transfer, &trouble);
+    verdict = look_at_trouble(runner, transfer, &trouble);
+    if (effect->outcome != ERROR_NONE)
+        transfer_tells(transfer, effect);
+    return verdict;
 }
 
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer)

@@ -210,16 +210,20 @@ bool effect_go_on(struct effect *effect, const char *progress)
     return true;
 }
 
-const char *effect_pause(const struct transfer *transfer, int64_t now_ms)
+static bool is_paused(const struct effect *effect, int64_t now_ms)
+{
+    return effect->asked_ms >= PAUSE_SHOWN_MS && now_ms < effect->not_before_ms;
+}
+
+const struct effect *effect_pause(const struct transfer *transfer, int64_t now_ms)
 {
     void *value;
 
-    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);) {
-        const struct effect *effect = value;
-
-        if (effect->asked_ms >= PAUSE_SHOWN_MS && now_ms < effect->not_before_ms)
-            return effect->text;
-    }
+    if (transfer->told && is_paused(transfer->told, now_ms))
+        return transfer->told;
+    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);)
+        if (is_paused(value, now_ms))
+            return value;
     return NULL;
 }
 

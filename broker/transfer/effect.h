@@ -99,8 +99,9 @@ void effect_renew(struct transfer *transfer, const struct effect_kind *kind, con
 /* Whether it was sent and not every sending was refused for certain; effect may be NULL. */
 bool effect_may_have_happened(const struct effect *effect);
 
-/* The refusal after which a server is left alone for minutes, as it asked; NULL: none. */
-const char *effect_pause(const struct transfer *transfer, int64_t now_ms);
+/* An effect that a server refused, and asked to be left alone for minutes; NULL: none.  The one
+   that the transfer tells of comes first. */
+const struct effect *effect_pause(const struct transfer *transfer, int64_t now_ms);
 
 /* Loads the journal's effects into their transfers: intents without an answer, and records that
    cannot be read, become unknown outcomes. */

@@ -120,9 +120,11 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
     if (instance->state == INSTANCE_DELETING)
         return STEP_WAIT;
     if (!effect_may_be_sent(runner, transfer, &effect_remove, transfer->instance, began_ms)) {
-        if (effect && effect->outcome != ERROR_NONE)
+        if (effect && effect->outcome != ERROR_NONE) {
             transfer_wait_for(transfer, "the cloud to delete %s: %s", transfer->instance,
                               effect->text);
+            transfer_tells(transfer, effect);
+        }
         return STEP_WAIT;
     }
     verdict = read_machine(runner, transfer, effect);

@@ -28,6 +28,13 @@ void transfer_wait_for(struct transfer *transfer, const char *format, ...)
     text_print_arguments(transfer->waiting, sizeof transfer->waiting, format, arguments);
     va_end(arguments);
     text_mend(transfer->waiting);
+    transfer->told = NULL;
+}
+
+void transfer_tells(struct transfer *transfer, const struct effect *effect)
+{
+    require(!transfer->told && transfer->waiting[0] != '\0');
+    transfer->told = effect;
 }
 
 void runner_break(struct runner *runner, const struct error *err)

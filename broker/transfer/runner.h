@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 
+struct effect;
 struct side;
 
 struct runner {
@@ -72,6 +73,9 @@ void runner_withdraw(struct runner *runner, struct transfer *transfer, const cha
 struct wall_time runner_now(const struct runner *runner);
 void transfer_wait_for(struct transfer *transfer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Right after transfer_wait_for(): the sentence has the text of this effect, which was refused. */
+void transfer_tells(struct transfer *transfer, const struct effect *effect);
 
 /* Stores changed members of the transfer with an event; -1 when the journal failed. */
 int runner_store(struct runner *runner, struct transfer *transfer, const char *event,

@@ -76,10 +76,11 @@ struct transfer {
         const struct side *side;
         void *seen;
         void (*forget)(void *seen);
-    } seen[2];           /* what its sides have seen of it; side.h */
-    char waiting[512];   /* for what, in one sentence */
-    bool needs_operator; /* a step is past its deadline and cannot be undone */
-    bool wants_undo;     /* withdraw when the step allows it */
+    } seen[2];                 /* what its sides have seen of it; side.h */
+    char waiting[512];         /* for what, in one sentence */
+    const struct effect *told; /* whose refusal that sentence tells; NULL: no effect's */
+    bool needs_operator;       /* a step is past its deadline and cannot be undone */
+    bool wants_undo;           /* withdraw when the step allows it */
 };
 
 struct transfer *transfer_new(void) __attribute__((returns_nonnull, warn_unused_result));

@@ -107,6 +107,7 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
         lead_book_was_put(runner->leads, transfer);
     transfer->step_began_ms = loop_now(runner->world->loop);
     transfer->waiting[0] = '\0';
+    transfer->told = NULL;
     transfer->needs_operator = false;
     log_info("transfer_step", FIELD_TEXT("transfer", transfer->id),
              FIELD_TEXT("node", transfer->node), FIELD_TEXT("event", event),
@@ -178,11 +179,11 @@ static void note_freeze(const struct runner *runner, struct transfer *transfer)
 /* What looks like sloth is a server's wish, unless the step says so itself. */
 static void note_pause(const struct runner *runner, struct transfer *transfer)
 {
-    const char *pause = effect_pause(transfer, loop_now(runner->world->loop))
-                            ?: sides_trouble(transfer);
+    const struct effect *pause = effect_pause(transfer, loop_now(runner->world->loop));
+    const char *trouble = pause ? pause->text : sides_trouble(transfer);
 
-    if (pause && !strstr(transfer->waiting, pause))
-        wait_also(transfer, pause);
+    if (trouble && (!pause || pause != transfer->told))
+        wait_also(transfer, trouble);
 }
 
 static enum verdict judge(struct runner *runner, struct transfer *transfer)

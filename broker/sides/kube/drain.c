@@ -342,10 +342,11 @@ static void explain(const struct runner *runner, struct transfer *transfer, cons
 
     if (rest->stuck)
         explain_stuck(runner, transfer, rest);
-    else if (rest->blocker && rest->blocker->text[0] != '\0')
+    else if (rest->blocker && rest->blocker->text[0] != '\0') {
         transfer_wait_for(transfer, "%d pod%s to leave; %s", rest->count, plural,
                           rest->blocker->text);
-    else if (rest->why[0] != '\0')
+        transfer_tells(transfer, rest->blocker);
+    } else if (rest->why[0] != '\0')
         transfer_wait_for(transfer, "%d pod%s to leave; %s", rest->count, plural, rest->why);
     else
         transfer_wait_for(transfer, "%d pod%s to leave: %s/%s%s", rest->count, plural,

@@ -264,10 +264,3 @@ bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer 
     return (instance && instance->trouble.kind == ERROR_NO_CAPACITY) ||
            (effect && effect->answered_ms > 0 && effect->outcome == ERROR_NO_CAPACITY);
 }
-
-enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)
-{
-    (void)runner;
-    (void)transfer;
-    return STEP_DONE;
-}

@@ -98,3 +98,16 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer)
     }
     return side->welcome(runner, transfer);
 }
+
+/* It was welcome; a process that died since then knows nothing of it.  What breaks after that is
+   the pool's: the step's deadline hands it over all the same. */
+enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)
+{
+    owned(text) struct text *missing = text_new(MISSING_MAX);
+
+    side_target(runner, transfer)->lacks(runner, transfer, missing);
+    if (missing->length == 0)
+        return STEP_DONE;
+    transfer_wait_for(transfer, "%s", missing->chars);
+    return STEP_WAIT;
+}

@@ -30,8 +30,8 @@ const struct step transfer_steps[STEP_COUNT] = {
                          "the target pool grows by our machine" },
     [STEP_JOIN]      = { "join",      step_join,      0,              LATE_BACK,     NULL,
                          "waits for the Node, Ready, with all its GPUs; lifts the start-up taint" },
-    [STEP_HAND_OVER] = { "hand over", step_hand_over, 10 * MINUTE_MS, LATE_OPERATOR, NULL,
-                         "the node serves; lead time written" },
+    [STEP_HAND_OVER] = { "hand over", step_hand_over, 10 * MINUTE_MS, LATE_NEXT,     NULL,
+                         "sees the node serve once more; lead time written" },
 };
 /* clang-format on */
 

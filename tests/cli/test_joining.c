@@ -598,6 +598,53 @@ static void a_person_may_keep_the_new_node_closed(void **state)
     assert_int_equal(transfer->state, TRANSFER_DONE);
 }
 
+/* A service that dies when it has begun to hand the node over; the node. */
+static struct kube_node *die_at_the_end(struct rehearsal *rehearsal, struct transfer *transfer)
+{
+    struct kube_node *node;
+    struct error err = { 0 };
+
+    for (int second = 0; second < 3600 && transfer->ready_ms == 0; second++)
+        rehearsal_run(rehearsal, SECOND_MS);
+    assert_true(transfer->ready_ms > 0);
+    node = people_node(rehearsal, "prod-a", transfer->new_instance);
+    transfer->step = STEP_HAND_OVER;
+    if (runner_store(rehearsal->service->runner, transfer, "step", &err) < 0)
+        fail_msg("%s", err.text);
+    rehearsal_kill(rehearsal);
+    return node;
+}
+
+/* While the service was away its new node broke: it is not handed over before it serves again, or
+   ten minutes have passed. */
+static void a_node_is_seen_to_serve_before_it_is_handed_over(void **state)
+{
+    (void)state;
+    for (int heals = 0; heals < 2; heals++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+        struct transfer *transfer = scheduled(rehearsal, STEP_JOIN);
+        struct kube_node *node = die_at_the_end(rehearsal, transfer);
+        struct error err = { 0 };
+
+        node->readiness = NODE_NOT_READY;
+        people_changed(rehearsal, node);
+        if (rehearsal_start(rehearsal, &err) < 0)
+            fail_msg("%s", err.text);
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+        transfer = transfer_at(rehearsal, 0);
+        assert_int_equal(transfer->state, TRANSFER_LIVE);
+        assert_int_equal(transfer->step, STEP_HAND_OVER);
+        assert_non_null(strstr(transfer->waiting, node->name));
+        if (heals) {
+            node->readiness = NODE_READY;
+            people_changed(rehearsal, node);
+        }
+        rehearsal_run(rehearsal, (heals ? 1 : 6) * MINUTE_MS);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -620,6 +667,7 @@ int main(void)
         cmocka_unit_test(a_machine_with_other_accelerators_is_not_thrown_away),
         cmocka_unit_test(a_quarantined_host_is_taken_by_the_last_attempt),
         cmocka_unit_test(a_person_may_keep_the_new_node_closed),
+        cmocka_unit_test(a_node_is_seen_to_serve_before_it_is_handed_over),
     };
 
     mem_setup();

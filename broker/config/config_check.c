@@ -7,6 +7,7 @@
  */
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/text_items.h"
 #include "broker/config/config_tables.h"
 #include "clusters/cluster.h"
 #include "providers/kinds.h"
@@ -69,17 +70,13 @@ static int check_top(const struct config *config, struct error *err)
 /* Items with commas between them, of characters that names of labels have. */
 static bool is_label_list(const char *list)
 {
-    static const char separators[] = ", ";
+    const char *item;
+    size_t length = 0;
 
-    do {
-        size_t length = strcspn(list, separators);
-
-        if (!is_label_part(list, length))
+    while (text_items_next(&list, &item, &length))
+        if (!is_label_part(item, length))
             return false;
-        list += length;
-        list += strspn(list, separators);
-    } while (*list != '\0');
-    return true;
+    return length > 0;
 }
 
 static int check_victims(const struct config *config, struct error *err)

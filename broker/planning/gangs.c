@@ -8,6 +8,7 @@
 #include "base/order.h"
 #include "base/shared_text.h"
 #include "base/text.h"
+#include "base/text_items.h"
 #include "broker/config/config.h"
 
 #include <stdlib.h>
@@ -104,26 +105,11 @@ static int64_t node_gpus_of(const struct gang_survey *survey)
     return most;
 }
 
-/* Whether the list, with commas between its items, has it. */
-static bool is_listed(const char *list, const char *item)
-{
-    static const char separators[] = ", ";
-
-    while (list && *list != '\0') {
-        size_t length = strcspn(list, separators);
-
-        if (length == strlen(item) && strncmp(list, item, length) == 0)
-            return true;
-        list += length;
-        list += strspn(list, separators);
-    }
-    return false;
-}
-
 static bool has_protected_priority(const struct config_victims *victims, const struct pod *pod)
 {
     return (victims->priority > 0 && pod->priority >= victims->priority) ||
-           (pod->priority_class[0] != '\0' && is_listed(victims->classes, pod->priority_class));
+           (pod->priority_class[0] != '\0' &&
+            text_items_have(victims->classes, pod->priority_class));
 }
 
 static void note_priority(struct draft *draft, const struct pod *pod)
@@ -273,16 +259,15 @@ struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *boo
 
 const char *gangs_block(const struct config *config, const struct node *node)
 {
-    const char *label = config->victims.blocks;
+    const char *labels = config->victims.blocks;
+    const char *label;
+    size_t length;
 
-    while (label && *label != '\0') {
-        size_t length = strcspn(label, ", ");
+    while (text_items_next(&labels, &label, &length)) {
         const char *block = packed_map_find(node->labels, label, length);
 
         if (block)
             return block;
-        label += length;
-        label += strspn(label, ", ");
     }
     return NULL;
 }

@@ -95,9 +95,7 @@ static bool is_dropped(const struct runner *runner, const struct transfer *trans
 static bool is_idle(struct runner *runner, struct transfer *transfer)
 {
     const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
-    int64_t since_ms = effect && effect->not_before_ms > transfer->step_began_ms
-                           ? effect->not_before_ms
-                           : transfer->step_began_ms;
+    int64_t since_ms = effect_look_since(transfer, effect);
 
     return side_target(runner, transfer)->is_idle(runner, transfer, since_ms);
 }

@@ -210,6 +210,18 @@ bool effect_go_on(struct effect *effect, const char *progress)
     return true;
 }
 
+const struct config_cluster *effect_cluster(const struct effect *effect)
+{
+    return effect->kind->first < STEP_ACQUIRE ? effect->transfer->source->cluster
+                                              : transfer_goal(effect->transfer)->cluster;
+}
+
+int64_t effect_look_since(const struct transfer *transfer, const struct effect *effect)
+{
+    return effect && effect->not_before_ms > transfer->step_began_ms ? effect->not_before_ms
+                                                                     : transfer->step_began_ms;
+}
+
 static bool is_paused(const struct effect *effect, int64_t now_ms)
 {
     return effect->asked_ms >= PAUSE_SHOWN_MS && now_ms < effect->not_before_ms;

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct config_cluster;
 struct runner;
 struct transfer;
 
@@ -87,6 +88,14 @@ const struct effect *effect_find(const struct transfer *transfer, const struct e
    accepted or lost after that observation. */
 bool effect_is_open(const struct transfer *transfer, const struct effect_kind *kind,
                     const char *object, int64_t seen_ms);
+
+/* The cluster that it is done to: what happens before a machine is acquired, to the origin. */
+const struct config_cluster *effect_cluster(const struct effect *effect)
+    __attribute__((returns_nonnull));
+
+/* After which loop time a look may decide that the effect is asked for: since the step began, and
+   since the effect may be sent again.  effect may be NULL. */
+int64_t effect_look_since(const struct transfer *transfer, const struct effect *effect);
 
 /* Whether effect_ask() would send it now: no answer is awaited, no backoff runs, no freeze stops
    it. Who looks first at what only holds for a moment looks when this is true. */

@@ -51,6 +51,14 @@ struct effect_kind {
     bool (*asks_to_leave)(const struct effect *effect, const struct pod *pod, bool *ret_is_ready);
 };
 
+/* The members that each row has.  Deleting what is gone is what was wanted, and evicting what was
+   replaced; of a patch a conflict says that the object changed. */
+#define EFFECT_GONE (1u << ERROR_NOT_FOUND)
+#define EFFECT_REPLACED (EFFECT_GONE | 1u << ERROR_CONFLICT)
+#define EFFECT_ROW(kind_name, from, to, freezes, done, prepares, sends)                            \
+    .name = (kind_name), .first = (from), .last = (to), .stops_at_freeze = (freezes),              \
+    .means_done = (done), .prepare = (prepares), .send = (sends)
+
 /* effect_machine.c */
 extern const struct effect_kind effect_remove;  /* the cloud deletes the machine and shrinks the
                                                    pool */

@@ -17,9 +17,7 @@ enum {
 static enum verdict check_again(struct runner *runner, struct transfer *transfer,
                                 const struct effect *effect)
 {
-    int64_t since_ms = effect && effect->not_before_ms > transfer->step_began_ms
-                           ? effect->not_before_ms
-                           : transfer->step_began_ms;
+    int64_t since_ms = effect_look_since(transfer, effect);
     enum verdict verdict = side_origin(runner, transfer)->may_remove(runner, transfer, since_ms);
 
     if (verdict != STEP_DRAIN_AGAIN)

@@ -54,7 +54,7 @@ void side_see(struct transfer *transfer, const struct side *side, void *seen)
 {
     size_t at = 0;
 
-    require(!side_seen(transfer, side));
+    require(seen && !side_seen(transfer, side));
     while (at < COUNT_OF(transfer->seen) && transfer->seen[at].side)
         at++;
     require(at < COUNT_OF(transfer->seen)); /* a transfer has two sides */
@@ -82,6 +82,22 @@ const struct effect_kind *side_effect_kind(const struct runner *runner, const ch
     return kind;
 }
 
+/* Only what side.h says may be NULL is. */
+static void require_whole(const struct side *side)
+{
+    const struct side_origin *origin = &side->origin;
+    const struct side_target *target = &side->target;
+
+    require(origin->announce && origin->check && origin->tell && origin->close && origin->empty &&
+            origin->force && origin->clear && origin->undo);
+    require(origin->may_remove && origin->is_in_use && origin->are_ready && origin->wish);
+    require(target->lacks && target->note_ready && target->welcome && target->is_lost &&
+            target->may_discard && target->is_idle && target->discard);
+    require(side->effects && side->open && side->load && side->tick && side->close);
+    require(side->is_under_way && side->trouble && side->forget);
+    require(side->describe_stopped && side->tell_people && side->blockers && side->ask_dry_runs);
+}
+
 void sides_open(struct runner *runner, const struct side *const *sides)
 {
     size_t count = 0;
@@ -96,6 +112,7 @@ void sides_open(struct runner *runner, const struct side *const *sides)
         /* What the configuration refuses for the kind is what the side keeps no number of. */
         require(kind && kind->keeps_replicas == (side->replicas != NULL) &&
                 kind->keeps_quotas == (side->quota != NULL));
+        require_whole(side);
         /* A record of the journal names one row. */
         for (const struct effect_kind *const *row = side->effects; *row; row++)
             require(!side_effect_kind(runner, (*row)->name, strlen((*row)->name)));

@@ -90,7 +90,11 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
 
     require(transfer->state == TRANSFER_LIVE);
     require(step >= 0 && step < STEP_COUNT);
+    require(step <= transfer->step + 1); /* none is left out */
     require(!transfer->is_undoing || step_can_undo(step) || step == STEP_RELEASE);
+    require(state != TRANSFER_UNDONE || (transfer->is_undoing && step == STEP_ANNOUNCE));
+    require(state == TRANSFER_LIVE || state == TRANSFER_UNDONE || step == STEP_HAND_OVER);
+    require(state != TRANSFER_RETURNED || transfer->is_returning);
     learn(runner, transfer, step, state);
     note_attempt(runner, transfer, state, batch);
     transfer->step = step;
@@ -130,7 +134,7 @@ bool runner_can_undo(const struct runner *runner, const struct transfer *transfe
 /* Back to the drain, with its whole time: the pods that came were not told before. */
 static void drain_again(struct runner *runner, struct transfer *transfer)
 {
-    require(transfer->step == STEP_RELEASE);
+    require(transfer->step == STEP_RELEASE && !transfer->is_undoing);
     transfer->redrains++;
     transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
     transfer->paused_ms = transfer->emptied_ms = 0;
@@ -140,6 +144,7 @@ static void drain_again(struct runner *runner, struct transfer *transfer)
 /* One step back, or the end of the way back. */
 static void undo_next(struct runner *runner, struct transfer *transfer)
 {
+    require(transfer->is_undoing);
     if (transfer->step > 0)
         change_step(runner, transfer, transfer->step - 1, TRANSFER_LIVE, "undone_step");
     else
@@ -224,6 +229,8 @@ static void advance(struct runner *runner, struct transfer *transfer)
         } else if (verdict == STEP_DRAIN_AGAIN) {
             drain_again(runner, transfer);
         } else if (verdict == STEP_BACK) {
+            /* Only steps that wait for a machine of ours can give it up. */
+            require(transfer->step == STEP_ACQUIRE || transfer->step == STEP_JOIN);
             transfer->is_discarding = true;
             change_step(runner, transfer, STEP_ACQUIRE, TRANSFER_LIVE, "machine_failed");
         } else {

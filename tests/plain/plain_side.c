@@ -19,12 +19,6 @@ static const struct effect_kind note_it, close_it, open_it, stop_it, forget_it, 
 
 /* ---- effects: one POST each ---- */
 
-static const struct config_cluster *config_of(const struct effect *effect)
-{
-    return effect->kind->first < STEP_ACQUIRE ? effect->transfer->source->cluster
-                                              : transfer_goal(effect->transfer)->cluster;
-}
-
 static void answered(void *context, const json_t *body, const struct error *err)
 {
     (void)body;
@@ -35,7 +29,7 @@ static void send_node(const struct intent *intent, const char *verb)
 {
     owned(chars) char *path = text_format("nodes/%s/%s", intent->name, verb);
 
-    plain_post(fleet_cluster(intent->effect->runner->fleet, config_of(intent->effect)), path,
+    plain_post(fleet_cluster(intent->effect->runner->fleet, effect_cluster(intent->effect)), path,
                json_incref(intent->patch), answered, intent->effect);
 }
 
@@ -90,7 +84,7 @@ static void send_stop(const struct intent *intent)
 {
     owned(chars) char *path = text_format("jobs/%s/stop", intent->name);
 
-    plain_post(fleet_cluster(intent->effect->runner->fleet, config_of(intent->effect)), path,
+    plain_post(fleet_cluster(intent->effect->runner->fleet, effect_cluster(intent->effect)), path,
                json_incref(intent->patch), answered, intent->effect);
 }
 
@@ -102,28 +96,22 @@ static bool asks_to_leave(const struct effect *effect, const struct pod *pod, bo
     return true;
 }
 
-#define GONE (1u << ERROR_NOT_FOUND)
-#define REPLACED (GONE | 1u << ERROR_CONFLICT)
-#define ROW(kind_name, from, to, freezes, done, prepares, sends)                                   \
-    .name = (kind_name), .first = (from), .last = (to), .stops_at_freeze = (freezes),              \
-    .means_done = (done), .prepare = (prepares), .send = (sends)
-
-static const struct effect_kind note_it = { ROW("plain_note", STEP_ANNOUNCE, STEP_HOLD, true, GONE,
-                                                prepare_node, send_note) };
-static const struct effect_kind close_it = { ROW("plain_close", STEP_CORDON, STEP_FORCE, true, GONE,
-                                                 prepare_node, send_close) };
-static const struct effect_kind open_it = { ROW("plain_open", STEP_ANNOUNCE, STEP_FORCE, false,
-                                                GONE, prepare_node, send_open),
+static const struct effect_kind note_it = { EFFECT_ROW("plain_note", STEP_ANNOUNCE, STEP_HOLD, true,
+                                                       EFFECT_GONE, prepare_node, send_note) };
+static const struct effect_kind close_it = { EFFECT_ROW(
+    "plain_close", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_node, send_close) };
+static const struct effect_kind open_it = { EFFECT_ROW("plain_open", STEP_ANNOUNCE, STEP_FORCE,
+                                                       false, EFFECT_GONE, prepare_node, send_open),
                                             .goes_back = true };
-static const struct effect_kind stop_it = { ROW("plain_stop", STEP_DRAIN, STEP_FORCE, true,
-                                                REPLACED, prepare_job, send_stop),
+static const struct effect_kind stop_it = { EFFECT_ROW("plain_stop", STEP_DRAIN, STEP_FORCE, true,
+                                                       EFFECT_REPLACED, prepare_job, send_stop),
                                             .asks_to_leave = asks_to_leave };
-static const struct effect_kind forget_it = { ROW("plain_forget", STEP_CLEAR, STEP_CLEAR, false,
-                                                  GONE, prepare_node, send_forget) };
-static const struct effect_kind serve_it = { ROW("plain_serve", STEP_JOIN, STEP_HAND_OVER, false,
-                                                 GONE, prepare_node, send_serve) };
-static const struct effect_kind discard_it = { ROW("plain_discard", STEP_ACQUIRE, STEP_ACQUIRE,
-                                                   false, GONE, prepare_node, send_forget) };
+static const struct effect_kind forget_it = { EFFECT_ROW(
+    "plain_forget", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_node, send_forget) };
+static const struct effect_kind serve_it = { EFFECT_ROW(
+    "plain_serve", STEP_JOIN, STEP_HAND_OVER, false, EFFECT_GONE, prepare_node, send_serve) };
+static const struct effect_kind discard_it = { EFFECT_ROW(
+    "plain_discard", STEP_ACQUIRE, STEP_ACQUIRE, false, EFFECT_GONE, prepare_node, send_forget) };
 static const struct effect_kind *const kinds[] = { &note_it,   &close_it, &open_it,    &stop_it,
                                                    &forget_it, &serve_it, &discard_it, NULL };
 

@@ -20,16 +20,9 @@ enum {
     BUSY_BACKOFF_MS = 5 * SECOND_MS,
 };
 
-/* What happens before a machine is acquired is done to the origin. */
-static const struct config_cluster *config_of(const struct effect *effect)
-{
-    return effect->kind->first < STEP_ACQUIRE ? effect->transfer->source->cluster
-                                              : transfer_goal(effect->transfer)->cluster;
-}
-
 static struct cluster *cluster_of(const struct effect *effect)
 {
-    return fleet_cluster(effect->runner->fleet, config_of(effect));
+    return fleet_cluster(effect->runner->fleet, effect_cluster(effect));
 }
 
 static void answered(void *context, const json_t *body, const struct error *err)
@@ -38,7 +31,7 @@ static void answered(void *context, const json_t *body, const struct error *err)
 
     (void)body;
     if (err)
-        gate_slow(kube_side_of(effect->runner)->gate, config_of(effect), err);
+        gate_slow(kube_side_of(effect->runner)->gate, effect_cluster(effect), err);
     effect_finish(effect, err);
 }
 
@@ -50,6 +43,7 @@ static void prepare_patch(const struct effect_target *target, struct node_change
     if (!change->labels)
         change->labels = target->labels;
     change->annotations = target->annotations;
+    require(target->node); /* as it was seen: its resourceVersion goes with the patch */
     intent->name = mem_copy_chars(target->node->name);
     intent->patch = node_change_patch(target->node, change);
 }
@@ -127,6 +121,7 @@ static void prepare_node(struct effect *effect, const struct effect_target *targ
                          struct intent *intent)
 {
     (void)effect;
+    require(target->node && target->node->uid[0] != '\0'); /* never by name alone */
     intent->name = mem_copy_chars(target->node->name);
     intent->uid = mem_copy_chars(target->node->uid);
 }
@@ -143,6 +138,7 @@ static void prepare_pod(struct effect *effect, const struct effect_target *targe
                         struct intent *intent)
 {
     (void)effect;
+    require(target->pod && target->pod->uid[0] != '\0'); /* never by name alone */
     intent->namespace = mem_copy_chars(target->pod->namespace);
     intent->name = mem_copy_chars(target->pod->name);
     intent->uid = mem_copy_chars(target->pod->uid);
@@ -153,14 +149,14 @@ static void prepare_pod(struct effect *effect, const struct effect_target *targe
 static void prepare_evict(struct effect *effect, const struct effect_target *target,
                           struct intent *intent)
 {
-    effect->of_side = gate_enter(kube_side_of(effect->runner)->gate, config_of(effect),
+    effect->of_side = gate_enter(kube_side_of(effect->runner)->gate, effect_cluster(effect),
                                  target->pod);
     prepare_pod(effect, target, intent);
 }
 
 static void drop_evict(struct effect *effect, const struct error *err)
 {
-    gate_leave(kube_side_of(effect->runner)->gate, config_of(effect), effect->of_side, err);
+    gate_leave(kube_side_of(effect->runner)->gate, effect_cluster(effect), effect->of_side, err);
 }
 
 static void evict_answered(void *context, const json_t *body, const struct error *err)
@@ -223,41 +219,32 @@ static void send_clear_pod(const struct intent *intent)
 
 /* ---- the rows ---- */
 
-/* Deleting what is gone, or evicting a pod that was replaced, is what was wanted; of a patch a
-   conflict says that the node changed. */
-#define GONE (1u << ERROR_NOT_FOUND)
-#define REPLACED (GONE | 1u << ERROR_CONFLICT)
-
 /* clang-format off */
-#define ROW(kind_name, from, to, freezes, done, prepares, sends)                                   \
-    .name = (kind_name), .first = (from), .last = (to), .stops_at_freeze = (freezes),              \
-    .means_done = (done), .prepare = (prepares), .send = (sends)
-
 const struct effect_kind kube_effect_announce = {
-    ROW("announce", STEP_ANNOUNCE, STEP_HOLD, true, GONE, prepare_announce, send_patch) };
+    EFFECT_ROW("announce", STEP_ANNOUNCE, STEP_HOLD, true, EFFECT_GONE, prepare_announce, send_patch) };
 const struct effect_kind kube_effect_cordon = {
-    ROW("cordon", STEP_CORDON, STEP_FORCE, true, GONE, prepare_cordon, send_patch) };
+    EFFECT_ROW("cordon", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_cordon, send_patch) };
 const struct effect_kind kube_effect_evict = {
-    ROW("evict", STEP_DRAIN, STEP_FORCE, true, REPLACED, prepare_evict, send_evict),
+    EFFECT_ROW("evict", STEP_DRAIN, STEP_FORCE, true, EFFECT_REPLACED, prepare_evict, send_evict),
     .drop = drop_evict, .busy_ms = evict_busy_ms, .asks_to_leave = evict_asks };
 const struct effect_kind kube_effect_mark = {
-    ROW("mark", STEP_DRAIN, STEP_FORCE, true, REPLACED, prepare_pod, send_mark) };
+    EFFECT_ROW("mark", STEP_DRAIN, STEP_FORCE, true, EFFECT_REPLACED, prepare_pod, send_mark) };
 const struct effect_kind kube_effect_delete_pod = {
-    ROW("delete_pod", STEP_DRAIN, STEP_FORCE, true, REPLACED, prepare_pod, send_delete_pod),
+    EFFECT_ROW("delete_pod", STEP_DRAIN, STEP_FORCE, true, EFFECT_REPLACED, prepare_pod, send_delete_pod),
     .asks_to_leave = delete_asks };
 const struct effect_kind kube_effect_clear_pod = {
-    ROW("clear_pod", STEP_CLEAR, STEP_CLEAR, false, REPLACED, prepare_pod, send_clear_pod) };
+    EFFECT_ROW("clear_pod", STEP_CLEAR, STEP_CLEAR, false, EFFECT_REPLACED, prepare_pod, send_clear_pod) };
 const struct effect_kind kube_effect_fence = {
-    ROW("fence", STEP_CLEAR, STEP_CLEAR, false, GONE, prepare_fence, send_patch) };
+    EFFECT_ROW("fence", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_fence, send_patch) };
 const struct effect_kind kube_effect_clear_node = {
-    ROW("clear_node", STEP_CLEAR, STEP_CLEAR, false, REPLACED, prepare_node, send_delete_node) };
+    EFFECT_ROW("clear_node", STEP_CLEAR, STEP_CLEAR, false, EFFECT_REPLACED, prepare_node, send_delete_node) };
 const struct effect_kind kube_effect_discard_node = {
-    ROW("discard_node", STEP_ACQUIRE, STEP_ACQUIRE, false, REPLACED, prepare_node,
+    EFFECT_ROW("discard_node", STEP_ACQUIRE, STEP_ACQUIRE, false, EFFECT_REPLACED, prepare_node,
         send_delete_node) };
 const struct effect_kind kube_effect_welcome = {
-    ROW("welcome", STEP_JOIN, STEP_HAND_OVER, false, GONE, prepare_welcome, send_patch) };
+    EFFECT_ROW("welcome", STEP_JOIN, STEP_HAND_OVER, false, EFFECT_GONE, prepare_welcome, send_patch) };
 const struct effect_kind kube_effect_restore = {
-    ROW("restore", STEP_ANNOUNCE, STEP_FORCE, false, GONE, prepare_restore, send_patch),
+    EFFECT_ROW("restore", STEP_ANNOUNCE, STEP_FORCE, false, EFFECT_GONE, prepare_restore, send_patch),
     .goes_back = true };
 /* clang-format on */
 

@@ -6,6 +6,7 @@
 #include "broker/sides/kube/readiness.h"
 
 #include "base/text.h"
+#include "base/text_items.h"
 #include "clusters/gpus.h"
 
 #include <inttypes.h>
@@ -30,15 +31,12 @@ static void add(struct text *missing, const char *format, ...)
 /* The next item of a list with commas; false at the end. */
 static bool next_item(const char **list, char item[ITEM_SIZE])
 {
-    static const char separators[] = ", ";
+    const char *found;
     size_t length;
 
-    if (!*list || **list == '\0')
+    if (!text_items_next(list, &found, &length))
         return false;
-    length = strcspn(*list, separators);
-    text_print(item, ITEM_SIZE, "%.*s", (int)length, *list);
-    *list += length;
-    *list += strspn(*list, separators);
+    text_print(item, ITEM_SIZE, "%.*s", (int)length, found);
     return true;
 }
 

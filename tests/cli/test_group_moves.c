@@ -7,6 +7,7 @@
  */
 #include "tests/cli/stepwise.h"
 #include "tests/support/sweep.h"
+#include "tools/simulator/kube/kube_gangs.h"
 
 static const char set_path[] =
     "/apis/leaderworkerset.x-k8s.io/v1/namespaces/serving/leaderworkersets/large";
@@ -208,6 +209,33 @@ static void a_node_that_does_not_come_is_replaced(void **state)
     expect_rest(rehearsal, 10);
 }
 
+/* The controller of LeaderWorkerSets stands still: no node leaves with a group on it. */
+static void nodes_wait_for_the_groups_on_them(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = group_rehearsal(folder, 15, "", "");
+    json_t *template;
+    json_t *worker;
+    int to, from;
+
+    (void)state;
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    template = json_at(simulator_object(rehearsal->simulator, "prod-a", set_path),
+                       "spec/leaderWorkerTemplate");
+    worker = json_incref(json_object_get(template, "workerTemplate"));
+    json_object_del(template, "workerTemplate");
+    apply_groups(rehearsal, 2, 2);
+    rehearsal_run(rehearsal, 20 * MINUTE_MS);
+    count_live(rehearsal, &to, &from);
+    assert_true(to == 0 && from == 0);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 6);
+    assert_int_equal(serving_groups(rehearsal), 3);
+    json_object_set_new(template, "workerTemplate", worker);
+    sim_gangs_soon(rehearsal->simulator, sim_cluster(rehearsal->simulator, "prod-a"));
+    run_to_groups(rehearsal, 2, 2, 4);
+    expect_rest(rehearsal, 4);
+}
+
 /* What the plan counts and what the groups ask for differ: nothing is scaled or taken. */
 static void a_group_of_other_gpus_is_left_alone(void **state)
 {
@@ -286,6 +314,7 @@ int main(void)
         cmocka_unit_test(a_wave_begins_with_a_group),
         cmocka_unit_test(a_reclaim_takes_whole_groups),
         cmocka_unit_test(a_node_that_does_not_come_is_replaced),
+        cmocka_unit_test(nodes_wait_for_the_groups_on_them),
         cmocka_unit_test(a_group_of_other_gpus_is_left_alone),
         cmocka_unit_test(a_death_at_any_commit_leaves_whole_groups),
     };

@@ -11,6 +11,7 @@
 #include "broker/transfer/effect.h"
 #include "tests/broker/remote_store.h"
 #include "tests/cli/stepwise.h"
+#include "tests/support/sweep.h"
 
 enum { NODES = 2, LONG_MS = 45 * MINUTE_MS, SHORT_MS = 50 };
 
@@ -219,11 +220,18 @@ static inline int64_t play(bool is_forced, const struct death *death, struct spa
     return rehearsal->commits - before;
 }
 
-/* Kills at every `each`th commit from `begin` on, before it and after it. */
-static inline void sweep(bool is_forced, int64_t begin, int64_t end, int64_t each)
+/* Kills at each commit from `begin` on, before it and after it; without SLUICE_SWEEP in one case of
+   `sample`, which is odd. */
+static inline void sweep(bool is_forced, int64_t begin, int64_t end, size_t sample)
 {
-    for (int64_t at = begin; at <= end; at += each)
+    struct sweep_part part = sweep_part(sample);
+    int deaths = 0;
+
+    for (int64_t at = begin; at <= end; at++)
         for (int is_after = 0; is_after < 2; is_after++) {
+            if (!sweep_plays(&part))
+                continue;
+
             struct death death = {
                 .first = at,
                 .second = (at + is_after) % 2 == 0 ? 1 + at % 7 : 0,
@@ -231,7 +239,10 @@ static inline void sweep(bool is_forced, int64_t begin, int64_t end, int64_t eac
             };
 
             play(is_forced, &death, NULL);
+            deaths++;
         }
+    print_message("sweep death: %d deaths at commits %lld to %lld\n", deaths, (long long)begin,
+                  (long long)end);
 }
 
 static inline int room_for(void *commits)

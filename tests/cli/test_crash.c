@@ -16,7 +16,7 @@ static void a_death_at_any_commit_loses_nothing(void **state)
     (void)state;
     print_message("%lld commits in an undisturbed run\n", (long long)commits);
     assert_true(commits > 20);
-    sweep(false, 1, commits, 1);
+    sweep(false, 1, commits, 3);
 }
 
 /* What comes before the drain and after the machine's end is as in the sweep above.  For the time
@@ -30,7 +30,7 @@ static void a_death_among_forced_deletes_loses_nothing(void **state)
     play(true, NULL, &span);
     print_message("commits %lld to %lld\n", (long long)span.begin, (long long)span.end);
     assert_true(span.end - span.begin > 10);
-    sweep(true, span.begin, span.end, 2);
+    sweep(true, span.begin, span.end, 5);
 }
 
 static void a_full_disk_lets_nothing_out(void **state)

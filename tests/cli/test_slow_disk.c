@@ -105,7 +105,7 @@ static void a_death_on_a_slow_disk_loses_nothing(void **state)
     commits = play(false, NULL, &span);
     print_message("%lld commits on a slow disk\n", (long long)commits);
     assert_true(commits > 20);
-    sweep(false, 1, commits, 2);
+    sweep(false, 1, commits, 7);
     play(true, NULL, &span);
     sweep(true, span.begin, span.end, 8);
     play_full_disk();
@@ -125,7 +125,7 @@ static void a_death_while_a_server_keeps_the_journal_loses_nothing(void **state)
     commits = play(false, NULL, &span);
     print_message("%lld commits to a server\n", (long long)commits);
     assert_true(commits > 20);
-    sweep(false, 1, commits, 3);
+    sweep(false, 1, commits, 11);
     play(true, NULL, &span);
     sweep(true, span.begin, span.end, 12);
     is_remote = false;

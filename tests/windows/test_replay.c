@@ -5,6 +5,7 @@
  * percentiles, and a plain simulation that keeps every request as an object.
  */
 #include "base/random.h"
+#include "tests/support/sweep.h"
 #include "tests/support/unit.h"
 #include "windows/queueing/replay.h"
 #include "windows/servers/erlang.h"
@@ -70,17 +71,21 @@ static const struct {
     double low;
     size_t minutes;
 } stationary[] = {
-    { 1, 0, 0.7, 12000 }, { 2, 0.5, 1.2, 9000 }, { 3, 1, 1, 9000 },
-    { 10, 3, 5.5, 4000 }, { 10, 0, 8, 4000 },    { 40, 12, 24, 1500 },
+    { 2, 0.5, 1.2, 9000 }, { 1, 0, 0.7, 12000 }, { 10, 3, 5.5, 4000 },
+    { 3, 1, 1, 9000 },     { 40, 12, 24, 1500 }, { 10, 0, 8, 4000 },
 };
 
 static void stationary_waits_agree_with_the_closed_forms(void **state)
 {
     owned(service_time) struct service_time *service = service_time_new(1, 1);
     struct replay_target target = { .wait_ms = 1000, .percentile = 98 };
+    struct sweep_part part = sweep_part(2);
 
     (void)state;
     for (size_t row = 0; row < COUNT_OF(stationary); row++) {
+        if (!sweep_plays(&part))
+            continue;
+
         struct station station = { stationary[row].servers, 1 };
         double rates[2] = { stationary[row].high, stationary[row].low };
         struct figures means[2] = { 0 };

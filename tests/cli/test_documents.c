@@ -13,13 +13,22 @@
 
 enum { DOCUMENT_LIMIT = 1 << 20 };
 
+/* A bar would end the cell. */
+static void add_escaped(const char *chars, struct text *out)
+{
+    for (; *chars; chars++)
+        text_add(out, "%s%c", *chars == '|' ? "\\" : "", *chars);
+}
+
 static void add_commands(struct text *out)
 {
     text_add(out, "| command | what it does | changes something |\n|---|---|---|\n");
-    for (const struct command *command = sluice_commands.children; command->name; command++)
-        text_add(out, "| `sluice %s%s%s` | %s | %s |\n", command->name,
-                 command->arguments[0] ? " " : "", command->arguments, command->help->summary,
+    for (const struct command *command = sluice_commands.children; command->name; command++) {
+        text_add(out, "| `sluice %s%s", command->name, command->arguments[0] ? " " : "");
+        add_escaped(command->arguments, out);
+        text_add(out, "` | %s | %s |\n", command->help->summary,
                  command->mode == COMMAND_WRITES ? "yes" : "no");
+    }
 }
 
 static void add_diagram(struct text *out)

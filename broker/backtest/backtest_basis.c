@@ -75,6 +75,9 @@ static void say_limit(const struct backtest *backtest, const struct teller *tell
     const struct backtest_row *oracle = backtest_row(backtest, policies_oracle());
     double taken_h = oracle ? backtest_node_hours(backtest, &oracle->tuned) : 0;
     double least_h = backtest->limit.node_h;
+
+    require(!(backtest->unbounded && backtest->has_limit));
+
     owned(text) struct text *out = text_new(LINE_LIMIT);
 
     if (backtest->unbounded)
@@ -187,6 +190,7 @@ void backtest_basis(const struct backtest_inputs *inputs, const struct backtest 
     size_t weeks = backtest_weeks(backtest);
     size_t queues = inputs->setup.queue_count;
 
+    require(backtest->count > 0 && weeks > 0 && queues > 0);
     say(&teller,
         text_format("Judged: %zu week%s from %s to %s, each planned from what lies before it; %zu "
                     "window occurrences of %zu queue%s, %" PRId64 " requests.",

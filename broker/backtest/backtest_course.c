@@ -44,6 +44,7 @@ struct strip {
 
 static double x_of(const struct strip *strip, size_t slot)
 {
+    require(slot >= strip->first && slot <= strip->end && strip->first < strip->end);
     return LEFT + WIDTH * (double)(slot - strip->first) / (double)(strip->end - strip->first);
 }
 

@@ -128,6 +128,7 @@ static int take_flags(struct backtest_inputs *inputs, struct error *err)
 {
     const char *only = call_text(inputs->call, "queue");
 
+    require(inputs->service_ms > 0 && !inputs->config);
     if (inputs->slots > 1) {
         inputs->shape = service_shape_new(SERVICE_BY_CV, (double)inputs->service_ms / SECOND_MS,
                                           inputs->service_cv, "options");
@@ -194,6 +195,7 @@ static int take_config(struct backtest_inputs *inputs, struct error *err)
 {
     const struct config *config = inputs->config;
 
+    require(config->reservation_count > 0); /* the configuration has one */
     inputs->setup.fleet.gpus_per_node = (int)config->reservations[0].gpus_per_node;
     inputs->queues = mem_new_array(config->queue_count, sizeof *inputs->queues);
     for (size_t i = 0; i < config->queue_count; i++)
@@ -242,6 +244,8 @@ static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
     if (course_init(&course, setup->judged, start, setup->end, err) < 0)
         return -1;
 
+    require(inputs->learn_weeks > 0);
+
     size_t weeks = course.weeks;
     struct wall_time first;
 
@@ -288,6 +292,7 @@ int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
         return -1;
     if (inputs->load > 0)
         scale_to_load(inputs);
+    require(setup->queue_count > 0 && setup->fleet.gpus_per_node > 0);
     setup->queues = inputs->queues;
     setup->end = inputs->demand->end;
     setup->fleet.nodes = (int)inputs->nodes;

@@ -19,6 +19,7 @@ enum { LINE_LIMIT = 4096 };
 static const struct allocate_cell *cell_of(const struct allocate_plan *plan, size_t window,
                                            size_t queue)
 {
+    require(window < plan->window_count && queue < plan->queue_count);
     return &plan->cells[window * plan->queue_count + queue];
 }
 

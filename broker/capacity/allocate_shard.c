@@ -38,6 +38,7 @@ bool shard_parse(const char *text, struct shard *ret)
     if (!text_to_int(slash + 1, 1, PARTS_MAX, &count) || !text_to_int(first, 1, count, &number))
         return false;
     *ret = (struct shard){ (size_t)number - 1, (size_t)count };
+    require(ret->part < ret->parts);
     return true;
 }
 
@@ -93,6 +94,7 @@ int shard_write(const struct allocate_inputs *inputs, const struct allocate_plan
     owned(json) json_t *root = json_make("{s:i, s:i, s:o}", "shard", (int)shard.part + 1, "shards",
                                          (int)shard.parts, "cells", cells);
 
+    require(shard.part < shard.parts && plan->queue_count > 0);
     if (make_input(inputs, input, err) < 0)
         return -1;
     json_object_set_new(root, "input", json_text(input->chars));
@@ -182,6 +184,7 @@ static struct allocate_cell *cell_of(const struct merge *merge, const json_t *ro
     const char *window = json_text_or(row, "window", "");
     const char *queue = json_text_or(row, "queue", "");
 
+    require(part < merge->parts);
     for (size_t i = 0; i < merge->plan->window_count * merge->plan->queue_count; i++) {
         size_t at = i / merge->plan->queue_count;
 
@@ -249,6 +252,7 @@ static int check_head(struct merge *merge, const json_t *root, const char *path,
         return error_set(err, ERROR_CONFLICT, "%s is one of %lld shards, others are of %zu", path,
                          (long long)parts, merge->parts);
     *ret_part = (size_t)part - 1;
+    require(*ret_part < merge->parts);
     return 0;
 }
 
@@ -277,6 +281,7 @@ static int check_complete(const struct merge *merge, struct error *err)
     owned(text) struct text *missing = text_new(ERROR_TEXT_SIZE / 2);
     size_t count = 0;
 
+    require(merge->parts > 0); /* a shard was read */
     for (size_t i = 0; i < merge->parts; i++)
         if (!merge->sources[i])
             text_add(missing, "%s%zu", count++ > 0 ? ", " : "", i + 1);

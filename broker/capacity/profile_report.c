@@ -52,6 +52,7 @@ static void read_slots(struct profile_report *report)
     } else {
         report->slots_by = SLOTS_UNKNOWN;
     }
+    require((report->slots > 0) == (report->slots_by != SLOTS_UNKNOWN));
     report->is_kv_limited = scrapes->totals[NAME_KV_USAGE] > KV_FULL ||
                             scrapes->totals[NAME_PREEMPTED] > 0;
 }
@@ -61,6 +62,7 @@ static void make_safe(struct profile_report *report)
 {
     int64_t slowest = (int64_t)fmax(1, floor(report->law.slowest_at));
 
+    require(report->law.method == PROFILE_SAFE && report->law.slowest_s > 0);
     report->service_s = report->tokens_out * report->law.slowest_s;
     if (report->slots_by == SLOTS_UNKNOWN || slowest < report->slots) {
         report->slots = slowest;
@@ -92,4 +94,5 @@ void profile_report_make(struct profile_report *report, const struct profile_ask
     report->is_whole = report->has_law && report->law.method != PROFILE_SAFE &&
                        !isnan(report->tokens_out) && report->slots_by != SLOTS_UNKNOWN &&
                        !(report->law.has_prefill && isnan(report->tokens_in));
+    require(report->has_law || report->why.kind != ERROR_NONE); /* a refusal says why */
 }

@@ -34,6 +34,8 @@ static json_t *public_names(int64_t day)
 
 static json_t *day_json(const struct odd_day *day)
 {
+    require(day->as >= 0 || day->factor > 0); /* a holiday, or an event */
+
     struct civil_date from = civil_date_of_day(day->day);
     struct civil_date to = civil_date_of_day(day->day + 1);
     owned(chars) char *date = text_format("%04d-%02d-%02d", from.year, from.month, from.day);

@@ -42,6 +42,7 @@ static void take_report(struct snapshot_engine *engine, const struct profile_rep
         error_set(&engine->why, ERROR_INVALID, "%s", why);
         return;
     }
+    require(value[PROFILE_BASE_S] >= 0 && value[PROFILE_REQUEST_S] >= 0);
     engine->is_measured = true;
     engine->method = report->law.method;
     engine->measure = (struct engine_measure){
@@ -57,6 +58,8 @@ static void take_report(struct snapshot_engine *engine, const struct profile_rep
 static void on_scrapes(void *context, struct engine_scrapes *scrapes, const struct error *err)
 {
     struct snapshot_engine *engine = context;
+    require(!scrapes == !!err); /* one of them */
+
     bool is_listed = err && (err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND);
     struct profile_report report;
 

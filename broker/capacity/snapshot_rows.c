@@ -33,6 +33,7 @@ static void add_rows(const struct demand_series *series, bool has_priority, stru
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
             if (!series->counts[class])
                 continue;
+            require(series->counts[class][step] >= 0); /* what is unknown has no row */
             text_add(out, "%s,%s,%" PRId32, time, series->queue, series->counts[class][step]);
             if (has_priority)
                 text_add(out, ",%s", names[class]);

@@ -9,6 +9,7 @@
 
 int source_world_open(struct source_world *world, struct error *err)
 {
+    require(!world->world.loop && !world->world.http);
     random_seed_system(&world->random);
     world->world.random = &world->random;
     world->world.loop = loop_libevent_new(err);
@@ -26,6 +27,7 @@ struct source_settings source_settings_of(const struct config_source *source)
 {
     struct source_settings settings = *(const struct source_settings *)source->own.settings;
 
+    require(source->own.settings && source->name && source->kind_name);
     settings.name = source->name;
     settings.kind = source->kind_name;
     settings.missing_zero = text_equal(source->missing, "zero");

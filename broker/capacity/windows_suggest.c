@@ -80,6 +80,7 @@ static char *days_text(unsigned days)
     int first = 0;
     int last;
 
+    require(days > 0 && days < 0x7f); /* some, and not all: else there is no first one */
     while (!(days >> first & 1) || (days >> ((first + 6) % 7) & 1))
         first++;
     for (last = first; days >> ((last + 1) % 7) & 1;)
@@ -119,6 +120,7 @@ json_t *windows_suggest(const struct windows_question *question, struct error *e
     struct suggestion found = suggest_windows(need, (size_t)question->count,
                                               shortest > 0 ? shortest : 1);
 
+    require(found.count <= (size_t)question->count && unknown <= SUGGEST_WEEK);
     for (size_t i = 0; i < found.count; i++)
         json_array_append_new(windows, window_json(&found.windows[i]));
     root = json_make("{s:s, s:o, s:f, s:f, s:f, s:f, s:I, s:o}", "unit",

@@ -244,6 +244,7 @@ static int check_floor(const struct config *config, size_t at, struct error *err
     for (size_t i = 0; i <= at; i++)
         if (config->pools[i].reservation == pool->reservation)
             sum += config->pools[i].static_nodes;
+    require(sum >= pool->static_nodes);
     if (sum > pool->reservation->nodes)
         return yaml_error(err, config_place(config, "pools", at, "static_nodes"),
                           "the static nodes in reservation %s are %" PRId64 " so far, and it has "

@@ -167,6 +167,7 @@ static struct service_shape *shape_of_pairs(const struct config_engine *block,
     owned(chars) char *origin = origin_of(source, pairs);
     struct service_shape *shape;
 
+    require(pairs->list.count > 0 && block->scale_in > 0 && block->scale_out > 0);
     if (token_pairs_scale(pairs, block->scale_in, block->scale_out, err) < 0)
         return NULL;
     shape = service_shape_of_engine(engine_new_by_pairs(law, pairs), origin, err);
@@ -206,6 +207,7 @@ struct service_shape *config_engine_shape(const struct config_queue *queue, stru
         return shape_of_demand(block, &law, err);
     if (!block->tokens_file)
         return service_shape_of_engine(engine_new_by_law(&law, &tokens), "configuration", err);
+    require(!block->pairs);
     if (token_pairs_read(&pairs, block->tokens_file, queue->name, err) < 0)
         return NULL;
     return shape_of_pairs(block, &law, &pairs, block->tokens_file, err);

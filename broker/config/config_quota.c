@@ -52,6 +52,7 @@ static int check_pair(const struct config *config, size_t at, size_t before, str
     const struct config_quota *other = &config->quotas[before];
     const struct yaml_node *place = config_place(config, "quotas", at, "");
 
+    require(before < at && quota->cluster && other->cluster);
     if (is_same(quota, other))
         return yaml_error(err, place, "is the same quota as %s", other->name);
     if (is_overlapping(quota, other))
@@ -90,6 +91,7 @@ int config_check_scaling(const struct config *config, size_t at, struct error *e
     if (found == COUNT_OF(keeps))
         return yaml_error(err, config_place(config, "workloads", at, "keeps"),
                           "expected replicas, hpa or keda, found \"%s\"", workload->keeps_name);
+    require(found < COUNT_OF(keeps));
     workload->keeps = (enum config_keeps)found;
     if (workload->autoscaler && workload->keeps == KEEPS_REPLICAS)
         return yaml_error(err, config_place(config, "workloads", at, "autoscaler"),

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "windows/calendar/suggest.h"
 #include "windows/queueing/target_limits.h"
+#include "windows/servers/erlang.h"
 
 enum { YAML_LIMIT = 1 << 14 };
 

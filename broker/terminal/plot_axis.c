@@ -28,6 +28,7 @@ static double quantile(const double *values, size_t count, double share)
     double *sorted = mem_new_array(count, sizeof *sorted);
     double value;
 
+    require(count > 0 && share >= 0 && share <= 1);
     memcpy(sorted, values, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare);
     value = sorted[(size_t)(share * (double)(count - 1))];
@@ -41,6 +42,7 @@ static double round_step(double range)
     static const double factors[] = { 1, 2, 5 };
     double power = pow(10, floor(log10(range / MARKS)));
 
+    require(range > 0);
     for (size_t i = 0; i < COUNT_OF(factors); i++)
         if (power * factors[i] * MARKS >= range * (1 - 1e-9))
             return power * factors[i];
@@ -78,6 +80,7 @@ void plot_axis_count(struct plot_axis *axis, double value)
 
 double plot_axis_part(const struct plot_axis *axis, double value)
 {
+    require(axis->from < axis->to);
     return (fmin(fmax(value, axis->from), axis->to) - axis->from) / (axis->to - axis->from);
 }
 

@@ -26,6 +26,7 @@ struct table *table_new(const char *const *titles)
     table->titles = titles;
     while (titles[table->columns])
         table->columns++;
+    require(table->columns > 0);
     return table;
 }
 
@@ -82,6 +83,7 @@ static void print_cell(const struct table *table, size_t column, const char *tex
 
 void table_print(const struct table *table, struct text *out)
 {
+    require(table->cells.count % table->columns == 0); /* whole rows */
     for (size_t column = 0; column < table->columns; column++)
         print_cell(table, column, title(table, column), out);
     text_add(out, "\n");

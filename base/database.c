@@ -239,8 +239,8 @@ static int set_up(struct database *database, struct error *err)
                err);
 }
 
-/* Whether the file is ours, or empty and made ours with the first migration; before anything is
-   written to it. */
+/* Refuses the database of another program, before anything is written to it.  An empty file is
+   fine: the first migration sets the application ID. */
 static int check_owner(struct database *database, enum database_lock lock, int32_t application_id,
                        struct error *err)
 {
@@ -289,8 +289,8 @@ static int migrate(struct database *database, int32_t application_id, const char
     return database_commit(database, err);
 }
 
-/* Spaces and quotes around names are SQLite's to write when it alters a table: another release may
-   do so in another way. */
+/* Without spaces and quotes: SQLite rewrites them when it alters a table, and another release of
+   SQLite may write them differently. */
 static char *schema_of(struct database *database, struct error *err)
 {
     return ask(database,

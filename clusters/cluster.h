@@ -64,10 +64,9 @@ void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context)
    does not show it is heard all the same. */
 void cluster_watch_more(struct cluster *cluster);
 
-/* The clocks.  Every answer tells the server's; ask_clock asks for one, and what else it says is
-   thrown away.  clock: by how much it is ahead of loop_wall(), in ms; whether it was heard of after
-   since_ms (loop time).  wall_moved: loop_wall() was moved, and the snapshot's times are read anew.
- */
+/* The server's clock, which each answer carries.  ask_clock: sends a request for its clock alone.
+   clock: by how many ms it is ahead of loop_wall(); false when no answer came after since_ms (loop
+   time).  wall_moved: loop_wall() was moved; converts the snapshot's times again. */
 void cluster_ask_clock(struct cluster *cluster);
 bool cluster_clock(const struct cluster *cluster, int64_t since_ms, int64_t *ret_ahead_ms);
 void cluster_wall_moved(struct cluster *cluster);

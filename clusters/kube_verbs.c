@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The verbs of cluster.h as requests.  Each is one exchange; the bodies carry the UID of what was
- * decided about, so that the server refuses them for an object made anew under the same name.
+ * The verbs of cluster.h as requests.  Each is one exchange.  Its body carries the UID of the
+ * object, so that the server refuses it if the object was created again under the same name.
  */
 #include "clusters/kube_verbs.h"
 

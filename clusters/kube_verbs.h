@@ -66,9 +66,9 @@ void cluster_read_admission(struct cluster *cluster, const char *resource, clust
 bool cluster_serves_none(const struct error *err);
 bool cluster_admission_sees_evictions(const json_t *list);
 
-/* Whether what was asked for is of an API group that the server lacks altogether, of those that
-   come in several versions (served.c).  Of a version alone that proves nothing: a server that is
-   being upgraded may have had it when it was asked, and another one may have it. */
+/* True when the server lacks the whole API group; known for the groups that come in several
+   versions (served.c).  A missing version alone proves nothing: during an upgrade another replica
+   of the API server may serve it. */
 bool cluster_lacks_group(const struct error *err);
 
 /* Adds condition DisruptionTarget to the pod's status, as eviction would have. */

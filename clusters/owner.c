@@ -115,8 +115,8 @@ static const struct kind *kind_at(const char *path)
     return kind;
 }
 
-/* The path of what a reference names, in the version that the reference says is served; NULL: none
-   of the table, though it may have the name of one (Volcano's Job is another than batch's). */
+/* The path of the object that a reference names, in the API version of the reference.  NULL: its
+   kind is not in the table.  The group counts too: Volcano's Job is not the Job of batch. */
 static char *path_of_reference(const char *version, const char *kind_name, const char *namespace,
                                const char *name)
 {

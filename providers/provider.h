@@ -53,8 +53,8 @@ struct instance {
     char host[INSTANCE_HOST_SIZE];      /* as provider_host(); "" where lists do not say */
     char zone[INSTANCE_ZONE_SIZE];      /* "" where lists do not say */
     enum instance_state state;
-    int64_t seen_ms; /* loop time: it was so after this.  A kind that asks for each machine alone
-                        sets it; 0: since the list was asked for. */
+    int64_t seen_ms; /* loop time: the state is not older than this.  Set by a kind that reads each
+                        machine by itself; 0: not older than the request of the list. */
     struct error trouble; /* why the last attempt to create it failed; ERROR_NONE: it did not.
                              The cloud may still be trying. */
     bool is_unfinished;   /* its create() takes more exchanges, and waits for the next one */

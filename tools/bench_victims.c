@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The choice of victims on generated fleets, beside what other rules would take.  Jobs come from
- * standard input as CSV with the columns duration_s and gpus; the longer one ran, the likelier it
- * is met at a random moment.  Run by tools/bench victims.
+ * Compares the choice of victims with other rules, on generated fleets.  Jobs come from standard
+ * input as CSV with the columns duration_s and gpus.  A job is drawn with a probability in
+ * proportion to its duration, as at a random moment.  Run by tools/bench victims.
  *
  *     bench-victims fleets COUNT <jobs.csv      lost work per rule, and the optimum on 16 nodes
  *     bench-victims time NODES <jobs.csv        milliseconds for one choice

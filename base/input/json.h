@@ -72,9 +72,8 @@ char *json_print(const json_t *json) __attribute__((returns_nonnull, warn_unused
 /* For people and goldens: two spaces, a newline at the end. */
 char *json_print_pretty(const json_t *json) __attribute__((returns_nonnull, warn_unused_result));
 
-/* THE way from text to JSON, for what others gave too: bytes that are not of UTF-8 become '?', so
-   that nothing is left out of what is stored or told.  (jansson's own returns NULL, which then
-   drops the member.) */
+/* THE way from text to JSON, also for foreign bytes: a byte that is not valid UTF-8 becomes '?'.
+   (jansson's own function returns NULL for such a text, and the member would be missing.) */
 json_t *json_text(const char *chars) __attribute__((returns_nonnull, warn_unused_result));
 
 /* Sets a member; takes the value, which must not be NULL.  The key is mended as json_text() does.

@@ -1,10 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The command line as a static tree: parsing, help, and (from the same table) completion and
- * manual pages later.  Options may stand before or after arguments; `--name value`, `--name=value`,
- * `-n value`; `--` ends them.  A mistake is answered with what was wrong, the nearest name and the
- * command to ask for help; its exit code is 64.
+ * The command line as a static tree, for parsing and help.  Options may come before or after
+ * arguments: `--name value`, `--name=value`, `-n value`; `--` ends them.  After a mistake the
+ * program prints the mistake, the nearest name and the command for help, and exits with 64.
  */
 #pragma once
 

@@ -3,13 +3,14 @@
  *
  * The HTTP client on libcurl's multi interface and the loop's event base.
  *
- * An exchange goes through three lists: waiting (one a priority), in flight, finished.  http_send()
- * only queues; a timer hands requests to libcurl within the caps, and another one calls `done`.  So
- * libcurl is never entered from one of its own callbacks, and no caller is answered while it asks.
+ * An exchange goes through three lists: waiting (one for each priority), in flight, finished.
+ * http_send() only queues.  One timer hands requests to libcurl within the caps, another timer
+ * calls `done`.  So libcurl is never entered from its own callbacks, and `done` never runs inside
+ * http_send().
  *
- * libcurl opens a connection for each request when it may: the cap on connections per host, and the
- * caps here, are what keeps 2,000 requests from making 2,000 connections.  Streams (no timeout) do
- * not count: they are few, last forever, and would eat the places of the others.
+ * libcurl opens a connection for each request when it may.  Its cap on connections per host, and
+ * the caps here, keep 2,000 requests from making 2,000 connections.  Streams (no timeout) do not
+ * count against the caps: they are few, last forever, and would leave no room for other requests.
  */
 #include "base/map.h"
 #include "base/memory.h"

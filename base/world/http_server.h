@@ -6,8 +6,9 @@
  *
  * Refused before the handler sees them: methods not in enum http_method, absolute-form targets,
  * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, headers that take
- * longer than 10 s.  Over 512 connections by TCP are refused.  Of 256 by unix sockets, the user who
- * has the most loses one that no caller waits for to the newcomer.
+ * longer than 10 s.  More than 512 TCP connections are refused.  With more than 256 connections on
+ * unix sockets, the user who has the most of them loses one: the oldest without a request under
+ * way, else the oldest GET.  If there is none, the new connection is closed.
  */
 #pragma once
 

@@ -59,8 +59,8 @@ static void print_workloads(const struct allocate_model *model, const struct all
     }
 }
 
-/* "wait up to 31.20 s, not 20.00 s", or of tokens: what is wrong with the worst day; NULL when
-   nothing is. */
+/* How the worst day misses the target: "98 of 100 wait up to 31.20 s, not 20.00 s", or the same for
+   tokens.  NULL when it meets the target. */
 static char *miss_of_day(const struct replay_target *target, const struct allocate_cell *cell,
                          struct wall_time *ret_begin)
 {

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice snapshot: asks the sources for each queue's arrivals and, where they know them, service
- * times, and keeps them in files, so that a plan can be made again from the same numbers, without a
- * network.  A file is written whole or not at all; what no source knew is no row of it, and is
- * listed.
+ * sluice snapshot: asks the sources for each queue's arrivals, and for service times where a source
+ * has them.  It stores them in files, so that a plan can be made again from the same numbers
+ * without a network.  A file is written whole or not at all.  A minute that no source knew has no
+ * row; it is listed on standard error.
  */
 #include "base/input/json.h"
 #include "broker/capacity/snapshot_engine.h"

@@ -4,9 +4,9 @@
  * The journal: what the broker promised.  Three things live in it:
  *
  *   records  (kind, id) -> JSON value with a revision; a write names the revision that it replaces
- *   claims   a name that one holder has: two live transfers can never both claim a node, because
- *            the store itself refuses the second claim
- *   events   an append-only story for people and for audit, each chained to the one before
+ *   claims   a name with one holder: two live transfers can never both claim a node, because the
+ *            store itself refuses the second claim
+ *   events   an append-only log for people and for audit, each event chained to the one before
  *
  * All writes are batches, and a batch happens whole or not at all.  Every batch carries the epoch
  * that journal_begin_epoch() gave; a write of an older epoch is refused.  Implementations: SQLite
@@ -17,10 +17,10 @@
  *     journal_claim(batch, "node/4f1c", id);
  *     if (journal_commit(journal, &batch, err) < 0) ...
  *
- * A commit is accepted, or refused, at once, and is on the disk in its call or later, in order:
- * see journal_write_by_thread().  Nothing that rests on it may leave the process before it is kept;
- * journal_after() says when that is.  Who has many to make gathers them: they are written together,
- * by journal_settle().
+ * A commit is accepted or refused at once.  It reaches the disk in the same call or later, in
+ * order: see journal_write_by_thread().  Nothing that depends on it may leave the process before
+ * that; journal_after() reports it.  A caller with many batches gathers them between
+ * journal_gather() and journal_settle(), which writes them together.
  */
 #pragma once
 
@@ -134,7 +134,7 @@ struct journal_batch *journal_batch_new(uint64_t epoch)
 void journal_batch_free(struct journal_batch *batch);
 
 /* rev: the revision that it replaces, 0 when the record must not exist yet.  The new revision is
-   rev + 1.  Two puts of one record in a batch follow each other, and are written once. */
+   rev + 1.  A batch may put a record twice: the second put has rev + 1, and only it is written. */
 void journal_put(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev,
                  json_t *value);
 void journal_remove(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev);

@@ -260,8 +260,8 @@ static void take_from(struct split *split, const struct part *part, size_t count
     }
 }
 
-/* The knapsack: parts of more than one node that are neither in for sure nor out for sure, and
-   before them in `singles` the sums of the cheapest single nodes. */
+/* The knapsack: `parts` of more than one node whose density is near the limit, so that it is open
+   whether they are taken; and `singles`, all parts of one node, the cheapest first. */
 struct sack {
     const struct part **parts;
     size_t count;

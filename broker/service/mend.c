@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What `sluice journal repair` does to the records of a journal, and `sluice journal check` to
- * those of a copy.
+ * Repairs the records of a journal (`sluice journal repair`).  `sluice journal check` runs the same
+ * repair on a copy.
  */
 #include "base/input/json.h"
 #include "base/text.h"

@@ -133,8 +133,8 @@ json_t *service_release_host(struct service *service, const json_t *request, con
 int service_mend(struct world *world, const struct config *config, json_t *found, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Ends what is kept of a transfer or record that was set aside: its record, its claims, its
-   effects; each is added to found.  ERROR_NOT_FOUND: nothing of that name is set aside. */
+/* Removes a transfer or record that was set aside, with its claims and effects; adds each to found.
+   ERROR_NOT_FOUND: nothing of that name is set aside. */
 int service_forget(struct world *world, const char *id, json_t *found, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -53,7 +53,7 @@ struct service {
     ARRAY(struct inquiry *) inquiries; /* plans that wait for dry runs */
     struct clock *clock;
     struct map *book;   /* window -> struct schedule, in force */
-    struct map *named;  /* "POOL/NODE" of production that the plan last applied named -> rank,
+    struct map *named;  /* production nodes that the last applied plan named: "POOL/NODE" -> rank,
                            from 1, as uintptr_t */
     uint64_t named_rev; /* of its record; 0: none */
     struct map *schedule_revs; /* window -> journal revision as uint64_t * */

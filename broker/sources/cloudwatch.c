@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * AWS CloudWatch: GetMetricData in its JSON protocol, many queues a request.  100800 points fit on
- * a page, which is ten queues for a week of minutes.  A metric may be told over several pages; it
- * counts only when the last word about it is Complete.  CloudWatch leaves silent minutes out.
+ * AWS CloudWatch: GetMetricData in its JSON protocol, many queues in one request.  100,800 points
+ * fit on a page: ten queues for a week of minutes.  The points of a metric may come over several
+ * pages; they count only if its last StatusCode is Complete.  CloudWatch leaves silent minutes out.
  */
 #include "base/input/json.h"
 #include "base/text.h"

@@ -95,8 +95,8 @@ struct source_histogram {
 typedef void (*source_measured_fn)(void *context, struct service_shape *shape,
                                    const struct error *err);
 
-/* The service times (or lengths) of all requests of the span; `done` as of source_fetch().
- * Prometheus only. */
+/* Measures the service times (or lengths) of all requests of the span.  Calls `done` as
+   source_fetch() does.  Prometheus only. */
 int source_measure(struct source *source, const struct source_histogram *histogram,
                    const struct source_span *span, source_measured_fn done, void *context,
                    struct error *err) __attribute__((warn_unused_result));

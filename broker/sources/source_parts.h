@@ -77,7 +77,7 @@ struct source_kind {
                  const struct source_access *access, struct source_request *request,
                  struct error *err);
     /* Adds the points; *ret_next is the token of the next page, to be freed by the caller, and
-       stays NULL after the last.  ERROR_CONFLICT: the pages have to be asked for from the first. */
+       stays NULL after the last.  ERROR_CONFLICT: ask for the pages again, from the first one. */
     int (*read)(const struct source *source, struct source_part *part,
                 const struct http_answer *answer, char **ret_next, struct error *err);
 };

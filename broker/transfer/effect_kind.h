@@ -72,7 +72,7 @@ bool effect_fits_step(const struct effect_kind *kind, int step);
 /* Takes the answer of the exchange; err NULL: it was accepted. */
 void effect_finish(struct effect *effect, const struct error *err);
 
-/* The exchange was answered, and the effect takes another one: what it has come to is written to
-   the journal, and its step asks for it again, under the same request id.  False: that is empty or
-   longer than it can be kept, and nothing was done. */
+/* The exchange was answered, and the effect needs another one.  Stores `progress` in the journal;
+   the step then asks for the effect again, under the same request ID.  False: `progress` is empty
+   or too long to store; nothing was done. */
 bool effect_go_on(struct effect *effect, const char *progress) __attribute__((warn_unused_result));

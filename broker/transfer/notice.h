@@ -52,7 +52,8 @@ int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_
 int notice_follow(struct runner *runner, struct transfer *transfer)
     __attribute__((warn_unused_result));
 
-/* Adds a first eviction's count to the batch of its intent; whether there was something to count.
-   The caller raises `rev` when the batch is committed. */
+/* Counts the first eviction of a pod in a reclaim, or before its notice has passed.  Adds the count
+   to the batch of its intent.  False: neither, nothing is added.  When the batch is committed the
+   caller raises `rev`. */
 bool notice_count(struct runner *runner, const struct effect *effect, const struct pod *pod,
                   struct journal_batch *batch);

@@ -117,8 +117,9 @@ struct side {
     bool (*tick)(void *state); /* after each turn; true while something is left to do */
     void (*close)(void *state);
 
-    /* What it has seen of one transfer (side_see()), in this process: whether an answer is still to
-       come for it, why its answers make no sense (NULL: they do), and its end. */
+    /* The side's memory of one transfer (side_see()), in this process only.  is_under_way: an
+       answer is still to come.  trouble: why its answers make no sense; NULL: they do.  forget:
+       frees it. */
     bool (*is_under_way)(const void *seen);
     const char *(*trouble)(const void *seen);
     void (*forget)(void *seen);

@@ -1,10 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a kubeconfig says of its credential plugin (user.exec), made ready to run.  Its environment
- * is built: a PATH of ours, by name what such programs need of our own, and of the kubeconfig's the
- * few names that say which identity is meant.  Any other name is refused, and a program that others
- * than root and we may change.
+ * The credential plugin of a kubeconfig (user.exec), made ready to run.  Its environment is:
+ *
+ *   - a PATH that sluice sets;
+ *   - variables of sluice's own environment, from a fixed list;
+ *   - variables of the kubeconfig that select an identity.
+ *
+ * A kubeconfig with any other variable is refused.  So is a program that a user other than root and
+ * the user of sluice may change.
  */
 #pragma once
 

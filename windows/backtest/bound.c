@@ -272,8 +272,8 @@ static double dual(struct bound *bound, double *ret_short_h)
     return value;
 }
 
-/* The highest price of work at which a node more than are ever used does not pay for itself, by
-   what it does nor by what it has in hand when it is withdrawn. */
+/* The highest useful price of work.  Up to it one node more than the path ever uses costs at least
+   what it earns: by the work that it does, and by the work in progress when it is withdrawn. */
 static double most_for_work(const struct bound *bound)
 {
     const struct moves_cost *cost = bound->cost;

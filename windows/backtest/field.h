@@ -64,8 +64,8 @@ void field_past(const struct field *field, size_t window, struct wall_time wall,
 /* Servers busy on average in these segments, if nobody waited. */
 double field_load(const struct field *field, const struct segment_list *segments);
 
-/* The same in a slot of the course; negative where nothing is known.  Where a step is longer than
-   a slot it is that of the whole step, which a policy cannot know yet. */
+/* The same in a slot of the course; negative where nothing is known.  If a step is longer than a
+   slot, it is the mean of the whole step.  A policy must not use it before the step ends. */
 double field_slot_load(const struct field *field, struct wall_time begin);
 
 /* The same in the last five minutes, or the last step, that were over at `wall`. */

@@ -17,8 +17,8 @@
 struct course_span;
 struct field;
 
-/* Shares of misses that a whole plan may have, from the boldest to the safest; among them those of
-   which plans for 95 and 98 % are made (forecast_share.h). */
+/* Shares of misses that a whole plan may have, from the boldest to the safest.  They include the
+   shares that plans for 95 and 98 % use (forecast_share.h). */
 #define OUTLOOK_LEVELS                                                                             \
     {                                                                                              \
         0.3, 0.2, 0.15, 0.12, 0.1, 0.085, 0.07, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02, 0.015, 0.012, \

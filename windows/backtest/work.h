@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Private to the backtest: what its rounds work on, from the queues' fields to the runs of all
- * policies that are played.  Rows are those of the backtest.
+ * Private to the backtest: the data that its rounds share, from the queues' fields to the runs of
+ * all policies that are played.  "Row" means a row of the backtest's result.
  */
 #pragma once
 

@@ -5,9 +5,9 @@
  * segments are its occurrences, broken again where steps are unknown.  A step belongs to the window
  * that is in force when it begins.
  *
- * An occurrence is a day of the window, whatever is unknown in it: from when the window comes into
- * force until another does, so that a night is one; what lasts longer than a day is several, from
- * midnight to midnight.
+ * An occurrence lasts from the moment when the window comes into force until another one does;
+ * steps in it may be unknown.  So a night is one occurrence.  A stretch that is longer than a day
+ * is several occurrences, from midnight to midnight.
  */
 #pragma once
 

@@ -62,8 +62,8 @@ struct steps_tallies {
 /* Adds those of one queue's times. */
 void steps_count(const int64_t *times, size_t count, struct steps_tallies *tallies);
 
-/* What most neighbours keep, or what divides all distances where they are sparse; 0: there are
- *none. ret_divisor divides all. */
+/* The step, in ms: the most common distance between neighbours, or the common divisor of all
+   distances where that fits better; 0: there are no distances.  ret_divisor: that divisor. */
 int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t *ret_divisor);
 void steps_tallies_clear(struct steps_tallies *tallies);
 

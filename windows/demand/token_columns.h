@@ -23,8 +23,8 @@ int token_columns_find(struct token_columns *columns, const struct csv *header, 
 /* The name that a trace with the one column given gives to the one that is not there. */
 const char *token_columns_other(const struct token_columns *columns, const struct csv *header);
 
-/* 1: the tokens of the row, whose count is then 1; 0: it has no answer, or says nothing of its
-   lengths; -1: an error with file and line.  of_many: they are means, and may have a fraction. */
+/* 1: ret has the tokens of the row, with a count of 1; 0: a length is missing, or the request got
+   no answer; -1: an error with file and line.  of_many: the lengths are means, maybe fractions. */
 int token_columns_read(const struct token_columns *columns, const struct csv *row, bool of_many,
                        struct token_pair *ret, struct error *err)
     __attribute__((warn_unused_result));

@@ -44,8 +44,9 @@ static struct points_origin origin_of_day(const struct forecast_setup *setup, in
     return origin;
 }
 
-/* The last whole number of horizons before `end` that is not after that day; where each window has
-   a plan of its own, so long before it begins. */
+/* When the plan for an occurrence is made.  Plans are whole horizons before `end`: takes the last
+   one that is not after the occurrence's day.  If each window has a plan of its own, that is made
+   lead_ms before the window begins. */
 struct points_origin origins_of(const struct forecast_setup *setup,
                                 const struct forecast_occurrence *item, int64_t end)
 {

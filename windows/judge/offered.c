@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * In each part of a slot no more are busy than at its begin and those who come in it: who goes
- * meanwhile is counted until its end.
+ * An upper bound of the busy servers in a part of a slot: those that are busy when the part begins,
+ * plus the arrivals in it.  A request that ends within the part counts until the part ends.
  */
 #include "windows/judge/offered.h"
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Chunk by chunk, as replay.c.  Chances at the router begin anew with each chunk, so that they do
- * not depend on what was left out before it.
+ * Replays chunk by chunk, as replay.c does.  The router's random numbers are seeded again with each
+ * chunk, so that they do not depend on stretches that were left out before it.
  */
 #include "windows/queueing/batch_replay.h"
 

@@ -35,8 +35,8 @@ struct trial {
     int64_t allowed[DEMAND_CLASSES];
 };
 
-/* Of a zeroed one; false when it cannot be run.  replay_run_clear() frees what it has in any case.
- */
+/* The trial must be zeroed.  False when it cannot be run.  In both cases replay_run_clear() frees
+   its run. */
 bool replay_trial_init(struct trial *trial, const struct arrivals *arrivals, int servers,
                        const struct replay_target *target);
 bool replay_trial_passes(const struct trial *trial);

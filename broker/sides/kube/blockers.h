@@ -35,8 +35,9 @@ json_t *blockers_of_lone_node(const struct snapshot *snapshot, const char *node_
                               int64_t deadline_ms, struct wall_time now)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Whether the numbers cannot tell what an eviction of the pod would be answered: several budgets,
-   none that is known, or an unready pod under one. */
+/* True when the snapshot cannot predict the answer to an eviction of the pod: several budgets
+   select it, the budgets or the numbers of its budget are not known, or it is unready and has a
+   budget. */
 bool blockers_are_unsure(const struct leaving *leaving, const struct pod *pod);
 
 /* Takes in the answer to a dry run (NULL: the pod would go): it counts more than what was

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Eviction dry runs: when a plan is read, the API servers are asked what they would say to the
- * evictions of which the numbers alone cannot tell: pods under several budgets, unready ones,
- * budgets that are not known, and where an admission webhook has a say one pod of each owner.
+ * Eviction dry runs: when a plan is read, sluice asks the API servers about evictions whose answer
+ * the snapshot cannot predict.  These are:
  *
- * A few for each node, a few at once of each cluster, within a few seconds; nothing is evicted by
- * them, and a server that is busy, or may be too old to know a dry run, is not asked.
+ *   - pods under several budgets, unready pods, and pods whose budgets are not known;
+ *   - one pod of each owner, if an admission webhook or policy is asked about evictions.
+ *
+ * sluice sends a few for each node, a few at once to each cluster, within a few seconds.  A dry run
+ * evicts nothing.  A server that is busy, or may be too old for dry runs, is not asked.
  */
 #pragma once
 

@@ -23,9 +23,9 @@ struct budget_queue {
     char version[32];   /* of the budget, when `spent` was last 0 */
     int64_t spent;      /* evictions accepted since */
     bool is_taken;      /* one is under way */
-    int64_t blocked_ms; /* loop time until which a refusal holds; until then no version helps but
-                           one with room */
-    int64_t asked_ms;   /* when one was last sent, or the line began */
+    int64_t blocked_ms; /* loop time until which a refusal holds; a new version of the budget ends
+                           it earlier only if the budget then allows an eviction */
+    int64_t asked_ms;   /* when one was last sent, or the queue began */
     char refused[256];  /* the words of that refusal */
 };
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * THE table of what a Kubernetes cluster does of a transfer.
+ * THE table of a Kubernetes cluster's side: its part of each step of a transfer.
  */
 #include "broker/sides/kube/kube_side.h"
 

@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which object stops a pod's gang as a whole: from what the pod says, over the Kueue Workload that
- * stands for it, up to whoever controls it.  Direct reads, each asked once while nodes drain, or
- * once for each node that begins to, where the answer hangs on their number; kept by this process
- * only, because a restart can ask again.
+ * Finds the object that can suspend a pod's gang as a whole.  The search starts at the labels,
+ * annotations and owner of the pod.  It goes over the Kueue Workload up to the outermost
+ * controller, by direct reads.  Each is sent once while nodes drain; if the answer depends on the
+ * number of draining nodes, once for each node that starts to drain.  Nothing is stored: a restart
+ * asks again.
  */
 #pragma once
 

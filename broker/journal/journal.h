@@ -24,15 +24,13 @@
  */
 #pragma once
 
-#include "base/error.h"
-#include "base/timestamp.h"
+#include "broker/journal/journal_batch.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct journal;
-struct journal_batch;
 struct loop;
 
 /* Opens or makes the database; ERROR_CONFLICT when another process has it.  Beside it stands a
@@ -128,24 +126,6 @@ json_t *journal_events(struct journal *journal, size_t count, struct error *err)
 int journal_verify(struct journal *journal, size_t count, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Building a batch.  Values are referenced, not copied: do not change them afterwards. */
-struct journal_batch *journal_batch_new(uint64_t epoch)
-    __attribute__((returns_nonnull, warn_unused_result));
-void journal_batch_free(struct journal_batch *batch);
-
-/* rev: the revision that it replaces, 0 when the record must not exist yet.  The new revision is
-   rev + 1.  A batch may put a record twice: the second put has rev + 1, and only it is written. */
-void journal_put(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev,
-                 json_t *value);
-void journal_remove(struct journal_batch *batch, const char *kind, const char *id, uint64_t rev);
-
-/* Claiming a name that another holder has fails the batch with ERROR_CONFLICT; claiming it again
-   for the same holder is fine.  Releasing what the holder does not have is fine too. */
-void journal_claim(struct journal_batch *batch, const char *name, const char *holder);
-void journal_release(struct journal_batch *batch, const char *name, const char *holder);
-
-void journal_event(struct journal_batch *batch, struct wall_time at, json_t *event);
-
 /* Takes and frees the batch (in any case; *batch is NULL afterwards).  Errors: ERROR_CONFLICT
    (revision or claim), ERROR_DENIED (epoch), ERROR_INVALID (more than one transaction of the store
    holds: some 100,000 nodes at once), ERROR_UNKNOWN_OUTCOME (the store failed while committing,
@@ -191,8 +171,3 @@ bool journal_is_gathering(const struct journal *journal);
    would. */
 typedef int (*journal_gate_fn)(void *context);
 void journal_set_gate(struct journal *journal, journal_gate_fn gate, void *context);
-
-static inline void owned_journal_batch(struct journal_batch **batch)
-{
-    journal_batch_free(*batch);
-}

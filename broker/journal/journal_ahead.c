@@ -6,6 +6,7 @@
 #include "broker/journal/journal_ahead.h"
 
 #include "base/map.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -61,8 +62,10 @@ void ahead_set_claim(struct ahead *ahead, const char *name, const char *holder)
     map_set(ahead->holders, name, mem_copy_chars(holder));
 }
 
-int ahead_each_claim(const struct ahead *ahead, journal_claim_fn fn, void *context,
-                     struct error *err)
+int ahead_each_claim(const struct ahead *ahead,
+                     int (*fn)(void *context, const char *name, const char *holder,
+                               struct error *err),
+                     void *context, struct error *err)
 {
     const char *name;
     void *holder;

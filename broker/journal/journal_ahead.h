@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "broker/journal/journal_store.h"
+#include "broker/journal/journal_entry.h"
 
 struct ahead;
 
@@ -22,8 +22,10 @@ void ahead_set_record(struct ahead *ahead, const char *kind, const char *id, uin
 void ahead_set_claim(struct ahead *ahead, const char *name, const char *holder);
 
 /* As journal_each_claim(). */
-int ahead_each_claim(const struct ahead *ahead, journal_claim_fn fn, void *context,
-                     struct error *err) __attribute__((warn_unused_result));
+int ahead_each_claim(const struct ahead *ahead,
+                     int (*fn)(void *context, const char *name, const char *holder,
+                               struct error *err),
+                     void *context, struct error *err) __attribute__((warn_unused_result));
 
 /* Takes the entries of the batch, all or none; ERROR_CONFLICT names the first that does not fit. */
 int ahead_take(struct ahead *ahead, const struct journal_batch *batch, struct error *err)

@@ -3,9 +3,11 @@
  *
  * Batches: how they are built, folded, measured, and put together into transactions.
  */
+#include "broker/journal/journal_batch.h"
+
 #include "base/input/json.h"
 #include "base/map.h"
-#include "broker/journal/journal_store.h"
+#include "broker/journal/journal_entry.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -156,6 +156,7 @@ static void nothing_is_asked_again_before_the_time_that_a_server_named(void **st
     error_set(&err, ERROR_THROTTLED, "the server is busy");
     err.retry_after_ms = 30 * SECOND_MS;
     for (int i = 0; i < 100; i++) {
+        effect->is_in_flight = true; /* as if it were sent once more */
         effect_finish(effect, &err);
         assert_true(effect->not_before_ms >= loop_now(rehearsal->loop) + err.retry_after_ms);
     }

@@ -128,6 +128,8 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     bool is_research = wish->source->cluster->role == ROLE_RESEARCH;
     char hex[11];
 
+    require(wish->source->reservation == wish->target->reservation);
+    require(wish->source != wish->target && wish->node->uid[0] != '\0');
     random_hex(service->world->random, hex, sizeof hex);
     text_copy(transfer->id, sizeof transfer->id, "t-");
     text_copy(transfer->id + 2, sizeof transfer->id - 2, hex);
@@ -151,6 +153,7 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
               : has_names(service, wish->source) && wish->node->named == 0
                   ? "production can spare it; those that the plan named cannot go or have gone"
                   : "production can spare it");
+    require(transfer->departure.ms >= now.ms); /* no notice was over before it was given */
     return transfer;
 }
 
@@ -195,6 +198,7 @@ static void decide_move(struct permits *permits, size_t first)
         load.in_flight++;
         load.in_flight_of_cluster++;
         load.nodes_left--;
+        require(load.nodes_left >= head->source->static_nodes); /* the guard saw to it */
     }
 }
 

@@ -104,6 +104,7 @@ static bool charge_gangs(struct service *service, struct survey *survey,
         for (size_t k = 0; k < node->gang_count; k++) {
             struct victim_gang *gang = &survey->gangs.gangs.items[node->gangs[k]];
 
+            require(gang->lost_gpu_s >= 0);
             if (gang->is_sunk || gang->lost_gpu_s == 0 ||
                 transfers[i]->source->cluster->role != ROLE_RESEARCH)
                 continue;

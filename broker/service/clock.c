@@ -252,6 +252,7 @@ static bool servers_deny(const struct clock *clock)
         heard++;
         denied += llabs(ahead_ms) < JUMP_MS;
     }
+    require(denied <= heard);
     return denied * 2 > heard;
 }
 
@@ -272,6 +273,7 @@ static void notice(struct clock *clock, int64_t apart_ms)
 /* The machine's clock shows again what it would have without the jump. */
 static void end_jump(struct clock *clock)
 {
+    require(clock->jump_ms != 0);
     tell_only(clock, "clock_is_back", -clock->jump_ms,
               "the machine's wall clock is back where it was before it jumped");
     clock->jump_ms = 0;
@@ -299,6 +301,7 @@ static void follow(struct clock *clock)
     owned(chars) char *sentence = text_format(
         "followed the wall clock, %s: as much is left of every deadline as before", by);
 
+    require(by_ms % SECOND_MS == 0 && (by_ms > 0) == (clock->jump_ms > 0));
     loop_wall_move(service->world->loop, by_ms);
     for (size_t i = 0; i < service->config->cluster_count; i++)
         cluster_wall_moved(fleet_cluster(service->fleet, &service->config->clusters[i]));
@@ -321,6 +324,8 @@ static void follow_slowly(struct clock *clock, int64_t apart_ms, int64_t passed_
     int64_t most_ms = passed_ms / FOLLOW_PART;
     int64_t by_ms = apart_ms > most_ms ? most_ms : apart_ms < -most_ms ? -most_ms : apart_ms;
 
+    /* Never further than the machine's clock is away, and never faster than a part of the time. */
+    require(llabs(by_ms) <= llabs(apart_ms) && llabs(by_ms) <= llabs(most_ms));
     loop_wall_move(clock->service->world->loop, by_ms);
     clock->drift_ms += by_ms;
 }
@@ -345,6 +350,7 @@ void clock_look(struct clock *clock)
     int64_t now_ms = now_of(clock);
     int64_t passed_ms = now_ms - clock->looked_ms;
 
+    require(passed_ms >= 0); /* the monotonic clock */
     if (clock->service->runner->is_broken)
         return;
     clock->looked_ms = now_ms;

@@ -105,6 +105,7 @@ void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_b
         struct freeze *freeze = &service->guard.freezes.items[i];
         owned(json) json_t *value = NULL;
 
+        require(freeze->rev > 0);
         freeze->until.ms += by_ms;
         value = freeze_encode(freeze);
         journal_put(batch, "freeze", freeze_id(freeze->cluster), freeze->rev++, value);
@@ -134,6 +135,7 @@ static json_t *set_freeze(struct service *service, const char *cluster, struct w
     json_t *value = freeze_encode(&next);
     bool is_future = until.ms > loop_wall(service->world->loop).ms;
 
+    require(text_equal(next.cluster, "") || config_cluster(service->config, next.cluster));
     if (service_store_hold(service, "freeze", freeze_id(cluster), next.rev, value,
                            is_future ? "freeze" : "unfreeze", by, err) < 0) {
         freeze_clear(&next);

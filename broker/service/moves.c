@@ -64,6 +64,8 @@ json_t *moves_describe_blocked(const struct service *service, const struct plan 
         json_object_set(row, "blockers", found);
         json_array_append_new(rows, row);
     }
+    for (size_t i = 0; i < config->cluster_count; i++) /* each node had its row */
+        require(json_array_size(json_array_get(blockers, i)) == next[i]);
     mem_free(next);
     return rows;
 }

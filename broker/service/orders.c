@@ -51,6 +51,7 @@ int reclaim_decode(struct reclaim *reclaim, const char *id, const json_t *value,
 {
     const char *until;
 
+    require(!reclaim->id);
     reclaim->id = mem_copy_chars(id);
     reclaim->order = mem_copy_chars(json_text_or(value, "id", id));
     reclaim->nodes = json_int_or(value, "nodes", 0);
@@ -86,6 +87,7 @@ int orders_store(struct service *service, struct reclaim *const *portions, size_
 {
     struct journal_batch *batch = journal_batch_new(service->epoch);
 
+    require(count > 0);
     for (size_t i = 0; i < count; i++) {
         owned(json) json_t *value = reclaim_encode(portions[i]);
         owned(json)
@@ -219,6 +221,7 @@ bool orders_end_covers(const struct service *service, const struct transfer *tra
 static void mark_ended(struct service *service, struct reclaim *reclaim, const char *by,
                        const char *reason)
 {
+    require(is_live(service, reclaim) && reclaim->ended.ms == 0); /* ended once */
     mem_free(reclaim->ended_by);
     mem_free(reclaim->end_reason);
     reclaim->ended = reclaim->until = order_time(service);
@@ -273,6 +276,7 @@ static void forget_order(struct service *service, const char *order)
 
         if (!text_equal(portion->order, order))
             continue;
+        require(!is_live(service, portion)); /* all portions of an order end at one time */
         journal_remove(batch, "reclaim", portion->id, portion->rev);
         reclaim_clear(portion);
         array_remove(&service->reclaims, i);

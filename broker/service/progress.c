@@ -59,6 +59,7 @@ int64_t reclaim_missing(const struct survey *survey, const struct reclaim *recla
     const struct plan_pool *pool = &survey->pools[reclaim->pool - survey->input.config->pools];
     int64_t wanted = plan_wanted(pool);
 
+    require(reclaim->pool == pool->config);
     return (reclaim->level < wanted ? reclaim->level : wanted) - pool->present;
 }
 

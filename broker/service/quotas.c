@@ -102,6 +102,7 @@ static int64_t wanted_gpus(const struct quotas *quotas, const struct config_quot
     int64_t gpus = quota->fixed_gpus;
     void *value;
 
+    require(!quota->is_reserved); /* a promise is never written */
     if (!snapshot->is_known)
         return -1;
     if (quota->pool)
@@ -154,6 +155,7 @@ static int64_t static_units(const struct service *service, const struct config_c
             usable = supply_units(service, pool, resource, is_static, config);
         sum += usable < units ? usable : units;
     }
+    require(sum >= 0);
     return sum;
 }
 

@@ -35,6 +35,7 @@ int64_t reclaims_level(const struct service *service, const struct config_pool *
         if (reclaim->pool == pool && reclaim->until.ms > now.ms && reclaim->level > level)
             level = reclaim->level;
     }
+    require(level >= 0);
     return level;
 }
 
@@ -84,6 +85,7 @@ void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_
         struct reclaim *reclaim = &service->reclaims.items[i];
         owned(json) json_t *value = NULL;
 
+        require(reclaim->rev > 0);
         reclaim->until.ms += by_ms;
         value = reclaim_encode(reclaim);
         journal_put(batch, "reclaim", reclaim->id, reclaim->rev++, value);
@@ -176,6 +178,7 @@ static int64_t level_of(const struct portion *portion)
     const struct plan_pool *pool = portion->pool;
     int64_t supply = pool->present + pool->incoming;
 
+    require(pool->is_known && portion->nodes > 0);
     return (pool->level > supply ? pool->level : supply) + portion->nodes;
 }
 
@@ -279,12 +282,14 @@ static int store_order(struct service *service, const struct portions *portions,
         };
         count++;
     }
+    require(service->reclaims.count == first + count && count > 0);
     for (size_t i = 0; i < count; i++)
         records[i] = &service->reclaims.items[first + i];
     result = orders_store(service, records, count, "reclaim", by, err);
     while (result < 0 && service->reclaims.count > first)
         reclaim_clear(&service->reclaims.items[--service->reclaims.count]);
     mem_free(records);
+    require(service->reclaims.count == first + (result < 0 ? 0 : count));
     return result;
 }
 

@@ -112,6 +112,7 @@ static void set_names(struct service *service, const json_t *names)
     const json_t *name;
     size_t i;
 
+    require(json_is_array(json_object_get(names, "nodes")));
     map_free(service->named);
     service->named = map_new(NULL);
     json_array_foreach(json_object_get(names, "nodes"), i, name) {
@@ -181,6 +182,7 @@ json_t *service_apply(struct service *service, const json_t *schedules, const ch
         *next = rev ? *rev + 1 : 1;
         map_set(service->schedule_revs, window, next);
     }
+    require(!service->runner->is_broken);
     service->named_rev++;
     set_names(service, names);
     map_free(service->book);

@@ -14,6 +14,7 @@ enum { READ_MS = 60 * SECOND_MS, SOON_MS = 5 * SECOND_MS };
 void setpoint_init(struct setpoint *setpoint, const struct setpoint *what)
 {
     require(what->number); /* the configuration has none for kinds that keep none */
+    require(what->service && what->kind && what->number && what->cluster && what->id);
     *setpoint = *what;
     setpoint->value = setpoint->wanted = setpoint->written = -1;
 }
@@ -37,6 +38,7 @@ static void look_again(struct setpoint *setpoint, int64_t delay_ms)
 {
     struct service *service = setpoint->service;
 
+    require(setpoint->is_under_way && delay_ms >= 0);
     setpoint->is_under_way = false;
     setpoint->not_before_ms = loop_now(service->world->loop) + delay_ms;
     timer_set_sooner(service->timer, delay_ms);
@@ -102,6 +104,7 @@ static void note_reversal(struct setpoint *setpoint)
     owned(chars) char *manager = setpoint->number->setter(setpoint->object);
     struct error err;
 
+    require(setpoint->written >= 0 && setpoint->value != setpoint->written);
     setpoint->reversals++;
     setpoint->written = -1;
     text_copy(setpoint->fighter, sizeof setpoint->fighter,
@@ -193,6 +196,7 @@ static void was_written(void *context, const json_t *body, const struct error *e
 
 static void begin_read(struct setpoint *setpoint)
 {
+    require(!setpoint->is_under_way);
     setpoint->is_under_way = true;
     setpoint->read_ms = loop_now(setpoint->service->world->loop);
     setpoint->number->read(setpoint->service->runner, setpoint->cluster, setpoint->of, was_read,
@@ -204,6 +208,7 @@ static void write_number(void *context, enum journal_fate fate)
 {
     struct setpoint *setpoint = context;
 
+    require(setpoint->is_under_way);
     if (fate == JOURNAL_KEPT)
         setpoint->number->write(setpoint->service->runner, setpoint->cluster, setpoint->of,
                                 setpoint->object, setpoint->sent, was_written, setpoint);
@@ -213,6 +218,9 @@ static void begin_write(struct setpoint *setpoint)
 {
     struct error err;
 
+    /* What stands there was read, and is not what is wanted: a write is never a guess. */
+    require(!setpoint->is_under_way && setpoint->value >= 0 && setpoint->object);
+    require(setpoint->wanted >= 0 && setpoint->wanted != setpoint->value);
     if (guard_allows_effect(&setpoint->service->guard, setpoint->cluster, false, &err) < 0)
         return;
     if (setpoint->number->check && !setpoint->is_checked) {

@@ -22,6 +22,7 @@ int64_t survey_lead_ms(const struct service *service, const struct config_cluste
         if (lead_ms > longest_ms)
             longest_ms = lead_ms;
     }
+    require(longest_ms >= 0);
     return longest_ms;
 }
 
@@ -35,6 +36,7 @@ static int64_t wave_nodes(const struct config *config)
             of_clusters += config->guard.in_flight_per_cluster;
     if (of_clusters == 0 || of_clusters > config->guard.in_flight)
         of_clusters = config->guard.in_flight;
+    require(of_clusters > 0 && of_clusters <= config->guard.in_flight);
     return of_clusters;
 }
 
@@ -174,8 +176,10 @@ static void sink_gangs(const struct service *service, const struct config_cluste
             transfer->is_undoing || transfer->wants_undo)
             continue;
         mine = map_get(work, transfer->node);
-        for (size_t k = 0; mine && k < mine->gangs.count; k++)
+        for (size_t k = 0; mine && k < mine->gangs.count; k++) {
+            require(mine->gangs.items[k] < book->gangs.count);
             book->gangs.items[mine->gangs.items[k]].is_sunk = true;
+        }
     }
 }
 
@@ -241,6 +245,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
             unreadable_holds(service, pool->config, instance->name, node->uid) ||
             is_kept(service, pool, node))
             continue;
+        require(node->uid[0] != '\0' && !node->is_leaving);
         candidate = array_add(&pool->nodes);
         candidate->uid = node->uid;
         candidate->instance = instance->name;
@@ -264,6 +269,7 @@ static void survey_live(struct service *service, struct survey *survey)
             survey->pools[transfer->source - config->pools].present++;
             continue;
         }
+        require(transfer_goal(transfer)->reservation == transfer->source->reservation);
         survey->pools[transfer_goal(transfer) - config->pools].incoming++;
         live = array_add(&survey->live);
         live->id = transfer->id;
@@ -309,6 +315,7 @@ static struct survey *make(struct service *service, const struct map *book, bool
         if (cluster->role == ROLE_PRODUCTION && !is_ahead &&
             !scaler_is_settled(service->scaler, cluster))
             array_clear(&pool->nodes);
+        require(pool->unseen <= pool->present && (int64_t)pool->nodes.count <= pool->present);
     }
     survey_live(service, survey);
     for (size_t i = 0; i < config->pool_count; i++)
@@ -367,6 +374,8 @@ void survey_weigh(const struct service *service, struct survey *survey)
 
     for (size_t c = 0; c < config->cluster_count; c++) {
         const struct config_cluster *cluster = &config->clusters[c];
+        require(!survey->work[c]); /* weighed once */
+
         struct map *work = survey->work[c] = survey_gangs(service, cluster, &survey->gangs);
 
         sink_gangs(service, cluster, work, &survey->gangs);

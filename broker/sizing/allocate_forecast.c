@@ -38,6 +38,7 @@ double *allocate_forecast_scales(const struct forecasts *forecasts,
                                                               window);
 
             scales[window * model->queue_count + queue] = cell ? cell->scale : 1;
+            require(scales[window * model->queue_count + queue] >= 0);
         }
     return scales;
 }
@@ -85,6 +86,7 @@ static struct unplanned find_unplanned(const struct forecasts *forecasts,
             add_unplanned(forecasts_find(forecasts, name, window), name,
                           model->windows->items[window].name, &found);
         }
+    require(found.cells.count <= found.asked);
     return found;
 }
 
@@ -237,6 +239,7 @@ static int replicas_of(const struct allocate_model *model, const struct schedule
             sum += replicas > 0 ? replicas : 0;
         }
     }
+    require(sum >= 0);
     return sum;
 }
 

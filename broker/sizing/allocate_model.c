@@ -114,6 +114,8 @@ static int set_rates(struct model *model, const struct allocate_model_options *o
 
         double mean = mean_rate(queue->demand, &model->model);
 
+        require(mean >= 0);
+
         if (!(mean > 0))
             return error_set(err, ERROR_INVALID,
                              "--rate %s: nothing arrives on these days, so there is no shape to "
@@ -143,6 +145,7 @@ static int add_queues(struct model *model, const struct config *config, const st
 
         struct allocate_queue *item = &model->tables.queues[model->model.queue_count++];
 
+        require(model->model.queue_count <= config->workload_count); /* one of each workload */
         *item = (struct allocate_queue){
             .name = queue->name,
             .demand = demand_find(demand, queue->name),
@@ -184,8 +187,10 @@ static int add_workloads(struct model *model, const struct config *config,
             .share_count = workload->share_count,
         };
 
-        struct allocate_queue *queue =
-            &model->tables.queues[queue_index(model, workload->queue->name)];
+        size_t served = queue_index(model, workload->queue->name);
+        struct allocate_queue *queue = &model->tables.queues[served];
+
+        require(served < model->model.queue_count);
 
         queue->survives_node = queue->survives_node || workload->headroom.node;
         queue->survives_zone = queue->survives_zone || workload->headroom.zone;
@@ -232,6 +237,8 @@ static int add_pool(struct model *model, const struct config *config,
     bool is_lost = text_equal(reservation->zone, lost_zone);
     int64_t floor = is_lost ? 0 : pool->static_nodes;
 
+    require(cluster < model->model.cluster_count && cap >= 0);
+    require(reservation->zone_index < zones);
     if (pool->node_max > 0 && pool->node_max < cap)
         cap = pool->node_max;
     if (zones > SCHEDULE_ZONES_MAX)
@@ -413,6 +420,7 @@ struct allocate_model *allocate_model_new(const struct config *config, const str
     struct model *model = mem_new(sizeof *model);
     owned(allocate_model) struct allocate_model *result = &model->model;
 
+    require(options->days > 0 && options->seeds > 0 && options->threads > 0);
     result->windows = config->windows;
     result->from = segments_days_before(config->windows->zone, demand->end, (int)options->days);
     result->to = demand->end;
@@ -430,6 +438,7 @@ struct allocate_model *allocate_model_new(const struct config *config, const str
         add_pools(model, config, options, err) < 0 || set_groups(model, err) < 0 ||
         set_window(result, options, err) < 0)
         return NULL;
+    require(result->from.ms < result->to.ms && result->queue_count <= result->workload_count);
     result->queues = model->tables.queues;
     result->clusters = model->tables.clusters;
     result->workloads = model->tables.workloads;

@@ -27,8 +27,10 @@ static void add_need(const struct backtest_queue *queue, const struct window_set
                                                     rates[i] * queue->scale, &queue->target)
                                    : 0;
 
+        servers = servers < 0 ? ERLANG_SERVERS_MAX : servers;
         if (rates[i] >= 0)
             need[i] = (need[i] > 0 ? need[i] : 0) + (double)servers * queue->gpus;
+        require(need[i] >= 0 || !(rates[i] >= 0)); /* negative: no queue tells */
     }
 }
 
@@ -37,6 +39,8 @@ static void add_window(const struct suggest_window *window, struct text *yaml)
     static const char *const names[] = { "mon", "tue", "wed", "thu", "fri", "sat", "sun" };
     const char *separator = "";
 
+    require(window->days != 0 && window->days < 1 << 7);
+    require(window->from_minute < 24 * 60 && window->to_minute <= 24 * 60);
     text_add(yaml, "w%02x-%02d%02d: {days: [", window->days, window->from_minute / 60,
              window->from_minute % 60);
     for (int day = 0; day < 7; day++)
@@ -64,6 +68,8 @@ struct window_set *backtest_windows(const struct backtest_queue *queues, size_t 
         add_need(&queues[i], judged, until, need);
 
     struct suggestion found = suggest_windows(need, count, 1);
+
+    require(found.count > 0 && found.count <= count);
 
     for (size_t i = 0; i < found.count; i++)
         add_window(&found.windows[i], yaml);

@@ -65,6 +65,7 @@ static void note_unknown(const struct demand *demand, const struct demand_option
             worst = &demand->series[i];
         }
     }
+    require(unknown <= steps && (unknown > 0) == (worst != NULL));
     if (!worst || text_equal(demand_input_missing(demand, options), "zero"))
         return;
     add_note(notes,
@@ -190,6 +191,7 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
 {
     json_t *notes = json_array();
 
+    require(demand->count > 0); /* a file without rows was refused */
     if (demand->facts.is_wide)
         add_note(notes,
                  "no column is named count: each column is taken to be a queue (%zu; the first by "
@@ -252,6 +254,7 @@ json_t *demand_input_json(const struct demand *demand, const struct demand_optio
         const struct demand_series *series = &demand->series[i];
         json_int_t here = (json_int_t)demand_unknown(series);
 
+        require(series->step_ms > 0 && here <= (json_int_t)series->count);
         steps += (json_int_t)series->count;
         unknown += here;
         json_array_append_new(queues,

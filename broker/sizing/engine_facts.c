@@ -23,6 +23,7 @@ json_t *engine_facts_json(const struct engine *engine)
 
     const struct engine_law *law = &engine->law;
 
+    require(law->slots > 0 && (engine->is_short || engine->mean_out >= 1));
     return json_make(
         "{s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "slots",
         law->slots, "slots_asked", engine->slots_asked, "limit",

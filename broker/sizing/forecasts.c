@@ -40,7 +40,7 @@ static int read_follow(struct forecasts_options *options, const struct command_c
         return -1;
     if (options->follow_ms < MINUTE_MS || options->follow_ms > DAY_MS)
         return error_set(err, ERROR_INVALID, "--follow: expected a minute to a day");
-    options->horizon_days = 1;
+    options->horizon_days = 1; /* a plan is made again before each window */
     return 0;
 }
 
@@ -103,6 +103,9 @@ static int confirm(struct forecasts *forecasts, size_t at, struct error *err)
 {
     const struct forecast_setup *setup = &forecasts->shares[at].setup;
     size_t count = forecasts->items[at]->count;
+
+    require(!forecasts->ratios[at]);
+
     owned(service_time) struct service_time *service = service_time_of(
         forecasts->shapes[at], setup->service_s, setup->service_cv);
 
@@ -120,6 +123,7 @@ static void add(struct forecasts *forecasts, const struct forecast_setup *setup,
 {
     size_t at = forecasts->count++;
 
+    require(setup->series && setup->service_s > 0 && setup->scale >= 0 && gpus > 0);
     forecasts->names[at] = setup->series->queue;
     forecasts->shares[at] = (struct forecast_share){ .setup = *setup, .gpus = gpus };
     forecasts->shapes[at] = shape;
@@ -135,6 +139,7 @@ static int make_one(void *context, size_t at, struct error *err)
     const struct work *work = context;
     struct forecasts *forecasts = work->forecasts;
 
+    require(!forecasts->items[at]); /* threads share out the queues, and no queue is two's */
     forecasts->items[at] = forecast_new(&forecasts->shares[at].setup);
     forecasts->shares[at].forecast = forecasts->items[at];
     return work->is_confirmed ? confirm(forecasts, at, err) : 0;

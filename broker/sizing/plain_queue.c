@@ -32,6 +32,7 @@ int plain_queue_read(struct plain_queue *queue, const struct command_call *call,
         (call_text(call, "service") && queue->service_ms == 0))
         return error_set(err, ERROR_INVALID,
                          "--service: expected more than nothing, a day at most");
+    require(queue->scale > 0);
     if (queue->service_ms > 0)
         return 0;
     for (size_t i = 0; i < COUNT_OF(names); i++)

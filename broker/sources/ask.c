@@ -49,6 +49,7 @@ static void call_next(struct source *source)
 
     if (!next || next->is_begun)
         return;
+    require(!next->exchange);
     next->is_begun = true;
     timer_set(next->timer, 0);
 }
@@ -68,6 +69,7 @@ static void finish(struct source_ask *ask, const struct error *err)
 {
     struct error why = err ? *err : (struct error){ 0 };
 
+    require(ask->turn > 0 && ask->is_begun && !ask->exchange);
     end_turn(ask);
     ask->verbs->done(ask, err ? &why : NULL);
 }
@@ -84,6 +86,7 @@ static int64_t rest_ms(const struct source_ask *ask, const struct error *err)
     int64_t most = BACKOFF_MS << ask->attempts;
     int64_t rest;
 
+    require(ask->attempts > 0 && ask->attempts < ATTEMPTS);
     if (most > BACKOFF_MAX_MS)
         most = BACKOFF_MAX_MS;
     rest = most / 2 + (int64_t)random_below(ask->source->world->random, (uint64_t)most / 2);
@@ -188,6 +191,7 @@ static int send(struct source_ask *ask, struct error *err)
         .answer_limit = ANSWER_LIMIT,
     };
 
+    require(!ask->exchange && request.url);
     source->effort.requests++;
     ask->exchange = http_send(source->world->http, &http, on_answer, ask);
     return 0;
@@ -238,6 +242,7 @@ static void ask_now(void *context)
     struct error err = ask->access_error;
     int result = -1;
 
+    require(ask->turn > 0 && !ask->exchange);
     if (needs_access && !ask->has_word)
         result = ask_for_access(ask, &err);
     else if (err.kind == ERROR_NONE)
@@ -251,6 +256,7 @@ static void ask_now(void *context)
 void source_ask_init(struct source_ask *ask, struct source *source,
                      const struct source_ask_verbs *verbs)
 {
+    require(verbs->write && verbs->read && verbs->done && verbs->free);
     ask->source = source;
     ask->verbs = verbs;
     ask->google.ready = on_token;

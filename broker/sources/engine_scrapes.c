@@ -231,6 +231,8 @@ static void finish(struct walk *walk, const struct error *err)
 /* NULL: the engine has no such name, or it needs not be asked. */
 static char *errand_query(const struct walk *walk)
 {
+    require(walk->at < COUNT_OF(errands));
+
     const struct errand *errand = &errands[walk->at];
     const struct engine_kind *kind = walk->set.kind;
     int64_t step_ms = is_over_the_span(errand->question) ? walk->set.to.ms - walk->set.from.ms
@@ -277,6 +279,7 @@ static void on_lengths(void *context, struct service_shape *shape, const struct 
     struct engine_lengths *lengths = walk->at == LENGTHS_OUT ? &walk->scrapes->out
                                                              : &walk->scrapes->in;
 
+    require(walk->at >= LENGTHS_OUT && walk->at < WALK_END && !lengths->shape);
     lengths->shape = shape;
     if (err)
         lengths->why = *err;
@@ -344,6 +347,7 @@ void engine_question_set_span(struct engine_question_set *questions, struct wall
     int64_t to_ms = to.ms / SCRAPE_MS * SCRAPE_MS;
     int64_t step_ms = SCRAPE_MS * ((to_ms - from.ms) / SCRAPE_MS / POINTS_MAX + 1);
 
+    require(from.ms <= to_ms && (to_ms - from.ms) / step_ms <= POINTS_MAX);
     questions->to.ms = to_ms;
     questions->from.ms = to_ms - (to_ms - from.ms) / step_ms * step_ms;
     questions->step_ms = step_ms;

@@ -55,6 +55,7 @@ static void finish(struct source_fetch *fetch, const struct error *err)
     struct demand *demand = NULL;
     struct error why = { 0 };
 
+    require(err || !fetch->part.page); /* no page is left out */
     if (err) {
         const struct source_line *line = fetch->part.lines;
         size_t more = fetch->part.line_count - 1;
@@ -106,6 +107,7 @@ static bool set_part(struct source_fetch *fetch, size_t line, size_t step)
     size_t lines = fetch->line_count - line < lines_max ? fetch->line_count - line : lines_max;
     size_t steps = all - step < most ? all - step : most;
 
+    require(lines > 0 && steps > 0 && step + steps <= all);
     part->lines = &fetch->lines[line];
     part->line_count = lines;
     part->first_step = step;
@@ -132,6 +134,7 @@ static int go_on(struct source_fetch *fetch, char *next, struct error *err)
 {
     struct source_part *part = &fetch->part;
 
+    require(next != part->page || !next);
     mem_free(part->page);
     part->page = next;
     pages_brought(&fetch->pages, part->points);
@@ -223,6 +226,7 @@ int source_fetch(struct source *source, const struct source_queue *queues, size_
     fetch->done = done;
     fetch->context = context;
     make_lines(fetch, queues);
+    require(fetch->line_count >= count); /* each queue has a name of its arrivals at least */
     require(set_part(fetch, 0, 0));
     source_ask_begin(&fetch->ask);
     return 0;

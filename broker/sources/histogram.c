@@ -166,6 +166,7 @@ static int read_buckets(struct measure *measure, const json_t *list, struct erro
                          "native histograms there are none)");
     if (check_days(list, told, err) < 0)
         return -1;
+    require(count <= json_array_size(list) && !measure->shape);
     measure->shape = measure->is_of_tokens
                          ? service_shape_of_lengths(buckets, count, sum_s, measure->name, err)
                          : service_shape_of_histogram(buckets, count, sum_s, measure->max_s,
@@ -222,6 +223,7 @@ int source_measure(struct source *source, const struct source_histogram *histogr
 
     struct measure *measure = mem_new(sizeof *measure);
 
+    require(span->from.ms < span->to.ms);
     measure->name = mem_copy_chars(name);
     measure->max_s = histogram->max_s;
     measure->is_of_tokens = histogram->is_of_tokens;

@@ -59,6 +59,7 @@ int prometheus_range(const struct source *source, const char *query, struct wall
     const struct source_settings *settings = source->settings;
     size_t length = strlen(settings->endpoint);
 
+    require(step_ms >= SECOND_MS && first.ms <= last.ms);
     while (length > 0 && settings->endpoint[length - 1] == '/')
         length--;
     request->method = HTTP_POST;

@@ -45,6 +45,7 @@ static void round_points(const struct source_line *line, const struct source_spa
         double whole = floor(line->points[i] + rest + 0.5);
 
         rest += line->points[i] - whole;
+        require(whole >= 0 && fabs(rest) <= 0.5);
         counts[i] = whole > INT32_MAX ? INT32_MAX : (int32_t)whole;
     }
 }
@@ -76,6 +77,7 @@ struct demand *source_make_demand(const struct source_line *lines, size_t line_c
         for (size_t at = 0; at < line_count; at++) {
             if (lines[at].queue != i)
                 continue;
+            require(!series->counts[lines[at].class]); /* a class of a queue is one line */
             series->counts[lines[at].class] = mem_new_array(series->count, sizeof(int32_t));
             round_points(&lines[at], span, heard, series->counts[lines[at].class]);
         }

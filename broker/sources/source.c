@@ -160,6 +160,7 @@ int source_add_point(struct source_part *part, size_t line, int64_t ms, double v
         return error_set(err, ERROR_CORRUPT, "the point at %s is between two steps", time);
     if (value < 0 || value > INT32_MAX)
         return error_set(err, ERROR_CORRUPT, "%g arrivals in the step at %s", value, time);
+    require(line < part->line_count && ms < part->span.to.ms);
     part->points++;
     part->lines[line].points[part->first_step + (size_t)(from_start / part->span.step_ms)] = value;
     return 0;
@@ -170,6 +171,7 @@ int source_refused(const struct http_answer *answer, const char *said, struct er
     int status = answer->status;
     enum error_kind kind = ERROR_INVALID;
 
+    require(status != 200);
     if (status == 429 || (status == 503 && answer->retry_after_ms > 0))
         kind = ERROR_THROTTLED;
     else if (status == 408 || status >= 500)

@@ -147,6 +147,7 @@ static void condition_answered(void *context, const json_t *body, const struct e
     struct listener *to = entry->to;
 
     (void)body;
+    require(entry->is_in_flight);
     entry->is_in_flight = false;
     entry->not_before_ms = now_of(to) + AGAIN_MS;
     if (!err)
@@ -240,6 +241,7 @@ static struct event *add_event(struct listener *to, const struct transfer *trans
 {
     struct event *event = mem_new(sizeof *event);
 
+    require(transfer->source->cluster == to->config);
     event->to = to;
     text_copy(event->kind, sizeof event->kind, pod ? "Pod" : "Node");
     text_copy(event->namespace, sizeof event->namespace, pod ? pod->namespace : "");
@@ -399,6 +401,7 @@ static void event_answered(void *context, const json_t *body, const struct error
     struct listener *to = event->to;
 
     (void)body;
+    require(event->is_in_flight);
     event->is_in_flight = false;
     event->not_before_ms = now_of(to) + AGAIN_MS;
     if (!err || err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND ||

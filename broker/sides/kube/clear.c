@@ -101,6 +101,7 @@ static bool is_fenced(struct runner *runner, struct transfer *transfer,
     struct effect_target target = { .object = transfer->node_uid, .node = node };
     int count = 0;
 
+    require(transfer->step == STEP_CLEAR && text_equal(node->uid, transfer->node_uid));
     if (!transfer->has_volumes || node->is_leaving || transfer->is_emergency ||
         loop_now(runner->world->loop) - transfer->step_began_ms >= FENCE_MS)
         return true;
@@ -131,6 +132,7 @@ static int clear_pods(struct runner *runner, struct transfer *transfer,
         const struct pod *pod = pods[i];
         struct effect_target target = { .object = pod->uid, .pod = pod };
 
+        require(pod->uid[0] != '\0');
         /* The cluster's garbage collector takes daemons, mirrors and what had finished. */
         if (!pod_must_leave(pod))
             continue;

@@ -44,6 +44,7 @@ static struct wall_time deadline(const struct runner *runner, const struct trans
                             ? loop_now(runner->world->loop) - transfer->paused_ms
                             : 0;
 
+    require(paused_ms >= 0);
     return (struct wall_time){ transfer->drain_due.ms + paused_ms };
 }
 
@@ -77,6 +78,8 @@ static int follow_clock(struct runner *runner, struct transfer *transfer)
     bool goes_on = since_ms == 0 && transfer->paused_ms > 0;
     struct error err;
 
+    require(transfer->step >= STEP_DRAIN && transfer->step <= STEP_FORCE);
+    require(since_ms >= 0);
     if (was_away)
         transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
     if (goes_on)
@@ -108,6 +111,7 @@ static int64_t grace_s(const struct runner *runner, const struct pod *pod, int64
     bool has_left = pod->deletion.ms > 0 || (left_ms > 0 && wants_too_much(runner, pod));
     int64_t left_s = (has_left ? left_ms : runner->config->drain.deadline_ms) / SECOND_MS;
 
+    require(pod->grace_s >= 0);
     if (left_s > pod->grace_s)
         left_s = pod->grace_s;
     return left_s < 1 ? 1 : left_s;
@@ -137,6 +141,7 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
     };
     const struct effect *mark = mark_pod(runner, transfer, pod, seen_ms);
 
+    require(target.grace_s >= 1); /* grace 0 is a kill */
     if (mark && mark->answered_ms == 0)
         return mark;
     return effect_ask(runner, transfer, &kube_effect_delete_pod, &target, seen_ms);
@@ -193,6 +198,7 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     const struct effect *effect;
     const char *why = "";
 
+    require(pod_must_leave(pod) && pod->deletion.ms == 0);
     if (!gate_is_free(kube_side_of(runner)->gate, transfer->source->cluster, &why)) {
         note_why(rest, why);
         return NULL;
@@ -239,6 +245,7 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
     const struct effect *effect;
     const char *why = "";
 
+    require(pod_must_leave(pod) && call_ms >= 0);
     if (pod->deletion.ms > 0 && left_ms > 0)
         return NULL;
     if (pod_slurm_tool(pod)) {
@@ -316,6 +323,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
         if (effect && effect->outcome != ERROR_NONE)
             rest.blocker = effect;
     }
+    require(rest.granted + rest.refused <= rest.count && (rest.count > 0) == (rest.first != NULL));
     return rest;
 }
 

@@ -188,6 +188,7 @@ static size_t choose(const struct snapshot *snapshot, const struct leaving *leav
                 chosen[found++] = pod;
         }
     }
+    require(found <= PER_NODE);
     return found;
 }
 
@@ -263,6 +264,7 @@ static void settle(struct question *question, const json_t *body, const struct e
         hear_admission(question, body, err);
     else if (inquiry)
         hear_dry_run(question, err);
+    require(!question->is_settled && (!inquiry || inquiry->open > 0));
     question->is_settled = true;
     if (inquiry && --inquiry->open == 0)
         finish(dry_runs, inquiry);
@@ -280,6 +282,7 @@ static void answered(void *context, const json_t *body, const struct error *err)
     struct question *question = context;
     struct dry_runs *dry_runs = question->dry_runs;
 
+    require(*in_flight(question) > 0);
     --*in_flight(question);
     if (err) /* who only wants to know asks a busy server last */
         gate_slow(kube_side_of(dry_runs->runner)->gate, question->cluster, err);
@@ -294,6 +297,7 @@ static void send_question(struct question *question)
     struct error err = { 0 };
     const struct pod *pod;
 
+    require(!question->is_sent && *in_flight(question) < AT_ONCE);
     question->is_sent = true;
     ++*in_flight(question);
     if (question->admission) {

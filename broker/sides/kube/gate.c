@@ -68,6 +68,8 @@ void gate_free(struct gate *gate)
 
 static struct cluster_gate *gate_of(const struct gate *gate, const struct config_cluster *cluster)
 {
+    require(cluster >= gate->config->clusters);
+    require(cluster < gate->config->clusters + gate->config->cluster_count);
     return &gate->clusters[cluster - gate->config->clusters];
 }
 
@@ -165,6 +167,7 @@ struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *
     const struct budget *budget = NULL;
     struct budget_queue *line;
 
+    require(of->in_flight >= 0);
     of->in_flight++;
     if (budgets_of_pod(fleet_snapshot(gate->fleet, cluster), pod, &budget, 1) == 0)
         return NULL;
@@ -189,11 +192,13 @@ void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct 
 {
     int64_t wait_ms = BUDGET_BACKOFF_MS;
 
+    require(gate_of(gate, cluster)->in_flight > 0); /* whoever leaves has entered */
     gate_of(gate, cluster)->in_flight--;
     if (err)
         gate_slow(gate, cluster, err);
     if (!line)
         return;
+    require(line->spent >= 0);
     line->is_taken = false;
     if (!err) {
         line->spent++;

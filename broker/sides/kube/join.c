@@ -73,6 +73,8 @@ enum verdict kube_welcome(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = acquire_node(runner, transfer);
     const struct config_pool *goal = transfer_goal(transfer);
+    require(node && node->uid[0] != '\0');
+
     struct effect_target target = { .node = node, .object = node->uid };
     bool is_starting = node_has_taint(node, SLUICE_TAINT_STARTING);
 

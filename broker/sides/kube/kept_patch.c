@@ -35,6 +35,7 @@ void kept_patch(struct runner *runner, const struct config_cluster *cluster, con
     struct errand *errand = mem_new(sizeof *errand);
 
     require(!journal_is_gathering(runner->world->journal));
+    require(path[0] == '/' && json_is_object(patch));
     *errand = (struct errand){
         .runner = runner,
         .cluster = cluster,

@@ -128,6 +128,7 @@ static void prepare_node(struct effect *effect, const struct effect_target *targ
 
 static void send_delete_node(const struct intent *intent)
 {
+    require(intent->uid && intent->uid[0] != '\0');
     cluster_delete_node(cluster_of(intent->effect), intent->name, intent->uid, answered,
                         intent->effect);
 }
@@ -168,6 +169,7 @@ static void evict_answered(void *context, const json_t *body, const struct error
 
 static void send_evict(const struct intent *intent)
 {
+    require(intent->uid && intent->grace_s >= 0);
     cluster_evict_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid,
                       intent->grace_s, evict_answered, intent->effect);
 }

@@ -39,6 +39,7 @@ static void write_queue(const struct runner *runner, const struct config_cluster
     owned(chars) char *path = kueue_path(quota->cluster_queue);
     owned(json) json_t *patch = kueue_patch(object, quota->flavor, quota->resource, value);
 
+    require(value >= 0 && !quota->is_reserved); /* a promise is never written */
     cluster_patch_at(fleet_cluster(runner->fleet, cluster), path, patch, done, context);
 }
 

@@ -185,6 +185,8 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
 static void close_node(struct runner *runner, struct transfer *transfer, const struct node *node,
                        const char *key, const char *was, int64_t seen_ms)
 {
+    require(text_equal(node->uid, transfer->node_uid)); /* never by name alone */
+
     owned(json) json_t *notes = notes_of(transfer);
     owned(json) json_t *labels = json_object();
     struct effect_target target = { .object = key, .node = node };
@@ -272,6 +274,8 @@ enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer)
 static void announce(struct runner *runner, struct transfer *transfer, const struct node *node,
                      int64_t seen_ms)
 {
+    require(text_equal(node->uid, transfer->node_uid));
+
     owned(json) json_t *notes = notes_of(transfer);
     struct effect_target target = {
         .object = transfer->node_uid,

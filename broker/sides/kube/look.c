@@ -143,6 +143,7 @@ static bool may_ask(struct reading *reading)
     if (reading->is_under_way ||
         (reading->tried_ms > 0 && !reading->is_good && now - reading->tried_ms < rest_ms))
         return false;
+    require(reading->runner && reading->transfer && reading->look);
     reading->is_under_way = true;
     reading->is_good = false;
     reading->asked_ms = reading->tried_ms = now;
@@ -151,6 +152,7 @@ static bool may_ask(struct reading *reading)
 
 static void finish(struct reading *reading, bool is_good)
 {
+    require(reading->is_under_way);
     reading->is_under_way = false;
     reading->is_good = is_good;
     if (is_good)
@@ -303,6 +305,7 @@ static bool count(struct reading *reading, const struct census *census,
                   int *ret_count)
 {
     if (is_valid(reading, since_ms) && text_equal(reading->name, node)) {
+        require(reading->census == census && reading->count >= 0);
         *ret_count = reading->count;
         return true;
     }
@@ -339,6 +342,7 @@ int look_running_pods(const struct transfer *transfer, struct wall_time since,
     const struct reading *reading = &look->pods;
     int count = 0;
 
+    require(reading->is_good); /* of a list that was read to its end */
     *ret_first = "";
     for (size_t i = reading->running.count; i-- > 0;) {
         const struct running *running = &reading->running.items[i];
@@ -407,6 +411,7 @@ bool look_at_left_volumes(struct runner *runner, struct transfer *transfer, int6
     if (!claims_are_read(runner, transfer) || !look_at_volumes(runner, transfer, since_ms, &count))
         return false;
     *ret_count = count - look_of(runner, transfer)->volumes.daemons;
+    require(*ret_count >= 0);
     return true;
 }
 
@@ -487,6 +492,7 @@ bool look_is_closed(const struct transfer *transfer, const char **ret_opener)
 {
     const struct transfer_look *look = side_seen(transfer, &side_kube);
 
+    require(look); /* the node was looked at before */
     *ret_opener = look->node.opener;
     return look->node.is_closed;
 }

@@ -156,6 +156,7 @@ static int64_t leaving_pods(const struct search *search)
 
 static void settle(struct search *search, enum owner_found found)
 {
+    require(found != OWNER_UNKNOWN && !search->is_under_way);
     search->found = found;
     runner_wake(search->searches->runner);
 }
@@ -205,6 +206,7 @@ static void judge(struct search *search)
 {
     const struct owner *owner = &search->owner;
 
+    require(search->height <= HEIGHT_MAX);
     if (owner->above[0] != '\0' && search->height < HEIGHT_MAX) {
         text_copy(search->path, sizeof search->path, owner->above);
         search->height++;
@@ -223,6 +225,7 @@ static void workloads_came(void *context, const json_t *body, const struct error
     owned(chars) char *path = body ? owner_workload_in(body, search->path, search->owner.uid)
                                    : NULL;
 
+    require(search->is_under_way && search->wants_workload);
     search->is_under_way = false;
     /* The same server answered for the object: a path that it does not serve is one that it lacks.
      */
@@ -246,6 +249,7 @@ static void object_came(void *context, const json_t *body, const struct error *e
     struct search *search = context;
     struct error bad = { 0 };
 
+    require(search->is_under_way && !search->wants_workload);
     search->is_under_way = false;
     if (!err && owner_read(search->path, body, &search->owner, &bad) < 0)
         err = &bad;
@@ -270,6 +274,7 @@ static void ask(struct search *search)
 {
     struct cluster *cluster = fleet_cluster(search->searches->runner->fleet, search->cluster);
 
+    require(!search->is_under_way && search->path[0] == '/');
     search->is_under_way = true;
     if (search->wants_workload) {
         owned(chars) char *list = owner_workloads_path(search->path, search->owner.uid);

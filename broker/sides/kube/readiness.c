@@ -94,7 +94,9 @@ static void describe_labels(const struct readiness *readiness, struct text *miss
 static void describe_daemon(const struct readiness *readiness, const char *daemon,
                             struct text *missing)
 {
-    const char *name = strchr(daemon, '/') + 1; /* the configuration was checked */
+    require(strchr(daemon, '/')); /* the configuration was checked */
+
+    const char *name = strchr(daemon, '/') + 1;
     size_t length = (size_t)(name - 1 - daemon);
     const struct pod *found = NULL;
     size_t count;

@@ -110,6 +110,7 @@ static int check_group(const struct config_workload *workload, const json_t *obj
     int64_t size = json_int_or(template, "size", 1);
     int64_t parts = 0;
 
+    require(workload->is_leader_worker_set && workload->gpus > 0);
     if (!add_gpus(json_object_get(template, "workerTemplate"), leader ? size - 1 : size, &parts) ||
         !add_gpus(leader, 1, &parts) || parts == 0 || parts == workload->gpus * GPU_PARTS)
         return 0;

@@ -104,6 +104,7 @@ static struct suspension *find_or_add(struct suspensions *book,
 
     if (suspension)
         return suspension;
+    require(path[0] == '/' && strlen(path) < OWNER_PATH_SIZE);
     suspension = mem_new(sizeof *suspension);
     suspension->book = book;
     suspension->cluster = cluster;
@@ -136,6 +137,7 @@ static int store(struct suspension *suspension, bool stays, const char *event)
                                           "transfers", transfers);
     struct error err;
 
+    require(stays || suspension->rev > 0);
     if (stays)
         journal_put(batch, "suspension", id, suspension->rev, value);
     else
@@ -235,6 +237,7 @@ static void look(struct suspension *suspension, const json_t *body, const struct
 {
     struct error bad = { 0 };
 
+    require(suspension->is_under_way && !body == !!err);
     suspension->is_under_way = false;
     if (!err && owner_read(suspension->path, body, &suspension->owner, &bad) < 0)
         err = &bad;
@@ -269,6 +272,7 @@ static void stop_answered(void *context, const json_t *body, const struct error 
         suspension->lost_ms = now_ms(suspension->book);
     else if (err)
         suspension->told_count--;
+    require(suspension->told_count >= 0);
     look(suspension, body, err);
     /* A server whose kind does not have the member drops it, and says that all is well. */
     if (!err && suspension->sight == OWNER_SEEN && !suspension->owner.is_stopped)
@@ -285,6 +289,7 @@ static void restore_answered(void *context, const json_t *body, const struct err
 
 static void read_owner(struct suspension *suspension)
 {
+    require(!suspension->is_under_way);
     suspension->is_under_way = true;
     cluster_read_at(fleet_cluster(suspension->book->runner->fleet, suspension->cluster),
                     suspension->path, owner_came, suspension);
@@ -292,6 +297,7 @@ static void read_owner(struct suspension *suspension)
 
 static void patch_owner(struct suspension *suspension, json_t *patch, cluster_done_fn done)
 {
+    require(!suspension->is_under_way && suspension->rev > 0); /* promised before it is sent */
     suspension->is_under_way = true;
     kept_patch(suspension->book->runner, suspension->cluster, suspension->path, patch, done,
                suspension);

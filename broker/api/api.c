@@ -225,10 +225,13 @@ static int status_of(enum error_kind kind)
 
 static void answer_error(struct http_call *call, const struct error *err)
 {
+    require(err->kind != ERROR_NONE);
+
     owned(json) json_t *body = json_make("{s{ss ss}}", "error", "kind", error_kind_name(err->kind),
                                          "text", err->text);
     owned(chars) char *text = json_print(body);
 
+    require(status_of(err->kind) >= 400);
     http_call_answer(call, status_of(err->kind), NULL, NULL, 0, text, strlen(text));
 }
 
@@ -307,11 +310,13 @@ static json_t *run_route(const struct route *route, struct ask *ask, struct http
     body = read_body(call, err);
     if (!body)
         return NULL;
+    require(json_is_object(body));
     name_peer(&peer, by, sizeof by);
     ask->body = body;
     ask->by = by;
     if (route->role == ROLE_OPERATOR)
         log_info("request", FIELD_TEXT("path", route->path), FIELD_TEXT("by", by));
+    require(ask->service && ask->body && ask->by);
     return route->answer(ask, err);
 }
 
@@ -320,6 +325,7 @@ static void answer_well(void *context, json_t *answer)
     struct http_call *call = context;
     owned(chars) char *text = json_print(answer);
 
+    require(json_is_object(answer));
     http_call_answer(call, 200, NULL, NULL, 0, text, strlen(text));
     json_decref(answer);
 }

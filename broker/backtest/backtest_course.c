@@ -77,6 +77,8 @@ static void set_axis(struct picture *picture)
 {
     const struct backtest *backtest = picture->backtest;
     size_t first = course_week_slot(&backtest->planned, backtest->first_week);
+    require(first < backtest->planned.slots && picture->count > 0);
+
     size_t count = backtest->planned.slots - first;
     double *most = mem_new_array(count, sizeof *most);
 
@@ -91,6 +93,8 @@ static void set_axis(struct picture *picture)
 static void add_path(const struct picture *picture, const struct strip *strip,
                      const struct line *line, struct text *out)
 {
+    require(strip->first < strip->end);
+
     int last = line->values[strip->first];
     double base = strip->top + HEIGHT;
 
@@ -157,6 +161,7 @@ static void mark_row(const struct picture *picture, size_t week, const struct st
         if (miss->queue != picture->queue || span->week != week)
             continue;
         course_slots_of(judged, span, &first, &end);
+        require(first <= end);
         end = end < strip->end ? end : strip->end;
         text_add(out,
                  "<circle class=\"missed c%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%s missed: "
@@ -258,6 +263,7 @@ static void spread_needs(const struct backtest *backtest, size_t queue, int *ret
         size_t end;
 
         course_slots_of(course, &course->spans.items[i], &first, &end);
+        require(end <= course->slots);
         for (size_t slot = first; slot < end; slot++)
             ret_values[slot] = backtest->needs[queue][i];
     }
@@ -308,6 +314,7 @@ void backtest_course(const struct backtest_inputs *inputs, const struct backtest
     for (size_t i = 0; i < backtest->queue_count && i < QUEUES_MAX; i++) {
         size_t queue = next_queue(backtest, is_done);
 
+        require(queue < backtest->queue_count && !is_done[queue]);
         is_done[queue] = true;
         add_queue(inputs, backtest, queue, out);
     }

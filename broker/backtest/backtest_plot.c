@@ -25,6 +25,7 @@ static double value_of(const struct picture *picture, const struct measure *meas
 
 static double x_at(const struct picture *picture, double met)
 {
+    require(met <= 100);
     return LEFT + WIDTH * (1 - sqrt(1 - plot_axis_part(&picture->met, met)));
 }
 
@@ -77,6 +78,7 @@ static void set_axes(struct picture *picture)
     picture->height = picture->backtest->has_recovered
                           ? (struct plot_axis){ .from = -20, .to = 110, .step = 20 }
                           : hours_axis(picture->backtest);
+    require(picture->height.step > 0 && picture->height.from < picture->height.to);
     count_points(picture);
 }
 

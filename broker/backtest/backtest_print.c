@@ -11,6 +11,7 @@
 double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
                       const struct measure *measure)
 {
+    require(backtest_row(backtest, POLICY_STATIC) && backtest_weeks(backtest) > 0);
     return (measure->research_h - backtest_row(backtest, POLICY_STATIC)->tuned.research_h) *
            inputs->price / (double)backtest_weeks(backtest);
 }
@@ -25,12 +26,15 @@ int backtest_rank(const struct backtest_inputs *inputs, const struct backtest *b
     for (size_t i = 0; i < backtest->count; i++)
         rank += !rows[i].policy->is_oracle && backtest_is_ranked(inputs, &rows[i].tuned) &&
                 rows[i].tuned.research_h > rows[row].tuned.research_h;
+    require(rank >= 1 && (size_t)rank <= backtest->count);
     return rank;
 }
 
 static void add_level(struct table *table, const struct backtest *backtest,
                       const struct backtest_row *row)
 {
+    require(backtest->first_week < backtest->judged.weeks);
+
     size_t last = backtest->judged.weeks - 1;
     double low = row->levels[last];
     double high = low;
@@ -112,6 +116,9 @@ static void print_held(const struct backtest *backtest, struct text *out)
     static const char *const titles[] = { "HELD_OUT", ">LEVEL", ">MET_%", ">RECOVERED_%", NULL };
     owned(table) struct table *table = table_new(titles);
     size_t chosen_on = backtest->held_week - backtest->first_week;
+
+    require(backtest->held_week > backtest->first_week);
+    require(backtest->held_week < backtest->judged.weeks);
 
     for (size_t i = 0; i < backtest->count; i++) {
         const struct backtest_row *row = &backtest->rows[i];

@@ -96,6 +96,7 @@ static int gate(void *context)
     if (rehearsal->is_dead)
         return -1;
     rehearsal->commits++;
+    require(rehearsal->kill_at == 0 || rehearsal->commits <= rehearsal->kill_at);
     if (rehearsal->kill_at == 0 || rehearsal->commits < rehearsal->kill_at)
         return 0;
     rehearsal->is_dead = true;
@@ -263,6 +264,7 @@ void rehearsal_kill(struct rehearsal *rehearsal)
 
 void rehearsal_kill_at_commit(struct rehearsal *rehearsal, int64_t at)
 {
+    require(at > 0 && !rehearsal->is_dead);
     rehearsal->kill_at = rehearsal->commits + at;
     rehearsal->dies_after = false;
 }
@@ -275,6 +277,7 @@ void rehearsal_kill_after_commit(struct rehearsal *rehearsal, int64_t at)
 
 void rehearsal_run(struct rehearsal *rehearsal, int64_t duration_ms)
 {
+    require(duration_ms >= 0);
     loop_run_until(rehearsal->loop, loop_now(rehearsal->loop) + duration_ms);
 }
 

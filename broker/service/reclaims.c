@@ -178,7 +178,6 @@ static int64_t level_of(const struct portion *portion)
     const struct plan_pool *pool = portion->pool;
     int64_t supply = pool->present + pool->incoming;
 
-    require(pool->is_known && portion->nodes > 0);
     return (pool->level > supply ? pool->level : supply) + portion->nodes;
 }
 

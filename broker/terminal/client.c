@@ -54,6 +54,7 @@ static void answered(void *context, const struct http_answer *answer, const stru
 {
     struct waiting *waiting = context;
 
+    require(!answer == !!err && !waiting->answer); /* answered once */
     if (answer)
         take_answer(waiting, answer);
     else
@@ -83,6 +84,7 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
         .answer_limit = ANSWER_LIMIT,
     };
 
+    require(path[0] == '/');
     if (!http)
         return NULL;
     http_send(http, &request, answered, &waiting);
@@ -99,6 +101,7 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
 
 int client_fail(const struct command_call *call, const struct error *err)
 {
+    require(err->kind != ERROR_NONE);
     switch (err->kind) {
     case ERROR_DENIED:
     case ERROR_CONFLICT:

@@ -64,6 +64,7 @@ static void print_blockers(const json_t *blockers, struct tally *all, struct tex
             print_blocker(blocker, out);
     }
     holds = mine.never + mine.slow;
+    require(mine.never <= all->never && mine.slow <= all->slow);
     if (holds > BLOCKERS_SHOWN)
         text_add(out, "      and %d more that hold it (-o json)\n", holds - BLOCKERS_SHOWN);
 }

@@ -41,6 +41,7 @@ int name_bits(const struct command_call *call, const char *option, const struct 
 {
     unsigned bits = *ret_bits;
 
+    require(count > 0);
     for (size_t value = 0; value < call_repeat(call, option); value++) {
         const char *name = call_text_at(call, option, value);
 
@@ -50,6 +51,7 @@ int name_bits(const struct command_call *call, const char *option, const struct 
 
             if (at == count)
                 return refuse(option, name, length, names, count, err);
+            require(names[at].bit != 0);
             bits |= names[at].bit;
             name = name[length] == ',' ? name + length + 1 : NULL;
         }

@@ -23,6 +23,7 @@ bool rate_parse(const char *text, double *ret_per_s)
     seconds = cell_unit_seconds(slash + 1);
     if (seconds == 0 || !text_to_double(number, &value) || value < 0)
         return false;
+    require(seconds > 0);
     *ret_per_s = value / seconds;
     return true;
 }

@@ -241,7 +241,6 @@ static struct event *add_event(struct listener *to, const struct transfer *trans
 {
     struct event *event = mem_new(sizeof *event);
 
-    require(transfer->source->cluster == to->config);
     event->to = to;
     text_copy(event->kind, sizeof event->kind, pod ? "Pod" : "Node");
     text_copy(event->namespace, sizeof event->namespace, pod ? pod->namespace : "");

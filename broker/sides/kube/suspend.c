@@ -104,7 +104,6 @@ static struct suspension *find_or_add(struct suspensions *book,
 
     if (suspension)
         return suspension;
-    require(path[0] == '/' && strlen(path) < OWNER_PATH_SIZE);
     suspension = mem_new(sizeof *suspension);
     suspension->book = book;
     suspension->cluster = cluster;
@@ -137,7 +136,6 @@ static int store(struct suspension *suspension, bool stays, const char *event)
                                           "transfers", transfers);
     struct error err;
 
-    require(stays || suspension->rev > 0);
     if (stays)
         journal_put(batch, "suspension", id, suspension->rev, value);
     else
@@ -272,7 +270,6 @@ static void stop_answered(void *context, const json_t *body, const struct error 
         suspension->lost_ms = now_ms(suspension->book);
     else if (err)
         suspension->told_count--;
-    require(suspension->told_count >= 0);
     look(suspension, body, err);
     /* A server whose kind does not have the member drops it, and says that all is well. */
     if (!err && suspension->sight == OWNER_SEEN && !suspension->owner.is_stopped)
@@ -289,7 +286,6 @@ static void restore_answered(void *context, const json_t *body, const struct err
 
 static void read_owner(struct suspension *suspension)
 {
-    require(!suspension->is_under_way);
     suspension->is_under_way = true;
     cluster_read_at(fleet_cluster(suspension->book->runner->fleet, suspension->cluster),
                     suspension->path, owner_came, suspension);

@@ -155,7 +155,7 @@ static int read_tokens(struct demand_part *part, struct demand_tokens *tokens,
     found = token_columns_read(&columns->tokens, &part->csv, !columns->is_log, &pair, err);
     pair.count = count;
     if (found > 0)
-        demand_tokens_add(tokens, &pair, !columns->is_log && row->kind == PACKED_RATE);
+        demand_tokens_add(tokens, &pair, row, !columns->is_log && row->kind == PACKED_RATE);
     tokens->pairs.unanswered += found == 0;
     return found < 0 ? -1 : 0;
 }

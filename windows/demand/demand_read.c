@@ -107,6 +107,8 @@ static int sort_rows(struct making *making, struct error *err)
     if (rows->queues.count == 0)
         return error_set(err, ERROR_INVALID, "%s: no cell holds a count", rows->source);
     qsort(rows->queues.items, rows->queues.count, sizeof *rows->queues.items, compare_queues);
+    for (size_t i = 0; i < rows->queues.count && making->options->zone; i++)
+        demand_tokens_resolve(&rows->queues.items[i].tokens, making->options->zone);
     for (size_t i = 0; i < rows->queues.count; i++)
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
             struct demand_queue *queue = &rows->queues.items[i];

@@ -6,6 +6,7 @@
 #include "windows/demand/demand_tokens.h"
 
 #include "base/random.h"
+#include "base/time_zone.h"
 
 _Static_assert(DEMAND_TOKENS_MAX % 2 == 0, "a full sample ends with a block");
 
@@ -20,14 +21,19 @@ static uint64_t place_in_block(size_t block, size_t stride)
 static void thin_out(struct demand_tokens *tokens)
 {
     struct token_pair *items = tokens->pairs.list.items;
+    int64_t *times = tokens->pairs.times.items;
 
     tokens->stride *= 2;
-    for (size_t i = 0; i < DEMAND_TOKENS_MAX / 2; i++)
-        items[i] = items[2 * i + place_in_block(i, tokens->stride) % 2];
-    tokens->pairs.list.count = DEMAND_TOKENS_MAX / 2;
+    for (size_t i = 0; i < DEMAND_TOKENS_MAX / 2; i++) {
+        size_t from = 2 * i + place_in_block(i, tokens->stride) % 2;
+
+        items[i] = items[from];
+        times[i] = times[from];
+    }
+    tokens->pairs.list.count = tokens->pairs.times.count = DEMAND_TOKENS_MAX / 2;
 }
 
-static void keep(struct demand_tokens *tokens, const struct token_pair *pair)
+static void keep(struct demand_tokens *tokens, const struct token_pair *pair, int64_t ms)
 {
     size_t row = tokens->rows++;
 
@@ -38,11 +44,15 @@ static void keep(struct demand_tokens *tokens, const struct token_pair *pair)
         return;
     require(tokens->pairs.list.count == row / tokens->stride); /* one of each block before */
     *array_add(&tokens->pairs.list) = *pair;
+    *array_add(&tokens->pairs.times) = ms;
 }
 
-void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair, bool is_rate)
+void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair,
+                       const struct packed_row *row, bool is_rate)
 {
     *array_add(&part->pairs.list) = *pair;
+    *array_add(&part->pairs.times) = row->ms;
+    *(row->is_local ? &part->has_local : &part->has_utc) = true;
     part->pairs.requests += (double)pair->count;
     *(is_rate ? &part->has_rates : &part->has_counts) = true;
 }
@@ -50,11 +60,27 @@ void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair
 void demand_tokens_append(struct demand_tokens *tokens, const struct demand_tokens *part)
 {
     for (size_t i = 0; i < part->pairs.list.count; i++)
-        keep(tokens, &part->pairs.list.items[i]);
+        keep(tokens, &part->pairs.list.items[i], part->pairs.times.items[i]);
     tokens->pairs.requests += part->pairs.requests;
     tokens->pairs.unanswered += part->pairs.unanswered;
     tokens->has_counts = tokens->has_counts || part->has_counts;
     tokens->has_rates = tokens->has_rates || part->has_rates;
+    tokens->has_local = tokens->has_local || part->has_local;
+    tokens->has_utc = tokens->has_utc || part->has_utc;
+}
+
+void demand_tokens_resolve(struct demand_tokens *tokens, const struct time_zone *zone)
+{
+    if (tokens->has_local && tokens->has_utc)
+        array_clear(&tokens->pairs.times);
+    for (size_t i = 0; tokens->has_local && i < tokens->pairs.times.count; i++) {
+        int64_t *ms = &tokens->pairs.times.items[i];
+        struct zone_reading reading = time_zone_read(zone, *ms);
+
+        if (reading.count > 0)
+            *ms -= reading.offsets_ms[0];
+    }
+    tokens->has_local = false;
 }
 
 void demand_tokens_over(struct demand_tokens *tokens, double seconds)

@@ -6,9 +6,12 @@
  */
 #pragma once
 
+#include "windows/demand/packed.h"
 #include "windows/demand/token_pairs.h"
 
 #include <stdbool.h>
+
+struct time_zone;
 
 /* Twice the places of a table of lengths: a sample has at least as many pairs as those. */
 enum { DEMAND_TOKENS_MAX = 2 * TOKEN_TABLE };
@@ -19,14 +22,21 @@ struct demand_tokens {
     size_t stride;   /* of so many rows in a row one is kept, a power of two; 0 is 1 */
     bool has_counts; /* some pairs count requests, */
     bool has_rates;  /* and others, until demand_tokens_over(), requests a second */
+    bool has_local;  /* some times are what the clock showed, until demand_tokens_resolve(), */
+    bool has_utc;    /* and others moments */
 };
 
 /* A row with an answer, whose pair says of how many requests (not 0), to those of a part of the
    file, which keeps all.  is_rate: of how many requests a second. */
-void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair, bool is_rate);
+void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair,
+                       const struct packed_row *row, bool is_rate);
 
 /* The next part of the file to what is known of it.  Where it was cut has no influence. */
 void demand_tokens_append(struct demand_tokens *tokens, const struct demand_tokens *part);
+
+/* Times that the clock showed become moments; of an hour that occurs twice, its first.  Where some
+   rows have an offset and others have none, no time is known. */
+void demand_tokens_resolve(struct demand_tokens *tokens, const struct time_zone *zone);
 
 /* Pairs that tell rates count, from here on, the requests of so many seconds. */
 void demand_tokens_over(struct demand_tokens *tokens, double seconds);

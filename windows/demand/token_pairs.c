@@ -41,6 +41,10 @@ struct token_pairs token_pairs_copy(const struct token_pairs *pairs)
     copy.list.items = mem_new_array(pairs->list.count, sizeof *copy.list.items);
     if (pairs->list.count > 0)
         memcpy(copy.list.items, pairs->list.items, pairs->list.count * sizeof *copy.list.items);
+    copy.times.capacity = pairs->times.count;
+    copy.times.items = mem_new_array(pairs->times.count, sizeof *copy.times.items);
+    if (pairs->times.count > 0)
+        memcpy(copy.times.items, pairs->times.items, pairs->times.count * sizeof *copy.times.items);
     return copy;
 }
 
@@ -57,4 +61,5 @@ int token_pairs_check(const struct token_pairs *pairs, const char *source, const
 void token_pairs_clear(struct token_pairs *pairs)
 {
     array_clear(&pairs->list);
+    array_clear(&pairs->times);
 }

@@ -9,6 +9,8 @@
 #include "base/array.h"
 #include "base/error.h"
 
+#include <stdint.h>
+
 enum {
     TOKENS_MAX = 10 * 1000 * 1000, /* of a prompt or an answer */
     TOKEN_PAIRS_MIN = 100,         /* requests, of which a table of lengths can be made */
@@ -23,8 +25,9 @@ struct token_pair {
 
 struct token_pairs { /* what was measured, in the order of the file */
     ARRAY(struct token_pair) list;
-    size_t unanswered; /* rows without an answer, which are left out */
-    double requests;   /* of all other rows, of which the list may be a sample */
+    ARRAY(int64_t) times; /* of each, in Unix time (ms); empty: they are not known */
+    size_t unanswered;    /* rows without an answer, which are left out */
+    double requests;      /* of all other rows, of which the list may be a sample */
 };
 
 /* From CSV, plain or gzip: the columns of both tokens by the names of token_columns.h.  Where there

@@ -133,6 +133,7 @@ static void begin_chunk(const struct court *court, struct bench *bench, size_t a
     const struct arrivals_chunk *chunk = arrivals_outline(court->arrivals, at);
     uint64_t time_ms = (uint64_t)demand_time(setup->series, chunk->first).ms;
 
+    batch_draw_period(bench->batch, chunk->period);
     if (chunk->is_first) {
         struct random lengths;
         unsigned drawn;

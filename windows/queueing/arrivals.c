@@ -7,6 +7,8 @@
  */
 #include "windows/queueing/arrivals.h"
 
+#include "windows/servers/engine_periods.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +72,16 @@ uint64_t arrivals_service_seed(const struct arrivals_setup *setup, size_t step)
     return random_mix(setup->seed, "service", (uint64_t)demand_time(setup->series, step).ms, 0);
 }
 
+/* A chunk is of one period. */
 static struct arrivals_chunk *chunk_for(struct arrivals *arrivals, size_t segment, size_t step)
 {
+    size_t period = engine_period_at(arrivals->setup.service->engine,
+                                     demand_time(arrivals->setup.series, step).ms);
     struct arrivals_chunk *last = arrivals->chunks.count > 0
                                       ? &arrivals->chunks.items[arrivals->chunks.count - 1]
                                       : NULL;
 
-    if (last && last->segment == segment &&
+    if (last && last->segment == segment && last->period == period &&
         last->count[DEMAND_HIGH] + last->count[DEMAND_LOW] < CHUNK_ARRIVALS)
         return last;
     if (!last || last->segment != segment)
@@ -86,6 +91,7 @@ static struct arrivals_chunk *chunk_for(struct arrivals *arrivals, size_t segmen
 
     chunk->segment = segment;
     chunk->first = step;
+    chunk->period = period;
     return chunk;
 }
 
@@ -115,12 +121,14 @@ static int plan_segment(struct arrivals *arrivals, size_t at, struct error *err)
     const struct engine *engine = arrivals->setup.service->engine;
     double mean_s = arrivals->setup.service->mean_s;
     double step_s = (double)arrivals->setup.series->step_ms / SECOND_MS;
-    double keeps = exp(-step_s / (engine ? engine_half_full_s(engine) : mean_s));
+    double stay_s = engine ? engine_half_full_s(engine) : mean_s;
     double load = 0;
     size_t before = 0;
 
     for (size_t step = segment->first; step < segment->first + segment->count; step++) {
         struct arrivals_chunk *chunk = chunk_for(arrivals, at, step);
+        double work = engine ? engine_period_work(engine, chunk->period) : 1;
+        double keeps = exp(-step_s / (stay_s * work));
         double count;
 
         if (chunk->steps == 0)
@@ -132,9 +140,9 @@ static int plan_segment(struct arrivals *arrivals, size_t at, struct error *err)
         chunk->is_last = step + 1 == segment->first + segment->count;
         chunk->end = (step + 1 - segment->first) * arrivals->step_ticks;
         if (step == segment->first)
-            load = count / step_s * mean_s;
+            load = count / step_s * mean_s * work;
         chunk->load = fmax(chunk->load, load);
-        load = load * keeps + count / step_s * mean_s * (1 - keeps);
+        load = load * keeps + count / step_s * mean_s * work * (1 - keeps);
         chunk->load = fmax(chunk->load, load);
     }
     return 0;

@@ -29,11 +29,13 @@ struct arrivals_chunk {
     size_t segment; /* index */
     size_t first;   /* step of the series */
     size_t steps;
+    size_t period; /* whose lengths its requests have (engine_periods.h) */
     bool is_first; /* of its segment */
     bool is_last;
     uint64_t end;  /* ticks: arrivals before this are in this chunk or an earlier one */
     size_t before; /* arrivals of the segment before it */
-    double load;   /* the highest in it: servers busy on average, if no request had to wait */
+    double load;   /* the highest in it: servers busy on average, if no request had to wait; where
+                      lengths go by periods, as many as that at most */
     uint64_t *at[DEMAND_CLASSES]; /* sorted; NULL until asked for */
     size_t count[DEMAND_CLASSES];
 };

@@ -41,6 +41,7 @@ struct batch *batch_new(const struct engine *engine, int replicas, struct batch_
     batch->engine = engine;
     batch->tally = tally;
     batch->router = engine->law.router;
+    batch_draw_period(batch, ENGINE_WHOLE);
     batch->count = batch->room = (unsigned)count;
     batch->slots = engine->law.slots;
     batch->tells_later = is_told(tally, REPLAY_ITL);
@@ -109,7 +110,7 @@ static inline double chunks_of(double in)
 static void tell_first(struct batch *batch, struct batch_replica *here, uint16_t slot, double now,
                        const struct waiting *who, bool comes, unsigned length)
 {
-    double in = (double)batch->engine->in[length];
+    double in = (double)batch->draw.in[length];
     double iteration = batch->pace.ticks[here->running];
     double own = batch->prefill * in;
     double share = in / ENGINE_CHUNK_TOKENS;
@@ -122,10 +123,9 @@ static void tell_first(struct batch *batch, struct batch_replica *here, uint16_t
     tally_one(batch->tally, REPLAY_TTFT, who->class, who->number,
               rounded_up(first - (double)who->arrived));
     if (batch->tells_later)
-        here->requests[slot] = (struct batch_request){ now + here->pause +
-                                                           chunks_of(in) * iteration,
-                                                       (double)batch->engine->out[length] - 1,
-                                                       who->number, who->class };
+        here->requests[slot] =
+            (struct batch_request){ now + here->pause + chunks_of(in) * iteration,
+                                    (double)batch->draw.out[length] - 1, who->number, who->class };
 }
 
 static void tell_later(struct batch *batch, const struct batch_request *request, double now)
@@ -148,13 +148,13 @@ static inline void start(struct batch *batch, struct batch_replica *here, double
         batch->draws = DRAWS;
     }
 
-    unsigned length = batch->word & (ENGINE_LENGTHS - 1);
+    unsigned length = (unsigned)(batch->word & (ENGINE_LENGTHS - 1)) >> batch->draw.shift;
 
     batch->word >>= 16;
     batch->draws--;
 
-    double out = (double)batch->engine->out[length];
-    double in = (double)batch->engine->in[length];
+    double out = (double)batch->draw.out[length];
+    double in = (double)batch->draw.in[length];
     uint16_t slot = batch_replica_add(here, out + chunks_of(in) - 1, batch->tells_later);
 
     here->pause += batch->prefill * in;
@@ -281,6 +281,11 @@ void batch_draw_from(struct batch *batch, const struct random *random, unsigned 
     batch->draws = drawn > 0 ? DRAWS - drawn : 0;
     if (drawn > 0)
         batch->word = random_next(&batch->lengths) >> 16 * drawn;
+}
+
+void batch_draw_period(struct batch *batch, size_t period)
+{
+    batch->draw = engine_draw_of(batch->engine, period);
 }
 
 void batch_route_from(struct batch *batch, uint64_t seed, size_t turn)

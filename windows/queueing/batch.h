@@ -61,6 +61,10 @@ void batch_reset(struct batch *batch);
 /* From here on lengths are drawn from these numbers, of whose first `drawn` of four are taken. */
 void batch_draw_from(struct batch *batch, const struct random *random, unsigned drawn);
 
+/* From here on lengths are those of this period (engine_periods.h); those of ENGINE_WHOLE until it
+   is called. */
+void batch_draw_period(struct batch *batch, size_t period);
+
 /* From here on ties, and the random router, are decided by this seed; `turn` requests went round
    before. */
 void batch_route_from(struct batch *batch, uint64_t seed, size_t turn);

@@ -5,6 +5,8 @@
  */
 #include "windows/queueing/batch_lead.h"
 
+#include "windows/servers/engine_periods.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,8 +23,10 @@ uint64_t batch_lead_ticks(const struct service_time *service)
     double full = engine_iteration_s(law, law->slots) / engine_iteration_s(law, 1);
     double mean_s = law->slots / engine_rate(engine, law->slots);
 
-    double remains = (1 + engine->cv_out * engine->cv_out) / 2; /* of one that runs, in means */
-    double most = mean_s * fmax(1, remains) * LEAD_MEANS * TICKS_PER_SECOND;
+    double cv = engine_cv_most(engine);
+    double remains = (1 + cv * cv) / 2; /* of one that runs, in means */
+    double most = mean_s * engine_work_most(engine) * fmax(1, remains) * LEAD_MEANS *
+                  TICKS_PER_SECOND;
 
     return (uint64_t)fmin((double)service->longest * full, most) + 1;
 }

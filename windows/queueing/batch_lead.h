@@ -16,5 +16,6 @@
 
 uint64_t batch_lead_ticks(const struct service_time *service);
 
-/* Empties the batch and runs the time before the segment. */
+/* Empties the batch and runs the time before the segment, with lengths of the period that the batch
+   draws from. */
 void batch_lead(struct batch *batch, const struct arrivals *arrivals, size_t segment);

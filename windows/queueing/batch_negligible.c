@@ -7,6 +7,7 @@
  */
 #include "windows/queueing/batch_negligible.h"
 
+#include "windows/servers/engine_periods.h"
 #include "windows/servers/engine_wait.h"
 
 #include <math.h>
@@ -19,7 +20,8 @@ double batch_negligible_rate(const struct engine *engine, int replicas, double w
     struct engine_station station = engine_station_of(engine, replicas);
     double capacity = engine_capacity(&station);
     double alone = station.is_split ? replicas : 1;
-    double slower = 2 / (1 + engine->cv_out * engine->cv_out);
+    double cv = engine_cv_most(engine);
+    double slower = 2 / (1 + cv * cv);
     double negligible = 0;
     double wild = capacity;
 

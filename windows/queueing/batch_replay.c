@@ -95,6 +95,7 @@ static void begin_chunk(struct trial *trial, size_t at, bool rested)
     const struct arrivals_chunk *chunk = arrivals_outline(trial->arrivals, at);
     uint64_t time_ms = (uint64_t)demand_time(setup->series, chunk->first).ms;
 
+    batch_draw_period(trial->batch, chunk->period);
     if (chunk->is_first)
         batch_lead(trial->batch, trial->arrivals, chunk->segment);
     else if (rested)

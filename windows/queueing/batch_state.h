@@ -9,6 +9,7 @@
 #include "windows/queueing/batch.h"
 #include "windows/queueing/batch_replica.h"
 #include "windows/queueing/batch_router.h"
+#include "windows/servers/engine_periods.h"
 
 #include <math.h>
 
@@ -46,6 +47,7 @@ struct batch {
     ARRAY(struct waiting) pool;              /* item 0 is nobody */
     uint32_t free;
     size_t waiting;
+    struct engine_draw draw; /* of lengths */
     struct random lengths;
     uint64_t word;
     unsigned draws;

@@ -46,6 +46,8 @@ struct engine_law {
     enum engine_router router;
 };
 
+struct engine_periods; /* engine_periods.h */
+
 /* ENGINE_LENGTHS pairs of a request's tokens, all equally likely: what came with what is kept. */
 struct engine {
     struct engine_law law; /* its slots are those that the cache lets run: engine_slots() */
@@ -57,6 +59,7 @@ struct engine {
     bool is_short; /* only slots and the service time at a full batch are known */
     float out[ENGINE_LENGTHS];
     float in[ENGINE_LENGTHS];
+    struct engine_periods *periods; /* owned: lengths by time; NULL: the same all the time */
 };
 
 /* Whether tokens have times: it knows its iterations.  The short form does not, and who serves one

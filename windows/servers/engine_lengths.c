@@ -7,10 +7,10 @@
 #include "windows/servers/engine_lengths.h"
 
 #include "base/memory.h"
+#include "windows/servers/engine_periods.h"
 #include "windows/servers/service_time.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 _Static_assert((int)ENGINE_LENGTHS == (int)SERVICE_TIMES, "one index draws both");
 _Static_assert((int)ENGINE_LENGTHS == (int)TOKEN_TABLE, "a sample fills it");
@@ -67,36 +67,14 @@ struct engine *engine_new_by_law(const struct engine_law *law, const struct engi
     return engine;
 }
 
-static int compare_pairs(const void *left, const void *right)
-{
-    const struct token_pair *a = left;
-    const struct token_pair *b = right;
-
-    if (a->out != b->out)
-        return a->out < b->out ? -1 : 1;
-    return a->in < b->in ? -1 : a->in > b->in;
-}
-
-struct engine *engine_new_by_pairs(const struct engine_law *law, struct token_pairs *pairs)
+struct engine *engine_new_by_pairs(const struct engine_law *law, const struct token_pairs *pairs)
 {
     struct engine *engine = mem_new(sizeof *engine);
-    const struct token_pair *items = pairs->list.items;
-    double requests = 0;
-    double before = 0;
-    size_t at = 0;
+    owned(token_pairs) struct token_pairs sorted = token_pairs_copy(pairs);
 
-    require(pairs->list.count > 0);
-    qsort(pairs->list.items, pairs->list.count, sizeof *pairs->list.items, compare_pairs);
-    for (size_t i = 0; i < pairs->list.count; i++)
-        requests += (double)items[i].count;
-    for (int i = 0; i < ENGINE_LENGTHS; i++) {
-        double place = (2 * (double)i + 1) * requests / (2 * (double)ENGINE_LENGTHS);
-
-        while (at + 1 < pairs->list.count && before + (double)items[at].count <= place)
-            before += (double)items[at++].count;
-        engine->out[i] = items[at].out;
-        engine->in[i] = items[at].in;
-    }
+    engine_fill_places(sorted.list.items, sorted.list.count, engine->out, engine->in,
+                       ENGINE_LENGTHS);
     finish(engine, law);
+    engine->periods = engine_periods_new(pairs, engine);
     return engine;
 }

@@ -27,6 +27,7 @@ struct engine *engine_new_by_law(const struct engine_law *law, const struct engi
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Takes as many of the pairs as the table has places, evenly by length of the answer, each as often
-   as it has requests; repeats them where they are fewer.  Reorders them. */
-struct engine *engine_new_by_pairs(const struct engine_law *law, struct token_pairs *pairs)
+   as it has requests; repeats them where they are fewer.  Pairs with times make periods too:
+   engine_free() frees it (engine_periods.h). */
+struct engine *engine_new_by_pairs(const struct engine_law *law, const struct token_pairs *pairs)
     __attribute__((returns_nonnull, warn_unused_result));

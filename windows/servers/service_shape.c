@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "windows/servers/engine_lengths.h"
+#include "windows/servers/engine_periods.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ void service_shape_free(struct service_shape *shape)
         return;
     mem_free(shape->parts);
     mem_free(shape->origin);
-    mem_free(shape->engine);
+    engine_free(shape->engine);
     mem_free(shape);
 }
 

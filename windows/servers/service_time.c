@@ -7,6 +7,7 @@
 #include "windows/servers/service_time.h"
 
 #include "base/memory.h"
+#include "windows/servers/engine_periods.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -153,10 +154,8 @@ struct service_time *service_time_outline(const struct service_shape *shape)
 
     service->mean_s = shape->mean_s;
     service->cv = shape->cv;
-    if (service_shape_engine(shape)) {
-        service->engine = mem_new(sizeof *service->engine);
-        *service->engine = *shape->engine;
-    }
+    if (service_shape_engine(shape))
+        service->engine = engine_copy(shape->engine);
     return service;
 }
 
@@ -193,6 +192,6 @@ struct service_time *service_time_of(const struct service_shape *shape, double m
 void service_time_free(struct service_time *service)
 {
     if (service)
-        mem_free(service->engine);
+        engine_free(service->engine);
     mem_free(service);
 }

@@ -255,34 +255,35 @@ static int check_owner(struct database *database, enum database_lock lock, int32
     return 0;
 }
 
-static int migrate_once(struct database *database, int32_t application_id, const char *sql,
-                        int version, struct error *err)
+/* To the version after `from`. */
+static int migrate_once(struct database *database, const struct database_schema *schema, int from,
+                        struct error *err)
 {
     owned(chars) char *mark = text_format("PRAGMA application_id=%d; PRAGMA user_version=%d",
-                                          (int)application_id, version);
+                                          (int)schema->application_id, from + 1);
 
-    if (run(database, sql, err) < 0 || run(database, mark, err) < 0)
-        return error_context(err, "bringing it to version %d", version);
+    if (run(database, schema->migrations[from], err) < 0 || run(database, mark, err) < 0)
+        return error_context(err, "bringing it to version %d", from + 1);
     return 0;
 }
 
 /* All steps in one transaction: a new file waits for the disk once. */
-static int migrate(struct database *database, int32_t application_id, const char *const *migrations,
-                   int version, struct error *err)
+static int migrate(struct database *database, const struct database_schema *schema,
+                   struct error *err)
 {
     int64_t stored;
 
     if (ask_number(database, "PRAGMA user_version", &stored, err) < 0)
         return -1;
-    if (stored < 0 || stored > version)
+    if (stored < 0 || stored > schema->version)
         return error_set(err, ERROR_CORRUPT, "has version %lld, and we know %d at most",
-                         (long long)stored, version);
-    if (stored == version)
+                         (long long)stored, schema->version);
+    if (stored == schema->version)
         return 0;
     if (database_begin(database, err) < 0)
         return -1;
-    for (int i = (int)stored; i < version; i++)
-        if (migrate_once(database, application_id, migrations[i], i + 1, err) < 0) {
+    for (int i = (int)stored; i < schema->version; i++)
+        if (migrate_once(database, schema, i, err) < 0) {
             database_rollback(database);
             return -1;
         }
@@ -301,8 +302,8 @@ static char *schema_of(struct database *database, struct error *err)
 
 /* The statements of our callers rest on the tables being those that the migrations make: here the
    same migrations make them once more. */
-static int check_schema(struct database *database, int32_t application_id,
-                        const char *const *migrations, int version, struct error *err)
+static int check_schema(struct database *database, const struct database_schema *schema,
+                        struct error *err)
 {
     owned(database) struct database *fresh = mem_new(sizeof *fresh);
     owned(chars) char *found = schema_of(database, err);
@@ -310,8 +311,7 @@ static int check_schema(struct database *database, int32_t application_id,
 
     fresh->statements = map_new(NULL);
     fresh->is_in_memory = true;
-    if (!found || open_file(fresh, ":memory:", err) < 0 ||
-        migrate(fresh, application_id, migrations, version, err) < 0)
+    if (!found || open_file(fresh, ":memory:", err) < 0 || migrate(fresh, schema, err) < 0)
         return -1;
     wanted = schema_of(fresh, err);
     if (!wanted)
@@ -326,26 +326,24 @@ static void finalize(void *statement)
     sqlite3_finalize(statement);
 }
 
-struct database *database_open(const char *path, int32_t application_id,
-                               const char *const *migrations, int version, struct error *err)
+struct database *database_open(const char *path, const struct database_schema *schema,
+                               struct error *err)
 {
-    return database_open_with(path, DATABASE_EXCLUSIVE, application_id, migrations, version, err);
+    return database_open_with(path, DATABASE_EXCLUSIVE, schema, err);
 }
 
 struct database *database_open_with(const char *path, enum database_lock lock,
-                                    int32_t application_id, const char *const *migrations,
-                                    int version, struct error *err)
+                                    const struct database_schema *schema, struct error *err)
 {
     owned(database) struct database *database = mem_new(sizeof *database);
 
     database->statements = map_new(finalize);
     database->is_in_memory = strcmp(path, ":memory:") == 0;
     if (open_file(database, path, err) < 0 ||
-        check_owner(database, lock, application_id, err) < 0 ||
+        check_owner(database, lock, schema->application_id, err) < 0 ||
         (!database->is_in_memory && check_log(path, err) < 0) || set_up(database, err) < 0 ||
         expect(database, "PRAGMA quick_check(1)", "ok", err) < 0 ||
-        migrate(database, application_id, migrations, version, err) < 0 ||
-        check_schema(database, application_id, migrations, version, err) < 0) {
+        migrate(database, schema, err) < 0 || check_schema(database, schema, err) < 0) {
         error_context(err, "database %s", path);
         return NULL;
     }

@@ -18,16 +18,21 @@ struct database;
  */
 enum database_lock { DATABASE_EXCLUSIVE, DATABASE_SHARED };
 
+/* Whose file it is, and its tables. */
+struct database_schema {
+    int32_t application_id;
+    const char *const *migrations; /* SQL: from the tables of version i to those of i + 1 */
+    int version;                   /* as many migrations */
+};
+
 /* Opens or makes the file, checks application id, the head of its log, quick_check and its tables,
-   and brings the schema to `version` by running migrations[i] (SQL) for each i from the stored
-   version on, all in one transaction with the version number.  A newer or damaged file is
+   and brings the tables to schema->version by running migrations[i] (SQL) for each i from the
+   stored version on, all in one transaction with the version number.  A newer or damaged file is
    ERROR_CORRUPT, a held one ERROR_CONFLICT.  path ":memory:" is a database in memory. */
-struct database *database_open(const char *path, int32_t application_id,
-                               const char *const *migrations, int version, struct error *err)
-    __attribute__((warn_unused_result));
+struct database *database_open(const char *path, const struct database_schema *schema,
+                               struct error *err) __attribute__((warn_unused_result));
 struct database *database_open_with(const char *path, enum database_lock lock,
-                                    int32_t application_id, const char *const *migrations,
-                                    int version, struct error *err)
+                                    const struct database_schema *schema, struct error *err)
     __attribute__((warn_unused_result));
 void database_close(struct database *database);
 

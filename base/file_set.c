@@ -20,11 +20,11 @@ static char *beside(const char *path)
 }
 
 int file_set_add(struct file_set *set, const char *path, const void *bytes, size_t size,
-                 mode_t mode, struct error *err)
+                 struct error *err)
 {
     owned(chars) char *temporary = beside(path);
 
-    if (file_write(temporary, bytes, size, mode, err) < 0)
+    if (file_write(temporary, bytes, size, 0666, err) < 0)
         return -1;
     *array_add(&set->paths) = mem_copy_chars(path);
     return 0;

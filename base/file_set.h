@@ -18,9 +18,9 @@ struct file_set {
     ARRAY(char *) paths; /* not in place yet */
 };
 
-/* Writes `path`.new. */
+/* Writes `path`.new, mode 0666 less the umask. */
 int file_set_add(struct file_set *set, const char *path, const void *bytes, size_t size,
-                 mode_t mode, struct error *err) __attribute__((warn_unused_result));
+                 struct error *err) __attribute__((warn_unused_result));
 
 /* Puts all in place.  After an error some may be; the others are gone. */
 int file_set_place(struct file_set *set, struct error *err) __attribute__((warn_unused_result));

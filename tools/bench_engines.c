@@ -37,7 +37,8 @@ static int rows(int seeds, double requests)
         struct error err = { 0 };
         double began = cpu_s();
 
-        if (engine_row_run(row, seeds, requests, 1 + 100 * i, &found, &err) < 0) {
+        if (engine_row_run(row, &(struct engine_repeats){ seeds, 1 + 100 * i, requests }, &found,
+                           &err) < 0) {
             fprintf(stderr, "bench-engines: %s\n", err.text);
             return 1;
         }

@@ -178,24 +178,32 @@ struct engine_found {
     double requests;
 };
 
-/* Replays one row; the seeds count from `seed` on. */
-static inline int engine_row_run(const struct engine_row *row, int seeds, double requests,
-                                 uint64_t seed, struct engine_found *ret, struct error *err)
+/* How much of a row is replayed. */
+struct engine_repeats {
+    int seeds;
+    uint64_t seed;   /* the first; the others are the numbers after it */
+    double requests; /* under each seed, on average */
+};
+
+/* Replays one row. */
+static inline int engine_row_run(const struct engine_row *row, const struct engine_repeats *repeats,
+                                 struct engine_found *ret, struct error *err)
 {
     const struct replay_target target = { .wait_ms = 0, .percentile = 98 };
     struct service_time *service = engine_service(&row->law, row->out, row->cv, 0);
     int result = 0;
 
     *ret = (struct engine_found){ 0 };
-    for (int i = 0; i < seeds && result == 0; i++) {
+    for (int i = 0; i < repeats->seeds && result == 0; i++) {
+        uint64_t seed = repeats->seed + (uint64_t)i;
         struct demand_series series;
         struct segment_list segments = { 0 };
         struct replay_result found;
 
-        engine_stream(&series, row->rate, row->high, requests, seed + (uint64_t)i);
+        engine_stream(&series, row->rate, row->high, repeats->requests, seed);
         *array_add(&segments.list) = (struct segment){ 1, series.count - 1 };
 
-        struct arrivals_setup setup = { &series, &segments, service, 1, seed + (uint64_t)i };
+        struct arrivals_setup setup = { &series, &segments, service, 1, seed };
         struct arrivals *arrivals = arrivals_new(&setup, err);
 
         result = arrivals ? replay_report(arrivals, row->replicas, &target, &found, err) : -1;

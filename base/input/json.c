@@ -117,22 +117,30 @@ static int wrong_type(const char *path, size_t length, const char *wanted, const
                      length ? ": " : "", wanted, type_phrase(json_typeof(found)));
 }
 
+/* What a caller asks for. */
+struct member {
+    const char *path;
+    json_type type;
+    bool is_needed;
+};
+
 /* 1: found and of the type; 0: absent (only when it may be); -1: error. */
-static int read_member(const json_t *root, const char *path, json_type type, bool is_needed,
-                       json_t **ret, struct error *err)
+static int read_member(const json_t *root, struct member member, json_t **ret, struct error *err)
 {
+    const char *path = member.path;
     struct blocked blocked = { 0 };
     json_t *value = walk(root, path, &blocked);
-    bool is_boolean = type == JSON_TRUE;
+    bool is_boolean = member.type == JSON_TRUE;
 
     if (blocked.value)
         return wrong_type(path, blocked.length, "an object", blocked.value, err);
-    if (value == NULL && is_needed)
-        return error_set(err, ERROR_CORRUPT, "%s: missing, expected %s", path, type_phrase(type));
+    if (value == NULL && member.is_needed)
+        return error_set(err, ERROR_CORRUPT, "%s: missing, expected %s", path,
+                         type_phrase(member.type));
     if (value == NULL)
         return 0;
-    if (is_boolean ? !json_is_boolean(value) : json_typeof(value) != type)
-        return wrong_type(path, strlen(path), type_phrase(type), value, err);
+    if (is_boolean ? !json_is_boolean(value) : json_typeof(value) != member.type)
+        return wrong_type(path, strlen(path), type_phrase(member.type), value, err);
     *ret = value;
     return 1;
 }
@@ -141,7 +149,7 @@ static int read_text(const json_t *root, const char *path, bool is_needed, const
                      struct error *err)
 {
     json_t *value;
-    int found = read_member(root, path, JSON_STRING, is_needed, &value, err);
+    int found = read_member(root, (struct member){ path, JSON_STRING, is_needed }, &value, err);
 
     if (found > 0)
         *ret = json_string_value(value);
@@ -152,7 +160,7 @@ static int read_int(const json_t *root, const char *path, bool is_needed, int64_
                     struct error *err)
 {
     json_t *value;
-    int found = read_member(root, path, JSON_INTEGER, is_needed, &value, err);
+    int found = read_member(root, (struct member){ path, JSON_INTEGER, is_needed }, &value, err);
 
     if (found > 0)
         *ret = json_integer_value(value);
@@ -163,17 +171,16 @@ static int read_bool(const json_t *root, const char *path, bool is_needed, bool 
                      struct error *err)
 {
     json_t *value;
-    int found = read_member(root, path, JSON_TRUE, is_needed, &value, err);
+    int found = read_member(root, (struct member){ path, JSON_TRUE, is_needed }, &value, err);
 
     if (found > 0)
         *ret = json_is_true(value);
     return found < 0 ? -1 : 0;
 }
 
-static int read_container(const json_t *root, const char *path, json_type type, bool is_needed,
-                          json_t **ret, struct error *err)
+static int read_container(const json_t *root, struct member member, json_t **ret, struct error *err)
 {
-    return read_member(root, path, type, is_needed, ret, err) < 0 ? -1 : 0;
+    return read_member(root, member, ret, err) < 0 ? -1 : 0;
 }
 
 int json_need_text(const json_t *root, const char *path, const char **ret, struct error *err)
@@ -193,12 +200,12 @@ int json_need_bool(const json_t *root, const char *path, bool *ret, struct error
 
 int json_need_object(const json_t *root, const char *path, json_t **ret, struct error *err)
 {
-    return read_container(root, path, JSON_OBJECT, true, ret, err);
+    return read_container(root, (struct member){ path, JSON_OBJECT, true }, ret, err);
 }
 
 int json_need_array(const json_t *root, const char *path, json_t **ret, struct error *err)
 {
-    return read_container(root, path, JSON_ARRAY, true, ret, err);
+    return read_container(root, (struct member){ path, JSON_ARRAY, true }, ret, err);
 }
 
 int json_find_text(const json_t *root, const char *path, const char **ret, struct error *err)
@@ -218,12 +225,12 @@ int json_find_bool(const json_t *root, const char *path, bool *ret, struct error
 
 int json_find_object(const json_t *root, const char *path, json_t **ret, struct error *err)
 {
-    return read_container(root, path, JSON_OBJECT, false, ret, err);
+    return read_container(root, (struct member){ path, JSON_OBJECT, false }, ret, err);
 }
 
 int json_find_array(const json_t *root, const char *path, json_t **ret, struct error *err)
 {
-    return read_container(root, path, JSON_ARRAY, false, ret, err);
+    return read_container(root, (struct member){ path, JSON_ARRAY, false }, ret, err);
 }
 
 const char *json_text_or(const json_t *root, const char *path, const char *otherwise)

@@ -347,7 +347,7 @@ const struct command *call_command(const struct command_call *call)
     return call->command;
 }
 
-int call_int(const struct command_call *call, const char *option, int64_t min, int64_t max,
+int call_int(const struct command_call *call, const char *option, struct int_range range,
              int64_t *ret, struct error *err)
 {
     const char *value = call_text(call, option);
@@ -355,16 +355,16 @@ int call_int(const struct command_call *call, const char *option, int64_t min, i
 
     if (value == NULL)
         return 0;
-    if (!text_to_int(value, min, max, &number))
+    if (!text_to_int(value, range.min, range.max, &number))
         return error_set(err, ERROR_INVALID,
                          "--%s: expected a whole number from %" PRId64 " to %" PRId64
                          ", found \"%s\"",
-                         option, min, max, value);
+                         option, range.min, range.max, value);
     *ret = number;
     return 0;
 }
 
-int call_double(const struct command_call *call, const char *option, double min, double max,
+int call_double(const struct command_call *call, const char *option, struct double_range range,
                 double *ret, struct error *err)
 {
     const char *value = call_text(call, option);
@@ -372,9 +372,9 @@ int call_double(const struct command_call *call, const char *option, double min,
 
     if (value == NULL)
         return 0;
-    if (!text_to_double(value, &number) || number < min || number > max)
+    if (!text_to_double(value, &number) || number < range.min || number > range.max)
         return error_set(err, ERROR_INVALID, "--%s: expected a number from %g to %g, found \"%s\"",
-                         option, min, max, value);
+                         option, range.min, range.max, value);
     *ret = number;
     return 0;
 }

@@ -73,10 +73,18 @@ size_t call_argument_count(const struct command_call *call);
 const char *call_argument(const struct command_call *call, size_t at); /* NULL: not given */
 const struct command *call_command(const struct command_call *call);
 
+/* What the value of an option may be, both ends included. */
+struct int_range {
+    int64_t min, max;
+};
+struct double_range {
+    double min, max;
+};
+
 /* Typed options: leave *ret untouched when not given; an error names the option. */
-int call_int(const struct command_call *call, const char *option, int64_t min, int64_t max,
+int call_int(const struct command_call *call, const char *option, struct int_range range,
              int64_t *ret, struct error *err) __attribute__((warn_unused_result));
-int call_double(const struct command_call *call, const char *option, double min, double max,
+int call_double(const struct command_call *call, const char *option, struct double_range range,
                 double *ret, struct error *err) __attribute__((warn_unused_result));
 int call_duration(const struct command_call *call, const char *option, int64_t *ret_ms,
                   struct error *err) __attribute__((warn_unused_result));

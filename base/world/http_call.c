@@ -178,9 +178,7 @@ static void add_headers(struct evhttp_request *request, const char *content_type
         require(evhttp_add_header(output, headers[i].name, headers[i].value) == 0);
 }
 
-void http_call_answer(struct http_call *call, int status, const char *content_type,
-                      const struct http_header *headers, size_t header_count, const void *body,
-                      size_t size)
+void http_call_answer(struct http_call *call, const struct http_reply *reply)
 {
     require(!call->is_stream);
 
@@ -191,9 +189,10 @@ void http_call_answer(struct http_call *call, int status, const char *content_ty
 
     struct evbuffer *buffer = evbuffer_new();
 
-    require(buffer && (size == 0 || evbuffer_add(buffer, body, size) == 0));
-    add_headers(request, content_type, headers, header_count);
-    evhttp_send_reply(request, status, NULL, buffer);
+    require(buffer &&
+            (reply->body_size == 0 || evbuffer_add(buffer, reply->body, reply->body_size) == 0));
+    add_headers(request, reply->content_type, reply->headers, reply->header_count);
+    evhttp_send_reply(request, reply->status, NULL, buffer);
     evbuffer_free(buffer);
 }
 

@@ -56,10 +56,18 @@ const char *http_call_header(const struct http_call *call, const char *name); /*
 const char *http_call_body(const struct http_call *call, size_t *ret_size);   /* terminated */
 struct http_peer http_call_peer(const struct http_call *call);
 
-/* Answers and ends the call.  content_type NULL: application/json.  Extra headers may be NULL. */
-void http_call_answer(struct http_call *call, int status, const char *content_type,
-                      const struct http_header *headers, size_t header_count, const void *body,
-                      size_t size);
+/* Valid until http_call_answer() returns, which copies it. */
+struct http_reply {
+    int status;
+    const char *content_type;          /* NULL: application/json */
+    const struct http_header *headers; /* further ones; may be NULL */
+    size_t header_count;
+    const void *body; /* NULL: none */
+    size_t body_size;
+};
+
+/* Answers and ends the call. */
+void http_call_answer(struct http_call *call, const struct http_reply *reply);
 
 /* Streaming: begin, then pieces, then end.  on_close is called once when the client goes away
    before the end; the call is invalid after it, and after http_call_stream_end(). */

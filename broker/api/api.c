@@ -232,7 +232,9 @@ static void answer_error(struct http_call *call, const struct error *err)
     owned(chars) char *text = json_print(body);
 
     require(status_of(err->kind) >= 400);
-    http_call_answer(call, status_of(err->kind), NULL, NULL, 0, text, strlen(text));
+    http_call_answer(call, &(struct http_reply){ .status = status_of(err->kind),
+                                                 .body = text,
+                                                 .body_size = strlen(text) });
 }
 
 /* Whether the segments fit the path; *ret_id is the one that stands at ":id". */
@@ -326,7 +328,8 @@ static void answer_well(void *context, json_t *answer)
     owned(chars) char *text = json_print(answer);
 
     require(json_is_object(answer));
-    http_call_answer(call, 200, NULL, NULL, 0, text, strlen(text));
+    http_call_answer(
+        call, &(struct http_reply){ .status = 200, .body = text, .body_size = strlen(text) });
     json_decref(answer);
 }
 

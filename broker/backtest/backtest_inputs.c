@@ -49,9 +49,10 @@ static int read_queue_options(struct backtest_inputs *inputs, struct error *err)
     struct plain_queue queue;
 
     if (plain_queue_read(&queue, call, more, err) < 0 ||
-        call_int(call, "gpus", 1, 1024, &inputs->gpus, err) < 0 ||
-        call_int(call, "slots", 1, ENGINE_SLOTS_MAX, &inputs->slots, err) < 0 ||
-        call_double(call, "load", 0.1, 1e5, &inputs->load, err) < 0)
+        call_int(call, "gpus", (struct int_range){ 1, 1024 }, &inputs->gpus, err) < 0 ||
+        call_int(call, "slots", (struct int_range){ 1, ENGINE_SLOTS_MAX }, &inputs->slots, err) <
+            0 ||
+        call_double(call, "load", (struct double_range){ 0.1, 1e5 }, &inputs->load, err) < 0)
         return -1;
     if (inputs->gpus > GPUS_PER_NODE && inputs->gpus % GPUS_PER_NODE != 0)
         return error_set(err, ERROR_INVALID,
@@ -99,19 +100,21 @@ int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call 
     set_defaults(inputs, call);
     if (read_queue_options(inputs, err) < 0 || read_policies(inputs, err) < 0 ||
         name_bits_without(inputs->call, &inputs->setup.without, err) < 0 ||
-        call_int(call, "nodes", 1, 100000, &inputs->nodes, err) < 0 ||
-        call_int(call, "learn", 1, 520, &inputs->learn_weeks, err) < 0 ||
-        call_int(call, "origins", 1, 520, &inputs->origins, err) < 0 ||
-        call_int(call, "plan-windows", 2, SUGGEST_WINDOWS_MAX, &inputs->plan_windows, err) < 0 ||
+        call_int(call, "nodes", (struct int_range){ 1, 100000 }, &inputs->nodes, err) < 0 ||
+        call_int(call, "learn", (struct int_range){ 1, 520 }, &inputs->learn_weeks, err) < 0 ||
+        call_int(call, "origins", (struct int_range){ 1, 520 }, &inputs->origins, err) < 0 ||
+        call_int(call, "plan-windows", (struct int_range){ 2, SUGGEST_WINDOWS_MAX },
+                 &inputs->plan_windows, err) < 0 ||
         call_duration(call, "follow", &inputs->setup.follow_ms, err) < 0 ||
         call_duration(call, "up", &fleet->up_ms, err) < 0 ||
         call_duration(call, "down", &fleet->down_ms, err) < 0 ||
         call_duration(call, "evicted", &inputs->evicted_ms, err) < 0 ||
-        call_double(call, "price", 0, 1e6, &inputs->price, err) < 0 ||
-        call_double(call, "attainment", 1, 100, &inputs->attainment, err) < 0 ||
-        call_int(call, "seeds", 1, 100, &inputs->seeds, err) < 0 ||
-        call_int(call, "seed", 0, INT64_MAX - 1, &inputs->seed, err) < 0 ||
-        call_int(call, "threads", 1, 256, &inputs->threads, err) < 0)
+        call_double(call, "price", (struct double_range){ 0, 1e6 }, &inputs->price, err) < 0 ||
+        call_double(call, "attainment", (struct double_range){ 1, 100 }, &inputs->attainment, err) <
+            0 ||
+        call_int(call, "seeds", (struct int_range){ 1, 100 }, &inputs->seeds, err) < 0 ||
+        call_int(call, "seed", (struct int_range){ 0, INT64_MAX - 1 }, &inputs->seed, err) < 0 ||
+        call_int(call, "threads", (struct int_range){ 1, 256 }, &inputs->threads, err) < 0)
         return -1;
     if (!call_text(call, "demand"))
         return error_set(err, ERROR_INVALID, "--demand is required");

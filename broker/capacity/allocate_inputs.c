@@ -25,12 +25,13 @@ static int read_numbers(struct allocate_model_options *options, const struct com
 
     options->days = 7;
     options->scale = 1;
-    if (call_int(call, "days", 1, 3660, &options->days, err) < 0 ||
-        call_double(call, "scale-up", 0, 1000, &options->scale, err) < 0 ||
-        call_double(call, "percentile", 1, 100, &options->percentile, err) < 0 ||
-        call_int(call, "seeds", 1, 1000, &seeds, err) < 0 ||
-        call_int(call, "seed", 0, INT64_MAX, &seed, err) < 0 ||
-        call_int(call, "threads", 1, 256, &threads, err) < 0)
+    if (call_int(call, "days", (struct int_range){ 1, 3660 }, &options->days, err) < 0 ||
+        call_double(call, "scale-up", (struct double_range){ 0, 1000 }, &options->scale, err) < 0 ||
+        call_double(call, "percentile", (struct double_range){ 1, 100 }, &options->percentile,
+                    err) < 0 ||
+        call_int(call, "seeds", (struct int_range){ 1, 1000 }, &seeds, err) < 0 ||
+        call_int(call, "seed", (struct int_range){ 0, INT64_MAX }, &seed, err) < 0 ||
+        call_int(call, "threads", (struct int_range){ 1, 256 }, &threads, err) < 0)
         return -1;
     options->seeds = (int)seeds;
     options->seed = (uint64_t)seed;

@@ -60,7 +60,8 @@ static int read_attainment(struct allocate_command *command, struct error *err)
 {
     double attainment = 0;
 
-    if (call_double(command->call, "attainment", 50, 99, &attainment, err) < 0)
+    if (call_double(command->call, "attainment", (struct double_range){ 50, 99 }, &attainment,
+                    err) < 0)
         return -1;
     if (attainment > 0 && !call_flag(command->call, "forecast"))
         return error_set(err, ERROR_INVALID, "--attainment is of a plan by --forecast: give both");
@@ -125,8 +126,7 @@ static int put_file(const struct allocate_command *command, size_t window, const
     if (is_same(path, bytes))
         return 0;
     json_array_append_new(put->changed, json_text(path));
-    return put->is_check ? 0
-                         : file_set_add(&put->files, path, bytes->chars, bytes->length, 0666, err);
+    return put->is_check ? 0 : file_set_add(&put->files, path, bytes->chars, bytes->length, err);
 }
 
 /* Writes (or with --check compares) every window's file, all or none; lists those that change. */

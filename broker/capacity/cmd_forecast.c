@@ -300,7 +300,8 @@ static int read_options(struct forecast_command *command, struct error *err)
     command->wanted = (struct forecasts_options){ .only = call_argument(call, 0),
                                                   .is_confirmed = !call_flag(call, "score") };
     if (plain_queue_read(&command->queue, call, more, err) < 0 ||
-        call_int(call, "plan-windows", 2, SUGGEST_WINDOWS_MAX, &command->plan_windows, err) < 0)
+        call_int(call, "plan-windows", (struct int_range){ 2, SUGGEST_WINDOWS_MAX },
+                 &command->plan_windows, err) < 0)
         return -1;
     if (call_text(call, "queue"))
         command->wanted.only = call_text(call, "queue");

@@ -131,7 +131,7 @@ static int read_options(struct profile *profile, struct error *err)
         return error_set(err, ERROR_INVALID,
                          "--prometheus is required: the queue has no source to ask");
     profile->ask.source = profile->from.name;
-    return call_int(call, "slots", 1, SLOTS_MOST, &profile->ask.slots, err);
+    return call_int(call, "slots", (struct int_range){ 1, SLOTS_MOST }, &profile->ask.slots, err);
 }
 
 static void on_scrapes(void *context, struct engine_scrapes *scrapes, const struct error *err)

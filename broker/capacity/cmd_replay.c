@@ -88,7 +88,7 @@ static struct service_shape *read_shape(struct replay_command *command,
     double cv = 1;
 
     if (call_duration(call, "service", &service_ms, err) < 0 ||
-        call_double(call, "service-cv", 0, 100, &cv, err) < 0)
+        call_double(call, "service-cv", (struct double_range){ 0, 100 }, &cv, err) < 0)
         return NULL;
 
     double service_s = (double)service_ms / SECOND_MS;
@@ -151,14 +151,17 @@ static int read_options(struct command_call *call, struct replay_command *comman
     *command = (struct replay_command){ .slots = 0 };
     setup->scale = 1;
     setup->target = (struct replay_target){ .wait_ms = 0, .percentile = 98 };
-    if (call_int(call, "servers", 1, ERLANG_SERVERS_MAX, &command->servers, err) < 0 ||
-        call_int(call, "slots", 1, ENGINE_SLOTS_MAX, &command->slots, err) < 0 ||
-        call_double(call, "scale", 0, 1e6, &setup->scale, err) < 0 ||
-        call_int(call, "seeds", 1, 1000, &seeds, err) < 0 ||
-        call_int(call, "seed", 0, INT64_MAX, &seed, err) < 0 ||
-        call_int(call, "days", 1, 36500, &command->days, err) < 0 ||
+    if (call_int(call, "servers", (struct int_range){ 1, ERLANG_SERVERS_MAX }, &command->servers,
+                 err) < 0 ||
+        call_int(call, "slots", (struct int_range){ 1, ENGINE_SLOTS_MAX }, &command->slots, err) <
+            0 ||
+        call_double(call, "scale", (struct double_range){ 0, 1e6 }, &setup->scale, err) < 0 ||
+        call_int(call, "seeds", (struct int_range){ 1, 1000 }, &seeds, err) < 0 ||
+        call_int(call, "seed", (struct int_range){ 0, INT64_MAX }, &seed, err) < 0 ||
+        call_int(call, "days", (struct int_range){ 1, 36500 }, &command->days, err) < 0 ||
         call_duration(call, "target", &setup->target.wait_ms, err) < 0 ||
-        call_double(call, "percentile", 0.001, 100, &setup->target.percentile, err) < 0 ||
+        call_double(call, "percentile", (struct double_range){ 0.001, 100 },
+                    &setup->target.percentile, err) < 0 ||
         read_targets(call, &setup->target, err) < 0)
         return -1;
     if (!call_text(call, "demand") || command->servers == 0)

@@ -141,7 +141,7 @@ static int make_span(struct snapshot *snapshot, struct error *err)
             settle_ms = snapshot->errands[i].config->settle_ms;
     newest_ms = (loop_wall(snapshot->world.world.loop).ms - settle_ms) / STEP_MS * STEP_MS;
     to.ms = newest_ms;
-    if (call_int(call, "days", 1, 455, &days, err) < 0)
+    if (call_int(call, "days", (struct int_range){ 1, 455 }, &days, err) < 0)
         return -1;
     if (call_text(call, "to") && wall_parse(call_text(call, "to"), false, &to, err) < 0)
         return error_context(err, "--to");

@@ -64,9 +64,9 @@ static int read_servers(const struct command_call *call, int64_t *ret, struct er
 {
     if (call_text(call, "servers") && call_text(call, "replicas"))
         return error_set(err, ERROR_INVALID, "--servers and --replicas: give one of them");
-    if (call_int(call, "servers", 1, ERLANG_SERVERS_MAX, ret, err) < 0)
+    if (call_int(call, "servers", (struct int_range){ 1, ERLANG_SERVERS_MAX }, ret, err) < 0)
         return -1;
-    return call_int(call, "replicas", 1, ENGINE_REPLICAS_MAX, ret, err);
+    return call_int(call, "replicas", (struct int_range){ 1, ENGINE_REPLICAS_MAX }, ret, err);
 }
 
 /* 0, or -1: the options do not make a question. */
@@ -78,7 +78,8 @@ static int read_question(struct command_call *call, struct question *question, s
     *question = (struct question){ .rate = -1, .high = -1, .percentile = 98 };
     if (read_servers(call, &servers, err) < 0 ||
         call_duration(call, "service", &service_ms, err) < 0 ||
-        call_double(call, "percentile", 0.001, 99.999, &question->percentile, err) < 0 ||
+        call_double(call, "percentile", (struct double_range){ 0.001, 99.999 },
+                    &question->percentile, err) < 0 ||
         parse_rate(call, "rate", &question->rate, err) < 0 ||
         parse_rate(call, "high", &question->high, err) < 0)
         return -1;

@@ -79,7 +79,7 @@ static int read_options(struct whatif_command *command, struct command_call *cal
     double traffic = 1;
 
     if (allocate_inputs_options(&command->inputs, call, err) < 0 ||
-        call_double(call, "traffic", 0, 1000, &traffic, err) < 0 ||
+        call_double(call, "traffic", (struct double_range){ 0, 1000 }, &traffic, err) < 0 ||
         read_reservations(command, call, err) < 0)
         return -1;
     for (size_t i = 0; i < call_repeat(call, "engine"); i++)

@@ -142,7 +142,7 @@ static int add_year(struct command_call *call, const struct window_set *set, jso
 {
     int64_t year = 0;
 
-    if (call_int(call, "check-year", 1970, 9998, &year, err) < 0)
+    if (call_int(call, "check-year", (struct int_range){ 1970, 9998 }, &year, err) < 0)
         return -1;
     if (year == 0)
         return 0;
@@ -276,7 +276,8 @@ static int suggest(struct command_call *call, struct config *config, const struc
 
     if (!path)
         return call_usage_error(call, "--suggest needs --demand FILE");
-    if (call_int(call, "count", 2, SUGGEST_WINDOWS_MAX, &question.count, &err) < 0 ||
+    if (call_int(call, "count", (struct int_range){ 2, SUGGEST_WINDOWS_MAX }, &question.count,
+                 &err) < 0 ||
         call_duration(call, "shortest", &question.shortest_ms, &err) < 0)
         return call_usage_error(call, "%s", err.text);
 

@@ -37,13 +37,15 @@ static int read_law(const struct command_call *call, struct engine *engine, stru
     const char *router = call_text_or(call, "router", engine_router_name(law->router));
     int64_t slots = 0;
 
-    if (call_int(call, "slots", 1, ENGINE_SLOTS_MAX, &slots, err) < 0 ||
+    if (call_int(call, "slots", (struct int_range){ 1, ENGINE_SLOTS_MAX }, &slots, err) < 0 ||
         read_seconds(call, "iteration", 10, &law->iteration_s, err) < 0 ||
         read_seconds(call, "iteration-per-request", 1, &law->per_request_s, err) < 0 ||
         read_seconds(call, "prefill-per-token", 1, &law->prefill_s, err) < 0 ||
-        call_double(call, "tokens-in", 0, 1e6, &engine->mean_in, err) < 0 ||
-        call_double(call, "tokens-out", 1, 1e6, &engine->mean_out, err) < 0 ||
-        call_double(call, "kv-tokens", 1, 1e9, &law->kv_tokens, err) < 0)
+        call_double(call, "tokens-in", (struct double_range){ 0, 1e6 }, &engine->mean_in, err) <
+            0 ||
+        call_double(call, "tokens-out", (struct double_range){ 1, 1e6 }, &engine->mean_out, err) <
+            0 ||
+        call_double(call, "kv-tokens", (struct double_range){ 1, 1e9 }, &law->kv_tokens, err) < 0)
         return -1;
     law->slots = (int)slots;
     law->router = engine_router_parse(router);

@@ -45,7 +45,7 @@ int cmd_events(struct command_call *call)
     const json_t *event;
     size_t i;
 
-    if (call_int(call, "count", 1, 10000, &count, &err) < 0)
+    if (call_int(call, "count", (struct int_range){ 1, 10000 }, &count, &err) < 0)
         return call_usage_error(call, "%s", err.text);
     config = client_config(call, &code);
     if (!config)

@@ -54,8 +54,8 @@ static int64_t wanted_nodes(const struct command_call *call, const struct config
     int64_t gpus = 0;
     int64_t per_node = gpus_per_node(config, call_text(call, "to"));
 
-    if (call_int(call, "nodes", 1, 100000, &nodes, err) < 0 ||
-        call_int(call, "gpus", 1, 1000000, &gpus, err) < 0)
+    if (call_int(call, "nodes", (struct int_range){ 1, 100000 }, &nodes, err) < 0 ||
+        call_int(call, "gpus", (struct int_range){ 1, 1000000 }, &gpus, err) < 0)
         return 0;
     if ((nodes == 0) == (gpus == 0)) {
         error_set(err, ERROR_INVALID, "give one of --nodes and --gpus");

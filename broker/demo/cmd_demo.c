@@ -181,7 +181,7 @@ int cmd_demo(struct command_call *call)
     int64_t seed = 1;
     int code;
 
-    if (call_int(call, "seed", 0, INT64_MAX, &seed, &err) < 0)
+    if (call_int(call, "seed", (struct int_range){ 0, INT64_MAX }, &seed, &err) < 0)
         return call_fail(call, EXIT_USAGE, &err);
     log_setup(call_flag(call, "log") ? LOG_INFO : LOG_SILENT, LOG_FORM_TEXT);
     code = run(&demo, call, seed, &err);

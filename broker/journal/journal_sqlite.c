@@ -52,6 +52,9 @@ static const char *const migrations[] = {
     "ALTER TABLE epoch ADD COLUMN commits INTEGER NOT NULL DEFAULT 0;",
 };
 
+static const struct database_schema schema = { APPLICATION_ID, migrations,
+                                               (int)COUNT_OF(migrations) };
+
 struct store {
     struct journal journal;
     struct database *database;
@@ -283,8 +286,7 @@ static struct store *open_store(const char *path, enum database_lock lock, struc
     store->journal.verbs = &sqlite_verbs;
     store->tally = -1;
     store->journal.bound = (struct journal_bound)JOURNAL_BOUND_OF_DISK;
-    store->database = database_open_with(path, lock, APPLICATION_ID, migrations,
-                                         (int)COUNT_OF(migrations), err);
+    store->database = database_open_with(path, lock, &schema, err);
     if (!store->database || rows_fill_hashes(store->database, err) < 0 ||
         rows_check(store->database, err) < 0 || read_counts(store, err) < 0 ||
         read_tail(store, err) < 0) {
@@ -361,8 +363,7 @@ struct journal *journal_sqlite_open_unlocked(const char *path, struct error *err
 int journal_sqlite_mend_rows(const char *path, struct wall_time at, json_t *found,
                              struct error *err)
 {
-    owned(database) struct database *database = database_open(path, APPLICATION_ID, migrations,
-                                                              (int)COUNT_OF(migrations), err);
+    owned(database) struct database *database = database_open(path, &schema, err);
 
     if (!database || rows_fill_hashes(database, err) < 0)
         return -1;

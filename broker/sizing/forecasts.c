@@ -50,7 +50,7 @@ int forecasts_options_read(struct forecasts_options *options, const struct comma
     owned(loop) struct loop *loop = NULL;
     int64_t horizon = 7;
 
-    if (call_int(call, "horizon", 1, 7, &horizon, err) < 0)
+    if (call_int(call, "horizon", (struct int_range){ 1, 7 }, &horizon, err) < 0)
         return -1;
     options->horizon_days = (int)horizon;
     if (read_follow(options, call, err) < 0)

@@ -23,10 +23,12 @@ int plain_queue_read(struct plain_queue *queue, const struct command_call *call,
                                    .target = { .wait_ms = 30 * SECOND_MS, .percentile = 98 },
                                    .scale = 1 };
     if (call_duration(call, "service", &queue->service_ms, err) < 0 ||
-        call_double(call, "service-cv", 0, 10, &queue->service_cv, err) < 0 ||
+        call_double(call, "service-cv", (struct double_range){ 0, 10 }, &queue->service_cv, err) <
+            0 ||
         call_duration(call, "wait-target", &queue->target.wait_ms, err) < 0 ||
-        call_double(call, "percentile", 50, 99.999, &queue->target.percentile, err) < 0 ||
-        call_double(call, "scale", 1e-6, 1e6, &queue->scale, err) < 0)
+        call_double(call, "percentile", (struct double_range){ 50, 99.999 },
+                    &queue->target.percentile, err) < 0 ||
+        call_double(call, "scale", (struct double_range){ 1e-6, 1e6 }, &queue->scale, err) < 0)
         return -1;
     if (queue->service_ms < 0 || queue->service_ms > DAY_MS ||
         (call_text(call, "service") && queue->service_ms == 0))

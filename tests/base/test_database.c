@@ -50,7 +50,8 @@ static int tear_down(void **state)
 static struct database *open_at(int version)
 {
     struct error err = { 0 };
-    struct database *database = database_open(path, APPLICATION, migrations, version, &err);
+    struct database *database = database_open(
+        path, &(struct database_schema){ APPLICATION, migrations, version }, &err);
 
     if (!database)
         print_error("%s\n", err.text);
@@ -61,7 +62,8 @@ static struct database *open_at(int version)
 static enum error_kind refusal(const char *name, int version)
 {
     struct error err = { 0 };
-    struct database *database = database_open(name, APPLICATION, migrations, version, &err);
+    struct database *database = database_open(
+        name, &(struct database_schema){ APPLICATION, migrations, version }, &err);
 
     if (database)
         database_close(database);
@@ -155,7 +157,8 @@ static void a_second_opener_is_refused(void **state)
     assert_int_equal(refusal(path, 1), ERROR_CONFLICT);
     child = fork();
     if (child == 0) {
-        struct database *second = database_open(path, APPLICATION, migrations, 1, &err);
+        struct database *second = database_open(
+            path, &(struct database_schema){ APPLICATION, migrations, 1 }, &err);
 
         _exit(!second && err.kind == ERROR_CONFLICT ? EXIT_REFUSED : 1);
     }
@@ -209,11 +212,12 @@ static void a_failed_migration_leaves_the_version_before(void **state)
         "CREATE TABLE b (x INTEGER); INSERT INTO nowhere VALUES (1);",
     };
     struct error err = { 0 };
-    struct database *database = database_open(path, APPLICATION, broken, 2, &err);
+    struct database *database = database_open(
+        path, &(struct database_schema){ APPLICATION, broken, 2 }, &err);
 
     (void)state;
     assert_null(database);
-    database = database_open(path, APPLICATION, broken, 1, &err);
+    database = database_open(path, &(struct database_schema){ APPLICATION, broken, 1 }, &err);
     assert_non_null(database);
     assert_int_equal(number(database, "SELECT count(*) FROM sqlite_schema"), 1);
     database_close(database);
@@ -274,7 +278,8 @@ static void a_damaged_page_is_found_at_opening(void **state)
 static void statements_are_reused_and_reset(void **state)
 {
     struct error err = { 0 };
-    struct database *database = database_open(":memory:", APPLICATION, migrations, 3, &err);
+    struct database *database = database_open(
+        ":memory:", &(struct database_schema){ APPLICATION, migrations, 3 }, &err);
     static const char sql[] = "SELECT ?1 IS NULL";
     sqlite3_stmt *statement;
 
@@ -298,7 +303,8 @@ static void a_failed_commit_has_an_unknown_outcome(void **state)
          "CREATE TABLE b (a INTEGER REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED);"),
     };
     struct error err = { 0 };
-    struct database *database = database_open(path, APPLICATION, linked, 1, &err);
+    struct database *database = database_open(
+        path, &(struct database_schema){ APPLICATION, linked, 1 }, &err);
 
     (void)state;
     assert_non_null(database);

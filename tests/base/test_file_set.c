@@ -28,18 +28,18 @@ static void nothing_changes_before_all_are_there(void **state)
     struct error err = { 0 };
 
     (void)state;
-    assert_int_equal(file_set_add(&set, one, "new", 3, 0666, NULL), 0);
-    assert_int_equal(file_set_add(&set, two, "new", 3, 0666, NULL), 0);
+    assert_int_equal(file_set_add(&set, one, "new", 3, NULL), 0);
+    assert_int_equal(file_set_add(&set, two, "new", 3, NULL), 0);
     expect(one, "old");
     expect(two, NULL);
-    assert_int_equal(file_set_add(&set, none, "new", 3, 0666, &err), -1);
+    assert_int_equal(file_set_add(&set, none, "new", 3, &err), -1);
     file_set_clear(&set);
     expect(one, "old");
     expect(two, NULL);
     assert_false(file_set_is_cut_short(one, false));
 
-    assert_int_equal(file_set_add(&set, one, "new", 3, 0666, NULL), 0);
-    assert_int_equal(file_set_add(&set, two, "2", 1, 0666, NULL), 0);
+    assert_int_equal(file_set_add(&set, one, "new", 3, NULL), 0);
+    assert_int_equal(file_set_add(&set, two, "2", 1, NULL), 0);
     assert_int_equal(file_set_place(&set, NULL), 0);
     expect(one, "new");
     expect(two, "2");
@@ -59,8 +59,8 @@ static void what_is_cut_short_is_an_error_and_known(void **state)
 
     (void)state;
     assert_int_equal(file_make_folder(two, 0777, NULL), 0);
-    assert_int_equal(file_set_add(&set, one, "new", 3, 0666, NULL), 0);
-    assert_int_equal(file_set_add(&set, two, "new", 3, 0666, NULL), 0);
+    assert_int_equal(file_set_add(&set, one, "new", 3, NULL), 0);
+    assert_int_equal(file_set_add(&set, two, "new", 3, NULL), 0);
     assert_int_equal(file_set_place(&set, &err), -1);
     assert_non_null(strstr(err.text, two));
     assert_false(file_set_is_cut_short(two, false));

@@ -20,7 +20,12 @@ static void echo(void *context, struct http_call *call)
     (void)context;
     text_add(out, "%s %s ", http_method_name(http_call_method(call)), http_call_target(call));
     text_add_bytes(out, body, size);
-    http_call_answer(call, 200, "text/plain", headers, COUNT_OF(headers), out->chars, out->length);
+    http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                 .content_type = "text/plain",
+                                                 .headers = headers,
+                                                 .header_count = COUNT_OF(headers),
+                                                 .body = out->chars,
+                                                 .body_size = out->length });
 }
 
 static struct http_request to(const char *url)
@@ -84,7 +89,7 @@ static void all_methods_reach_both_sockets(void **state)
 static void fail_with_500(void *context, struct http_call *call)
 {
     (void)context;
-    http_call_answer(call, 500, NULL, NULL, 0, "broken", 6);
+    http_call_answer(call, &(struct http_reply){ .status = 500, .body = "broken", .body_size = 6 });
 }
 
 static void any_status_is_an_answer(void **state)
@@ -112,7 +117,8 @@ static void answer_much(void *context, struct http_call *call)
 
     (void)context;
     memset(much, 'x', 1 << 20);
-    http_call_answer(call, 200, NULL, NULL, 0, much, 1 << 20);
+    http_call_answer(call,
+                     &(struct http_reply){ .status = 200, .body = much, .body_size = 1 << 20 });
 }
 
 static void a_body_over_the_limit_is_corrupt(void **state)
@@ -140,9 +146,14 @@ static void answer_much_in_little(void *context, struct http_call *call)
     memset(much, 'x', 1 << 20);
     little = file_pack(much, 1 << 20);
     if (accepted && strcmp(accepted, "gzip") == 0)
-        http_call_answer(call, 200, NULL, &coding, 1, little->chars, little->length);
+        http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                     .headers = &coding,
+                                                     .header_count = 1,
+                                                     .body = little->chars,
+                                                     .body_size = little->length });
     else
-        http_call_answer(call, 200, NULL, NULL, 0, much, 1 << 20);
+        http_call_answer(call,
+                         &(struct http_reply){ .status = 200, .body = much, .body_size = 1 << 20 });
 }
 
 /* The limit is that of what is unpacked. */
@@ -178,7 +189,7 @@ static void a_late_answer_has_an_unknown_outcome(void **state)
     ask(fixture, &request);
     assert_int_equal(fixture->results[0].kind, ERROR_UNKNOWN_OUTCOME);
     assert_int_equal(fixture->call_count, 1);
-    http_call_answer(fixture->held, 200, NULL, NULL, 0, "", 0);
+    http_call_answer(fixture->held, &(struct http_reply){ .status = 200 });
     fixture_run_for(fixture, 50);
 }
 
@@ -348,7 +359,7 @@ static void note_order(void *context, struct http_call *call)
     char letter[2] = { http_call_target(call)[1], '\0' };
 
     strncat(fixture->order, letter, sizeof fixture->order - strlen(fixture->order) - 1);
-    http_call_answer(call, 200, NULL, NULL, 0, "", 0);
+    http_call_answer(call, &(struct http_reply){ .status = 200 });
 }
 
 static int set_up_narrow(void **state)

@@ -20,7 +20,11 @@ static void parrot(void *context, struct http_call *call)
                                           said ?: "");
 
     if (!text_equal(http_call_target(call), "/stream")) {
-        http_call_answer(call, 403, NULL, &probe, 1, body, strlen(body));
+        http_call_answer(call, &(struct http_reply){ .status = 403,
+                                                     .headers = &probe,
+                                                     .header_count = 1,
+                                                     .body = body,
+                                                     .body_size = strlen(body) });
         return;
     }
     http_call_stream_begin(call, NULL, NULL, NULL);

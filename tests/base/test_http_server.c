@@ -18,7 +18,7 @@ static void answer_fine(void *context, struct http_call *call)
     struct http_fixture *fixture = context;
 
     fixture->held = call;
-    http_call_answer(call, 200, NULL, NULL, 0, "fine", 4);
+    http_call_answer(call, &(struct http_reply){ .status = 200, .body = "fine", .body_size = 4 });
 }
 
 static void write_all(int fd, const char *chars)
@@ -495,7 +495,7 @@ static void a_call_outlives_its_client(void **state)
         fixture_run_for(fixture, 30);
         assert_string_equal(http_call_target(fixture->held), "/x");
         if (way == 0)
-            http_call_answer(fixture->held, 200, NULL, NULL, 0, "", 0);
+            http_call_answer(fixture->held, &(struct http_reply){ .status = 200 });
         else if (way == 1)
             http_call_drop(fixture->held);
         else if (way == 2)

@@ -28,7 +28,7 @@ static int run_list(struct command_call *call)
     int64_t limit = 9;
     struct error err;
 
-    if (call_int(call, "limit", 1, 10, &limit, &err) < 0)
+    if (call_int(call, "limit", (struct int_range){ 1, 10 }, &limit, &err) < 0)
         return call_fail(call, EXIT_USAGE, &err);
     text_add(seen, "%s: ", call_command(call)->name);
     note(call, "config");

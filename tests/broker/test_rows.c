@@ -45,7 +45,8 @@ static sqlite3 *handle(struct database *database)
 static struct database *open_rows(void)
 {
     struct error err = { 0 };
-    struct database *database = database_open(":memory:", 7, tables, 1, &err);
+    struct database *database = database_open(":memory:", &(struct database_schema){ 7, tables, 1 },
+                                              &err);
 
     if (!database)
         fail_msg("%s", err.text);

@@ -37,8 +37,11 @@ static inline void lying_describe(const struct lying_case *lie, char *out, size_
 /* Begins the lie; an old list is as old as it lasts. */
 static inline void lying_begin(struct rehearsal *rehearsal, const struct lying_case *lie)
 {
-    simulator_lie(rehearsal->simulator, lie->list, lie->of, lie->kind, lie->minutes * MINUTE_MS,
-                  lie->minutes * MINUTE_MS);
+    simulator_lie(rehearsal->simulator, &(struct list_lie){ .list = lie->list,
+                                                            .of = lie->of,
+                                                            .kind = lie->kind,
+                                                            .age_ms = lie->minutes * MINUTE_MS,
+                                                            .for_ms = lie->minutes * MINUTE_MS });
 }
 
 /* Until the first transfer is at the step, or past it. */

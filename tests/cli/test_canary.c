@@ -74,7 +74,11 @@ static void parrot(struct http_call *call, const char *said, size_t turn)
 
     if (form < COUNT_OF(forms)) {
         body = fill(forms[form].form, said);
-        http_call_answer(call, forms[form].status, NULL, &echo, 1, body, strlen(body));
+        http_call_answer(call, &(struct http_reply){ .status = forms[form].status,
+                                                     .headers = &echo,
+                                                     .header_count = 1,
+                                                     .body = body,
+                                                     .body_size = strlen(body) });
         return;
     }
     body = text_format("{\"type\":\"%s", said);
@@ -95,7 +99,11 @@ static void answer(void *context, struct http_call *call)
     for (size_t i = 0; said && i < COUNT_OF(planted); i++)
         if (strstr(said, planted[i]))
             return parrot(call, said, scene->parroted[i]++);
-    http_call_answer(call, 200, NULL, &flavor, 1, token, strlen(token));
+    http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                 .headers = &flavor,
+                                                 .header_count = 1,
+                                                 .body = token,
+                                                 .body_size = strlen(token) });
 }
 
 static void hear(void *context, const char *line)

@@ -79,7 +79,9 @@ static void a_contradiction_lasts_as_long_as_it_is_one(void **state)
     struct error err = { 0 };
 
     (void)state;
-    simulator_lie(rehearsal->simulator, "machines", PROD, "some", 0, 12 * HOUR_MS);
+    simulator_lie(rehearsal->simulator,
+                  &(struct list_lie){
+                      .list = "machines", .of = PROD, .kind = "some", .for_ms = 12 * HOUR_MS });
     rehearsal_run(rehearsal, HOUR_MS);
     assert_non_null(strstr(doubt_of(rehearsal, PROD), "its list lacks 2 machines"));
     rehearsal_kill(rehearsal);
@@ -131,8 +133,13 @@ static void an_order_is_taken_back_before_the_next(void **state)
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 7, 7);
     assert_non_null(run_to(rehearsal, STEP_ACQUIRE));
-    simulator_lie(rehearsal->simulator, "machines", PROD, "new", 0, HOUR_MS);
-    simulator_lie(rehearsal->simulator, "machines", "research-a-east", "new", 0, HOUR_MS);
+    simulator_lie(
+        rehearsal->simulator,
+        &(struct list_lie){ .list = "machines", .of = PROD, .kind = "new", .for_ms = HOUR_MS });
+    simulator_lie(rehearsal->simulator, &(struct list_lie){ .list = "machines",
+                                                            .of = "research-a-east",
+                                                            .kind = "new",
+                                                            .for_ms = HOUR_MS });
     rehearsal_run(rehearsal, 6 * HOUR_MS);
     expect_rest(rehearsal, 7);
 }

@@ -19,7 +19,10 @@ static void a_machine_that_serves_exists(void **state)
         rehearsal_run(rehearsal, MINUTE_MS);
         apply(rehearsal, 6, 6);
         rehearsal_run(rehearsal, 5 * MINUTE_MS);
-        simulator_lie(rehearsal->simulator, "machines", "prod-a-east", kinds[i], 0, 40 * MINUTE_MS);
+        simulator_lie(rehearsal->simulator, &(struct list_lie){ .list = "machines",
+                                                                .of = "prod-a-east",
+                                                                .kind = kinds[i],
+                                                                .for_ms = 40 * MINUTE_MS });
         rehearsal_run(rehearsal, 30 * MINUTE_MS);
         if (transfers_of(rehearsal, true) > 0)
             print_message("%s: %zu transfers, a reservation of 16 is asked for %d\n", kinds[i],
@@ -49,8 +52,10 @@ static void a_machine_that_no_list_shows_is_not_made_twice(void **state)
         apply(rehearsal, 7, 7);
         transfer = run_to(rehearsal, STEP_ACQUIRE);
         assert_non_null(transfer);
-        simulator_lie(rehearsal->simulator, "machines", "prod-a-east", "new", 0,
-                      minutes[i] * MINUTE_MS);
+        simulator_lie(rehearsal->simulator, &(struct list_lie){ .list = "machines",
+                                                                .of = "prod-a-east",
+                                                                .kind = "new",
+                                                                .for_ms = minutes[i] * MINUTE_MS });
         rehearsal_run(rehearsal, HOUR_MS);
         assert_int_equal(transfer->state, TRANSFER_DONE);
         assert_int_equal(transfer->attempt, 1);

@@ -125,8 +125,11 @@ static struct transfer *with_old_list(struct rehearsal *rehearsal, enum transfer
     people_node(rehearsal, "research-a", transfer->node)->finalizers = json_make("[s]", "x.com/y");
     while (transfer->step < (int)step || (step == STEP_RELEASE && !is_accepted(transfer)))
         rehearsal_run(rehearsal, STEPWISE_MS);
-    simulator_lie(rehearsal->simulator, "machines", "research-a-east", "old", 10 * MINUTE_MS,
-                  4 * MINUTE_MS);
+    simulator_lie(rehearsal->simulator, &(struct list_lie){ .list = "machines",
+                                                            .of = "research-a-east",
+                                                            .kind = "old",
+                                                            .age_ms = 10 * MINUTE_MS,
+                                                            .for_ms = 4 * MINUTE_MS });
     return transfer;
 }
 

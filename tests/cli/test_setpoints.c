@@ -188,8 +188,9 @@ static void who_sets_it_back_twice_wins_and_is_named(void **state)
     for (int i = 0; i < 2; i++) {
         rehearsal_run(rehearsal, 3 * MINUTE_MS);
         assert_int_equal(replicas_of(rehearsal), 12);
-        simulator_set_replicas(rehearsal->simulator, "prod-a", "serving", "chat-2x", 20,
-                               "argocd-controller");
+        simulator_set_replicas(
+            rehearsal->simulator,
+            &(struct scale_write){ "prod-a", "serving", "chat-2x", 20, "argocd-controller" });
     }
     rehearsal_run(rehearsal, 20 * MINUTE_MS);
     assert_int_equal(replicas_of(rehearsal), 20);
@@ -221,7 +222,8 @@ static void who_fights_ahead_of_a_window_wins_as_well(void **state)
     for (int i = 0; i < 2; i++) {
         rehearsal_run(rehearsal, 90 * SECOND_MS);
         assert_int_equal(replicas_of(rehearsal), 24);
-        simulator_set_replicas(rehearsal->simulator, "prod-a", "serving", "chat-2x", 20, "keda");
+        simulator_set_replicas(rehearsal->simulator,
+                               &(struct scale_write){ "prod-a", "serving", "chat-2x", 20, "keda" });
     }
     rehearsal_run(rehearsal, 3 * MINUTE_MS);
     assert_int_equal(replicas_of(rehearsal), 20);

@@ -32,7 +32,8 @@ static void on_close(void *context)
 
 static void answer(struct http_call *call, int status, const char *body)
 {
-    http_call_answer(call, status, NULL, NULL, 0, body, strlen(body));
+    http_call_answer(
+        call, &(struct http_reply){ .status = status, .body = body, .body_size = strlen(body) });
 }
 
 static void on_call(void *context, struct http_call *call)

@@ -45,8 +45,10 @@ static void on_call(void *context, struct http_call *call)
         scene->accepted++;
     else
         scene->refused++;
-    http_call_answer(call, is_good ? 200 : 401, NULL, NULL, 0, is_good ? node : no,
-                     is_good ? sizeof node - 1 : sizeof no - 1);
+    http_call_answer(
+        call, &(struct http_reply){ .status = is_good ? 200 : 401,
+                                    .body = is_good ? node : no,
+                                    .body_size = is_good ? sizeof node - 1 : sizeof no - 1 });
 }
 
 static void set_credential(const struct scene *scene, const char *token, int64_t expires_in_ms)

@@ -139,7 +139,10 @@ static void answer_list(struct crowd *crowd, struct http_call *call, bool is_nod
             add_pod(body, i, crowd->nodes, 1);
     }
     text_add(body, "]}");
-    http_call_answer(call, 200, "application/json", NULL, 0, body->chars, body->length);
+    http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                 .content_type = "application/json",
+                                                 .body = body->chars,
+                                                 .body_size = body->length });
 }
 
 static void on_watch_closed(void *context)

@@ -32,7 +32,7 @@ static void answer(void *context, struct http_call *call)
     for (const char *at = target; *at; at++)
         require((unsigned char)*at > 0x20 && (unsigned char)*at != 0x7f);
     require(body && body[size] == '\0');
-    http_call_answer(call, 200, NULL, NULL, 0, "{}", 2);
+    http_call_answer(call, &(struct http_reply){ .status = 200, .body = "{}", .body_size = 2 });
 }
 
 static void open_server(void)

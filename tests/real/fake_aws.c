@@ -27,8 +27,11 @@ static const char keys_xml[] =
 
 static void answer(struct http_call *call, int status, const char *body)
 {
-    http_call_answer(call, status, body[0] == '<' ? "text/xml" : "application/json", NULL, 0, body,
-                     strlen(body));
+    http_call_answer(call, &(struct http_reply){
+                               .status = status,
+                               .content_type = body[0] == '<' ? "text/xml" : "application/json",
+                               .body = body,
+                               .body_size = strlen(body) });
 }
 
 static void give(struct http_call *call, const char *place, const char *keys)

@@ -50,8 +50,11 @@ static void a_list_lies_and_then_does_not(void **state)
 
         bench_open(&bench, bench_config, bench_world, NULL);
         bench_wait(&bench, MINUTE_MS);
-        simulator_lie(bench.simulator, rows[i].list, rows[i].of, rows[i].kind, 5 * MINUTE_MS,
-                      10 * MINUTE_MS);
+        simulator_lie(bench.simulator, &(struct list_lie){ .list = rows[i].list,
+                                                           .of = rows[i].of,
+                                                           .kind = rows[i].kind,
+                                                           .age_ms = 5 * MINUTE_MS,
+                                                           .for_ms = 10 * MINUTE_MS });
         bench_wait(&bench, SECOND_MS);
         if ((is_cloud ? listed_machines(&bench) : listed_nodes(&bench)) != rows[i].shown)
             fail_msg("%s of %s, %s", rows[i].list, rows[i].of, rows[i].kind);
@@ -97,8 +100,11 @@ static void what_changes_is_seen_late_or_not_at_all(void **state)
         bench_open(&bench, bench_config, bench_world, NULL);
         bench_wait(&bench, 6 * MINUTE_MS);
         text_copy(name, sizeof name, bench.simulator->pools[0].machines.items[3]->name);
-        simulator_lie(bench.simulator, "machines", "prod-east", rows[i].kind, 5 * MINUTE_MS,
-                      HOUR_MS);
+        simulator_lie(bench.simulator, &(struct list_lie){ .list = "machines",
+                                                           .of = "prod-east",
+                                                           .kind = rows[i].kind,
+                                                           .age_ms = 5 * MINUTE_MS,
+                                                           .for_ms = HOUR_MS });
         bench_wait(&bench, SECOND_MS);
 
         owned(chars) char *body = text_format("{\"instances\":[\"zones/zone-a/instances/%s\"]}",

@@ -67,10 +67,18 @@ static inline void fake_refuse(struct fake_cloudwatch *fake, struct http_call *c
                                              "</Code><Message>%s</Message></Error></ErrorResponse>",
                                              code, message);
 
-        http_call_answer(call, status, "text/xml", NULL, 0, xml, strlen(xml));
+        http_call_answer(call, &(struct http_reply){ .status = status,
+                                                     .content_type = "text/xml",
+                                                     .body = xml,
+                                                     .body_size = strlen(xml) });
         return;
     }
-    http_call_answer(call, status, "application/x-amz-json-1.0", &header, 1, bytes, strlen(bytes));
+    http_call_answer(call, &(struct http_reply){ .status = status,
+                                                 .content_type = "application/x-amz-json-1.0",
+                                                 .headers = &header,
+                                                 .header_count = 1,
+                                                 .body = bytes,
+                                                 .body_size = strlen(bytes) });
 }
 
 /* The headers that the client says it signed, with their values. */
@@ -305,7 +313,9 @@ static inline void fake_give(struct fake_cloudwatch *fake, struct http_call *cal
     owned(chars) char *bytes = fake->is_query ? query_answer(page) : json_print(page);
     const char *type = fake->is_query ? "text/xml" : "application/x-amz-json-1.0";
 
-    http_call_answer(call, 200, type, NULL, 0, bytes, strlen(bytes));
+    http_call_answer(
+        call, &(struct http_reply){
+                  .status = 200, .content_type = type, .body = bytes, .body_size = strlen(bytes) });
 }
 
 static inline void fake_handle(void *context, struct http_call *call)

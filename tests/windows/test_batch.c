@@ -34,7 +34,10 @@ static void the_reference_rows_hold(void **state)
         /* a crowd of so many takes longer to come and to go */
         double requests = row->law.slots * row->replicas > 100 ? 8 * REQUESTS : REQUESTS;
 
-        assert_int_equal(engine_row_run(row, SEEDS, requests, 1 + 100 * i, &found, NULL), 0);
+        assert_int_equal(engine_row_run(row,
+                                        &(struct engine_repeats){ SEEDS, 1 + 100 * i, requests },
+                                        &found, NULL),
+                         0);
         assert_near(row->name, "the share that waits", &row->waits, &found.waits, 0.08);
         assert_near(row->name, "the mean", &row->mean_s, &found.mean_s, 0.2);
         assert_near(row->name, "p98", &row->p98_s, &found.p98_s, 0.2);
@@ -53,7 +56,8 @@ static void priorities_move_waits_and_make_none(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        assert_int_equal(engine_row_run(row, 1, REQUESTS, seed, &found, NULL), 0);
+        assert_int_equal(
+            engine_row_run(row, &(struct engine_repeats){ 1, seed, REQUESTS }, &found, NULL), 0);
         engine_mean_add(&mean, row->high * engine_mean_of(&found.high_mean_s) +
                                    (1 - row->high) * engine_mean_of(&found.mean_s));
     }

@@ -39,7 +39,7 @@ static int announce(struct command_call *call, struct simulator *simulator, stru
     int64_t wanted = 0;
     int port;
 
-    if (call_int(call, "port", 0, 65535, &wanted, err) < 0 ||
+    if (call_int(call, "port", (struct int_range){ 0, 65535 }, &wanted, err) < 0 ||
         simulator_listen(simulator, (int)wanted, &port, err) < 0)
         return -1;
 

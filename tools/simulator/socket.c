@@ -80,8 +80,12 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
     if (answer->is_lost || answer->is_refused)
         http_call_drop(served->call);
     else
-        http_call_answer(served->call, answer->status, answer->content_type, answer->headers,
-                         answer->header_count, answer->body->chars, answer->body->length);
+        http_call_answer(served->call, &(struct http_reply){ .status = answer->status,
+                                                             .content_type = answer->content_type,
+                                                             .headers = answer->headers,
+                                                             .header_count = answer->header_count,
+                                                             .body = answer->body->chars,
+                                                             .body_size = answer->body->length });
     end_served(served);
 }
 

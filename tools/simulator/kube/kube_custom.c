@@ -251,14 +251,13 @@ const json_t *simulator_object(struct simulator *simulator, const char *cluster,
     return map_get(cluster_named(simulator, cluster)->objects, kept);
 }
 
-void simulator_set_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
-                            const char *name, int replicas, const char *manager)
+void simulator_set_replicas(struct simulator *simulator, const struct scale_write *write)
 {
-    struct deployment *deployment = sim_deployment_find(cluster_named(simulator, cluster),
-                                                        namespace, name);
+    struct deployment *deployment = sim_deployment_find(cluster_named(simulator, write->cluster),
+                                                        write->namespace, write->name);
 
     require(deployment);
-    sim_deployment_scale(simulator, deployment, replicas, manager);
+    sim_deployment_scale(simulator, deployment, write->replicas, write->manager);
 }
 
 int simulator_replicas(struct simulator *simulator, const char *cluster, const char *namespace,

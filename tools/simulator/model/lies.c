@@ -223,17 +223,16 @@ void sim_lies_free(struct lies *lies, size_t pool_count)
     mem_free(lies);
 }
 
-void simulator_lie(struct simulator *simulator, const char *list, const char *of, const char *kind,
-                   int64_t age_ms, int64_t for_ms)
+void simulator_lie(struct simulator *simulator, const struct list_lie *wanted)
 {
-    struct lie lie = { .age_ms = age_ms };
+    struct lie lie = { .age_ms = wanted->age_ms };
 
-    lie.list = (enum lie_list)index_of(list_names, LIE_LIST_COUNT, list);
-    lie.kind = (enum lie_kind)index_of(kind_names, LIE_KIND_COUNT, kind);
+    lie.list = (enum lie_list)index_of(list_names, LIE_LIST_COUNT, wanted->list);
+    lie.kind = (enum lie_kind)index_of(kind_names, LIE_KIND_COUNT, wanted->kind);
     require(lie.list < LIE_LIST_COUNT && lie.kind < LIE_KIND_COUNT);
-    lie.of = find_place(simulator, lie.list, of);
+    lie.of = find_place(simulator, lie.list, wanted->of);
     require(lie.of != SIZE_MAX);
-    add_lie(simulator, &lie, 0, for_ms);
+    add_lie(simulator, &lie, 0, wanted->for_ms);
 }
 
 const struct lie *sim_lie_about(const struct simulator *sim, enum lie_list list, size_t of)

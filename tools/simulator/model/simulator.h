@@ -62,11 +62,17 @@ uint64_t simulator_trace_hash(const struct simulator *simulator);
    name aborts. */
 void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
 
-/* A list lies from now on, for so long, as world.yaml has it ("lies").  list: machines, of a pool;
-   nodes or pods, of a cluster, whose watches expire at both ends of the lie.  kind: empty, half,
-   some, new, old; age_ms: of old.  What is read by name says the truth.  An unknown word aborts. */
-void simulator_lie(struct simulator *simulator, const char *list, const char *of, const char *kind,
-                   int64_t age_ms, int64_t for_ms);
+/* A list that does not show the truth, in the words of world.yaml ("lies"). */
+struct list_lie {
+    const char *list; /* machines; nodes or pods, whose watches expire at both ends of the lie */
+    const char *of;   /* the pool of the machines, the cluster of the nodes or pods */
+    const char *kind; /* empty, half, some, new, old */
+    int64_t age_ms;   /* of old */
+    int64_t for_ms;
+};
+
+/* The list lies from now on.  What is read by name says the truth.  An unknown word aborts. */
+void simulator_lie(struct simulator *simulator, const struct list_lie *wanted);
 
 /* From now on no byte comes through to the API server of that cluster, nor back from it; NULL: they
    come through again.  Only for who asks by simulator_http(). */
@@ -83,13 +89,21 @@ void simulator_set_witness(struct simulator *simulator, simulator_witness_fn wit
 /* Call when no transfer is live any more: machines must be as many as at the start. */
 void simulator_check_end(struct simulator *simulator);
 
+/* What a client writes to the scale of a Deployment. */
+struct scale_write {
+    const char *cluster;
+    const char *namespace;
+    const char *name;
+    int replicas;
+    const char *manager; /* the client's field manager */
+};
+
 /* Others at work in a cluster.  An object that is only kept (a ClusterQueue, an autoscaler), by its
    path; as it is now (NULL: there is none); and a client that scales a Deployment. */
 void simulator_put_object(struct simulator *simulator, const char *cluster, const char *path,
                           const json_t *object);
 const json_t *simulator_object(struct simulator *simulator, const char *cluster, const char *path);
-void simulator_set_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
-                            const char *name, int replicas, const char *manager);
+void simulator_set_replicas(struct simulator *simulator, const struct scale_write *write);
 int simulator_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
                        const char *name);
 

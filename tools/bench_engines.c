@@ -5,6 +5,8 @@
  */
 #include "tools/engine_rows.h"
 #include "tools/engine_stream.h"
+#include "windows/calendar/segment.h"
+#include "windows/demand/demand.h"
 #include "windows/servers/engine_lengths.h"
 
 #include <stdio.h>
@@ -204,6 +206,134 @@ static int tokens(const char *path, const char *queue, double requests)
     return 0;
 }
 
+/* ---- replicas for the very requests of a log ---- */
+
+struct request {
+    double came_s;
+    struct iteration_pair lengths;
+};
+
+static int compare_requests(const void *left, const void *right)
+{
+    double a = ((const struct request *)left)->came_s;
+    double b = ((const struct request *)right)->came_s;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Each request so many times: its copies come up to 5 s later. */
+static struct request *copies_of(const struct token_pairs *pairs, int copies, int64_t begin_ms)
+{
+    size_t count = pairs->list.count * (size_t)copies;
+    struct request *requests = mem_new_array(count, sizeof *requests);
+    struct random random;
+
+    random_seed(&random, 77);
+    for (size_t i = 0; i < count; i++) {
+        const struct token_pair *pair = &pairs->list.items[i / (size_t)copies];
+        int64_t ms = pairs->times.items[i / (size_t)copies] - begin_ms;
+        double later_s = i % (size_t)copies == 0 ? 0 : 5 * random_unit(&random);
+
+        requests[i] = (struct request){ (double)ms / SECOND_MS + later_s,
+                                        { (int)pair->in, (int)pair->out } };
+    }
+    qsort(requests, count, sizeof *requests, compare_requests);
+    return requests;
+}
+
+/* Copies do not have the same lengths at the same time: each gets those of one within a minute's
+   worth of requests after it. */
+static void shuffle_lengths(struct request *requests, size_t count, int copies)
+{
+    struct random random;
+
+    random_seed(&random, 78);
+    for (size_t i = 0; copies > 1 && i + 1 < count; i++) {
+        size_t left = count - i - 1;
+        size_t reach = 60 * (size_t)copies;
+        size_t with = i + 1 + random_below(&random, left < reach ? left : reach);
+        struct iteration_pair lengths = requests[i].lengths;
+
+        requests[i].lengths = requests[with].lengths;
+        requests[with].lengths = lengths;
+    }
+}
+
+static struct request_log log_of(const struct demand_series *series, int copies)
+{
+    int64_t begin_ms = series->start.ms;
+    size_t count = series->tokens->list.count * (size_t)copies;
+    struct request *requests = copies_of(series->tokens, copies, begin_ms);
+    struct request_log log;
+
+    shuffle_lengths(requests, count, copies);
+    request_log_init(&log, begin_ms);
+    for (size_t i = 0; i < count; i++)
+        request_log_add(&log, requests[i].came_s, requests[i].lengths);
+    mem_free(requests);
+    return log;
+}
+
+static int plan_log(const struct request_log *log, const struct engine_law *law,
+                    const struct replay_target *target, struct error *err)
+{
+    struct demand_options options = { 0 };
+    owned(demand) struct demand *demand = demand_parse(log->csv->chars, log->csv->length, "log",
+                                                       &options, err);
+    struct segment_list segments = { 0 };
+    struct search_result found;
+    int result;
+
+    if (!demand)
+        return -1;
+
+    const struct demand_series *series = &demand->series[0];
+    struct service_time *service = service_of(engine_new_by_pairs(law, series->tokens));
+    struct search_setup setup = { .series = series,
+                                  .segments = &segments,
+                                  .service = service,
+                                  .scale = 1,
+                                  .target = *target,
+                                  .seed = 1,
+                                  .seeds = 5 };
+
+    segments_of_series(series, series->start, demand_time(series, series->count), &segments);
+    result = search_servers(&setup, &found, err);
+    segments_clear(&segments);
+    service_time_free(service);
+    return result < 0 ? -1 : found.servers;
+}
+
+static int logs(const char *path, const char *queue)
+{
+    static const int copies[] = { 1, 3, 8 };
+    const struct engine_law law = { 32, 0.012, 0.0004, 20e-6, 0, ENGINE_LEAST_OUTSTANDING };
+    struct demand_options options = { 0 };
+    struct error err = { 0 };
+    owned(demand) struct demand *demand = demand_read(path, &options, &err);
+    const struct demand_series *series = demand ? demand_find(demand, queue) : NULL;
+
+    for (size_t i = 0; series && i < COUNT_OF(copies); i++) {
+        struct request_log log = log_of(series, copies[i]);
+
+        for (size_t at = 0; at < COUNT_OF(token_targets); at++) {
+            int planned = plan_log(&log, &law, &token_targets[at], &err);
+
+            if (planned < 0)
+                break;
+            printf("queue=%s copies=%d target=%s replicas=%d fewest=%d\n", queue, copies[i],
+                   at == 0 ? "wait" : "ttft", planned,
+                   request_log_fewest(&log, &law, &token_targets[at], planned));
+            fflush(stdout);
+        }
+        request_log_clear(&log);
+    }
+    if (series && err.kind == ERROR_NONE)
+        return 0;
+    fprintf(stderr, "bench-engines: %s\n", err.kind != ERROR_NONE ? err.text : "no such queue");
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -217,8 +347,11 @@ int main(int argc, char **argv)
         return iterations((size_t)strtol(argv[2], NULL, 10));
     if (strcmp(mode, "tokens") == 0 && argc > 4)
         return tokens(argv[2], argv[3], strtod(argv[4], NULL));
+    if (strcmp(mode, "log") == 0 && argc > 3)
+        return logs(argv[2], argv[3]);
     fputs("usage: bench-engines rows SEEDS REQUESTS | speed SLOTS REPLICAS |\n"
-          "       iterations REQUESTS | tokens FILE QUEUE REQUESTS\n",
+          "       iterations REQUESTS | tokens FILE QUEUE REQUESTS |\n"
+          "       log FILE QUEUE\n",
           stderr);
     return 64;
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "tools/engine_rows.h"
-#include "tools/iterations.h"
+#include "tools/request_log.h"
 #include "windows/queueing/search.h"
 
 enum { STREAM_QUIET = 60 }; /* minutes before it, longer than both look back */
@@ -100,16 +100,9 @@ static inline bool stream_is_met(const struct stream *stream, int replicas)
 
     for (int seed = 0; seed < stream->setup.seeds && is_met; seed++) {
         struct iteration_case what = stream_case(stream, seed);
-        struct iteration_result real;
 
         what.replicas = replicas;
-        iterations_run(&what, &real);
-        is_met = iterations_at(real.waits, real.count, target->percentile) * SECOND_MS <=
-                     (double)target->wait_ms &&
-                 (target->ttft.limit_s <= 0 ||
-                  iterations_at(real.firsts, real.count, target->ttft.percentile) <=
-                      target->ttft.limit_s);
-        iterations_clear(&real);
+        is_met = iterations_meet(&what, target);
         stream_case_clear(&what);
     }
     return is_met;

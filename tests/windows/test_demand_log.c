@@ -16,7 +16,7 @@
 #define MOONCAKE "timestamp,input_length,output_length,hash_ids\n"
 #define BEGIN "2026-11-17T12:00:00Z"
 
-/* A row is a request: counted by steps of ten seconds, of which those without a row had none. */
+/* A row is a request: counted by steps of a second, of which those without a row had none. */
 struct form {
     const char *name;
     const char *zone;
@@ -28,56 +28,65 @@ struct form {
 static const struct form logs[] = {
     { "requests of two queues", NULL, NULL,
       AZURE "2026-11-17T12:00:03.979Z,code,4808,10\n2026-11-17T12:00:04.031Z,chat,3180,8\n"
-            "2026-11-17T12:00:09.999Z,code,110,27\n2026-11-17T12:00:20.000Z,code,7433,14\n",
-      "chat 10s " BEGIN ": 1 0 0 [3180/8]; code 10s " BEGIN ": 2 0 1 [4808/10 110/27 7433/14]" },
+            "2026-11-17T12:00:05.999Z,code,110,27\n2026-11-17T12:00:07.000Z,code,7433,14\n",
+      "chat 1s 2026-11-17T12:00:03Z: 0 1 0 0 0 [3180/8]; code 1s 2026-11-17T12:00:03Z: "
+      "1 0 1 0 1 [4808/10 110/27 7433/14]" },
     { "without a queue, as a file of Azure's of 2023", NULL, NULL,
-      "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-11-17 12:00:03.9799600,4808,10\n"
-      "2026-11-17 12:00:14.0319600,3180,8\n",
-      "busy 10s " BEGIN ": 1 1 [4808/10 3180/8]" },
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-11-17 12:00:00.9799600,4808,10\n"
+      "2026-11-17 12:00:01.0319600,3180,8\n",
+      "busy 1s " BEGIN ": 1 1 [4808/10 3180/8]" },
     { "of 2024", "Asia/Tokyo", NULL,
-      "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-11-17 12:00:03.979960+00:00,4808,10\n"
-      "2026-11-17 12:00:14+00:00,3180,8\n",
-      "busy 10s " BEGIN ": 1 1 [4808/10 3180/8]" },
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-11-17 12:00:00.979960+00:00,4808,10\n"
+      "2026-11-17 12:00:01+00:00,3180,8\n",
+      "busy 1s " BEGIN ": 1 1 [4808/10 3180/8]" },
     { "a step alone", NULL, NULL, AZURE BEGIN ",code,5,10\n" BEGIN ",code,6,10\n",
-      "code 10s " BEGIN ": 2 [5/10 6/10]" },
+      "code 1s " BEGIN ": 2 [5/10 6/10]" },
     { "in any order", NULL, NULL,
-      AZURE "2026-11-17T12:00:13Z,code,3,1\n2026-11-17T12:00:03Z,code,4,1\n"
-            "2026-11-17T12:00:11Z,code,5,1\n",
-      "code 10s " BEGIN ": 1 2 [3/1 4/1 5/1]" },
+      AZURE "2026-11-17T12:00:01.3Z,code,3,1\n2026-11-17T12:00:00.3Z,code,4,1\n"
+            "2026-11-17T12:00:01.1Z,code,5,1\n",
+      "code 1s " BEGIN ": 1 2 [3/1 4/1 5/1]" },
     { "by priority", NULL, NULL,
       "t,prompt_tokens,completion_tokens,priority\n" BEGIN ",5,10,high\n" BEGIN ",6,10,low\n" BEGIN
       ",7,10,low\n",
-      "busy 10s " BEGIN ": 1+2 [5/10 6/10 7/10]" },
+      "busy 1s " BEGIN ": 1+2 [5/10 6/10 7/10]" },
     { "in a zone", "Europe/Berlin", NULL,
-      "t,input_tokens,output_tokens\n2026-11-17 13:00:03,5,10\n2026-11-17 13:00:11,6,10\n",
-      "busy 10s " BEGIN ": 1 1 [5/10 6/10]" },
+      "t,input_tokens,output_tokens\n2026-11-17 13:00:00.3,5,10\n2026-11-17 13:00:01.1,6,10\n",
+      "busy 1s " BEGIN ": 1 1 [5/10 6/10]" },
     { "through the hour that occurs twice", "Europe/Berlin", NULL,
-      "t,input_tokens,output_tokens\n2026-10-25 02:59:51,5,10\n2026-10-25 02:59:59,6,10\n"
-      "2026-10-25 02:00:00,7,10\n2026-10-25 02:00:09,8,10\n",
-      "busy 10s 2026-10-25T00:59:50Z: 2 2 [5/10 6/10 7/10 8/10]" },
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:59.1,5,10\n2026-10-25 02:59:59.9,6,10\n"
+      "2026-10-25 02:00:00,7,10\n2026-10-25 02:00:00.9,8,10\n",
+      "busy 1s 2026-10-25T00:59:59Z: 2 2 [5/10 6/10 7/10 8/10]" },
+    { "through it, with rows that are not quite in the order of time", "Europe/Berlin", NULL,
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:59,5,10\n2026-10-25 02:59:57,6,10\n"
+      "2026-10-25 02:59:58,6,10\n2026-10-25 02:00:01,7,10\n2026-10-25 02:00:00,8,10\n",
+      "busy 1s 2026-10-25T00:59:57Z: 1 1 1 1 1 [5/10 6/10 6/10 7/10 8/10]" },
+    { "by ten seconds it is its second pass", "Europe/Berlin", NULL,
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:59,5,10\n2026-10-25 02:59:49,6,10\n"
+      "2026-10-25 02:59:50,6,10\n2026-10-25 02:59:39,7,10\n",
+      ":5: queue busy, 2026-10-25T02:59:39: this hour occurs twice, and the rows go through it" },
     { "with a row between that has an offset", "Europe/Berlin", NULL,
-      "t,input_tokens,output_tokens\n2026-10-25 02:59:51,5,10\n2026-10-25 00:59:52Z,6,10\n"
-      "2026-10-25 02:59:53,7,10\n2026-10-25 02:00:09,8,10\n",
-      "busy 10s 2026-10-25T00:59:50Z: 3 1 [5/10 6/10 7/10 8/10]" },
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:59.1,5,10\n2026-10-25 00:59:59.2Z,6,10\n"
+      "2026-10-25 02:59:59.3,7,10\n2026-10-25 02:00:00,8,10\n",
+      "busy 1s 2026-10-25T00:59:59Z: 3 1 [5/10 6/10 7/10 8/10]" },
     { "once only", "Europe/Berlin", NULL,
       "t,input_tokens,output_tokens\n2026-10-25 02:59:51,5,10\n2026-10-25 03:00:00,5,10\n",
-      ":2: queue busy, 2026-10-25T02:59:50: the rows do not go through this hour twice" },
+      ":2: queue busy, 2026-10-25T02:59:51: the rows do not go through this hour twice" },
     { "an answer that failed arrived, and has no length", NULL, NULL,
       AZURE BEGIN ",code,5,0\n" BEGIN ",code,6,\n" BEGIN ",code,7,8\n",
-      "code 10s " BEGIN ": 3 [7/8 and 2]" },
+      "code 1s " BEGIN ": 3 [7/8 and 2]" },
     { "seconds since the beginning, as BurstGPT's", NULL, BEGIN,
-      BURST "5,GPT-3,472,18,490,Conversation log\n9.5,GPT-4,1087,230,1317,API log\n"
-            "18,GPT-3,417,0,417,API log\n",
-      "GPT-3 10s " BEGIN ": 1 1 [472/18 and 1]; GPT-4 10s " BEGIN ": 1 0 [1087/230]" },
-    { "with an offset", NULL, "2026-11-17T13:00+01:00", BURST "5,GPT-4,472,18,490,API log\n",
-      "GPT-4 10s " BEGIN ": 1 [472/18]" },
+      BURST "0,GPT-3,472,18,490,Conversation log\n0.5,GPT-4,1087,230,1317,API log\n"
+            "1,GPT-3,417,0,417,API log\n",
+      "GPT-3 1s " BEGIN ": 1 1 [472/18 and 1]; GPT-4 1s " BEGIN ": 1 0 [1087/230]" },
+    { "with an offset", NULL, "2026-11-17T13:00+01:00", BURST "0.5,GPT-4,472,18,490,API log\n",
+      "GPT-4 1s " BEGIN ": 1 [472/18]" },
     { "milliseconds, as Mooncake's", NULL, BEGIN,
-      MOONCAKE "0,6758,500,\"[0, 1]\"\n3000,7322,490,\"[0, 14]\"\n10000,7236,794,\"[27]\"\n",
-      "busy 10s " BEGIN ": 2 1 [6758/500 7322/490 7236/794]" },
-    { "a unit by name", NULL, BEGIN, "time_ms,input_tokens,output_tokens\n9999,5,6\n10000,7,8\n",
-      "busy 10s " BEGIN ": 1 1 [5/6 7/8]" },
-    { "and in brackets", NULL, BEGIN, "Time (s),input_tokens,output_tokens\n9.9,5,6\n10,7,8\n",
-      "busy 10s " BEGIN ": 1 1 [5/6 7/8]" },
+      MOONCAKE "0,6758,500,\"[0, 1]\"\n300,7322,490,\"[0, 14]\"\n1000,7236,794,\"[27]\"\n",
+      "busy 1s " BEGIN ": 2 1 [6758/500 7322/490 7236/794]" },
+    { "a unit by name", NULL, BEGIN, "time_ms,input_tokens,output_tokens\n999,5,6\n1000,7,8\n",
+      "busy 1s " BEGIN ": 1 1 [5/6 7/8]" },
+    { "and in brackets", NULL, BEGIN, "Time (s),input_tokens,output_tokens\n0.9,5,6\n1,7,8\n",
+      "busy 1s " BEGIN ": 1 1 [5/6 7/8]" },
     { "no unit", NULL, BEGIN, "time,input_tokens,output_tokens\n5,6,7\n",
       ":1: \"time\" counts from the file's beginning (\"5\"), and nothing says in what: name it "
       "time_s or time_ms" },
@@ -341,13 +350,20 @@ static void a_log_and_a_file_of_lengths_have_the_same_queues(void **state)
     }
 }
 
-/* Ten seconds of six years and a half are too many. */
-static void a_log_of_very_many_steps_is_counted_by_minutes(void **state)
+/* Seconds of eight months are too many, and ten seconds of six years and a half. */
+static void a_log_of_very_many_steps_is_counted_by_longer_ones(void **state)
 {
     static const struct {
         const char *last;
         int step_s;
-    } rows[] = { { "2027-03-19T00:00:00Z", 10 }, { "2027-03-22T00:00:00Z", 60 } };
+        uint32_t first;
+        uint32_t second;
+    } rows[] = {
+        { "2021-07-06T00:00:00Z", 1, 1, 0 },
+        { "2021-07-07T00:00:00Z", 10, 2, 1 },
+        { "2027-03-19T00:00:00Z", 10, 2, 1 },
+        { "2027-03-22T00:00:00Z", 60, 2, 1 },
+    };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -362,8 +378,8 @@ static void a_log_of_very_many_steps_is_counted_by_minutes(void **state)
         if (!demand)
             fail_msg("%s", err.text);
         assert_int_equal(demand->series[0].step_ms, rows[i].step_s * SECOND_MS);
-        assert_int_equal(demand_at(&demand->series[0], DEMAND_LOW, 0), 2);
-        assert_int_equal(demand_at(&demand->series[0], DEMAND_LOW, 1), 1);
+        assert_int_equal(demand_at(&demand->series[0], DEMAND_LOW, 0), rows[i].first);
+        assert_int_equal(demand_at(&demand->series[0], DEMAND_LOW, 1), rows[i].second);
         assert_int_equal(demand_at(&demand->series[0], DEMAND_LOW, demand->series[0].count - 1), 1);
         assert_int_equal(demand_unknown(&demand->series[0]), 0);
     }
@@ -373,12 +389,12 @@ static void a_log_of_very_many_steps_is_counted_by_minutes(void **state)
 static void silence_of_a_log_is_zero_and_a_gap_is_unknown(void **state)
 {
     static const char log[] = "t,queue,input_tokens,output_tokens\n"
-                              "2026-11-17T12:00:13Z,chat,5,6\n2026-11-17T12:00:43Z,chat,5,6\n"
-                              "2026-11-17T12:00:03Z,code,5,6\n";
+                              "2026-11-17T12:00:01.3Z,chat,5,6\n2026-11-17T12:00:04.3Z,chat,5,6\n"
+                              "2026-11-17T12:00:00.3Z,code,5,6\n";
     owned(test_folder) char *folder = test_folder_new();
     owned(chars) char *gaps = test_folder_write(
         folder, "gaps.csv",
-        "trace,gap_start,gap_end\nchat,2026-11-17T12:00:21Z,2026-11-17T12:00:30Z\n");
+        "trace,gap_start,gap_end\nchat,2026-11-17T12:00:02Z,2026-11-17T12:00:03Z\n");
     struct demand_options options = { .gaps = gaps };
     struct error err = { 0 };
     owned(demand) struct demand *demand = demand_parse(log, strlen(log), "in/busy.csv", &options,
@@ -390,7 +406,7 @@ static void silence_of_a_log_is_zero_and_a_gap_is_unknown(void **state)
 
     owned(text) struct text *found = told(demand);
 
-    assert_string_equal(found->chars, "chat 10s " BEGIN ": 0 1 - 0 1 [5/6 5/6]; code 10s " BEGIN
+    assert_string_equal(found->chars, "chat 1s " BEGIN ": 0 1 - 0 1 [5/6 5/6]; code 1s " BEGIN
                                       ": 1 0 0 0 0 [5/6]");
 }
 
@@ -403,7 +419,7 @@ int main(void)
         cmocka_unit_test(a_sample_is_like_its_log_whatever_the_log_repeats),
         cmocka_unit_test(rates_over_steps_that_change_are_refused),
         cmocka_unit_test(a_log_and_a_file_of_lengths_have_the_same_queues),
-        cmocka_unit_test(a_log_of_very_many_steps_is_counted_by_minutes),
+        cmocka_unit_test(a_log_of_very_many_steps_is_counted_by_longer_ones),
         cmocka_unit_test(silence_of_a_log_is_zero_and_a_gap_is_unknown),
     };
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/time_zone.h"
 #include "tests/support/unit.h"
-#include "tools/iterations.h"
+#include "tools/request_log.h"
 #include "windows/calendar/segment.h"
 #include "windows/demand/demand_rows.h"
 #include "windows/judge/judge.h"
@@ -32,49 +32,25 @@ struct part {
     double out;  /* mean tokens of an answer, exponential */
 };
 
-struct history { /* as it was */
-    ARRAY(double) came;
-    ARRAY(struct iteration_pair) lengths;
-    struct text *csv; /* owned: the same as a file */
-};
-
-static void history_add(struct history *history, double at_s, const struct iteration_pair *pair)
+static struct request_log history_of(const struct part *parts, size_t count, uint64_t seed)
 {
-    char when[WALL_TEXT_SIZE];
-    int64_t ms = begin_ms + (int64_t)(at_s * SECOND_MS);
-
-    *array_add(&history->came) = at_s;
-    *array_add(&history->lengths) = *pair;
-    text_add(history->csv, "%s,%d,%d\n", wall_format((struct wall_time){ ms }, when), pair->in,
-             pair->out);
-}
-
-static struct history history_of(const struct part *parts, size_t count, uint64_t seed)
-{
-    struct history history = { .csv = text_new(32 << 20) };
+    struct request_log history;
     struct random random;
     double begin_s = 0;
     double at_s = 0;
 
     random_seed(&random, seed);
-    text_add(history.csv, HEADER);
+    request_log_init(&history, begin_ms);
     for (size_t i = 0; i < count; i++) {
         begin_s += parts[i].minutes * 60;
         while ((at_s += random_exponential(&random, 1 / parts[i].rate)) < begin_s) {
             double out = random_exponential(&random, parts[i].out);
 
-            history_add(&history, at_s, &(struct iteration_pair){ 200, 1 + (int)out });
+            request_log_add(&history, at_s, (struct iteration_pair){ 200, 1 + (int)out });
         }
         at_s = begin_s;
     }
     return history;
-}
-
-static void history_clear(struct history *history)
-{
-    array_clear(&history->came);
-    array_clear(&history->lengths);
-    text_free(history->csv);
 }
 
 /* What is made of it. */
@@ -105,7 +81,7 @@ static struct demand *read_log(const char *bytes, const char *zone_name)
 }
 
 /* by_time: false, and the file might have told lengths without times. */
-static struct plan plan_of(const struct history *history, bool by_time)
+static struct plan plan_of(const struct request_log *history, bool by_time)
 {
     struct plan plan = { .demand = read_log(history->csv->chars, NULL) };
     struct demand_series *series = &plan.demand->series[0];
@@ -143,41 +119,8 @@ static void plan_clear(struct plan *plan)
     demand_free(plan->demand);
 }
 
-static bool is_met(const struct history *history, const struct replay_target *target, int replicas)
-{
-    const struct iteration_case what = {
-        .replicas = replicas,
-        .slots = law.slots,
-        .iteration_s = law.iteration_s,
-        .decode_s = law.per_request_s,
-        .prefill_s = law.prefill_s,
-        .budget = ITERATION_BUDGET,
-        .requests = history->came.count,
-        .came = history->came.items,
-        .lengths = history->lengths.items,
-    };
-    struct iteration_result real;
-    bool met;
-
-    iterations_run(&what, &real);
-    met = iterations_at(real.waits, real.count, target->percentile) * SECOND_MS <=
-              (double)target->wait_ms &&
-          (target->ttft.limit_s <= 0 ||
-           iterations_at(real.firsts, real.count, target->ttft.percentile) <= target->ttft.limit_s);
-    iterations_clear(&real);
-    return met;
-}
-
-static int fewest_of(const struct history *history, const struct replay_target *target, int from)
-{
-    while (from > 1 && is_met(history, target, from - 1))
-        from--;
-    while (!is_met(history, target, from))
-        from++;
-    return from;
-}
-
-static int planned(const struct history *history, const struct replay_target *target, bool by_time)
+static int planned(const struct request_log *history, const struct replay_target *target,
+                   bool by_time)
 {
     struct plan plan = plan_of(history, by_time);
     struct search_result found;
@@ -215,10 +158,10 @@ static void what_is_planned_is_what_the_log_needs(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct history history = history_of(rows[i].parts, 2, i + 1);
+        struct request_log history = history_of(rows[i].parts, 2, i + 1);
         int found = planned(&history, &rows[i].target, true);
         int whole = planned(&history, &rows[i].target, false);
-        int fewest = fewest_of(&history, &rows[i].target, found);
+        int fewest = request_log_fewest(&history, &law, &rows[i].target, found);
 
         if (found < fewest || found > fewest + 1)
             fail_msg("%s: %d replicas, and %d are needed (%d by lengths of all hours)",
@@ -226,7 +169,7 @@ static void what_is_planned_is_what_the_log_needs(void **state)
         if ((whole - fewest) * rows[i].astray < 1)
             fail_msg("%s: %d are needed, and lengths of all hours say %d", rows[i].what, fewest,
                      whole);
-        history_clear(&history);
+        request_log_clear(&history);
     }
 }
 
@@ -246,13 +189,13 @@ static void short_logs_have_one_period(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct history history = history_of(rows[i].parts, 2, i + 1);
+        struct request_log history = history_of(rows[i].parts, 2, i + 1);
         struct plan plan = plan_of(&history, rows[i].by_time);
         const struct engine_periods *periods = plan.service->engine->periods;
 
         assert_int_equal(periods ? periods->count : 0, rows[i].periods);
         plan_clear(&plan);
-        history_clear(&history);
+        request_log_clear(&history);
     }
 }
 
@@ -261,7 +204,7 @@ static void short_logs_have_one_period(void **state)
 static void periods_follow_each_other(void **state)
 {
     static const struct part parts[] = { { 20, 8, 400 }, { 60, 1, 40 }, { 20, 40, 100 } };
-    struct history history = history_of(parts, COUNT_OF(parts), 5);
+    struct request_log history = history_of(parts, COUNT_OF(parts), 5);
     struct plan plan = plan_of(&history, true);
     const struct engine *engine = plan.service->engine;
     const struct engine_periods *periods = engine->periods;
@@ -278,8 +221,8 @@ static void periods_follow_each_other(void **state)
         double mean = 0;
         double drawn = 0;
 
-        for (size_t at = 0; at < history.came.count; at++) {
-            int64_t ms = begin_ms + (int64_t)(history.came.items[at] * SECOND_MS);
+        for (size_t at = 0; at < history.came_s.count; at++) {
+            int64_t ms = begin_ms + (int64_t)(history.came_s.items[at] * SECOND_MS);
 
             if (ms >= from_ms && ms < to_ms) {
                 requests++;
@@ -301,7 +244,7 @@ static void periods_follow_each_other(void **state)
     assert_int_equal(engine_period_at(engine, begin_ms - 1), ENGINE_WHOLE);
     assert_int_equal(engine_period_at(engine, end_ms), ENGINE_WHOLE);
     plan_clear(&plan);
-    history_clear(&history);
+    request_log_clear(&history);
 }
 
 static void assert_same_tokens(const struct token_pairs *found, const struct token_pairs *want)
@@ -321,7 +264,7 @@ static void where_a_log_is_cut_leaves_the_times(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(logs); i++) {
-        struct history history = history_of(&logs[i], 1, i + 1);
+        struct request_log history = history_of(&logs[i], 1, i + 1);
         owned(demand) struct demand *demand = read_log(history.csv->chars, NULL);
         const struct token_pairs *whole = demand->series[0].tokens;
         size_t at = 0;
@@ -337,14 +280,14 @@ static void where_a_log_is_cut_leaves_the_times(void **state)
             demand_block_clear(&feed.rest);
         }
         for (size_t pair = 0; pair < whole->list.count; pair++, at++) {
-            while (at < history.came.count &&
-                   (begin_ms + (int64_t)(history.came.items[at] * SECOND_MS) !=
+            while (at < history.came_s.count &&
+                   (begin_ms + (int64_t)(history.came_s.items[at] * SECOND_MS) !=
                         whole->times.items[pair] ||
                     history.lengths.items[at].out != (int)whole->list.items[pair].out))
                 at++;
-            assert_true(at < history.came.count);
+            assert_true(at < history.came_s.count);
         }
-        history_clear(&history);
+        request_log_clear(&history);
     }
 }
 
@@ -379,7 +322,7 @@ static void times_of_the_clock_become_moments(void **state)
 static void what_is_negligible_is_by_the_periods_own_lengths(void **state)
 {
     static const struct part parts[] = { { 60, 8, 30 }, { 30, 8, 400 }, { 60, 8, 30 } };
-    struct history history = history_of(parts, COUNT_OF(parts), 7);
+    struct request_log history = history_of(parts, COUNT_OF(parts), 7);
     struct plan plan = plan_of(&history, true);
     struct negligible negligible;
     int most = 0;
@@ -405,7 +348,7 @@ static void what_is_negligible_is_by_the_periods_own_lengths(void **state)
     }
     assert_true(most > 0);
     plan_clear(&plan);
-    history_clear(&history);
+    request_log_clear(&history);
 }
 
 /* As many all the time is a replay, chance for chance. */
@@ -413,7 +356,7 @@ static void a_judge_draws_as_the_replay_does(void **state)
 {
     static const struct part parts[] = { { 20, 8, 400 }, { 20, 40, 100 } };
     enum { SLOTS = 40 * MINUTE_MS / JUDGE_SLOT_MS };
-    struct history history = history_of(parts, COUNT_OF(parts), 9);
+    struct request_log history = history_of(parts, COUNT_OF(parts), 9);
     struct plan plan = plan_of(&history, true);
     int64_t late = 0;
 
@@ -439,7 +382,7 @@ static void a_judge_draws_as_the_replay_does(void **state)
     }
     assert_true(late > 100);
     plan_clear(&plan);
-    history_clear(&history);
+    request_log_clear(&history);
 }
 
 int main(void)

@@ -12,8 +12,8 @@
  * that what is left over goes to the next step: any sum over time is right to within one.
  *
  * A table with columns of a request's tokens and none of counts is a log: its rows are requests,
- * which are counted by steps of ten seconds, or by minutes where those were too many.  A step
- * without a row had none, and gaps alone make it unknown.
+ * which are counted by steps of a second, of ten seconds where those were too many, or else of
+ * minutes.  A step without a row had none, and gaps alone make it unknown.
  *
  * In all others a step without a row is unknown, and unknown is never taken for zero: whoever uses
  * a series skips such steps.  With missing_zero it counts as zero arrivals, except where a gaps

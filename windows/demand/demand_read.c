@@ -18,7 +18,7 @@
 enum {
     STEPS_MAX = 50 * 1000 * 1000,
     FILE_STEPS_MAX = 100 * 1000 * 1000,
-    LOG_STEPS_MAX = 20 * 1000 * 1000, /* of a file; with more its steps are minutes */
+    LOG_STEPS_MAX = 20 * 1000 * 1000, /* of a file; with more its steps are longer */
 };
 
 static const int64_t file_bytes_max = (int64_t)16 << 30;
@@ -277,9 +277,10 @@ static int fill_series(struct making *making, struct error *err)
     return 0;
 }
 
-/* Steps of ten seconds keep the bursts of a log; of very long ones minutes have to do. */
+/* Bursts that are shorter than a step are lost: a long log keeps as many as its size allows. */
 static int64_t log_step(const struct demand_rows *rows)
 {
+    static const int64_t steps_ms[] = { DEMAND_LOG_STEP_MS, 10 * SECOND_MS };
     int64_t first_ms = INT64_MAX;
     int64_t last_ms = INT64_MIN;
 
@@ -292,9 +293,10 @@ static int64_t log_step(const struct demand_rows *rows)
             first_ms = first.row.ms;
         last_ms = last.ms > last_ms ? last.ms : last_ms;
     }
-    return (last_ms - first_ms) / DEMAND_LOG_STEP_MS > LOG_STEPS_MAX / (int64_t)rows->queues.count
-               ? MINUTE_MS
-               : DEMAND_LOG_STEP_MS;
+    for (size_t i = 0; i < COUNT_OF(steps_ms); i++)
+        if ((last_ms - first_ms) / steps_ms[i] <= LOG_STEPS_MAX / (int64_t)rows->queues.count)
+            return steps_ms[i];
+    return MINUTE_MS;
 }
 
 /* Of a log the rows of a step become one. */

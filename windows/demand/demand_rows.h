@@ -14,8 +14,7 @@
 
 enum {
     DEMAND_QUEUES_MAX = 10000,
-    DEMAND_LOG_STEP_MS = 10 *
-                         SECOND_MS, /* bursts of a second are lost in it, those of ten are not */
+    DEMAND_LOG_STEP_MS = SECOND_MS, /* the shortest: answers of a replica may take no longer */
 };
 
 struct demand_queue {

@@ -9,6 +9,10 @@
 
 #include <inttypes.h>
 
+enum {
+    LOG_DISORDER_MS = 10 * SECOND_MS, /* requests of a log that came together stand in any order */
+};
+
 struct walk {
     const struct time_zone *zone;
     const struct local_rows *whose;
@@ -69,23 +73,27 @@ static int enter(struct walk *walk, const struct packed_row *row, struct error *
 /* Within the hour: its second pass begins. */
 static bool goes_back(const struct walk *walk, const struct packed_row *row)
 {
-    return row->ms < walk->last.ms || (row->ms == walk->last.ms && !walk->whose->may_repeat);
+    return row->ms + (walk->whose->may_repeat ? LOG_DISORDER_MS : 0) <= walk->last.ms;
 }
 
 static int resolve(struct walk *walk, struct packed_row *row, struct error *err)
 {
     struct packed_row shown = *row;
+    bool keeps_last = false;
 
     if (!walk->has_last || row->ms < walk->reading.from_ms || row->ms >= walk->reading.to_ms) {
         if (enter(walk, row, err) < 0)
             return -1;
-    } else if (walk->reading.count == 2 && goes_back(walk, row) && walk->pass++ > 0) {
+    } else if (!goes_back(walk, row)) {
+        keeps_last = row->ms < walk->last.ms;
+    } else if (walk->reading.count == 2 && walk->pass++ > 0) {
         return fail(walk, row->line, row->ms,
                     "this hour occurs twice, and the rows go through it more often: give offsets, "
                     "or sort the rows by time; the clocks go back",
                     err);
     }
-    walk->last = shown;
+    if (!keeps_last)
+        walk->last = shown;
     walk->has_last = true;
     row->ms -= walk->reading.offsets_ms[walk->reading.count == 2 ? walk->pass : 0];
     row->is_local = false;

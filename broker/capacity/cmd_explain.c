@@ -149,7 +149,7 @@ static int add_reasons(json_t *row, const struct explain_command *command,
     json_t *waits = json_array();
 
     json_object_set_new(row, "waits", waits);
-    if (explain_cell(model, plan, window, queue, &explain, err) < 0)
+    if (explain_cell(model, plan, (struct explain_at){ window, queue }, &explain, err) < 0)
         return -1;
     for (int i = 0; i < EXPLAIN_STEPS; i++)
         if (explain.waits[i].replicas > 0)
@@ -184,7 +184,8 @@ static int add_file(json_t *row, const struct explain_command *command, size_t w
 
     json_object_set_new(row, "replicas_in_file",
                         replicas < 0 ? json_null() : json_integer(replicas));
-    if (replicas > 0 && explain_number(model, window, queue, replicas, &found, err) < 0)
+    if (replicas > 0 &&
+        explain_number(model, (struct explain_at){ window, queue }, replicas, &found, err) < 0)
         return -1;
     json_object_set_new(row, "wait_in_file_s", wait_json(found.found_s[REPLAY_WAIT]));
     json_object_set_new(row, "is_met_in_file",

@@ -69,7 +69,8 @@ static void add_schedule(struct scene *scene, const char *window, int nodes, int
     int counts[] = { 99, nodes, 77 };
 
     if (nodes >= 0)
-        schedule_set_nodes(schedule, machine_name, region_name, cluster_name, counts, 3);
+        schedule_set_nodes(
+            schedule, (struct schedule_path){ machine_name, region_name, cluster_name }, counts, 3);
     if (replicas >= 0)
         schedule_set_replicas(schedule, workload_name, cluster_name, replicas);
     map_set(scene->book, window, schedule);

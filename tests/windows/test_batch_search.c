@@ -110,8 +110,7 @@ static void the_answer_stands_in_full(void **state)
 
         struct peaks peaks;
         struct search_result found;
-        struct search_day day;
-        double wait_s;
+        struct search_wait wait;
 
         peaks_init(&peaks, &shapes[i].law, shapes[i].cv, shapes[i].in, shapes[i].rate);
         assert_in_range(found_of(&peaks, &found), 3, 60);
@@ -120,10 +119,9 @@ static void the_answer_stands_in_full(void **state)
         assert_true(passes_under(&peaks, found.worst_seed, found.servers + 1));
         assert_false(passes_under(&peaks, found.failing_seed, found.servers - 1));
         assert_int_equal(
-            search_wait_under(&peaks.setup, found.worst_seed, found.servers, &wait_s, &day, NULL),
-            0);
-        assert_true(wait_s == fmax(found.wait_s[DEMAND_HIGH], found.wait_s[DEMAND_LOW]));
-        assert_true(wait_s <= 1);
+            search_wait_under(&peaks.setup, found.worst_seed, found.servers, &wait, NULL), 0);
+        assert_true(wait.wait_s == fmax(found.wait_s[DEMAND_HIGH], found.wait_s[DEMAND_LOW]));
+        assert_true(wait.wait_s <= 1);
         peaks_clear(&peaks);
     }
 }
@@ -135,7 +133,8 @@ static void count_late(struct arrivals *arrivals, int servers, const struct negl
 
     memset(late, 0, DEMAND_CLASSES * sizeof *late);
     for (size_t i = 0; i < DAYS; i++)
-        assert_true(replay_count(arrivals, servers, &lenient, negligible, i, late));
+        assert_true(
+            replay_count(arrivals, &(struct replay_try){ servers, &lenient, negligible }, i, late));
 }
 
 /* The steps of what is looked at get no arrivals; returns how many chunks those are. */

@@ -85,7 +85,8 @@ static void count_late(struct arrivals *arrivals, int servers, const struct repl
 
     memset(late, 0, DEMAND_CLASSES * sizeof *late);
     for (size_t i = 0; i < DAYS; i++)
-        assert_true(replay_count(arrivals, servers, &lenient, negligible, i, late));
+        assert_true(
+            replay_count(arrivals, &(struct replay_try){ servers, &lenient, negligible }, i, late));
 }
 
 static void what_is_left_out_changes_no_count(void **state)

@@ -339,8 +339,10 @@ static void what_is_negligible_is_by_the_periods_own_lengths(void **state)
         int64_t all[DEMAND_CLASSES] = { 0 };
         int left_out = 0;
 
-        (void)batch_replay_count(arrivals, servers, &plan.setup.target, &negligible, 0, kept);
-        (void)batch_replay_count(arrivals, servers, &plan.setup.target, NULL, 0, all);
+        (void)batch_replay_count(
+            arrivals, &(struct replay_try){ servers, &plan.setup.target, &negligible }, 0, kept);
+        (void)batch_replay_count(arrivals,
+                                 &(struct replay_try){ servers, &plan.setup.target, NULL }, 0, all);
         assert_int_equal(kept[DEMAND_LOW], all[DEMAND_LOW]);
         for (size_t at = 0; at < arrivals_chunks(arrivals); at++)
             left_out += negligible_at(&with, arrivals, at, servers);

@@ -38,11 +38,16 @@ static void names_are_sorted_however_they_were_set(void **state)
     owned(text) struct text *text = text_new(1 << 16);
 
     (void)state;
-    schedule_set_nodes(schedule, "b4", "us-region-2", "prod-a", (int[]){ 6 }, 1);
-    schedule_set_nodes(schedule, "a3-megagpu-8g", "us-region-1", "prod-b", (int[]){ 1, 2, 3 }, 3);
-    schedule_set_nodes(schedule, "a3-megagpu-8g", "us-region-2", "prod-a", (int[]){ 5 }, 1);
-    schedule_set_nodes(schedule, "a3-megagpu-8g", "us-region-1", "prod-a", (int[]){ 1, 1 }, 2);
-    schedule_set_nodes(schedule, "a3-megagpu-8g", "us-region-1", "prod-a", (int[]){ 80, 64, 0 }, 3);
+    schedule_set_nodes(schedule, (struct schedule_path){ "b4", "us-region-2", "prod-a" },
+                       (int[]){ 6 }, 1);
+    schedule_set_nodes(schedule, (struct schedule_path){ "a3-megagpu-8g", "us-region-1", "prod-b" },
+                       (int[]){ 1, 2, 3 }, 3);
+    schedule_set_nodes(schedule, (struct schedule_path){ "a3-megagpu-8g", "us-region-2", "prod-a" },
+                       (int[]){ 5 }, 1);
+    schedule_set_nodes(schedule, (struct schedule_path){ "a3-megagpu-8g", "us-region-1", "prod-a" },
+                       (int[]){ 1, 1 }, 2);
+    schedule_set_nodes(schedule, (struct schedule_path){ "a3-megagpu-8g", "us-region-1", "prod-a" },
+                       (int[]){ 80, 64, 0 }, 3);
     schedule_set_replicas(schedule, "yes: no", "prod-a", 0);
     schedule_set_replicas(schedule, "task-worker-2x-h100-model-a", "prod-b", 35);
     schedule_set_replicas(schedule, "task-worker-2x-h100-model-a", "prod-a", 48);

@@ -313,6 +313,7 @@ static int find_waits(struct work *work, size_t at, struct error *err)
 {
     struct allocate_cell *cell = &work->plan->cells[at];
     struct search_setup setup = cell_setup(work, at);
+    struct search_wait wait;
 
     cell->wait_s = fmax(cell->search.wait_s[DEMAND_HIGH], cell->search.wait_s[DEMAND_LOW]);
     cell->worst_day = cell->search.worst_day;
@@ -329,7 +330,11 @@ static int find_waits(struct work *work, size_t at, struct error *err)
     }
     if (cell->granted == cell->search.servers)
         return 0;
-    return search_wait(&setup, cell->granted, &cell->wait_s, &cell->worst_day, err);
+    if (search_wait(&setup, cell->granted, &wait, err) < 0)
+        return -1;
+    cell->wait_s = wait.wait_s;
+    cell->worst_day = wait.worst_day;
+    return 0;
 }
 
 static int run_wait(struct work *work, size_t at, struct error *err)

@@ -246,8 +246,10 @@ static void write_schedule(const struct allocate_model *model, const struct layo
                 text_equal(model->pools[j].machine, pool->machine) &&
                 text_equal(model->pools[j].region, pool->region))
                 counts[model->pools[j].zone] += layout->nodes[j];
-        schedule_set_nodes(schedule, pool->machine, pool->region, model->clusters[cluster].name,
-                           counts, pool->zone_count);
+        schedule_set_nodes(
+            schedule,
+            (struct schedule_path){ pool->machine, pool->region, model->clusters[cluster].name },
+            counts, pool->zone_count);
     }
 }
 

@@ -25,13 +25,13 @@ static void question_clear(struct question *question)
 }
 
 static void question_init(struct question *question, const struct allocate_model *model,
-                          size_t window, size_t queue)
+                          struct explain_at at)
 {
-    const struct allocate_queue *item = &model->queues[queue];
+    const struct allocate_queue *item = &model->queues[at.queue];
 
-    *question = (struct question){ .setup = allocate_setup(model, window, queue) };
+    *question = (struct question){ .setup = allocate_setup(model, at.window, at.queue) };
     question->service = service_time_of(item->shape, item->service_s, item->service_cv);
-    segments_of_window(item->demand, model->windows, window, model->from, model->to,
+    segments_of_window(item->demand, model->windows, at.window, model->from, model->to,
                        &question->segments);
     question->setup.service = question->service;
     question->setup.segments = &question->segments;
@@ -59,17 +59,18 @@ static void find_fullness(const struct engine *engine, double peak_per_s, struct
 static int find_wait(const struct question *question, double peak_per_s, struct explain_wait *wait,
                      struct error *err)
 {
-    struct search_day day;
+    struct search_wait found;
 
     if (wait->replicas == 0)
         return 0;
-    if (search_wait_under(&question->setup, wait->seed, wait->replicas,
-                          &wait->targets.found_s[REPLAY_WAIT], &day, err) < 0 ||
+    if (search_wait_under(&question->setup, wait->seed, wait->replicas, &found, err) < 0 ||
         search_tokens_under(&question->setup, wait->seed, wait->replicas, &wait->targets, err) < 0)
         return -1;
+    wait->targets.found_s[REPLAY_WAIT] = found.wait_s;
     search_targets_judge(&wait->targets, &question->setup.target);
     if (wait->targets.day.begin.ms == 0)
-        wait->targets.day = (struct search_late_day){ .begin = day.begin, .found_s = day.wait_s };
+        wait->targets.day = (struct search_late_day){ .begin = found.worst_day.begin,
+                                                      .found_s = found.worst_day.wait_s };
     if (question->service->engine)
         find_fullness(question->service->engine, peak_per_s, wait);
     return 0;
@@ -83,13 +84,25 @@ static double longest_of(const struct replay_class *class, enum replay_figure bi
                                   : class->itl.max_s;
 }
 
-/* The longest time of the target that binds, and what is late, in one segment alone. */
-static int replay_segment(const struct question *question, const struct explain_wait *with,
-                          enum replay_figure binds, struct segment segment, double *ret_longest_s,
-                          int64_t *ret_late, struct error *err)
+/* What is replayed to find the step that binds. */
+struct binding {
+    const struct question *question;
+    const struct explain_wait *with;
+    enum replay_figure binds;
+};
+
+struct delay {
+    double longest_s; /* of the target that binds */
+    int64_t late;     /* requests */
+};
+
+/* In one segment alone. */
+static int replay_segment(const struct binding *binding, struct segment segment, struct delay *ret,
+                          struct error *err)
 {
+    const struct explain_wait *with = binding->with;
     struct segment_list list = { 0 };
-    struct search_setup setup = question->setup;
+    struct search_setup setup = binding->question->setup;
     struct replay_result result;
 
     *array_add(&list.list) = segment;
@@ -100,37 +113,35 @@ static int replay_segment(const struct question *question, const struct explain_
     segments_clear(&list);
     if (done < 0)
         return -1;
-    *ret_longest_s = 0;
-    *ret_late = 0;
+    *ret = (struct delay){ 0 };
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        *ret_longest_s = fmax(*ret_longest_s, longest_of(&result.classes[class], binds));
-        *ret_late += search_target_late(&result.classes[class], binds);
+        const struct replay_class *found = &result.classes[class];
+
+        ret->longest_s = fmax(ret->longest_s, longest_of(found, binding->binds));
+        ret->late += search_target_late(found, binding->binds);
     }
     return 0;
 }
 
 /* The segment with the most late requests; among equals, with the longest wait.  Where each day
    counts, it is one of the day that binds. */
-static int worst_segment(const struct question *question, const struct explain_wait *with,
-                         enum replay_figure binds, const struct segment_list *segments,
+static int worst_segment(const struct binding *binding, const struct segment_list *segments,
                          struct segment *ret_worst, double *ret_longest_s, struct error *err)
 {
-    int64_t most = -1;
+    struct delay most = { .late = -1 };
 
-    *ret_longest_s = 0;
     for (size_t i = 0; i < segments->list.count; i++) {
-        double longest_s;
-        int64_t late;
+        struct delay delay;
 
-        if (replay_segment(question, with, binds, segments->list.items[i], &longest_s, &late, err) <
-            0)
+        if (replay_segment(binding, segments->list.items[i], &delay, err) < 0)
             return -1;
-        if (late > most || (late == most && longest_s > *ret_longest_s)) {
-            most = late;
-            *ret_longest_s = longest_s;
+        if (delay.late > most.late ||
+            (delay.late == most.late && delay.longest_s > most.longest_s)) {
+            most = delay;
             *ret_worst = segments->list.items[i];
         }
     }
+    *ret_longest_s = most.longest_s;
     return 0;
 }
 
@@ -149,25 +160,23 @@ static void segments_that_bind(const struct question *question, struct wall_time
 static int find_binding(const struct question *question, const struct explain_wait *with,
                         struct explain *explain, struct error *err)
 {
+    const struct binding binding = { question, with, explain->binds };
     owned(segments) struct segment_list segments = { 0 };
     struct segment worst = { 0 };
     size_t below = 0; /* so many steps have not seen the longest wait yet */
 
     segments_that_bind(question, explain->day.begin, &segments);
-    if (worst_segment(question, with, explain->binds, &segments, &worst, &explain->binding_wait_s,
-                      err) < 0)
+    if (worst_segment(&binding, &segments, &worst, &explain->binding_wait_s, err) < 0)
         return -1;
     if (!(explain->binding_wait_s > 0))
         return 0;
     for (size_t above = worst.count; above - below > 1;) {
         size_t middle = below + (above - below) / 2;
-        double longest_s;
-        int64_t late;
+        struct delay delay;
 
-        if (replay_segment(question, with, explain->binds, (struct segment){ worst.first, middle },
-                           &longest_s, &late, err) < 0)
+        if (replay_segment(&binding, (struct segment){ worst.first, middle }, &delay, err) < 0)
             return -1;
-        if (longest_s < explain->binding_wait_s)
+        if (delay.longest_s < explain->binding_wait_s)
             below = middle;
         else
             above = middle;
@@ -228,14 +237,15 @@ static void find_rates(const struct question *question, struct explain *explain)
 }
 
 int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
-                 size_t window, size_t queue, struct explain *ret, struct error *err)
+                 struct explain_at at, struct explain *ret, struct error *err)
 {
-    const struct search_result *search = &plan->cells[window * plan->queue_count + queue].search;
+    const struct search_result *search =
+        &plan->cells[at.window * plan->queue_count + at.queue].search;
     int with = search->failing_seed < 0 ? EXPLAIN_SAME : EXPLAIN_LESS;
     struct question question;
     int result = 0;
 
-    question_init(&question, model, window, queue);
+    question_init(&question, model, at);
     *ret = (struct explain){
         .waits = { { .replicas = search->servers - 1, .seed = search->failing_seed },
                    { .replicas = search->servers, .seed = search->worst_seed },
@@ -253,24 +263,26 @@ int explain_cell(const struct allocate_model *model, const struct allocate_plan 
     return result;
 }
 
-int explain_number(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+int explain_number(const struct allocate_model *model, struct explain_at at, int replicas,
                    struct search_targets *ret, struct error *err)
 {
     struct question question;
     struct search_targets found = { 0 };
-    struct search_day day;
+    struct search_wait wait;
 
-    question_init(&question, model, window, queue);
+    question_init(&question, model, at);
 
     const struct replay_target *target = &question.setup.target;
-    int result = search_wait(&question.setup, replicas, &found.found_s[REPLAY_WAIT], &day, err);
+    int result = search_wait(&question.setup, replicas, &wait, err);
 
     for (int seed = 0; seed < model->seeds && result == 0; seed++)
         if (target->ttft.limit_s > 0 || target->itl.limit_s > 0)
             result = search_tokens_under(&question.setup, seed, replicas, &found, err);
-    search_targets_judge(&found, target);
-    question_clear(&question);
-    if (result == 0)
+    if (result == 0) {
+        found.found_s[REPLAY_WAIT] = wait.wait_s;
+        search_targets_judge(&found, target);
         *ret = found;
+    }
+    question_clear(&question);
     return result;
 }

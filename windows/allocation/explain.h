@@ -39,13 +39,19 @@ struct explain {
                                    percentile, and `used` is not known */
 };
 
+/* A queue in a window: indices in the model. */
+struct explain_at {
+    size_t window;
+    size_t queue;
+};
+
 /* Of a queue to whom something arrives in the window; its cell is known. */
 int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
-                 size_t window, size_t queue, struct explain *ret, struct error *err)
+                 struct explain_at at, struct explain *ret, struct error *err)
     __attribute__((warn_unused_result));
 
 /* What any number of replicas does for each target: the worst of all seeds (and days, where each
    counts).  Tokens are looked at where they have a target. */
-int explain_number(const struct allocate_model *model, size_t window, size_t queue, int replicas,
+int explain_number(const struct allocate_model *model, struct explain_at at, int replicas,
                    struct search_targets *ret, struct error *err)
     __attribute__((warn_unused_result));

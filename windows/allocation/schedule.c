@@ -38,14 +38,13 @@ static int compare_replicas(const struct schedule_replicas *item, const char *wo
     return order != 0 ? order : strcmp(item->cluster, cluster);
 }
 
-static int compare_nodes(const struct schedule_nodes *item, const char *machine, const char *region,
-                         const char *cluster)
+static int compare_nodes(const struct schedule_nodes *item, struct schedule_path path)
 {
-    int order = strcmp(item->machine, machine);
+    int order = strcmp(item->machine, path.machine);
 
     if (order == 0)
-        order = strcmp(item->region, region);
-    return order != 0 ? order : strcmp(item->cluster, cluster);
+        order = strcmp(item->region, path.region);
+    return order != 0 ? order : strcmp(item->cluster, path.cluster);
 }
 
 void schedule_set_replicas(struct schedule *schedule, const char *workload, const char *cluster,
@@ -71,26 +70,24 @@ void schedule_set_replicas(struct schedule *schedule, const char *workload, cons
     schedule->replicas[at].replicas = replicas;
 }
 
-void schedule_set_nodes(struct schedule *schedule, const char *machine, const char *region,
-                        const char *cluster, const int *counts, size_t zone_count)
+void schedule_set_nodes(struct schedule *schedule, struct schedule_path path, const int *counts,
+                        size_t zone_count)
 {
     size_t at = 0;
 
     require(zone_count <= SCHEDULE_ZONES_MAX);
-    while (at < schedule->nodes_count &&
-           compare_nodes(&schedule->nodes[at], machine, region, cluster) < 0)
+    while (at < schedule->nodes_count && compare_nodes(&schedule->nodes[at], path) < 0)
         at++;
-    if (at == schedule->nodes_count ||
-        compare_nodes(&schedule->nodes[at], machine, region, cluster) != 0) {
+    if (at == schedule->nodes_count || compare_nodes(&schedule->nodes[at], path) != 0) {
         schedule->nodes = mem_resize(schedule->nodes, schedule->nodes_count + 1,
                                      sizeof *schedule->nodes);
         memmove(&schedule->nodes[at + 1], &schedule->nodes[at],
                 (schedule->nodes_count - at) * sizeof *schedule->nodes);
         schedule->nodes_count++;
         schedule->nodes[at] = (struct schedule_nodes){
-            .machine = mem_copy_chars(machine),
-            .region = mem_copy_chars(region),
-            .cluster = mem_copy_chars(cluster),
+            .machine = mem_copy_chars(path.machine),
+            .region = mem_copy_chars(path.region),
+            .cluster = mem_copy_chars(path.cluster),
         };
     }
     memcpy(schedule->nodes[at].counts, counts, zone_count * sizeof *counts);
@@ -109,7 +106,8 @@ int schedule_nodes_of(const struct schedule *schedule, const char *machine, cons
                       const char *cluster, size_t zone)
 {
     for (size_t i = 0; i < schedule->nodes_count; i++)
-        if (compare_nodes(&schedule->nodes[i], machine, region, cluster) == 0)
+        if (compare_nodes(&schedule->nodes[i],
+                          (struct schedule_path){ machine, region, cluster }) == 0)
             return zone < schedule->nodes[i].zone_count ? schedule->nodes[i].counts[zone] : -1;
     return -1;
 }

@@ -52,8 +52,17 @@ void schedule_free(struct schedule *schedule);
 
 void schedule_set_replicas(struct schedule *schedule, const char *workload, const char *cluster,
                            int replicas);
-void schedule_set_nodes(struct schedule *schedule, const char *machine, const char *region,
-                        const char *cluster, const int *counts, size_t zone_count);
+
+/* Where an entry stands under "compute". */
+struct schedule_path {
+    const char *machine;
+    const char *region;
+    const char *cluster;
+};
+
+/* Nodes in each zone of the region, SCHEDULE_ZONES_MAX zones at most. */
+void schedule_set_nodes(struct schedule *schedule, struct schedule_path path, const int *counts,
+                        size_t zone_count);
 
 /* -1 when the schedule does not name it: nothing is then done to it. */
 int schedule_replicas_of(const struct schedule *schedule, const char *workload,

@@ -52,8 +52,9 @@ static int read_nodes(const struct yaml_node *cluster, struct schedule *schedule
 
     const struct yaml_node *region = cluster->parent;
 
-    schedule_set_nodes(schedule, region->parent->key, region->key, cluster->key, counts,
-                       list->count);
+    schedule_set_nodes(schedule,
+                       (struct schedule_path){ region->parent->key, region->key, cluster->key },
+                       counts, list->count);
     return 0;
 }
 

@@ -103,19 +103,26 @@ static inline double chunks_of(double in)
     return in > ENGINE_CHUNK_TOKENS ? ceil(in / ENGINE_CHUNK_TOKENS) : 1;
 }
 
+/* A request that gets a slot. */
+struct admission {
+    unsigned length; /* index of its tokens */
+    uint16_t slot;
+    bool comes; /* did not wait for an end in the replica */
+};
+
 /* Prompts are read one after the other, a chunk with each iteration, of which each takes the share
    of the tokens that it fills.  Who comes while others are read goes with the iteration after
    theirs at the earliest; who comes while others only write waits for the end of their iteration,
    which is when they have whole tokens. */
-static void tell_first(struct batch *batch, struct batch_replica *here, uint16_t slot, double now,
-                       const struct waiting *who, bool comes, unsigned length)
+static void tell_first(struct batch *batch, struct batch_replica *here, double now,
+                       const struct waiting *who, struct admission admission)
 {
-    double in = (double)batch->draw.in[length];
+    double in = (double)batch->draw.in[admission.length];
     double iteration = batch->pace.ticks[here->running];
     double own = batch->prefill * in;
     double share = in / ENGINE_CHUNK_TOKENS;
     bool is_busy = here->read > now;
-    double rest = is_busy ? 1 : comes ? ceil(here->tokens) - here->tokens : 0;
+    double rest = is_busy ? 1 : admission.comes ? ceil(here->tokens) - here->tokens : 0;
     double begin = is_busy ? here->read : now;
     double first = begin + own + (rest + (share > 1 ? share : 1)) * iteration;
 
@@ -123,9 +130,10 @@ static void tell_first(struct batch *batch, struct batch_replica *here, uint16_t
     tally_one(batch->tally, REPLAY_TTFT, who->class, who->number,
               rounded_up(first - (double)who->arrived));
     if (batch->tells_later)
-        here->requests[slot] =
+        here->requests[admission.slot] =
             (struct batch_request){ now + here->pause + chunks_of(in) * iteration,
-                                    (double)batch->draw.out[length] - 1, who->number, who->class };
+                                    (double)batch->draw.out[admission.length] - 1, who->number,
+                                    who->class };
 }
 
 static void tell_later(struct batch *batch, const struct batch_request *request, double now)
@@ -161,7 +169,7 @@ static inline void start(struct batch *batch, struct batch_replica *here, double
     tally_one(batch->tally, REPLAY_WAIT, who->class, who->number,
               rounded_up(now - (double)who->arrived));
     if (batch->tells_first)
-        tell_first(batch, here, slot, now, who, comes, length);
+        tell_first(batch, here, now, who, (struct admission){ length, slot, comes });
 }
 
 static inline unsigned route(struct batch *batch)

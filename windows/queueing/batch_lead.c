@@ -13,6 +13,8 @@
 enum { LEAD_MEANS = 8 };
 
 struct lead {
+    const struct arrivals *arrivals;
+    uint64_t span; /* ticks before the segment */
     ARRAY(uint64_t) at;
 };
 
@@ -32,22 +34,21 @@ uint64_t batch_lead_ticks(const struct service_time *service)
 }
 
 /* Of the step that ends `distance` ticks before the segment begins. */
-static void add_step(struct lead *lead, const struct arrivals *arrivals, size_t step,
-                     uint64_t label, uint64_t distance, uint64_t span)
+static void add_step(struct lead *lead, size_t step, uint64_t label, uint64_t distance)
 {
-    const struct arrivals_setup *setup = arrivals_setup_of(arrivals);
+    const struct arrivals_setup *setup = arrivals_setup_of(lead->arrivals);
     uint64_t step_ticks = (uint64_t)setup->series->step_ms * TICKS_PER_MS;
 
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         struct random random;
-        size_t count = arrivals_of_step(arrivals, step, (enum demand_class) class, &random);
+        size_t count = arrivals_of_step(lead->arrivals, step, (enum demand_class) class, &random);
 
         random_seed(&random, random_mix(setup->seed, "before", label, (uint64_t) class));
         for (size_t i = 0; i < count; i++) {
             uint64_t ago = distance + ((random_next(&random) >> 32) * step_ticks >> 32);
 
-            if (ago < span)
-                *array_add(&lead->at) = span - 1 - ago;
+            if (ago < lead->span)
+                *array_add(&lead->at) = lead->span - 1 - ago;
         }
     }
 }
@@ -67,14 +68,14 @@ void batch_lead(struct batch *batch, const struct arrivals *arrivals, size_t seg
     size_t first = setup->segments->list.items[segment].first;
     uint64_t step_ticks = (uint64_t)series->step_ms * TICKS_PER_MS;
     uint64_t span = batch_lead_ticks(setup->service);
-    struct lead lead = { 0 };
+    struct lead lead = { .arrivals = arrivals, .span = span };
     struct random lengths;
     bool is_known = true;
 
     for (size_t i = 0; i * step_ticks < span; i++) {
         is_known = is_known && i < first && demand_is_known(series, first - i - 1);
-        add_step(&lead, arrivals, is_known ? first - i - 1 : first,
-                 (uint64_t)demand_time(series, first).ms - i, i * step_ticks, span);
+        add_step(&lead, is_known ? first - i - 1 : first,
+                 (uint64_t)demand_time(series, first).ms - i, i * step_ticks);
     }
     if (lead.at.count > 0)
         qsort(lead.at.items, lead.at.count, sizeof *lead.at.items, compare);

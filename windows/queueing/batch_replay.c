@@ -41,15 +41,15 @@ void batch_replay_limits(const struct replay_target *target, uint64_t limits[REP
 }
 
 /* `keeps`: so many of the figures, from the first on. */
-static void trial_init(struct trial *trial, struct arrivals *arrivals, int servers,
-                       const struct replay_target *target, const struct negligible *negligible,
-                       int keeps)
+static void trial_init(struct trial *trial, struct arrivals *arrivals,
+                       const struct replay_try *tried, int keeps)
 {
+    const struct replay_target *target = tried->target;
     const double percentiles[] = { target->percentile, target->ttft.percentile,
                                    target->itl.percentile };
 
     *trial = (struct trial){ .arrivals = arrivals,
-                             .has_negligible = negligible != NULL,
+                             .has_negligible = tried->negligible != NULL,
                              .is_bounded = true };
     batch_replay_limits(target, trial->tally.limits);
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
@@ -62,9 +62,10 @@ static void trial_init(struct trial *trial, struct arrivals *arrivals, int serve
                                                                  sizeof(uint64_t));
         }
     }
-    if (negligible)
-        trial->negligible = negligible_with(negligible, servers);
-    trial->batch = batch_new(arrivals_setup_of(arrivals)->service->engine, servers, &trial->tally);
+    if (tried->negligible)
+        trial->negligible = negligible_with(tried->negligible, tried->servers);
+    trial->batch = batch_new(arrivals_setup_of(arrivals)->service->engine, tried->servers,
+                             &trial->tally);
 }
 
 static void trial_clear(struct trial *trial)
@@ -234,16 +235,16 @@ int batch_replay_guess(const struct arrivals *arrivals, double percentile)
     return passes > 1 ? passes : 1;
 }
 
-bool batch_replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                         const struct negligible *negligible, double *ret_used)
+bool batch_replay_passes(struct arrivals *arrivals, const struct replay_try *tried,
+                         double *ret_used)
 {
     struct trial trial;
 
-    if (servers <= 0)
+    if (tried->servers <= 0)
         return false;
-    trial_init(&trial, arrivals, servers, target, negligible, 0);
+    trial_init(&trial, arrivals, tried, 0);
 
-    bool passes = run_worst_first(&trial, servers) && !is_lost(&trial, 0);
+    bool passes = run_worst_first(&trial, tried->servers) && !is_lost(&trial, 0);
 
     if (ret_used) {
         *ret_used = passes ? 0 : 1;
@@ -256,19 +257,18 @@ bool batch_replay_passes(struct arrivals *arrivals, int servers, const struct re
     return passes;
 }
 
-bool batch_replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                        const struct negligible *negligible, size_t segment,
+bool batch_replay_count(struct arrivals *arrivals, const struct replay_try *tried, size_t segment,
                         int64_t violations[DEMAND_CLASSES])
 {
     struct trial trial;
 
-    if (servers <= 0)
+    if (tried->servers <= 0)
         return false;
-    trial_init(&trial, arrivals, servers, target, negligible, 0);
+    trial_init(&trial, arrivals, tried, 0);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         trial.tally.late[REPLAY_WAIT][class] = violations[class];
 
-    bool is_within = run_segment(&trial, segment, servers) && !is_lost(&trial, 0);
+    bool is_within = run_segment(&trial, segment, tried->servers) && !is_lost(&trial, 0);
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         violations[class] = trial.tally.late[REPLAY_WAIT][class];
@@ -304,7 +304,7 @@ int batch_replay_waits(struct arrivals *arrivals, int servers, const struct repl
 
     if (check_size(arrivals, err) < 0)
         return -1;
-    trial_init(&trial, arrivals, servers, target, NULL, 1);
+    trial_init(&trial, arrivals, &(struct replay_try){ servers, target, NULL }, 1);
     run_all(&trial, servers);
 
     struct waits waits = waits_of(&trial, REPLAY_WAIT);
@@ -351,7 +351,7 @@ int batch_replay_report(struct arrivals *arrivals, int servers, const struct rep
 
     if (check_size(arrivals, err) < 0)
         return -1;
-    trial_init(&trial, arrivals, servers, target, NULL, REPLAY_FIGURES);
+    trial_init(&trial, arrivals, &(struct replay_try){ servers, target, NULL }, REPLAY_FIGURES);
     run_all(&trial, servers);
 
     struct waits waits = waits_of(&trial, REPLAY_WAIT);

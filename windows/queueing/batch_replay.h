@@ -10,18 +10,15 @@
 
 #include "windows/queueing/arrivals.h"
 #include "windows/queueing/batch.h"
-#include "windows/queueing/replay_result.h"
+#include "windows/queueing/replay.h"
 
-struct negligible;
-
-/* As replay_passes(), where what `negligible` (may be NULL) says is left out. */
-bool batch_replay_passes(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                         const struct negligible *negligible, double *ret_used);
+/* As replay_passes(), without the hours that are left out. */
+bool batch_replay_passes(struct arrivals *arrivals, const struct replay_try *tried,
+                         double *ret_used);
 
 /* As replay_count(): counts waits, and is false as well when the segment alone misses another
    target. */
-bool batch_replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                        const struct negligible *negligible, size_t segment,
+bool batch_replay_count(struct arrivals *arrivals, const struct replay_try *tried, size_t segment,
                         int64_t violations[DEMAND_CLASSES]);
 
 /* What replay_report() tells of waits, without the rest. */

@@ -357,7 +357,8 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
                    double *ret_used)
 {
     if (arrivals_setup_of(arrivals)->service->engine)
-        return batch_replay_passes(arrivals, servers, target, NULL, ret_used);
+        return batch_replay_passes(arrivals, &(struct replay_try){ servers, target, NULL },
+                                   ret_used);
 
     struct trial trial = { 0 };
     bool passes = replay_trial_init(&trial, arrivals, servers, target) &&
@@ -373,20 +374,19 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
     return passes;
 }
 
-bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  const struct negligible *negligible, size_t segment,
+bool replay_count(struct arrivals *arrivals, const struct replay_try *tried, size_t segment,
                   int64_t violations[DEMAND_CLASSES])
 {
     if (arrivals_setup_of(arrivals)->service->engine)
-        return batch_replay_count(arrivals, servers, target, negligible, segment, violations);
+        return batch_replay_count(arrivals, tried, segment, violations);
 
     struct trial trial = { 0 };
-    bool is_within = replay_trial_init(&trial, arrivals, servers, target);
+    bool is_within = replay_trial_init(&trial, arrivals, tried->servers, tried->target);
 
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         trial.run.violations[class] = violations[class];
     is_within = is_within &&
-                run_segment(&trial.run, arrivals, segment, negligible, trial.allowed) &&
+                run_segment(&trial.run, arrivals, segment, tried->negligible, trial.allowed) &&
                 replay_trial_passes(&trial);
     for (int class = 0; class < DEMAND_CLASSES; class ++)
         violations[class] = trial.run.violations[class];

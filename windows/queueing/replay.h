@@ -25,10 +25,16 @@ bool replay_passes(struct arrivals *arrivals, int servers, const struct replay_t
 
 struct negligible;
 
+/* A number of servers that is tried. */
+struct replay_try {
+    int servers;
+    const struct replay_target *target;
+    const struct negligible *negligible; /* the hours that are left out; NULL: none */
+};
+
 /* Adds the violations of one segment, or of its beginning when these go beyond what is allowed on
-   the whole; false when they do.  What `negligible` (may be NULL) says is left out. */
-bool replay_count(struct arrivals *arrivals, int servers, const struct replay_target *target,
-                  const struct negligible *negligible, size_t segment,
+   the whole; false when they do. */
+bool replay_count(struct arrivals *arrivals, const struct replay_try *tried, size_t segment,
                   int64_t violations[DEMAND_CLASSES]);
 
 struct replay_around {

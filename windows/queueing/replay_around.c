@@ -99,9 +99,12 @@ static void batch_around(struct arrivals *arrivals, int servers, const struct re
 {
     if (servers <= 0)
         return;
-    ret->passes = batch_replay_passes(arrivals, servers, target, NULL, NULL);
-    ret->fewer_fails = !batch_replay_passes(arrivals, servers - 1, target, negligible, NULL);
-    ret->more_passes = batch_replay_passes(arrivals, servers + 1, target, negligible, NULL);
+    ret->passes = batch_replay_passes(arrivals, &(struct replay_try){ servers, target, NULL },
+                                      NULL);
+    ret->fewer_fails = !batch_replay_passes(
+        arrivals, &(struct replay_try){ servers - 1, target, negligible }, NULL);
+    ret->more_passes = batch_replay_passes(
+        arrivals, &(struct replay_try){ servers + 1, target, negligible }, NULL);
     if (batch_replay_waits(arrivals, servers, target, &ret->waits, NULL) < 0)
         ret->passes = false;
 }

@@ -19,6 +19,13 @@
 
 enum { ALONE = 64 };
 
+/* The answer is tried for a day (or all of them) under a seed. */
+struct search_try {
+    const struct search_setup *setup;
+    int seed;
+    bool is_full; /* of engines: nothing is left out as negligible */
+};
+
 /* Under one seed. */
 struct bracket {
     struct arrivals *arrivals;
@@ -46,15 +53,16 @@ struct arrivals *search_arrivals(const struct search_setup *setup, int seed, str
     return arrivals_new(&arrivals, err);
 }
 
-static struct bracket bracket_of(const struct search_setup *setup, struct arrivals *arrivals,
-                                 int servers, bool is_full)
+static struct bracket bracket_of(const struct search_try *tried, struct arrivals *arrivals,
+                                 int servers)
 {
+    const struct search_setup *setup = tried->setup;
     struct bracket bracket = {
         .arrivals = arrivals, .target = &setup->target, .fails = servers, .passes = servers
     };
 
     negligible_init(&bracket.negligible, setup->service, &setup->target);
-    if (is_full)
+    if (tried->is_full)
         bracket.negligible.spare = HUGE_VAL;
     return bracket;
 }
@@ -69,8 +77,10 @@ static bool passes(struct bracket *bracket, int servers)
 {
     double used;
     bool passes = has_engine(bracket)
-                      ? batch_replay_passes(bracket->arrivals, servers, bracket->target,
-                                            &bracket->negligible, &used)
+                      ? batch_replay_passes(
+                            bracket->arrivals,
+                            &(struct replay_try){ servers, bracket->target, &bracket->negligible },
+                            &used)
                       : replay_passes(bracket->arrivals, servers, bracket->target, &used);
 
     if (passes) {
@@ -191,40 +201,39 @@ static int climb_over(struct bracket *bracket, int fails, int seed, struct searc
 }
 
 /* 1: the answer stands in this trial, and `used` says by how much; 0: it was raised. */
-static int try_one(const struct search_setup *setup, int seed, bool is_full,
-                   struct search_result *result, double *used, struct error *err)
+static int try_one(const struct search_try *tried, struct search_result *result, double *used,
+                   struct error *err)
 {
-    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, seed, err);
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(tried->setup, tried->seed, err);
 
     if (!arrivals)
         return -1;
 
-    struct bracket bracket = bracket_of(setup, arrivals, result->servers, is_full);
+    struct bracket bracket = bracket_of(tried, arrivals, result->servers);
 
-    if (result->servers == 0 && first_answer(setup, &bracket, result, err) < 0)
+    if (result->servers == 0 && first_answer(tried->setup, &bracket, result, err) < 0)
         return -1;
     if (bracket.used_at != result->servers && !passes(&bracket, result->servers))
-        return climb_over(&bracket, result->servers, seed, result, err);
+        return climb_over(&bracket, result->servers, tried->seed, result, err);
     *used = bracket.used;
     if (!has_engine(&bracket) && !passes(&bracket, result->servers + 1))
-        return climb_over(&bracket, result->servers + 1, seed, result, err);
+        return climb_over(&bracket, result->servers + 1, tried->seed, result, err);
     return 1;
 }
 
 /* The same for the number after it, of engines. */
-static int try_next(const struct search_setup *setup, bool is_full, struct search_result *result,
-                    struct error *err)
+static int try_next(const struct search_try *tried, struct search_result *result, struct error *err)
 {
-    owned(arrivals) struct arrivals *arrivals = search_arrivals(setup, result->worst_seed, err);
+    owned(arrivals) struct arrivals *arrivals = search_arrivals(tried->setup, tried->seed, err);
 
     if (!arrivals)
         return -1;
 
-    struct bracket bracket = bracket_of(setup, arrivals, result->servers, is_full);
+    struct bracket bracket = bracket_of(tried, arrivals, result->servers);
 
     return passes(&bracket, result->servers + 1)
                ? 1
-               : climb_over(&bracket, result->servers + 1, result->worst_seed, result, err);
+               : climb_over(&bracket, result->servers + 1, tried->seed, result, err);
 }
 
 /* Until one number has passed in all trials; the one in which it was nearest to failing. */
@@ -238,8 +247,8 @@ static int try_all(const struct search_days *days, bool is_full, struct search_r
 
     for (int trial = 0; stood < trials; trial = (trial + 1) % trials) {
         double used = 0;
-        int seed = trial % seeds;
-        int stands = try_one(&days->items[trial / seeds], seed, is_full, result, &used, err);
+        struct search_try tried = { &days->items[trial / seeds], trial % seeds, is_full };
+        int stands = try_one(&tried, result, &used, err);
 
         if (stands < 0)
             return -1;
@@ -249,9 +258,9 @@ static int try_all(const struct search_days *days, bool is_full, struct search_r
             trial--; /* the trial that raised the answer is asked about it first */
             continue;
         }
-        if (used > worst || (used == worst && seed < result->worst_seed)) {
+        if (used > worst || (used == worst && tried.seed < result->worst_seed)) {
             worst = used;
-            result->worst_seed = seed;
+            result->worst_seed = tried.seed;
             *ret_worst = trial / seeds;
         }
     }
@@ -272,7 +281,9 @@ static int search_exactly(const struct search_days *days, bool is_full,
         if (try_all(days, is_full, result, &worst, err) < 0)
             return -1;
         if (stands == 0)
-            stands = try_next(&days->items[worst], is_full, result, err);
+            stands = try_next(
+                &(struct search_try){ &days->items[worst], result->worst_seed, is_full }, result,
+                err);
     } while (stands == 0);
     return stands < 0 ? -1 : 0;
 }
@@ -346,8 +357,8 @@ int search_servers(const struct search_setup *setup, struct search_result *ret_r
     return 0;
 }
 
-int search_wait_under(const struct search_setup *setup, int seed, int servers, double *ret_wait_s,
-                      struct search_day *ret_day, struct error *err)
+int search_wait_under(const struct search_setup *setup, int seed, int servers,
+                      struct search_wait *ret, struct error *err)
 {
     owned(search_days) struct search_days days;
     struct replay_waits waits;
@@ -355,28 +366,24 @@ int search_wait_under(const struct search_setup *setup, int seed, int servers, d
     search_days_init(&days, setup);
     if (waits_under(&days, seed, servers, &waits, err) < 0)
         return -1;
-    *ret_wait_s = wait_of(setup, &waits);
-    *ret_day = day_of(setup, &waits);
+    *ret = (struct search_wait){ wait_of(setup, &waits), day_of(setup, &waits) };
     return 0;
 }
 
-int search_wait(const struct search_setup *setup, int servers, double *ret_wait_s,
-                struct search_day *ret_day, struct error *err)
+int search_wait(const struct search_setup *setup, int servers, struct search_wait *ret,
+                struct error *err)
 {
-    struct search_day day = { .wait_s = -1 };
-    double wait_s = 0;
+    struct search_wait worst = { .worst_day = { .wait_s = -1 } };
 
     for (int seed = 0; seed < setup->seeds; seed++) {
-        struct search_day here;
-        double here_s;
+        struct search_wait here;
 
-        if (search_wait_under(setup, seed, servers, &here_s, &here, err) < 0)
+        if (search_wait_under(setup, seed, servers, &here, err) < 0)
             return -1;
-        wait_s = fmax(wait_s, here_s);
-        if (here.wait_s > day.wait_s)
-            day = here;
+        worst.wait_s = fmax(worst.wait_s, here.wait_s);
+        if (here.worst_day.wait_s > worst.worst_day.wait_s)
+            worst.worst_day = here.worst_day;
     }
-    *ret_wait_s = wait_s;
-    *ret_day = day;
+    *ret = worst;
     return 0;
 }

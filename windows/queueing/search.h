@@ -49,14 +49,18 @@ struct search_result {
 int search_servers(const struct search_setup *setup, struct search_result *ret_result,
                    struct error *err) __attribute__((warn_unused_result));
 
-/* The wait at the percentile with this many servers, of the worse class and seed (and day, where
-   each counts), and the worst day of all seeds. */
-int search_wait(const struct search_setup *setup, int servers, double *ret_wait_s,
-                struct search_day *ret_day, struct error *err) __attribute__((warn_unused_result));
+struct search_wait {
+    double wait_s; /* at the percentile, of the worse class (and day, where each counts) */
+    struct search_day worst_day;
+};
+
+/* With this many servers, the worst of all seeds. */
+int search_wait(const struct search_setup *setup, int servers, struct search_wait *ret,
+                struct error *err) __attribute__((warn_unused_result));
 
 /* The same under one seed. */
-int search_wait_under(const struct search_setup *setup, int seed, int servers, double *ret_wait_s,
-                      struct search_day *ret_day, struct error *err)
+int search_wait_under(const struct search_setup *setup, int seed, int servers,
+                      struct search_wait *ret, struct error *err)
     __attribute__((warn_unused_result));
 
 /* What arrives, for closed forms: they know no seed. */

@@ -118,8 +118,10 @@ static bool lane_passes_exactly(struct lanes *lanes, struct lane *lane, int serv
         size_t segment = wheel_worst(wheel, i, here);
         bool is_sure = true;
 
-        if (!replay_count(lane->arrivals, servers, &lane->setup->target,
-                          rest ? &lanes->times->negligible : NULL, segment, known))
+        if (!replay_count(lane->arrivals,
+                          &(struct replay_try){ servers, &lane->setup->target,
+                                                rest ? &lanes->times->negligible : NULL },
+                          segment, known))
             return false;
         for (int class = 0; rest && class < DEMAND_CLASSES; class ++) {
             int64_t allowed = lane->allowed[class];
@@ -245,8 +247,10 @@ static double used_exactly(struct lanes *lanes, struct lane *lane, int servers)
     bool passes = true;
 
     for (size_t i = 0; passes && i < lane->setup->segments->list.count; i++)
-        passes = replay_count(lane->arrivals, servers, &lane->setup->target,
-                              &lanes->times->negligible, i, known);
+        passes = replay_count(
+            lane->arrivals,
+            &(struct replay_try){ servers, &lane->setup->target, &lanes->times->negligible }, i,
+            known);
     if (lanes->days->count > 1)
         arrivals_drop(lane->arrivals);
     return passes ? used_of(lane, known) : HUGE_VAL;

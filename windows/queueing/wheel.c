@@ -54,6 +54,12 @@ struct wheel {
     uint32_t *ring;
 };
 
+/* How many servers end in which tick. */
+struct ring {
+    uint32_t *ended;
+    size_t mask;
+};
+
 /* Ticks of a step, with FRACTION_BITS of its fraction. */
 static uint64_t fixed_step(const struct wheel *wheel)
 {
@@ -163,6 +169,15 @@ struct supply {
     uint16_t drawn[SERVICES + STARTS];
 };
 
+/* A stretch that is run with a number of servers. */
+struct run {
+    const struct wheel *wheel;
+    struct stretch *stretch;
+    int servers;
+    const struct wheel_limits *limits;
+    struct supply *supply;
+};
+
 /* Everything that changes with a tick: in registers, as long as its address is not taken. */
 struct turn {
     size_t now;
@@ -201,7 +216,7 @@ static inline uint32_t least(uint32_t left, uint32_t right)
 
 /* Gives `count` servers their next service: four at a time, and of the last four those too many
    without effect, since a branch on a small random number costs more. */
-static inline size_t start(uint32_t *ring, size_t mask, struct supply *supply, struct turn turn,
+static inline size_t start(struct ring ring, struct supply *supply, struct turn turn,
                            uint32_t count)
 {
     size_t used = turn.used;
@@ -211,21 +226,21 @@ static inline size_t start(uint32_t *ring, size_t mask, struct supply *supply, s
         if (used > SERVICES)
             used = draw(supply, used);
         for (uint32_t i = 0; i < STARTS; i++)
-            ring[(now + supply->drawn[used + i]) & mask]++;
+            ring.ended[(now + supply->drawn[used + i]) & ring.mask]++;
         used += STARTS;
     }
     if (used > SERVICES)
         used = draw(supply, used);
     for (uint32_t i = 0; i < STARTS; i++)
-        ring[(now + supply->drawn[used + i]) & mask] += i < count;
+        ring.ended[(now + supply->drawn[used + i]) & ring.mask] += i < count;
     return used + count;
 }
 
 /* `came` arrive now; `past` arrived as long ago as one may wait. */
-static inline struct turn one_tick(struct turn turn, uint32_t *ring, size_t mask,
-                                   struct supply *supply, struct tick came, struct tick past)
+static inline struct turn one_tick(struct turn turn, struct ring ring, struct supply *supply,
+                                   struct tick came, struct tick past)
 {
-    uint32_t *ended = &ring[turn.now & mask];
+    uint32_t *ended = &ring.ended[turn.now & ring.mask];
 
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         turn.waiting[class] += came.count[class];
@@ -244,7 +259,7 @@ static inline struct turn one_tick(struct turn turn, uint32_t *ring, size_t mask
         turn.waiting[DEMAND_HIGH] -= high;
         turn.waiting[DEMAND_LOW] -= count - high;
         turn.free -= count;
-        turn.used = start(ring, mask, supply, turn, count);
+        turn.used = start(ring, supply, turn, count);
     } while (*ended > 0);
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
         uint32_t waiting = turn.waiting[class];
@@ -267,65 +282,73 @@ static bool within(const struct turn *turn, const struct wheel_limits *limits)
            turn->violations[DEMAND_LOW] <= limits->violations[DEMAND_LOW];
 }
 
-/* Until tick `end`, or until a limit was passed. */
-static struct turn run_ticks(const struct wheel *wheel, const struct stretch *stretch,
-                             struct supply *supply, struct turn turn, size_t end,
-                             const struct wheel_limits *limits)
+static struct ring ring_of(const struct wheel *wheel)
 {
-    size_t limit = wheel->times->limit;
-    size_t mask = wheel->times->ring - 1;
-    uint32_t *ring = wheel->ring;
+    return (struct ring){ wheel->ring, wheel->times->ring - 1 };
+}
 
-    while (turn.now < end && within(&turn, limits)) {
+/* Until tick `end`, or until a limit was passed. */
+static struct turn run_ticks(const struct run *run, struct turn turn, size_t end)
+{
+    const struct tick *ticks = run->stretch->ticks;
+    size_t limit = run->wheel->times->limit;
+    struct ring ring = ring_of(run->wheel);
+    struct supply *supply = run->supply;
+
+    while (turn.now < end && within(&turn, run->limits)) {
         size_t stop = turn.now + BLOCK_TICKS < end ? turn.now + BLOCK_TICKS : end;
 
         while (turn.now < stop)
-            turn = one_tick(turn, ring, mask, supply, stretch->ticks[turn.now + limit],
-                            stretch->ticks[turn.now]);
+            turn = one_tick(turn, ring, supply, ticks[turn.now + limit], ticks[turn.now]);
     }
     return turn;
 }
 
 /* No request comes any more, and all that wait start. */
-static struct turn drain(const struct wheel *wheel, const struct stretch *stretch,
-                         struct supply *supply, struct turn turn, const struct wheel_limits *limits)
+static struct turn drain(const struct run *run, struct turn turn)
 {
-    while (arrivals_waiting(&turn) > 0 && within(&turn, limits)) {
+    const struct stretch *stretch = run->stretch;
+    struct ring ring = ring_of(run->wheel);
+
+    while (arrivals_waiting(&turn) > 0 && within(&turn, run->limits)) {
         struct tick past = { { 0 } };
 
-        if (turn.now < stretch->count + wheel->times->limit)
+        if (turn.now < stretch->count + run->wheel->times->limit)
             past = stretch->ticks[turn.now];
-        turn = one_tick(turn, wheel->ring, wheel->times->ring - 1, supply, (struct tick){ { 0 } },
-                        past);
+        turn = one_tick(turn, ring, run->supply, (struct tick){ { 0 } }, past);
     }
     return turn;
 }
 
 /* As the window before it left the servers. */
-static void begin_stretch(const struct wheel *wheel, size_t at, int servers, struct supply *supply,
-                          struct turn *turn)
+static void begin_stretch(const struct run *run, struct turn *turn)
 {
+    const struct wheel *wheel = run->wheel;
+    size_t servers = (size_t)run->servers;
     size_t busy;
-    const uint64_t *left = arrivals_before(wheel->arrivals, at, &busy);
+    const uint64_t *left = arrivals_before(wheel->arrivals,
+                                           (size_t)(run->stretch - wheel->stretches), &busy);
     unsigned drawn;
 
-    busy = busy < (size_t)servers ? busy : (size_t)servers;
+    busy = busy < servers ? busy : servers;
     memset(wheel->ring, 0, wheel->times->ring * sizeof *wheel->ring);
     for (size_t i = 0; i < busy; i++)
         wheel->ring[(size_t)((double)left[i] / wheel->times->tick)]++;
-    arrivals_services(wheel->arrivals, wheel->stretches[at].chunk, &supply->random, &drawn);
+    arrivals_services(wheel->arrivals, run->stretch->chunk, &run->supply->random, &drawn);
     turn->used = SERVICES + STARTS;
     turn->now = 0;
-    turn->free = (uint32_t)((size_t)servers - busy);
+    turn->free = (uint32_t)(servers - busy);
     memset(turn->recent, 0, sizeof turn->recent);
 }
 
-/* After a stretch that was left out: the part begins a tick late, with all servers free; until it
+/* After parts that were left out: part `at` begins a tick late, with all servers free; until it
    matters, those are busy again that would be. */
-static void resume(const struct wheel *wheel, const struct stretch *stretch, size_t at, int servers,
-                   struct supply *supply, struct turn *turn)
+static void resume(const struct run *run, size_t at, struct turn *turn)
 {
+    const struct wheel *wheel = run->wheel;
+    const struct stretch *stretch = run->stretch;
     const struct part *part = &stretch->parts[at];
+    struct supply *supply = run->supply;
     size_t limit = wheel->times->limit;
     unsigned drawn;
 
@@ -336,7 +359,7 @@ static void resume(const struct wheel *wheel, const struct stretch *stretch, siz
         (void)random_next(&supply->random);
     turn->used = draw(supply, SERVICES + STARTS) + drawn;
     turn->now = part->begin + 1;
-    turn->free = (uint32_t)servers;
+    turn->free = (uint32_t)run->servers;
     memset(turn->recent, 0, sizeof turn->recent);
     for (size_t i = turn->now; i < turn->now + limit; i++)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -344,35 +367,34 @@ static void resume(const struct wheel *wheel, const struct stretch *stretch, siz
 }
 
 /* Adds to the violations.  False when a limit was passed. */
-static bool run_stretch(struct wheel *wheel, size_t at, int servers, struct supply *supply,
-                        struct turn *ret_turn, const struct wheel_limits *limits)
+static bool run_stretch(const struct run *run, struct turn *ret_turn)
 {
-    struct stretch *stretch = &wheel->stretches[wheel->order[at]];
+    const struct wheel *wheel = run->wheel;
+    struct stretch *stretch = run->stretch;
     struct turn turn = *ret_turn;
     bool rests = false;
 
     memset(turn.waiting, 0, sizeof turn.waiting);
-    for (size_t i = 0; i < stretch->part_count && within(&turn, limits); i++) {
+    for (size_t i = 0; i < stretch->part_count && within(&turn, run->limits); i++) {
         bool rested = rests;
 
         rests = arrivals_waiting(&turn) == 0 &&
                 negligible_at(&wheel->times->negligible, wheel->arrivals, stretch->chunk + i,
-                              servers);
+                              run->servers);
         if (rests)
             continue;
         count_part(wheel, stretch, i);
         if (i == 0)
-            begin_stretch(wheel, wheel->order[at], servers, supply, &turn);
+            begin_stretch(run, &turn);
         else if (rested)
-            resume(wheel, stretch, i, servers, supply, &turn);
-        turn = run_ticks(wheel, stretch, supply, turn,
-                         i + 1 < stretch->part_count ? stretch->parts[i + 1].begin : stretch->count,
-                         limits);
+            resume(run, i, &turn);
+        turn = run_ticks(
+            run, turn, i + 1 < stretch->part_count ? stretch->parts[i + 1].begin : stretch->count);
     }
     if (!rests)
-        turn = drain(wheel, stretch, supply, turn, limits);
+        turn = drain(run, turn);
     *ret_turn = turn;
-    return within(&turn, limits);
+    return within(&turn, run->limits);
 }
 
 static int64_t stretch_violations(const struct wheel *wheel, size_t at)
@@ -411,7 +433,8 @@ bool wheel_run(struct wheel *wheel, int servers, const struct wheel_limits *limi
 
         if (servers >= stretch->quiet_at)
             continue;
-        within_limits = run_stretch(wheel, i, servers, &supply, &turn, limits);
+        within_limits = run_stretch(&(struct run){ wheel, stretch, servers, limits, &supply },
+                                    &turn);
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             stretch->violations[class] = turn.violations[class] - before[class];
         if (stretch_violations(wheel, wheel->order[i]) == 0)

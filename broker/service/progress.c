@@ -208,8 +208,8 @@ bool service_margin(const struct service *service, struct wall_time *ret_due,
 static void look_at_margin(const struct service *service, json_t *rows)
 {
     const struct condition condition = { .kind = CONDITION_MOVE_LATE };
-    struct wall_time due;
-    int64_t margin_ms;
+    struct wall_time due = { 0 };
+    int64_t margin_ms = 0;
     char text[DURATION_TEXT_SIZE];
     char by[WALL_TEXT_SIZE];
 

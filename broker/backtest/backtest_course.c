@@ -158,6 +158,7 @@ static void mark_row(const struct picture *picture, size_t week, const struct st
         size_t first;
         size_t end;
 
+        require(miss->span < judged->spans.count);
         if (miss->queue != picture->queue || span->week != week)
             continue;
         course_slots_of(judged, span, &first, &end);
@@ -177,6 +178,8 @@ static void add_week(const struct picture *picture, size_t week, int top, struct
     const struct backtest *backtest = picture->backtest;
     const struct strip strip = { course_week_slot(&backtest->planned, week),
                                  course_week_slot(&backtest->planned, week + 1), top };
+
+    require(strip.end <= backtest->planned.slots);
 
     for (size_t i = 0; i < picture->count; i++)
         if (!picture->lines[i].policy)

@@ -124,6 +124,7 @@ static void print_nodes(const struct allocate_plan *plan, size_t window, const c
 {
     const struct schedule *schedule = plan->schedules[window];
 
+    require(schedule && plan->missing_nodes[window] >= 0);
     for (size_t i = 0; i < schedule->nodes_count; i++) {
         const struct schedule_nodes *nodes = &schedule->nodes[i];
         int sum = 0;
@@ -143,6 +144,7 @@ static void print_nodes(const struct allocate_plan *plan, size_t window, const c
 
 void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan)
 {
+    require(plan->window_count == model->windows->count && plan->queue_count == model->queue_count);
     if (model->is_estimate)
         printf(ALLOCATE_ESTIMATE_CLAIM "\n\n");
     printf("%-16s %-32s %8s %8s %9s %9s %9s %5s  %s\n", "WINDOW", "WORKLOAD", "NEEDED", "GRANTED",
@@ -294,6 +296,7 @@ static size_t worst_cell(const struct allocate_model *model, const struct alloca
     size_t worst = plan->window_count * plan->queue_count;
     double ratio_worst = -1;
 
+    require(plan->window_first <= plan->window_end && plan->window_end <= plan->window_count);
     for (size_t i = plan->window_first * plan->queue_count; i < end; i++) {
         const struct allocate_cell *cell = &plan->cells[i];
         const struct replay_target *target = &model->queues[i % plan->queue_count].target;

@@ -57,6 +57,7 @@ static json_t *score_json(const struct forecast_score *score)
     double low;
     double high;
 
+    require(score->covered <= score->scored);
     conformal_share(score->covered, score->scored, &low, &high);
     return json_make("{s:I, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "days",
                      (json_int_t)score->scored, "covered", (json_int_t)score->covered, "coverage",

@@ -233,6 +233,7 @@ static int run_seeds(struct replay_command *command, struct replay_result *worst
     clock_t begin = clock();
     double requests = 0;
 
+    require(command->servers > 0 && command->setup.seeds > 0); /* else nothing was the worst */
     for (int seed = 0; seed < command->setup.seeds; seed++) {
         owned(arrivals) struct arrivals *arrivals = search_arrivals(&command->setup, seed, err);
         struct replay_result result;
@@ -278,6 +279,9 @@ static void print_json(const struct replay_command *command, const struct demand
                        const struct replay_result *result, size_t steps_known)
 {
     const struct demand_series *series = command->setup.series;
+
+    require(steps_known <= series->count);
+
     owned(json) json_t *root = json_make(
         "{s:s, s:I, s:f, s:f, s:f, s:i, s:I, s:I, s:f, s:f}", "queue", series->queue, "servers",
         (json_int_t)command->servers, "service_s", command->shape->mean_s, "service_cv",
@@ -361,11 +365,9 @@ static int take_lengths(struct replay_command *command, const struct demand_seri
     if (token_pairs_check(series->tokens, "the demand", series->queue, err) < 0)
         return -1;
 
-    owned(token_pairs) struct token_pairs pairs = token_pairs_copy(series->tokens);
-
     fprintf(stderr, "note: lengths are those of the demand's rows (%.12g requests)\n",
-            pairs.requests);
-    command->shape = service_shape_of_engine(engine_new_by_pairs(&command->law, &pairs),
+            series->tokens->requests);
+    command->shape = service_shape_of_engine(engine_new_by_pairs(&command->law, series->tokens),
                                              "the demand's rows", err);
     return command->shape ? check_targets(command, err) : -1;
 }

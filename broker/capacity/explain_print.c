@@ -24,6 +24,7 @@ static void print_numbers(const json_t *row)
     int64_t granted = json_int_or(row, "replicas_granted", 0);
     int64_t degraded = json_int_or(row, "replicas_degraded", 0);
 
+    require(needed >= target && granted >= 0);
     if (degraded > 0)
         printf("  losses      %d of %d go with the worst node or zone; %d keep it within twice its "
                "target\n",

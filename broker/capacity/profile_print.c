@@ -52,6 +52,9 @@ static void add_coefficient(const struct profile_law *law, enum profile_coeffici
 {
     char value[DURATION_TEXT_SIZE];
     char error[DURATION_TEXT_SIZE];
+
+    require(at < COUNT_OF(law->value));
+
     owned(chars) char *said = text_format("+- %s%s", seconds(law->error[at], 2, error), comment);
 
     add_line(out, 2, key, seconds(law->value[at], 4, value), said);
@@ -93,6 +96,9 @@ static void add_block(const struct profile_report *report, struct text *out)
 {
     const struct profile_law *law = &report->law;
     bool is_safe = law->method == PROFILE_SAFE;
+
+    require(report->slots_by < COUNT_OF(slots_texts));
+
     owned(chars) char *slots = text_format("%lld", (long long)report->slots);
     char value[DURATION_TEXT_SIZE];
     char pace[DURATION_TEXT_SIZE];

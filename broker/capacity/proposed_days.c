@@ -128,6 +128,7 @@ static void add_country(const json_t *days, struct text *out)
             best = file->country;
         }
     }
+    require(most == 0 || best);
     if (most >= WORTH_A_COUNTRY)
         text_add(out,
                  "%zu of these days are public holidays of %s: `holidays: {country: %s}` has them "

@@ -379,17 +379,6 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
     return effect;
 }
 
-static struct transfer *find_transfer(struct runner *runner, const char *id, size_t length)
-{
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        struct transfer *transfer = runner->transfers.items[i];
-
-        if (strlen(transfer->id) == length && memcmp(transfer->id, id, length) == 0)
-            return transfer;
-    }
-    return NULL;
-}
-
 /* What a record's key, TRANSFER/KIND/OBJECT, says after the transfer: so that also one that cannot
    be read says what it was about.  NULL: nothing that is known. */
 static struct effect *effect_of_key(struct runner *runner, struct transfer *transfer,
@@ -440,7 +429,8 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
 {
     struct runner *runner = context;
     size_t length = strcspn(id, "/");
-    struct transfer *transfer = find_transfer(runner, id, length);
+    owned(chars) char *of = text_format("%.*s", (int)length, id);
+    struct transfer *transfer = runner_transfer(runner, of);
     struct effect *effect;
 
     if (!transfer) { /* it ended: what it waited for is told to nobody any more */

@@ -46,14 +46,11 @@ int64_t runner_wave_ms(const struct runner *runner, const struct config_pool *po
 {
     const struct leads *learned = lead_book_of(runner->leads, pool);
     struct leads leads = *learned;
+    const struct transfer *transfer;
 
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *transfer = runner->transfers.items[i];
-
-        if (transfer->state == TRANSFER_LIVE && transfer->cordoned.ms > 0 &&
-            !transfer->is_undoing && !transfer->is_returning &&
+    for (size_t i = 0; (transfer = runner_next_live(runner, &i));)
+        if (transfer->cordoned.ms > 0 && !transfer->is_undoing && !transfer->is_returning &&
             lead_book_of(runner->leads, transfer->target) == learned)
             lead_series_add(&leads.whole, runner_now(runner).ms - transfer->cordoned.ms, true);
-    }
     return leads_wave(&leads, nodes);
 }

@@ -29,14 +29,13 @@ static bool is_over(const struct runner *runner, const struct transfer *transfer
  */
 static bool move_is_ready(const struct runner *runner, const struct transfer *transfer)
 {
+    const struct transfer *other;
     int ready = 0;
 
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *other = runner->transfers.items[i];
+    for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));) {
         int count;
 
-        if (other->state != TRANSFER_LIVE || other->is_undoing || other->step > STEP_HOLD ||
-            !text_equal(other->move, transfer->move))
+        if (other->is_undoing || other->step > STEP_HOLD)
             continue;
         if (other->step < STEP_HOLD || !notice_is_waived(runner, other, &count))
             return false;
@@ -97,14 +96,12 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer)
 /* Pods that are evicted before the whole move is closed land on its next node. */
 static bool move_is_closed(const struct runner *runner, const struct transfer *transfer)
 {
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *other = runner->transfers.items[i];
+    const struct transfer *other;
 
-        if (other != transfer && other->state == TRANSFER_LIVE && !other->is_undoing &&
-            text_equal(other->move, transfer->move) && other->step <= STEP_CORDON &&
+    for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));)
+        if (other != transfer && !other->is_undoing && other->step <= STEP_CORDON &&
             other->cordoned.ms == 0)
             return false;
-    }
     return true;
 }
 

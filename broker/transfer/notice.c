@@ -82,17 +82,15 @@ struct wall_time notice_latest(const struct runner *runner, const struct transfe
 {
     int64_t now_ms = runner_now(runner).ms;
     int64_t latest_ms = now_ms + DAY_MS;
+    const struct transfer *other;
     int64_t nodes = 0;
 
-    for (size_t i = 0; i < runner->transfers.count; i++)
-        nodes += runner->transfers.items[i]->state == TRANSFER_LIVE &&
-                 text_equal(runner->transfers.items[i]->move, transfer->move);
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *other = runner->transfers.items[i];
+    for (size_t i = 0; runner_next_of_move(runner, transfer->move, &i);)
+        nodes++;
+    for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));) {
         int64_t due_ms = other->due.ms - runner_wave_ms(runner, transfer->target, nodes);
 
-        if (other->state == TRANSFER_LIVE && text_equal(other->move, transfer->move) &&
-            other->due.ms > 0 && due_ms < latest_ms)
+        if (other->due.ms > 0 && due_ms < latest_ms)
             latest_ms = due_ms;
     }
     return (struct wall_time){ latest_ms / SECOND_MS * SECOND_MS };
@@ -111,6 +109,7 @@ int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_
 {
     struct wall_time latest = notice_latest(runner, transfer);
     struct wall_time granted = wall_whole_second(asked.ms < latest.ms ? asked.ms : latest.ms);
+    const struct transfer *other;
     char departure[WALL_TEXT_SIZE];
     char due[WALL_TEXT_SIZE];
     char until[WALL_TEXT_SIZE];
@@ -119,10 +118,8 @@ int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_
     if (transfer->source->cluster->role != ROLE_RESEARCH || !is_waiting(transfer))
         return error_set(err, ERROR_DENIED, "node %s is at step %s: it cannot be held any more",
                          transfer->node, transfer_steps[transfer->step].name);
-    for (size_t i = 0; i < runner->transfers.count; i++)
-        if (runner->transfers.items[i]->state == TRANSFER_LIVE &&
-            text_equal(runner->transfers.items[i]->move, transfer->move) &&
-            runner->transfers.items[i]->step > STEP_HOLD && !runner->transfers.items[i]->is_undoing)
+    for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));)
+        if (other->step > STEP_HOLD && !other->is_undoing)
             return error_set(err, ERROR_DENIED, "move %s of node %s has begun to close its nodes",
                              transfer->move, transfer->node);
     if (asked.ms <= transfer->departure.ms)
@@ -155,19 +152,16 @@ static int grant_wish(struct runner *runner, struct transfer *transfer)
 int notice_follow(struct runner *runner, struct transfer *transfer)
 {
     const struct transfer *last = transfer;
+    const struct transfer *other;
     struct error err;
 
     if (transfer->source->cluster->role != ROLE_RESEARCH || transfer->is_emergency)
         return 0;
     if (grant_wish(runner, transfer) < 0)
         return -1;
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *other = runner->transfers.items[i];
-
-        if (is_waiting(other) && text_equal(other->move, transfer->move) &&
-            other->departure.ms > last->departure.ms)
+    for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));)
+        if (is_waiting(other) && other->departure.ms > last->departure.ms)
             last = other;
-    }
     return last == transfer ? 0
                             : set_departure(runner, transfer, last->departure, last->held, &err);
 }

@@ -95,6 +95,34 @@ char *runner_claim_of_instance(const struct transfer *transfer)
     return text_format("instance/%s/%s", transfer->source->name, transfer->instance);
 }
 
+struct transfer *runner_transfer(const struct runner *runner, const char *id)
+{
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        if (text_equal(runner->transfers.items[i]->id, id))
+            return runner->transfers.items[i];
+    return NULL;
+}
+
+struct transfer *runner_next_live(const struct runner *runner, size_t *at)
+{
+    while (*at < runner->transfers.count) {
+        struct transfer *transfer = runner->transfers.items[(*at)++];
+
+        if (transfer->state == TRANSFER_LIVE)
+            return transfer;
+    }
+    return NULL;
+}
+
+struct transfer *runner_next_of_move(const struct runner *runner, const char *move, size_t *at)
+{
+    struct transfer *transfer;
+
+    while ((transfer = runner_next_live(runner, at)) && !text_equal(transfer->move, move))
+        ;
+    return transfer;
+}
+
 void runner_wake(struct runner *runner)
 {
     timer_set_sooner(runner->timer, WAKE_MS * (1 + (int64_t)runner->live_count / WAKE_TRANSFERS));

@@ -63,6 +63,14 @@ void runner_wake(struct runner *runner);
 int runner_begin(struct runner *runner, struct transfer **transfers, size_t count,
                  struct error *err) __attribute__((warn_unused_result));
 
+/* The transfer of this id, live or ended; NULL: none is known.  Borrowed until the next turn. */
+struct transfer *runner_transfer(const struct runner *runner, const char *id);
+
+/* The next live transfer, oldest first, and the next live one of a move (transfer.move).  *at is 0
+   for the first; NULL after the last.  None may begin meanwhile. */
+struct transfer *runner_next_live(const struct runner *runner, size_t *at);
+struct transfer *runner_next_of_move(const struct runner *runner, const char *move, size_t *at);
+
 /* Whether the transfer can still go back: its removal was not accepted, for all that is known. */
 bool runner_can_undo(const struct runner *runner, const struct transfer *transfer);
 

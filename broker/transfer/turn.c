@@ -280,12 +280,12 @@ static void trim(struct runner *runner)
 /* Advances each live transfer once, emergencies first. */
 static void advance_all(struct runner *runner)
 {
+    struct transfer *transfer;
+
     for (int pass = 0; pass < 2 && !runner->is_broken; pass++) {
         runner->live_count = 0;
-        for (size_t i = 0; i < runner->transfers.count; i++) {
-            struct transfer *transfer = runner->transfers.items[i];
-
-            if (transfer->state == TRANSFER_LIVE && transfer->is_emergency == (pass == 0))
+        for (size_t i = 0; (transfer = runner_next_live(runner, &i));) {
+            if (transfer->is_emergency == (pass == 0))
                 advance(runner, transfer);
             runner->live_count += transfer->state == TRANSFER_LIVE;
         }

@@ -202,6 +202,7 @@ static void tell_nodes(struct listener *to)
 {
     const struct snapshot *snapshot = fleet_snapshot(to->book->runner->fleet, to->config);
     const struct runner *runner = to->book->runner;
+    const struct transfer *transfer;
     void *value;
 
     if (!snapshot->is_known || side_of(runner, to->config) != &side_kube)
@@ -212,11 +213,10 @@ static void tell_nodes(struct listener *to)
         if (node->marks != 0)
             tell_node(to, node, transfer_of(to->book, node->uid));
     }
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *transfer = runner->transfers.items[i];
+    for (size_t i = 0; (transfer = runner_next_live(runner, &i));) {
         const struct node *node = map_get(snapshot->nodes, transfer->node);
 
-        if (transfer->state == TRANSFER_LIVE && transfer->source->cluster == to->config && node &&
+        if (transfer->source->cluster == to->config && node &&
             text_equal(node->uid, transfer->node_uid))
             tell_node(to, node, transfer);
     }

@@ -132,15 +132,15 @@ static int64_t leaving_pods(const struct search *search)
     const struct runner *runner = search->searches->runner;
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, search->cluster);
     const char *name = strrchr(search->path, '/') + 1;
+    const struct transfer *transfer;
     int64_t count = 0;
 
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *transfer = runner->transfers.items[i];
+    for (size_t i = 0; (transfer = runner_next_live(runner, &i));) {
         const struct pod *const *pods;
         size_t pod_count;
 
-        if (transfer->source->cluster != search->cluster || transfer->state != TRANSFER_LIVE ||
-            transfer->is_undoing || transfer->step < STEP_CORDON || transfer->step > STEP_FORCE)
+        if (transfer->source->cluster != search->cluster || transfer->is_undoing ||
+            transfer->step < STEP_CORDON || transfer->step > STEP_FORCE)
             continue;
         pods = snapshot_pods_on(snapshot, transfer->node, &pod_count);
         for (size_t k = 0; k < pod_count; k++) {

@@ -153,14 +153,6 @@ static int store(struct suspension *suspension, bool stays, const char *event)
     return 0;
 }
 
-static const struct transfer *transfer_by_id(const struct runner *runner, const char *id)
-{
-    for (size_t i = 0; i < runner->transfers.count; i++)
-        if (text_equal(runner->transfers.items[i]->id, id))
-            return runner->transfers.items[i];
-    return NULL;
-}
-
 /* Those for which the gang must stand still, an emergency before others; NULL: none. */
 static const struct transfer *wanted_by(const struct suspension *suspension)
 {
@@ -169,8 +161,8 @@ static const struct transfer *wanted_by(const struct suspension *suspension)
     size_t i;
 
     json_array_foreach(suspension->transfers, i, id) {
-        const struct transfer *transfer = transfer_by_id(suspension->book->runner,
-                                                         json_string_value(id));
+        const struct transfer *transfer = runner_transfer(suspension->book->runner,
+                                                          json_string_value(id));
 
         if (!transfer || transfer->state != TRANSFER_LIVE || transfer->is_undoing ||
             transfer->step < STEP_DRAIN || transfer->step > STEP_FORCE)
@@ -370,13 +362,11 @@ static bool let_go(struct suspension *suspension)
 
 static bool is_draining(const struct runner *runner)
 {
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *transfer = runner->transfers.items[i];
+    const struct transfer *transfer;
 
-        if (transfer->state == TRANSFER_LIVE && transfer->step >= STEP_DRAIN &&
-            transfer->step <= STEP_FORCE)
+    for (size_t i = 0; (transfer = runner_next_live(runner, &i));)
+        if (transfer->step >= STEP_DRAIN && transfer->step <= STEP_FORCE)
             return true;
-    }
     return false;
 }
 

@@ -63,49 +63,57 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
     send_change(cluster, &call, done, context);
 }
 
-/* query "": the eviction itself. */
-static void send_eviction(struct cluster *cluster, const char *namespace, const char *name,
-                          const char *uid, int64_t grace_s, const char *query, cluster_done_fn done,
-                          void *context)
+/* Its deleteOptions bind the pod by UID; what else they say is added. */
+static json_t *eviction_of(const struct cluster *cluster, const struct pod_ref *pod)
 {
-    owned(chars) char *path = url_format("/api/v1/namespaces/%s/pods/%s/eviction", namespace, name);
-    owned(chars) char *target = text_format("%s%s", path, query);
-    owned(json) json_t *body = json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",
-                                         cluster_policy_version(cluster), "kind", "Eviction",
-                                         "metadata", "name", name, "namespace", namespace,
-                                         "deleteOptions", "preconditions", "uid", uid);
+    return json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",
+                     cluster_policy_version(cluster), "kind", "Eviction", "metadata", "name",
+                     pod->name, "namespace", pod->namespace, "deleteOptions", "preconditions",
+                     "uid", pod->uid);
+}
+
+void cluster_evict_pod(struct cluster *cluster, const struct pod_ref *pod, int64_t grace_s,
+                       cluster_done_fn done, void *context)
+{
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/eviction", pod->namespace,
+                                           pod->name);
+    owned(json) json_t *body = eviction_of(cluster, pod);
     struct kube_call call = {
         .verb = KUBE_EVICT,
         .priority = HTTP_DRAIN,
         .target = target,
         .body = body,
     };
+
     if (grace_s > 0)
         json_object_set_new(json_object_get(body, "deleteOptions"), "gracePeriodSeconds",
                             json_integer(grace_s));
-    if (query[0] != '\0') /* what is asked here must be the same there */
-        json_object_set_new(json_object_get(body, "deleteOptions"), "dryRun",
-                            json_make("[s]", "All"));
-    call.timeout_ms = query[0] != '\0' ? CLUSTER_QUESTION_MS : CHANGE_TIMEOUT_MS;
-    served_send(cluster_served(cluster), &call, done, context);
+    send_change(cluster, &call, done, context);
 }
 
-void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
-                       const char *uid, int64_t grace_s, cluster_done_fn done, void *context)
-{
-    send_eviction(cluster, namespace, name, uid, grace_s, "", done, context);
-}
-
-int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster_done_fn done,
+int cluster_try_eviction(struct cluster *cluster, const struct pod_ref *pod, cluster_done_fn done,
                          void *context, struct error *err)
 {
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/eviction?dryRun=All",
+                                           pod->namespace, pod->name);
+    owned(json) json_t *body = eviction_of(cluster, pod);
+    struct kube_call call = {
+        .verb = KUBE_EVICT,
+        .priority = HTTP_DRAIN,
+        .target = target,
+        .body = body,
+        .timeout_ms = CLUSTER_QUESTION_MS,
+    };
+
     if (!cluster_knows_dry_runs(cluster))
         return error_set(
             err, ERROR_INVALID,
             "cluster %s has no policy/v1 (Kubernetes 1.21): an older server may take a "
             "dry run for an eviction",
             cluster_name(cluster));
-    send_eviction(cluster, pod->namespace, pod->name, pod->uid, 0, "?dryRun=All", done, context);
+    /* What the address asks for, the body must ask for too. */
+    json_object_set_new(json_object_get(body, "deleteOptions"), "dryRun", json_make("[s]", "All"));
+    served_send(cluster_served(cluster), &call, done, context);
     return 0;
 }
 
@@ -117,16 +125,17 @@ void cluster_read_admission(struct cluster *cluster, const char *resource, clust
     send_read(cluster, target, CLUSTER_QUESTION_MS, done, context);
 }
 
-void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,
-                      const char *uid, const char *message, cluster_done_fn done, void *context)
+void cluster_mark_pod(struct cluster *cluster, const struct pod_ref *pod, const char *message,
+                      cluster_done_fn done, void *context)
 {
     char now[WALL_TEXT_SIZE];
-    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/status", namespace, name);
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/status", pod->namespace,
+                                           pod->name);
     owned(json)
         json_t *body = json_make("{s:{s:s}, s:{s:[{s:s, s:s, s:s, s:s, s:s}]}}", "metadata", "uid",
-                                 uid, "status", "conditions", "type", "DisruptionTarget", "status",
-                                 "True", "reason", "DeletionByCapacityBroker", "message", message,
-                                 "lastTransitionTime", time_of(cluster, now));
+                                 pod->uid, "status", "conditions", "type", "DisruptionTarget",
+                                 "status", "True", "reason", "DeletionByCapacityBroker", "message",
+                                 message, "lastTransitionTime", time_of(cluster, now));
     struct kube_call call = {
         .verb = KUBE_PATCH,
         .priority = HTTP_DRAIN,
@@ -137,14 +146,14 @@ void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char
     send_change(cluster, &call, done, context);
 }
 
-void cluster_tell_node(struct cluster *cluster, const char *name, const char *uid, unsigned marks,
-                       const char *message, cluster_done_fn done, void *context)
+void cluster_tell_node(struct cluster *cluster, const struct node_conditions *conditions,
+                       cluster_done_fn done, void *context)
 {
     char now[WALL_TEXT_SIZE];
-    owned(chars) char *target = url_format("/api/v1/nodes/%s/status", name);
-    json_t *conditions = json_array();
-    owned(json) json_t *body = json_make("{s:{s:s}, s:{s:o}}", "metadata", "uid", uid, "status",
-                                         "conditions", conditions);
+    owned(chars) char *target = url_format("/api/v1/nodes/%s/status", conditions->node);
+    json_t *rows = json_array();
+    owned(json) json_t *body = json_make("{s:{s:s}, s:{s:o}}", "metadata", "uid", conditions->uid,
+                                         "status", "conditions", rows);
     struct kube_call call = {
         .verb = KUBE_PATCH,
         .priority = HTTP_POLL,
@@ -155,11 +164,11 @@ void cluster_tell_node(struct cluster *cluster, const char *name, const char *ui
 
     time_of(cluster, now);
     for (int i = 0; i < NODE_MARK_COUNT; i++)
-        json_array_append_new(conditions,
+        json_array_append_new(rows,
                               json_make("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", node_mark_name(i),
-                                        "status", marks & (1u << i) ? "True" : "False", "reason",
-                                        NODE_MARK_REASON, "message", message, "lastTransitionTime",
-                                        now, "lastHeartbeatTime", now));
+                                        "status", conditions->marks & (1u << i) ? "True" : "False",
+                                        "reason", NODE_MARK_REASON, "message", conditions->message,
+                                        "lastTransitionTime", now, "lastHeartbeatTime", now));
     send_change(cluster, &call, done, context);
 }
 
@@ -197,11 +206,12 @@ static json_t *delete_options(const char *uid)
                      "preconditions", "uid", uid, "propagationPolicy", "Background");
 }
 
-void cluster_delete_pod(struct cluster *cluster, const char *namespace, const char *name,
-                        const char *uid, int64_t grace_s, cluster_done_fn done, void *context)
+void cluster_delete_pod(struct cluster *cluster, const struct pod_ref *pod, int64_t grace_s,
+                        cluster_done_fn done, void *context)
 {
-    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s", namespace, name);
-    owned(json) json_t *body = delete_options(uid);
+    owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s", pod->namespace,
+                                           pod->name);
+    owned(json) json_t *body = delete_options(pod->uid);
     json_object_set_new(body, "gracePeriodSeconds", json_integer(grace_s));
     struct kube_call call = {
         .verb = KUBE_DELETE,

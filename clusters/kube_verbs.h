@@ -26,12 +26,24 @@
 /* Exactly one of body and err is not NULL; body is borrowed. */
 typedef void (*cluster_done_fn)(void *context, const json_t *body, const struct error *err);
 
+/* One pod: its address, and the UID that tells it from a later pod of the same name.  The texts are
+   borrowed for the call. */
+struct pod_ref {
+    const char *namespace;
+    const char *name;
+    const char *uid;
+};
+static inline struct pod_ref pod_ref_of(const struct pod *pod)
+{
+    return (struct pod_ref){ .namespace = pod->namespace, .name = pod->name, .uid = pod->uid };
+}
+
 void cluster_patch_node(struct cluster *cluster, const char *name, const json_t *merge_patch,
                         cluster_done_fn done, void *context);
 
 /* Eviction API, with a UID precondition; grace_s 0: the pod's own grace period. */
-void cluster_evict_pod(struct cluster *cluster, const char *namespace, const char *name,
-                       const char *uid, int64_t grace_s, cluster_done_fn done, void *context);
+void cluster_evict_pod(struct cluster *cluster, const struct pod_ref *pod, int64_t grace_s,
+                       cluster_done_fn done, void *context);
 
 /* How long a question is waited for that only tells a person more: a webhook has 10 s by default,
    and who asks through our own API waits no longer than 30. */
@@ -41,7 +53,7 @@ enum { CLUSTER_QUESTION_MS = 12 * SECOND_MS };
    nothing sent, unless the server surely knows what a dry run is: one with policy/v1 is 1.21 or
    younger, and dry runs are 1.18's. */
 bool cluster_knows_dry_runs(const struct cluster *cluster);
-int cluster_try_eviction(struct cluster *cluster, const struct pod *pod, cluster_done_fn done,
+int cluster_try_eviction(struct cluster *cluster, const struct pod_ref *pod, cluster_done_fn done,
                          void *context, struct error *err) __attribute__((warn_unused_result));
 
 /* What an answer to an eviction means for who plans one. */
@@ -72,14 +84,18 @@ bool cluster_admission_sees_evictions(const json_t *list);
 bool cluster_lacks_group(const struct error *err);
 
 /* Adds condition DisruptionTarget to the pod's status, as eviction would have. */
-void cluster_mark_pod(struct cluster *cluster, const char *namespace, const char *name,
-                      const char *uid, const char *message, cluster_done_fn done, void *context);
+void cluster_mark_pod(struct cluster *cluster, const struct pod_ref *pod, const char *message,
+                      cluster_done_fn done, void *context);
 
-/* What a node tells whoever looks at its status (KEP-5683): its conditions of these types become
-   True with the message, the others of ours False; marks as in struct node.  A new node of the same
-   name is not told what the old one was. */
-void cluster_tell_node(struct cluster *cluster, const char *name, const char *uid, unsigned marks,
-                       const char *message, cluster_done_fn done, void *context);
+/* What our conditions in a node's status say (KEP-5683).  The texts are borrowed for the call. */
+struct node_conditions {
+    const char *node;
+    const char *uid;     /* a new node of the same name is not told what the old one was */
+    unsigned marks;      /* as in struct node: these become True, the others of ours False */
+    const char *message; /* for people, the same in each */
+};
+void cluster_tell_node(struct cluster *cluster, const struct node_conditions *conditions,
+                       cluster_done_fn done, void *context);
 
 /* An event about an object, for `kubectl describe`.  The name makes a repeat an ERROR_CONFLICT. */
 struct kube_event {
@@ -97,8 +113,8 @@ void cluster_post_event(struct cluster *cluster, const struct kube_event *event,
 
 /* DELETE with UID precondition.  grace_s 0 removes the object at once: only after the machine is
    proven gone. */
-void cluster_delete_pod(struct cluster *cluster, const char *namespace, const char *name,
-                        const char *uid, int64_t grace_s, cluster_done_fn done, void *context);
+void cluster_delete_pod(struct cluster *cluster, const struct pod_ref *pod, int64_t grace_s,
+                        cluster_done_fn done, void *context);
 void cluster_delete_node(struct cluster *cluster, const char *name, const char *uid,
                          cluster_done_fn done, void *context);
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { FILE_LIMIT = 4 << 20, PEM_LIMIT = 1 << 20 };
+enum { FROM_PATH, FROM_CONTEXT, FROM_PLUGIN }; /* in `from`, of a kubeconfig */
 
 /* A member that may be absent; "" counts as absent, as kubectl writes it. */
 static int find_text(const struct yaml_node *mapping, const char *key, const char **ret,
@@ -153,8 +154,9 @@ static int read_server(struct kube_config *config, const struct yaml_node *clust
 }
 
 static int read_cluster(struct kube_config *config, const struct yaml_node *cluster,
-                        const char *path, struct error *err)
+                        struct error *err)
 {
+    const char *path = config->from[FROM_PATH];
     const char *server_name = NULL;
     if (refuse(cluster, "insecure-skip-tls-verify",
                "refused: give the cluster's certificate-authority instead", err) < 0 ||
@@ -167,9 +169,9 @@ static int read_cluster(struct kube_config *config, const struct yaml_node *clus
     return 0;
 }
 
-static int read_user(struct kube_config *config, const struct yaml_node *user, const char *path,
-                     const char *plugin, struct error *err)
+static int read_user(struct kube_config *config, const struct yaml_node *user, struct error *err)
 {
+    const char *path = config->from[FROM_PATH];
     static const struct {
         const char *key;
         const char *why;
@@ -200,8 +202,8 @@ static int read_user(struct kube_config *config, const struct yaml_node *user, c
         return yaml_error(err, user, "client-certificate and client-key go together");
 
     if (yaml_get(user, "exec")) {
-        config->plugin = kube_plugin_read(yaml_get(user, "exec"), plugin, config->server,
-                                          &config->tls, err);
+        config->plugin = kube_plugin_read(yaml_get(user, "exec"), config->from[FROM_PLUGIN],
+                                          config->server, &config->tls, err);
         return config->plugin ? 0 : -1;
     }
     /* As kubectl: the file wins, because it is the one that is renewed. */
@@ -212,11 +214,9 @@ static int read_user(struct kube_config *config, const struct yaml_node *user, c
     return 0;
 }
 
-static int read_context(struct kube_config *config, const struct yaml_node *root,
-                        const char *context, const char *path, const char *plugin,
-                        struct error *err)
+static int read_context(struct kube_config *config, const struct yaml_node *root, struct error *err)
 {
-    const char *name = context;
+    const char *name = config->from[FROM_CONTEXT];
     if (!name && find_text(root, "current-context", &name, err) < 0)
         return -1;
     if (!name)
@@ -232,13 +232,13 @@ static int read_context(struct kube_config *config, const struct yaml_node *root
         return yaml_error(err, chosen, "names no cluster");
 
     const struct yaml_node *cluster = find_named(root, "clusters", "cluster", cluster_name, err);
-    if (!cluster || read_cluster(config, cluster, path, err) < 0)
+    if (!cluster || read_cluster(config, cluster, err) < 0)
         return -1;
     if (!user_name)
         return 0;
 
     const struct yaml_node *user = find_named(root, "users", "user", user_name, err);
-    return user ? read_user(config, user, path, plugin, err) : -1;
+    return user ? read_user(config, user, err) : -1;
 }
 
 static void set_from(struct kube_config *config, const char *first, const char *second,
@@ -260,10 +260,9 @@ struct kube_config *kube_config_read(const char *path, const char *context, cons
 
     const struct yaml_node *root = yaml_root(document);
     owned(kube_config) struct kube_config *config = mem_new(sizeof *config);
-    if (yaml_expect(root, YAML_MAPPING, err) < 0 ||
-        read_context(config, root, context, path, plugin, err) < 0)
-        return NULL;
     set_from(config, path, context, plugin);
+    if (yaml_expect(root, YAML_MAPPING, err) < 0 || read_context(config, root, err) < 0)
+        return NULL;
     return steal(&config);
 }
 

@@ -216,6 +216,7 @@ static void budgets_are_followed(void **state)
     };
     const struct budget *found[2] = { NULL };
     struct pod *pod = pod_of("s", "{}", "Running");
+    const struct pod_ref asked = pod_ref_of(pod);
     struct bench bench;
     (void)state;
     start(&bench, steps, COUNT_OF(steps));
@@ -224,7 +225,8 @@ static void budgets_are_followed(void **state)
     assert_int_equal(found[0]->allowed, 4);
     pod->phase = POD_PENDING;
     assert_int_equal(budgets_of_pod(cluster_snapshot(bench.cluster), pod, found, 2), 0);
-    assert_int_equal(cluster_try_eviction(bench.cluster, pod, bench_done, &bench, &bench.err), 0);
+    assert_int_equal(cluster_try_eviction(bench.cluster, &asked, bench_done, &bench, &bench.err),
+                     0);
     loop_run_until(bench.loop, loop_now(bench.loop) + 1000);
     assert_int_equal(bench.err.kind, ERROR_NONE);
     assert_non_null(strstr(bench.script->body, "\"apiVersion\":\"policy/v1\""));
@@ -246,14 +248,16 @@ static void an_old_server_is_asked_in_its_own_words(void **state)
         { HTTP_POST, EVICTION, 201, .answer = EVICTED },
     };
     struct pod *pod = pod_of("s", "{}", "Running");
+    const struct pod_ref asked = pod_ref_of(pod);
     struct bench bench;
     (void)state;
     start(&bench, steps, COUNT_OF(steps));
     /* It may know no dry run, and evict: nothing is sent (the script has one POST). */
-    assert_int_equal(cluster_try_eviction(bench.cluster, pod, bench_done, &bench, &bench.err), -1);
+    assert_int_equal(cluster_try_eviction(bench.cluster, &asked, bench_done, &bench, &bench.err),
+                     -1);
     assert_int_equal(bench.err.kind, ERROR_INVALID);
     assert_non_null(strstr(bench.err.text, "policy/v1"));
-    cluster_evict_pod(bench.cluster, "s", "p", "U", 0, bench_done, &bench);
+    cluster_evict_pod(bench.cluster, &asked, 0, bench_done, &bench);
     loop_run_until(bench.loop, loop_now(bench.loop) + 1000);
     assert_non_null(strstr(bench.script->body, "\"apiVersion\":\"policy/v1beta1\""));
     assert_true(script_is_played(bench.script));

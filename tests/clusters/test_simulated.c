@@ -178,17 +178,19 @@ static void the_verbs_change_it(void **state)
     owned(chars) char *uid = mem_copy_chars(pod->uid);
     owned(chars) char *pod_name = mem_copy_chars(pod->name);
     owned(chars) char *namespace = mem_copy_chars(pod->namespace);
-    cluster_evict_pod(it.cluster, namespace, pod_name, "another", 0, on_done, &it);
+    const struct pod_ref bound = { .namespace = namespace, .name = pod_name, .uid = uid };
+    const struct pod_ref other = { .namespace = namespace, .name = pod_name, .uid = "another" };
+    cluster_evict_pod(it.cluster, &other, 0, on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_CONFLICT);
-    cluster_mark_pod(it.cluster, namespace, pod_name, uid, "moves", on_done, &it);
+    cluster_mark_pod(it.cluster, &bound, "moves", on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
-    cluster_evict_pod(it.cluster, namespace, pod_name, uid, 0, on_done, &it);
+    cluster_evict_pod(it.cluster, &bound, 0, on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE);
     run_for(&it, 5 * MINUTE_MS);
     assert_null(map_get(cluster_snapshot(it.cluster)->pods, uid));
-    cluster_delete_pod(it.cluster, namespace, pod_name, uid, 1, on_done, &it);
+    cluster_delete_pod(it.cluster, &bound, 1, on_done, &it);
     assert_int_equal(answer_of(&it), ERROR_NONE); /* gone already */
-    cluster_evict_pod(it.cluster, namespace, pod_name, uid, 0, on_done, &it);
+    cluster_evict_pod(it.cluster, &bound, 0, on_done, &it);
     enum error_kind kind = answer_of(&it);
     assert_true(kind == ERROR_NOT_FOUND || kind == ERROR_CONFLICT);
     cluster_read_node(it.cluster, "absent", on_done, &it);

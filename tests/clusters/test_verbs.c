@@ -10,14 +10,16 @@ static const char POD_URL[] = SERVER "/api/v1/namespaces/s/pods/p";
 static const char EVICT_URL[] = SERVER "/api/v1/namespaces/s/pods/p/eviction";
 static const char NODE_URL[] = SERVER "/api/v1/nodes/n";
 
+static const struct pod_ref pod = { .namespace = "s", .name = "p", .uid = "U" };
+
 static void evict(struct bench *bench)
 {
-    cluster_evict_pod(bench->cluster, "s", "p", "U", 0, bench_done, bench);
+    cluster_evict_pod(bench->cluster, &pod, 0, bench_done, bench);
 }
 
 static void delete_pod(struct bench *bench)
 {
-    cluster_delete_pod(bench->cluster, "s", "p", "U", 0, bench_done, bench);
+    cluster_delete_pod(bench->cluster, &pod, 0, bench_done, bench);
 }
 
 static void patch_node(struct bench *bench)
@@ -302,7 +304,7 @@ static void answers_to_patches_and_reads(void **state)
 
 static void mark(struct bench *bench)
 {
-    cluster_mark_pod(bench->cluster, "s", "p", "U", "moves \"now\"", bench_done, bench);
+    cluster_mark_pod(bench->cluster, &pod, "moves \"now\"", bench_done, bench);
 }
 
 static void delete_node(struct bench *bench)

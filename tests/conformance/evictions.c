@@ -241,7 +241,10 @@ void a_budget_lets_one_go(struct stage *stage)
     stage_add_budget(stage, "nine", "chat", PODS - 1, false);
     stage_await_healthy(stage, "nine", PODS);
     for (int i = 0; i < PODS; i++)
-        cluster_evict_pod(stage->cluster, stage->namespace, names[i], uids[i], 0, hear, &heard[i]);
+        cluster_evict_pod(
+            stage->cluster,
+            &(struct pod_ref){ .namespace = stage->namespace, .name = names[i], .uid = uids[i] }, 0,
+            hear, &heard[i]);
     for (int i = 0; i < PODS; i++) {
         await_heard(stage, &heard[i]);
         if (heard[i].err.kind == ERROR_NONE)
@@ -268,8 +271,11 @@ static int evict_crowd(struct stage *stage, const struct crowd *crowd)
     int refused = 0;
 
     for (int i = 0; i < CROWD; i++)
-        cluster_evict_pod(stage->cluster, stage->namespace, crowd->names[i], crowd->uids[i], 0,
-                          hear, &heard[i]);
+        cluster_evict_pod(stage->cluster,
+                          &(struct pod_ref){ .namespace = stage->namespace,
+                                             .name = crowd->names[i],
+                                             .uid = crowd->uids[i] },
+                          0, hear, &heard[i]);
     for (int i = 0; i < CROWD; i++) {
         const struct error *err = &heard[i].err;
 
@@ -447,9 +453,10 @@ static bool knows_budgets(struct stage *stage, const void *context)
 static enum dry_run try_pod(struct stage *stage, const char *name)
 {
     struct heard heard = { 0 };
+    const struct pod_ref pod = pod_ref_of(stage_pod(stage, name));
     struct error err = { 0 };
 
-    if (cluster_try_eviction(stage->cluster, stage_pod(stage, name), hear, &heard, &err) < 0)
+    if (cluster_try_eviction(stage->cluster, &pod, hear, &heard, &err) < 0)
         fail_msg("%s: %s", name, err.text);
     await_heard(stage, &heard);
     err = heard.err;

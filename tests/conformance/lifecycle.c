@@ -34,7 +34,9 @@ static void mark(struct stage *stage, const char *pod, const char *uid, enum err
 {
     struct heard heard = { 0 };
 
-    cluster_mark_pod(stage->cluster, stage->namespace, pod, uid, "the node moves", hear, &heard);
+    cluster_mark_pod(stage->cluster,
+                     &(struct pod_ref){ .namespace = stage->namespace, .name = pod, .uid = uid },
+                     "the node moves", hear, &heard);
     await_heard(stage, &heard);
     assert_int_equal(heard.err.kind, expected);
     heard_clear(&heard);

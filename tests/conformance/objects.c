@@ -163,7 +163,9 @@ struct error stage_evict(struct stage *stage, const char *pod, const char *uid)
     struct heard heard = { 0 };
     struct error err;
 
-    cluster_evict_pod(stage->cluster, stage->namespace, pod, uid, 0, hear, &heard);
+    cluster_evict_pod(stage->cluster,
+                      &(struct pod_ref){ .namespace = stage->namespace, .name = pod, .uid = uid },
+                      0, hear, &heard);
     await_heard(stage, &heard);
     err = heard.err;
     heard_clear(&heard);
@@ -175,7 +177,9 @@ struct error stage_delete(struct stage *stage, const char *pod, const char *uid,
     struct heard heard = { 0 };
     struct error err;
 
-    cluster_delete_pod(stage->cluster, stage->namespace, pod, uid, grace_s, hear, &heard);
+    cluster_delete_pod(stage->cluster,
+                       &(struct pod_ref){ .namespace = stage->namespace, .name = pod, .uid = uid },
+                       grace_s, hear, &heard);
     await_heard(stage, &heard);
     err = heard.err;
     heard_clear(&heard);

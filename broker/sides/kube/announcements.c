@@ -161,10 +161,10 @@ static void condition_answered(void *context, const json_t *body, const struct e
 static void tell_node(struct listener *to, const struct node *node, const struct transfer *transfer)
 {
     unsigned marks = wanted_marks(transfer);
+    struct node_conditions told = { .node = node->name, .uid = node->uid, .marks = marks };
     struct node_entry *entry = map_get(to->nodes, node->uid);
     struct wall_time departure = marks ? transfer->departure : (struct wall_time){ 0 };
     char text[WALL_TEXT_SIZE];
-    owned(chars) char *message = NULL;
 
     /* the message of an earlier life is taken to be right: the node tells its departure itself */
     if (node->marks == marks &&
@@ -178,20 +178,20 @@ static void tell_node(struct listener *to, const struct node *node, const struct
     if (entry->is_in_flight || now_of(to) < entry->not_before_ms ||
         now_of(to) < to->no_conditions_until_ms)
         return;
-    message = marks
-                  ? text_format("leaves at %s: transfer %s to pool %s",
-                                wall_format(departure, text), transfer->id, transfer->target->name)
-                  : mem_copy_chars("stays");
+    owned(chars) char *message = marks ? text_format("leaves at %s: transfer %s to pool %s",
+                                                     wall_format(departure, text), transfer->id,
+                                                     transfer->target->name)
+                                       : mem_copy_chars("stays");
+
+    told.message = message;
     entry->sent = departure;
     entry->is_in_flight = true;
-    cluster_tell_node(fleet_cluster(to->book->runner->fleet, to->config), node->name, node->uid,
-                      marks, message, condition_answered, entry);
+    cluster_tell_node(fleet_cluster(to->book->runner->fleet, to->config), &told, condition_answered,
+                      entry);
 }
 
-static const struct transfer *transfer_of(const struct announcements *book, const char *node_uid)
+static const struct transfer *transfer_of(const struct runner *runner, const char *node_uid)
 {
-    const struct runner *runner = book->runner;
-
     for (size_t i = runner->transfers.count; i-- > 0;)
         if (text_equal(runner->transfers.items[i]->node_uid, node_uid))
             return runner->transfers.items[i];
@@ -211,7 +211,7 @@ static void tell_nodes(struct listener *to)
         const struct node *node = value;
 
         if (node->marks != 0)
-            tell_node(to, node, transfer_of(to->book, node->uid));
+            tell_node(to, node, transfer_of(runner, node->uid));
     }
     for (size_t i = 0; (transfer = runner_next_live(runner, &i));) {
         const struct node *node = map_get(snapshot->nodes, transfer->node);

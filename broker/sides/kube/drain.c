@@ -117,34 +117,41 @@ static int64_t grace_s(const struct runner *runner, const struct pod *pod, int64
     return left_s < 1 ? 1 : left_s;
 }
 
+/* When the node's pods were last known to be as the snapshot has them, in loop time. */
+static int64_t pods_seen_ms(const struct runner *runner, const struct transfer *transfer)
+{
+    return fleet_snapshot(runner->fleet, transfer->source->cluster)->pods_seen_ms;
+}
+
 /* Tells the pod's owner that it is disrupted: its accounting would take a delete alone for a
    failure.  NULL when that has been accepted. */
 static const struct effect *mark_pod(struct runner *runner, struct transfer *transfer,
-                                     const struct pod *pod, int64_t seen_ms)
+                                     const struct pod *pod)
 {
     const struct effect_target target = { .object = pod->uid, .pod = pod };
     const struct effect *mark = effect_find(transfer, &kube_effect_mark, pod->uid);
 
     if (mark && mark->answered_ms > 0 && mark->outcome == ERROR_NONE)
         return NULL;
-    return effect_ask(runner, transfer, &kube_effect_mark, &target, seen_ms);
+    return effect_ask(runner, transfer, &kube_effect_mark, &target, pods_seen_ms(runner, transfer));
 }
 
 /* The mark is a courtesy and the deadline a promise: any answer to it is enough to go on. */
 static const struct effect *delete_pod(struct runner *runner, struct transfer *transfer,
-                                       const struct pod *pod, int64_t left_ms, int64_t seen_ms)
+                                       const struct pod *pod, int64_t left_ms)
 {
     const struct effect_target target = {
         .object = pod->uid,
         .pod = pod,
         .grace_s = grace_s(runner, pod, left_ms),
     };
-    const struct effect *mark = mark_pod(runner, transfer, pod, seen_ms);
+    const struct effect *mark = mark_pod(runner, transfer, pod);
 
     require(target.grace_s >= 1); /* grace 0 is a kill */
     if (mark && mark->answered_ms == 0)
         return mark;
-    return effect_ask(runner, transfer, &kube_effect_delete_pod, &target, seen_ms);
+    return effect_ask(runner, transfer, &kube_effect_delete_pod, &target,
+                      pods_seen_ms(runner, transfer));
 }
 
 /* Whether the end of its grace has come. */
@@ -167,13 +174,12 @@ static void note_why(struct rest *rest, const char *why)
 static bool has_time(const struct runner *runner, const struct transfer *transfer,
                      const struct pod *pod)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct effect *effect = effect_find(transfer, &kube_effect_delete_pod, pod->uid);
 
     if (!effect || effect->answered_ms == 0 || effect->outcome != ERROR_NONE)
         return false;
     return pod->deletion.ms > 0 ? !is_over(runner, transfer, pod)
-                                : snapshot->pods_seen_ms <= effect->answered_ms;
+                                : pods_seen_ms(runner, transfer) <= effect->answered_ms;
 }
 
 /* Whether the pod was made when the node should have been empty. */
@@ -187,9 +193,9 @@ static bool is_latecomer(const struct runner *runner, const struct transfer *tra
 
 /* Evicts the pod, or notes what that waits for. */
 static const struct effect *evict_pod(struct runner *runner, struct transfer *transfer,
-                                      const struct pod *pod, int64_t left_ms, int64_t seen_ms,
-                                      struct rest *rest)
+                                      const struct pod *pod, int64_t left_ms, struct rest *rest)
 {
+    int64_t seen_ms = pods_seen_ms(runner, transfer);
     struct effect_target target = {
         .object = pod->uid,
         .pod = pod,
@@ -239,8 +245,6 @@ static void leave_to_slurm(const struct pod *pod, struct rest *rest)
 static const struct effect *ask_pod(struct runner *runner, struct transfer *transfer,
                                     const struct pod *pod, int64_t left_ms, struct rest *rest)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    int64_t seen_ms = snapshot->pods_seen_ms;
     int64_t call_ms = last_call_ms(runner, pod);
     const struct effect *effect;
     const char *why = "";
@@ -256,8 +260,8 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
         if (left_ms <= call_ms + TELL_AHEAD_MS)
             (void)suspend_is_settled(kube_side_of(runner)->suspensions, transfer, pod, &why);
         if (left_ms <= call_ms + MARK_AHEAD_MS)
-            (void)mark_pod(runner, transfer, pod, seen_ms);
-        return evict_pod(runner, transfer, pod, left_ms, seen_ms, rest);
+            (void)mark_pod(runner, transfer, pod);
+        return evict_pod(runner, transfer, pod, left_ms, rest);
     }
     if (pod->deletion.ms == 0 &&
         !suspend_is_settled(kube_side_of(runner)->suspensions, transfer, pod, &why)) {
@@ -265,7 +269,7 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
         rest->refused += !is_latecomer(runner, transfer, pod);
         return NULL;
     }
-    effect = delete_pod(runner, transfer, pod, left_ms, seen_ms);
+    effect = delete_pod(runner, transfer, pod, left_ms);
     if ((effect->kind != &kube_effect_delete_pod || effect->outcome != ERROR_NONE ||
          effect->answered_ms <= transfer->step_began_ms) &&
         !is_latecomer(runner, transfer, pod))

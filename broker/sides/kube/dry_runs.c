@@ -296,6 +296,7 @@ static void send_question(struct question *question)
     struct cluster *cluster = fleet_cluster(dry_runs->runner->fleet, question->cluster);
     struct error err = { 0 };
     const struct pod *pod;
+    struct pod_ref asked;
 
     require(!question->is_sent && *in_flight(question) < AT_ONCE);
     question->is_sent = true;
@@ -305,7 +306,8 @@ static void send_question(struct question *question)
         return;
     }
     pod = pod_of(question);
-    if (pod && cluster_try_eviction(cluster, pod, answered, question, &err) == 0) {
+    asked = pod ? pod_ref_of(pod) : (struct pod_ref){ 0 };
+    if (pod && cluster_try_eviction(cluster, &asked, answered, question, &err) == 0) {
         question->inquiry->asked++;
         return;
     }

@@ -12,7 +12,7 @@ struct errand {
     struct runner *runner;
     const struct config_cluster *cluster;
     char *path;
-    json_t *patch;
+    json_t *change;
     cluster_done_fn done;
     void *context;
 };
@@ -23,24 +23,24 @@ static void run(void *context, enum journal_fate fate)
 
     if (fate == JOURNAL_KEPT && !errand->runner->is_broken)
         cluster_patch_at(fleet_cluster(errand->runner->fleet, errand->cluster), errand->path,
-                         errand->patch, errand->done, errand->context);
-    json_decref(errand->patch);
+                         errand->change, errand->done, errand->context);
+    json_decref(errand->change);
     mem_free(errand->path);
     mem_free(errand);
 }
 
-void kept_patch(struct runner *runner, const struct config_cluster *cluster, const char *path,
-                json_t *patch, cluster_done_fn done, void *context)
+void kept_patch(struct runner *runner, const struct object_patch *patch, cluster_done_fn done,
+                void *context)
 {
     struct errand *errand = mem_new(sizeof *errand);
 
     require(!journal_is_gathering(runner->world->journal));
-    require(path[0] == '/' && json_is_object(patch));
+    require(patch->path[0] == '/' && json_is_object(patch->change));
     *errand = (struct errand){
         .runner = runner,
-        .cluster = cluster,
-        .path = mem_copy_chars(path),
-        .patch = json_incref(patch),
+        .cluster = patch->cluster,
+        .path = mem_copy_chars(patch->path),
+        .change = json_incref(patch->change),
         .done = done,
         .context = context,
     };

@@ -146,6 +146,13 @@ static void prepare_pod(struct effect *effect, const struct effect_target *targe
     intent->grace_s = target->grace_s;
 }
 
+static struct pod_ref pod_of(const struct intent *intent)
+{
+    require(intent->uid && intent->uid[0] != '\0');
+    return (
+        struct pod_ref){ .namespace = intent->namespace, .name = intent->name, .uid = intent->uid };
+}
+
 /* From here on the pod's eviction has its place at the gate. */
 static void prepare_evict(struct effect *effect, const struct effect_target *target,
                           struct intent *intent)
@@ -169,9 +176,11 @@ static void evict_answered(void *context, const json_t *body, const struct error
 
 static void send_evict(const struct intent *intent)
 {
-    require(intent->uid && intent->grace_s >= 0);
-    cluster_evict_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid,
-                      intent->grace_s, evict_answered, intent->effect);
+    const struct pod_ref pod = pod_of(intent);
+
+    require(intent->grace_s >= 0);
+    cluster_evict_pod(cluster_of(intent->effect), &pod, intent->grace_s, evict_answered,
+                      intent->effect);
 }
 
 static int64_t evict_busy_ms(const struct effect *effect, const struct error *err)
@@ -196,27 +205,29 @@ static bool delete_asks(const struct effect *effect, const struct pod *pod, bool
 
 static void send_mark(const struct intent *intent)
 {
+    const struct pod_ref pod = pod_of(intent);
     const struct transfer *transfer = intent->effect->transfer;
     owned(chars) char *message = text_format("node %s moves to pool %s (transfer %s)",
                                              transfer->node, transfer->target->name, transfer->id);
 
-    cluster_mark_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid,
-                     message, answered, intent->effect);
+    cluster_mark_pod(cluster_of(intent->effect), &pod, message, answered, intent->effect);
 }
 
 /* Grace 0 is not a kill: only after the machine is gone. */
 static void send_delete_pod(const struct intent *intent)
 {
+    const struct pod_ref pod = pod_of(intent);
+
     require(intent->grace_s >= 1);
-    cluster_delete_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid,
-                       intent->grace_s, answered, intent->effect);
+    cluster_delete_pod(cluster_of(intent->effect), &pod, intent->grace_s, answered, intent->effect);
 }
 
 static void send_clear_pod(const struct intent *intent)
 {
+    const struct pod_ref pod = pod_of(intent);
+
     require(intent->effect->transfer->step == STEP_CLEAR);
-    cluster_delete_pod(cluster_of(intent->effect), intent->namespace, intent->name, intent->uid, 0,
-                       answered, intent->effect);
+    cluster_delete_pod(cluster_of(intent->effect), &pod, 0, answered, intent->effect);
 }
 
 /* ---- the rows ---- */

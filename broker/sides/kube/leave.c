@@ -71,14 +71,19 @@ static void take_back_signs(const struct node *node, json_t *annotations, json_t
     json_object_set_new(annotations, SLUICE_NOTE_ADDED, json_null());
 }
 
+/* When the node was last known to be as the snapshot has it, in loop time. */
+static int64_t node_seen_ms(const struct runner *runner, const struct transfer *transfer)
+{
+    return fleet_snapshot(runner->fleet, transfer->source->cluster)->nodes_seen_ms;
+}
+
 /* The source node in the snapshot, if it is still the one that was bound at the start. */
 static enum presence find_node(const struct runner *runner, const struct transfer *transfer,
-                               const struct node **ret_node, int64_t *ret_seen_ms)
+                               const struct node **ret_node)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct node *node = map_get(snapshot->nodes, transfer->node);
 
-    *ret_seen_ms = snapshot->nodes_seen_ms;
     if (!snapshot->is_known)
         return PRESENCE_UNKNOWN;
     if (!node || !text_equal(node->uid, transfer->node_uid))
@@ -166,9 +171,9 @@ static enum verdict judge_node(const struct runner *runner, struct transfer *tra
 
 /* Looks for the node; the verdict that follows when it cannot go on. */
 static enum verdict look_for_node(struct runner *runner, struct transfer *transfer,
-                                  const struct node **ret_node, int64_t *ret_seen_ms)
+                                  const struct node **ret_node)
 {
-    switch (find_node(runner, transfer, ret_node, ret_seen_ms)) {
+    switch (find_node(runner, transfer, ret_node)) {
     case PRESENCE_UNKNOWN:
         transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
         return STEP_WAIT;
@@ -183,7 +188,7 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
 
 /* Closes the node, with what tells others; `was` says what the way back leaves it as. */
 static void close_node(struct runner *runner, struct transfer *transfer, const struct node *node,
-                       const char *key, const char *was, int64_t seen_ms)
+                       const char *key, const char *was)
 {
     require(text_equal(node->uid, transfer->node_uid)); /* never by name alone */
 
@@ -195,7 +200,7 @@ static void close_node(struct runner *runner, struct transfer *transfer, const s
     add_signs(node, notes, labels);
     target.annotations = notes;
     target.labels = labels;
-    effect_ask(runner, transfer, &kube_effect_cordon, &target, seen_ms);
+    effect_ask(runner, transfer, &kube_effect_cordon, &target, node_seen_ms(runner, transfer));
 }
 
 /* The cordon that is put back is an effect beside the first: the ledger knows of each. */
@@ -223,7 +228,7 @@ static bool is_taken_twice(struct transfer *transfer, const struct effect *again
 /* A node that is emptied stays closed: what comes to it would be killed at once.  A cordon that
    somebody takes away may be a mistake, and is put back; twice it is meant, and the node stays. */
 static enum verdict keep_closed(struct runner *runner, struct transfer *transfer,
-                                const struct node *node, int64_t seen_ms)
+                                const struct node *node)
 {
     int64_t now = loop_now(runner->world->loop);
     char key[AGAIN_SIZE];
@@ -253,7 +258,7 @@ static enum verdict keep_closed(struct runner *runner, struct transfer *transfer
         return STEP_WAIT;
     if (is_taken_twice(transfer, again))
         return STEP_UNDO;
-    close_node(runner, transfer, node, key, was ? was : "false", seen_ms);
+    close_node(runner, transfer, node, key, was ? was : "false");
     return STEP_WAIT;
 }
 
@@ -261,18 +266,16 @@ enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     const struct node *node;
-    int64_t seen_ms;
     enum verdict verdict;
 
     /* A node that vanishes while it is emptied has lost its machine: what it held goes with it. */
     if (snapshot->is_known && !map_get(snapshot->nodes, transfer->node))
         return STEP_DONE;
-    verdict = look_for_node(runner, transfer, &node, &seen_ms);
-    return verdict == STEP_DONE ? keep_closed(runner, transfer, node, seen_ms) : verdict;
+    verdict = look_for_node(runner, transfer, &node);
+    return verdict == STEP_DONE ? keep_closed(runner, transfer, node) : verdict;
 }
 
-static void announce(struct runner *runner, struct transfer *transfer, const struct node *node,
-                     int64_t seen_ms)
+static void announce(struct runner *runner, struct transfer *transfer, const struct node *node)
 {
     require(text_equal(node->uid, transfer->node_uid));
 
@@ -284,14 +287,13 @@ static void announce(struct runner *runner, struct transfer *transfer, const str
     };
 
     add_signs(node, notes, NULL);
-    effect_ask(runner, transfer, &kube_effect_announce, &target, seen_ms);
+    effect_ask(runner, transfer, &kube_effect_announce, &target, node_seen_ms(runner, transfer));
 }
 
 enum verdict kube_announce(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
-    int64_t seen_ms;
-    enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
+    enum verdict verdict = look_for_node(runner, transfer, &node);
 
     if (verdict != STEP_DONE || transfer->is_emergency)
         return verdict;
@@ -300,32 +302,29 @@ enum verdict kube_announce(struct runner *runner, struct transfer *transfer)
     if (is_told(node, transfer))
         return STEP_DONE;
     transfer_wait_for(transfer, "the announcement to show on the node");
-    announce(runner, transfer, node, seen_ms);
+    announce(runner, transfer, node);
     return STEP_WAIT;
 }
 
 enum verdict kube_check(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
-    int64_t seen_ms;
 
-    return look_for_node(runner, transfer, &node, &seen_ms);
+    return look_for_node(runner, transfer, &node);
 }
 
 void kube_tell(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
-    int64_t seen_ms;
 
-    if (find_node(runner, transfer, &node, &seen_ms) == PRESENCE_YES && !is_told(node, transfer))
-        announce(runner, transfer, node, seen_ms);
+    if (find_node(runner, transfer, &node) == PRESENCE_YES && !is_told(node, transfer))
+        announce(runner, transfer, node);
 }
 
 enum verdict kube_close(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
-    int64_t seen_ms;
-    enum verdict verdict = look_for_node(runner, transfer, &node, &seen_ms);
+    enum verdict verdict = look_for_node(runner, transfer, &node);
 
     if (verdict != STEP_DONE)
         return verdict;
@@ -339,20 +338,20 @@ enum verdict kube_close(struct runner *runner, struct transfer *transfer)
         return STEP_UNDO;
     transfer_wait_for(transfer, "the cordon to show on the node");
     close_node(runner, transfer, node, transfer->node_uid,
-               node->is_unschedulable ? "true" : "false", seen_ms);
+               node->is_unschedulable ? "true" : "false");
     return STEP_WAIT;
 }
 
 enum verdict kube_undo(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
-    int64_t seen_ms;
+    int64_t seen_ms = node_seen_ms(runner, transfer);
     owned(json) json_t *notes = NULL;
     owned(json) json_t *labels = NULL;
     struct effect_target target = { .object = transfer->node_uid };
     char key[AGAIN_SIZE];
 
-    switch (find_node(runner, transfer, &node, &seen_ms)) {
+    switch (find_node(runner, transfer, &node)) {
     case PRESENCE_UNKNOWN:
         transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
         return STEP_WAIT;

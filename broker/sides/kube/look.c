@@ -40,6 +40,7 @@ struct census {
                 void *context);
     bool (*counts)(struct reading *reading, const json_t *item);
 };
+static const struct census pods, volumes;
 
 /* A pod that would lose something if its machine went now. */
 struct running {
@@ -114,6 +115,8 @@ static struct transfer_look *look_of(struct runner *runner, struct transfer *tra
     look = mem_new(sizeof *look);
     side_see(transfer, &side_kube, look);
     look->claims = map_new(mem_free);
+    look->pods.census = look->new_pods.census = &pods;
+    look->volumes.census = &volumes;
 
     struct reading *const readings[] = { &look->pods,    &look->new_pods, &look->node,
                                          &look->volumes, &look->claim,    &look->new_node };
@@ -300,22 +303,20 @@ static void page_answered(void *context, const json_t *body, const struct error 
     finish_failed(reading, &why);
 }
 
-static bool count(struct reading *reading, const struct census *census,
-                  const struct config_cluster *cluster, const char *node, int64_t since_ms,
-                  int *ret_count)
+static bool count(struct reading *reading, const struct config_cluster *cluster, const char *node,
+                  int64_t since_ms, int *ret_count)
 {
     if (is_valid(reading, since_ms) && text_equal(reading->name, node)) {
-        require(reading->census == census && reading->count >= 0);
+        require(reading->count >= 0);
         *ret_count = reading->count;
         return true;
     }
     if (may_ask(reading)) {
-        reading->census = census;
         reading->cluster = cluster;
         text_copy(reading->name, sizeof reading->name, node);
         reading->count = reading->daemons = 0;
         array_clear(&reading->running);
-        pages_start(&reading->pages, census->pages_most);
+        pages_start(&reading->pages, reading->census->pages_most);
         ask_for_page(reading, NULL);
     }
     return false;
@@ -324,15 +325,15 @@ static bool count(struct reading *reading, const struct census *census,
 bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                   int *ret_count)
 {
-    return count(&look_of(runner, transfer)->pods, &pods, transfer->source->cluster, transfer->node,
+    return count(&look_of(runner, transfer)->pods, transfer->source->cluster, transfer->node,
                  since_ms, ret_count);
 }
 
 bool look_at_new_pods(struct runner *runner, struct transfer *transfer, const char *node,
                       int64_t since_ms, int *ret_count)
 {
-    return count(&look_of(runner, transfer)->new_pods, &pods, transfer_goal(transfer)->cluster,
-                 node, since_ms, ret_count);
+    return count(&look_of(runner, transfer)->new_pods, transfer_goal(transfer)->cluster, node,
+                 since_ms, ret_count);
 }
 
 int look_running_pods(const struct transfer *transfer, struct wall_time since,
@@ -358,8 +359,8 @@ int look_running_pods(const struct transfer *transfer, struct wall_time since,
 bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t since_ms,
                      int *ret_count)
 {
-    return count(&look_of(runner, transfer)->volumes, &volumes, transfer->source->cluster,
-                 transfer->node, since_ms, ret_count);
+    return count(&look_of(runner, transfer)->volumes, transfer->source->cluster, transfer->node,
+                 since_ms, ret_count);
 }
 
 /* Not to be found, or not ours to read: known for good.  Else it is asked for again. */

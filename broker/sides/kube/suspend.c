@@ -16,8 +16,6 @@
 #include "clusters/kube_verbs.h"
 #include "clusters/owner.h"
 
-#include <stdio.h>
-
 enum {
     PATIENCE_MS = 30 * SECOND_MS, /* for the owner to be found and stopped, and for it to begin */
     PATIENCE_EMERGENCY_MS = 5 * SECOND_MS, /* to delete its pods */
@@ -283,12 +281,15 @@ static void read_owner(struct suspension *suspension)
                     suspension->path, owner_came, suspension);
 }
 
-static void patch_owner(struct suspension *suspension, json_t *patch, cluster_done_fn done)
+static void patch_owner(struct suspension *suspension, json_t *change, cluster_done_fn done)
 {
+    const struct object_patch patch = { .cluster = suspension->cluster,
+                                        .path = suspension->path,
+                                        .change = change };
+
     require(!suspension->is_under_way && suspension->rev > 0); /* promised before it is sent */
     suspension->is_under_way = true;
-    kept_patch(suspension->book->runner, suspension->cluster, suspension->path, patch, done,
-               suspension);
+    kept_patch(suspension->book->runner, &patch, done, suspension);
 }
 
 /* A transfer wants the gang to stand still: what is missing for that. */

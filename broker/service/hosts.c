@@ -18,19 +18,20 @@ json_t *service_hosts(const struct service *service)
 json_t *service_release_host(struct service *service, const json_t *request, const char *by,
                              struct error *err)
 {
+    struct attempts *attempts = service->runner->attempts;
+    struct wall_time now = loop_wall(service->world->loop);
     struct journal_batch *batch;
     const char *name;
+    const char *key;
     json_t *row;
 
     if (json_need_text(request, "host", &name, err) < 0)
         return NULL;
-    batch = journal_batch_new(service->epoch);
-    row = attempts_release(service->runner->attempts, name, by, loop_wall(service->world->loop),
-                           batch, err);
-    if (!row) {
-        journal_batch_free(batch);
+    key = attempts_find_host(attempts, name, now, err);
+    if (!key)
         return NULL;
-    }
+    batch = journal_batch_new(service->epoch);
+    row = attempts_release(attempts, key, by, now, batch);
     if (journal_commit(service->world->journal, &batch, err) < 0) {
         runner_break(service->runner, err);
         json_decref(row);

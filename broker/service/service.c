@@ -74,10 +74,18 @@ static int may_drain(void *context, const struct transfer *transfer, struct erro
 
 int service_load_records(struct service *service, struct error *err)
 {
+    const struct runner_setup setup = {
+        .world = service->world,
+        .config = service->config,
+        .fleet = service->fleet,
+        .guard = &service->guard,
+        .epoch = service->epoch,
+        .sides = sides_known,
+    };
+
     service->guard.config = service->config;
     service->guard.fleet = service->fleet;
-    service->runner = runner_open(service->world, service->config, service->fleet, &service->guard,
-                                  service->epoch, sides_known, err);
+    service->runner = runner_open(&setup, err);
     if (!service->runner)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);

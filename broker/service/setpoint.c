@@ -25,13 +25,21 @@ void setpoint_clear(struct setpoint *setpoint)
     mem_free(setpoint->id);
 }
 
+static struct side_holder holder_of(const struct setpoint *setpoint)
+{
+    return (struct side_holder){ .runner = setpoint->service->runner,
+                                 .cluster = setpoint->cluster,
+                                 .of = setpoint->of };
+}
+
 bool setpoint_is_settled(const struct setpoint *setpoint)
 {
+    const struct side_holder holder = holder_of(setpoint);
+
     return setpoint->wanted < 0 ||
            (setpoint->value == setpoint->wanted &&
             (!setpoint->number->is_followed ||
-             setpoint->number->is_followed(setpoint->service->runner, setpoint->cluster,
-                                           setpoint->of, setpoint->object, setpoint->wanted)));
+             setpoint->number->is_followed(&holder, setpoint->object, setpoint->wanted)));
 }
 
 static void look_again(struct setpoint *setpoint, int64_t delay_ms)
@@ -196,26 +204,28 @@ static void was_written(void *context, const json_t *body, const struct error *e
 
 static void begin_read(struct setpoint *setpoint)
 {
+    const struct side_holder holder = holder_of(setpoint);
+
     require(!setpoint->is_under_way);
     setpoint->is_under_way = true;
     setpoint->read_ms = loop_now(setpoint->service->world->loop);
-    setpoint->number->read(setpoint->service->runner, setpoint->cluster, setpoint->of, was_read,
-                           setpoint);
+    setpoint->number->read(&holder, was_read, setpoint);
 }
 
 /* The number is promised. */
 static void write_number(void *context, enum journal_fate fate)
 {
     struct setpoint *setpoint = context;
+    const struct side_holder holder = holder_of(setpoint);
 
     require(setpoint->is_under_way);
     if (fate == JOURNAL_KEPT)
-        setpoint->number->write(setpoint->service->runner, setpoint->cluster, setpoint->of,
-                                setpoint->object, setpoint->sent, was_written, setpoint);
+        setpoint->number->write(&holder, setpoint->object, setpoint->sent, was_written, setpoint);
 }
 
 static void begin_write(struct setpoint *setpoint)
 {
+    const struct side_holder holder = holder_of(setpoint);
     struct error err;
 
     /* What stands there was read, and is not what is wanted: a write is never a guess. */
@@ -225,8 +235,7 @@ static void begin_write(struct setpoint *setpoint)
         return;
     if (setpoint->number->check && !setpoint->is_checked) {
         setpoint->is_under_way = true;
-        setpoint->number->check(setpoint->service->runner, setpoint->cluster, setpoint->of,
-                                was_checked, setpoint);
+        setpoint->number->check(&holder, was_checked, setpoint);
         return;
     }
     if (store(setpoint, "intent", "", &err) < 0)

@@ -306,9 +306,8 @@ static json_t *describe_host(const char *id, const struct bad_host *host)
     return row;
 }
 
-/* The key of the one host in quarantine that has this name; NULL and an error: none, or two. */
-static const char *find_host(const struct attempts *attempts, const char *name,
-                             struct wall_time now, struct error *err)
+const char *attempts_find_host(const struct attempts *attempts, const char *name,
+                               struct wall_time now, struct error *err)
 {
     const char *found = NULL;
     const char *id;
@@ -335,23 +334,21 @@ static const char *find_host(const struct attempts *attempts, const char *name,
     return found;
 }
 
-json_t *attempts_release(struct attempts *attempts, const char *name, const char *by,
-                         struct wall_time now, struct journal_batch *batch, struct error *err)
+json_t *attempts_release(struct attempts *attempts, const char *key, const char *by,
+                         struct wall_time now, struct journal_batch *batch)
 {
-    const char *id = find_host(attempts, name, now, err);
-    const struct bad_host *host = id ? map_get(attempts->hosts, id) : NULL;
-    owned(json) json_t *event = NULL;
-    json_t *row;
+    const struct bad_host *host = map_get(attempts->hosts, key);
 
-    if (!host)
-        return NULL;
-    row = describe_host(id, host);
-    event = json_deep_copy(row);
+    require(host); /* attempts_find_host() gave the key */
+
+    json_t *row = describe_host(key, host);
+    owned(json) json_t *event = json_deep_copy(row);
+
     json_object_set_new(event, "event", json_text("host_released"));
     json_object_set_new(event, "by", json_text(by));
-    journal_remove(batch, "quarantine", id, host->rev);
+    journal_remove(batch, "quarantine", key, host->rev);
     journal_event(batch, now, event);
-    map_remove(attempts->hosts, id);
+    map_remove(attempts->hosts, key);
     return row;
 }
 

@@ -69,12 +69,18 @@ struct wall_time attempts_quarantine(const struct attempts *attempts,
                                      const struct config_pool *pool, const char *host,
                                      struct wall_time now);
 
-/* A person says that the host is in order: its quarantine ends now.  name: HOST, or PROVIDER/HOST
-   where two clouds have one of that name.  Puts record and event into the batch, as above, and
-   returns its row; NULL and ERROR_NOT_FOUND or ERROR_CONFLICT. */
-json_t *attempts_release(struct attempts *attempts, const char *name, const char *by,
-                         struct wall_time now, struct journal_batch *batch, struct error *err)
+/* The key of the one host in quarantine that a person means, PROVIDER/HOST.  name: HOST, or
+   PROVIDER/HOST where two clouds have one of that name.  NULL and ERROR_NOT_FOUND or
+   ERROR_CONFLICT.  Borrowed until attempts change. */
+const char *attempts_find_host(const struct attempts *attempts, const char *name,
+                               struct wall_time now, struct error *err)
     __attribute__((warn_unused_result));
+
+/* A person, `by`, says that the host of this key is in order: its quarantine ends now.  Puts record
+   and event into the batch, as above, and returns its row, as attempts_hosts() has it. */
+json_t *attempts_release(struct attempts *attempts, const char *key, const char *by,
+                         struct wall_time now, struct journal_batch *batch)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* [{host, provider, pool, machine, until, text}] of the hosts in quarantine. */
 json_t *attempts_hosts(const struct attempts *attempts, struct wall_time now)

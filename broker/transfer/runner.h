@@ -49,11 +49,20 @@ struct runner {
     bool is_broken; /* the journal failed: nothing more is sent or decided */
 };
 
-/* Loads transfers, effects and lead times from the journal.  sides: NULL at the end, one for each
-   kind of cluster that the configuration knows. */
-struct runner *runner_open(struct world *world, const struct config *config, struct fleet *fleet,
-                           struct guard *guard, uint64_t epoch, const struct side *const *sides,
-                           struct error *err) __attribute__((warn_unused_result));
+/* What a runner works with.  All of it is borrowed until the runner is closed. */
+struct runner_setup {
+    struct world *world;
+    const struct config *config;
+    struct fleet *fleet;
+    struct guard *guard;
+    uint64_t epoch;                  /* of this process: each batch of the journal carries it */
+    const struct side *const *sides; /* NULL at the end, one for each kind of cluster that the
+                                        configuration knows */
+};
+
+/* Loads transfers, effects and lead times from the journal. */
+struct runner *runner_open(const struct runner_setup *setup, struct error *err)
+    __attribute__((warn_unused_result));
 void runner_close(struct runner *runner);
 
 /* Something changed: advances all live transfers, emergencies first, in a turn of its own. */

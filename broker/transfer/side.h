@@ -73,15 +73,21 @@ struct side_target {
     side_question_fn discard;
 };
 
-/* A number in an object of a cluster that is kept at what is wanted.  of: what the configuration
-   says of it, a struct config_workload or config_quota. */
+/* The object of a cluster that holds a number; all is borrowed for the call. */
+struct side_holder {
+    const struct runner *runner;
+    const struct config_cluster *cluster;
+    const void
+        *of; /* what the configuration says of it: a struct config_workload or config_quota */
+};
+
+/* A number in an object of a cluster that is kept at what is wanted. */
 typedef void (*side_done_fn)(void *context, const json_t *body, const struct error *err);
 struct side_number {
     int64_t least; /* that the object may hold */
 
     /* Asks for the object; done gets it, or an error.  And the number in what done got. */
-    void (*read)(const struct runner *runner, const struct config_cluster *cluster, const void *of,
-                 side_done_fn done, void *context);
+    void (*read)(const struct side_holder *holder, side_done_fn done, void *context);
     int (*decode)(const void *of, const json_t *object, const struct error *failure,
                   int64_t *ret_value, struct error *err);
 
@@ -89,18 +95,16 @@ struct side_number {
     char *(*setter)(const json_t *object);
 
     /* Sets it; object: as last read. */
-    void (*write)(const struct runner *runner, const struct config_cluster *cluster, const void *of,
-                  const json_t *object, int64_t value, side_done_fn done, void *context);
+    void (*write)(const struct side_holder *holder, const json_t *object, int64_t value,
+                  side_done_fn done, void *context);
 
     /* NULL, or: asks, before a write, whether it may be written at all.  And what speaks against it
        by what done got, in a sentence; the caller frees it; NULL: nothing. */
-    void (*check)(const struct runner *runner, const struct config_cluster *cluster, const void *of,
-                  side_done_fn done, void *context);
+    void (*check)(const struct side_holder *holder, side_done_fn done, void *context);
     char *(*objection)(const void *of, const json_t *body, const struct error *err);
 
     /* NULL, or: whether the cluster has done what the number asks for. */
-    bool (*is_followed)(const struct runner *runner, const struct config_cluster *cluster,
-                        const void *of, const json_t *object, int64_t wanted);
+    bool (*is_followed)(const struct side_holder *holder, const json_t *object, int64_t wanted);
 };
 
 typedef void (*side_asked_fn)(void *context);

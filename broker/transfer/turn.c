@@ -352,20 +352,20 @@ static int load_transfer(void *context, const char *id, uint64_t rev, const json
     return 0;
 }
 
-struct runner *runner_open(struct world *world, const struct config *config, struct fleet *fleet,
-                           struct guard *guard, uint64_t epoch, const struct side *const *sides,
-                           struct error *err)
+struct runner *runner_open(const struct runner_setup *setup, struct error *err)
 {
     owned(runner) struct runner *runner = mem_new(sizeof *runner);
+    struct world *world = setup->world;
 
+    require(world && setup->config && setup->fleet && setup->guard && setup->sides);
     runner->world = world;
-    runner->config = config;
-    runner->fleet = fleet;
-    runner->guard = guard;
-    runner->epoch = epoch;
-    runner->leads = lead_book_new(config);
-    runner->attempts = attempts_new(config);
-    sides_open(runner, sides);
+    runner->config = setup->config;
+    runner->fleet = setup->fleet;
+    runner->guard = setup->guard;
+    runner->epoch = setup->epoch;
+    runner->leads = lead_book_new(setup->config);
+    runner->attempts = attempts_new(setup->config);
+    sides_open(runner, setup->sides);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_load(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||

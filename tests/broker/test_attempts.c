@@ -227,8 +227,9 @@ static void release(struct bench *bench, const char *name, int64_t ms, const cha
 {
     struct journal_batch *batch = journal_batch_new(bench->epoch);
     struct error err = { 0 };
-    owned(json)
-        json_t *row = attempts_release(bench->attempts, name, "ada", after(ms), batch, &err);
+    const char *key = attempts_find_host(bench->attempts, name, after(ms), &err);
+    owned(json) json_t *row = key ? attempts_release(bench->attempts, key, "ada", after(ms), batch)
+                                  : NULL;
 
     if (!row != (refusal != NULL))
         fail_msg("%s: %s", name, err.text);

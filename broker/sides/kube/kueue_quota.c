@@ -10,13 +10,12 @@
 #include "clusters/kube_verbs.h"
 #include "clusters/kueue.h"
 
-static void read_queue(const struct runner *runner, const struct config_cluster *cluster,
-                       const void *of, side_done_fn done, void *context)
+static void read_queue(const struct side_holder *holder, side_done_fn done, void *context)
 {
-    const struct config_quota *quota = of;
+    const struct config_quota *quota = holder->of;
     owned(chars) char *path = kueue_path(quota->cluster_queue);
 
-    cluster_read_at(fleet_cluster(runner->fleet, cluster), path, done, context);
+    cluster_read_at(fleet_cluster(holder->runner->fleet, holder->cluster), path, done, context);
 }
 
 static int decode(const void *of, const json_t *object, const struct error *failure,
@@ -31,16 +30,16 @@ static int decode(const void *of, const json_t *object, const struct error *fail
     return kueue_quota(object, quota->flavor, quota->resource, ret_value, err);
 }
 
-static void write_queue(const struct runner *runner, const struct config_cluster *cluster,
-                        const void *of, const json_t *object, int64_t value, side_done_fn done,
-                        void *context)
+static void write_queue(const struct side_holder *holder, const json_t *object, int64_t value,
+                        side_done_fn done, void *context)
 {
-    const struct config_quota *quota = of;
+    const struct config_quota *quota = holder->of;
     owned(chars) char *path = kueue_path(quota->cluster_queue);
     owned(json) json_t *patch = kueue_patch(object, quota->flavor, quota->resource, value);
 
     require(value >= 0 && !quota->is_reserved); /* a promise is never written */
-    cluster_patch_at(fleet_cluster(runner->fleet, cluster), path, patch, done, context);
+    cluster_patch_at(fleet_cluster(holder->runner->fleet, holder->cluster), path, patch, done,
+                     context);
 }
 
 static char *setter(const json_t *object)

@@ -65,12 +65,16 @@ static char *path_of(const struct config_workload *workload, const char *below)
                        way->plural, object_of(workload), below);
 }
 
-static void read_object(const struct runner *runner, const struct config_cluster *cluster,
-                        const void *of, side_done_fn done, void *context)
+static struct cluster *cluster_of(const struct side_holder *holder)
 {
-    owned(chars) char *path = path_of(of, "");
+    return fleet_cluster(holder->runner->fleet, holder->cluster);
+}
 
-    cluster_read_at(fleet_cluster(runner->fleet, cluster), path, done, context);
+static void read_object(const struct side_holder *holder, side_done_fn done, void *context)
+{
+    owned(chars) char *path = path_of(holder->of, "");
+
+    cluster_read_at(cluster_of(holder), path, done, context);
 }
 
 /* Adds what the containers of so many pods of a template ask for, in parts of a GPU.  False: it is
@@ -141,16 +145,15 @@ static int decode(const void *of, const json_t *object, const struct error *fail
     return json_find_int(object, way->value, ret_value, err);
 }
 
-static void write_object(const struct runner *runner, const struct config_cluster *cluster,
-                         const void *of, const json_t *object, int64_t value, side_done_fn done,
-                         void *context)
+static void write_object(const struct side_holder *holder, const json_t *object, int64_t value,
+                         side_done_fn done, void *context)
 {
-    const struct way *way = &ways[way_index(of)];
-    owned(chars) char *path = path_of(of, way->below);
+    const struct way *way = &ways[way_index(holder->of)];
+    owned(chars) char *path = path_of(holder->of, way->below);
     owned(json) json_t *patch = json_make("{s:{s:I}}", "spec", way->key, (json_int_t)value);
 
     (void)object;
-    cluster_patch_at(fleet_cluster(runner->fleet, cluster), path, patch, done, context);
+    cluster_patch_at(cluster_of(holder), path, patch, done, context);
 }
 
 /* The autoscaler whose target this workload is, if there is one. */
@@ -191,14 +194,13 @@ static char *objection(const void *of, const json_t *body, const struct error *e
     return why;
 }
 
-static void check_autoscalers(const struct runner *runner, const struct config_cluster *cluster,
-                              const void *of, side_done_fn done, void *context)
+static void check_autoscalers(const struct side_holder *holder, side_done_fn done, void *context)
 {
-    const struct config_workload *workload = of;
+    const struct config_workload *workload = holder->of;
     owned(chars) char *path = text_format(
         "/apis/" AUTOSCALING "/namespaces/%s/horizontalpodautoscalers", workload->namespace);
 
-    cluster_read_at(fleet_cluster(runner->fleet, cluster), path, done, context);
+    cluster_read_at(cluster_of(holder), path, done, context);
 }
 
 /* A rollout has some more than are wanted for as long as it takes, and is not waited for. */
@@ -209,12 +211,9 @@ static bool is_rolled_out(const json_t *object)
 }
 
 /* Pods that were told to stop are not counted here, and not waited for. */
-static bool is_down(const struct runner *runner, const struct config_cluster *cluster,
-                    const void *of, const json_t *object, int64_t wanted)
+static bool is_down(const struct side_holder *holder, const json_t *object, int64_t wanted)
 {
-    (void)runner;
-    (void)cluster;
-    (void)of;
+    (void)holder;
     return json_int_or(object, "status/replicas", 0) <= wanted || !is_rolled_out(object);
 }
 
@@ -232,16 +231,16 @@ static bool is_of_extra_group(const struct config_workload *workload, const stru
 
 /* In the status of a LeaderWorkerSet pods that stop count, and one that does not stop would keep
    the nodes for ever: so it is the pods that are looked at. */
-static bool groups_are_down(const struct runner *runner, const struct config_cluster *cluster,
-                            const void *of, const json_t *object, int64_t wanted)
+static bool groups_are_down(const struct side_holder *holder, const json_t *object, int64_t wanted)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, cluster);
+    const struct snapshot *snapshot = fleet_snapshot(holder->runner->fleet, holder->cluster);
     void *value;
 
     for (size_t i = 0; is_rolled_out(object) && map_next(snapshot->pods, &i, NULL, &value);) {
         const struct pod *pod = value;
 
-        if (pod->deletion.ms == 0 && pod_must_leave(pod) && is_of_extra_group(of, pod, wanted))
+        if (pod->deletion.ms == 0 && pod_must_leave(pod) &&
+            is_of_extra_group(holder->of, pod, wanted))
             return false;
     }
     return true;

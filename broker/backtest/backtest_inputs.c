@@ -79,13 +79,14 @@ static int read_queue_options(struct backtest_inputs *inputs, struct error *err)
 static int read_policies(struct backtest_inputs *inputs, struct error *err)
 {
     size_t count = policies_count();
-    struct name_bit *names = mem_new_array(count + 1, sizeof *names);
+    struct name_bit *names = mem_new_array(count + 2, sizeof *names);
     int result;
 
     for (size_t i = 0; i < count; i++)
         names[i] = (struct name_bit){ policies[i].name, 1u << i };
     names[count] = (struct name_bit){ "bound", BACKTEST_LIMIT };
-    result = name_bits(inputs->call, "policy", names, count + 1, &inputs->setup.played, err);
+    names[count + 1] = (struct name_bit){ 0 };
+    result = name_bits(inputs->call, "policy", names, &inputs->setup.played, err);
     mem_free(names);
     if (result == 0 && inputs->setup.played == BACKTEST_LIMIT)
         return error_set(err, ERROR_INVALID, "--policy: name a policy, too, beside the bound");
@@ -264,8 +265,14 @@ static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
                          weeks, setup->first_week, weeks - 1);
     setup->planned = setup->judged;
     if (inputs->plan_windows > 0) {
-        inputs->planned = backtest_windows(setup->queues, setup->queue_count, setup->judged, first,
-                                           (size_t)inputs->plan_windows, err);
+        const struct backtest_past past = {
+            .queues = setup->queues,
+            .queue_count = setup->queue_count,
+            .judged = setup->judged,
+            .until = first,
+        };
+
+        inputs->planned = backtest_windows(&past, (size_t)inputs->plan_windows, err);
         setup->planned = inputs->planned;
     }
     return setup->planned ? 0 : -1;

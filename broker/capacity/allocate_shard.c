@@ -84,8 +84,8 @@ static int check_present(const char *path, const char *text, const char *input, 
                      path);
 }
 
-int shard_write(const struct allocate_inputs *inputs, const struct allocate_plan *plan,
-                struct shard shard, const char *folder, char **ret_path, struct error *err)
+char *shard_write(const struct allocate_inputs *inputs, const struct allocate_plan *plan,
+                  struct shard shard, const char *folder, struct error *err)
 {
     owned(text) struct text *input = text_new(HEADER_LIMIT);
     owned(chars) char *path = text_format("%s/shard-%zu-of-%zu.json", folder, shard.part + 1,
@@ -96,7 +96,7 @@ int shard_write(const struct allocate_inputs *inputs, const struct allocate_plan
 
     require(shard.part < shard.parts && plan->queue_count > 0);
     if (make_input(inputs, input, err) < 0)
-        return -1;
+        return NULL;
     json_object_set_new(root, "input", json_text(input->chars));
     for (size_t i = 0; i < plan->window_count * plan->queue_count; i++)
         if (plan->cells[i].is_known)
@@ -108,19 +108,26 @@ int shard_write(const struct allocate_inputs *inputs, const struct allocate_plan
     if (file_make_folder(folder, 0777, err) < 0 ||
         check_present(path, text, input->chars, err) < 0 ||
         file_write(path, text, strlen(text), 0666, err) < 0)
-        return -1;
-    *ret_path = steal(&path);
-    return 0;
+        return NULL;
+    return steal(&path);
 }
 
-static int need_count(const json_t *root, const char *key, int64_t min, int64_t max, int64_t *ret,
-                      struct error *err)
+/* A whole number of a shard's file. */
+struct count_field {
+    const char *key;
+    int64_t min;
+    int64_t max;
+    int64_t *value;
+};
+
+static int need_count(const json_t *root, const struct count_field *field, struct error *err)
 {
-    if (json_need_int(root, key, ret, err) < 0)
+    if (json_need_int(root, field->key, field->value, err) < 0)
         return -1;
-    return *ret >= min && *ret <= max
+    return *field->value >= field->min && *field->value <= field->max
                ? 0
-               : error_set(err, ERROR_CORRUPT, "%s: %lld cannot be", key, (long long)*ret);
+               : error_set(err, ERROR_CORRUPT, "%s: %lld cannot be", field->key,
+                           (long long)*field->value);
 }
 
 static int need_wait(const json_t *root, const char *key, double *ret, struct error *err)
@@ -141,17 +148,21 @@ static int read_cell(const json_t *row, struct allocate_cell *ret, struct error 
     int64_t failing;
     int64_t worst;
 
-    if (need_count(row, "replicas", 0, INT32_MAX, &replicas, err) < 0 ||
-        need_count(row, "replicas_degraded", 0, INT32_MAX, &degraded, err) < 0 ||
-        need_count(row, "failing_seed", -1, INT32_MAX, &failing, err) < 0 ||
-        need_count(row, "worst_seed", -1, INT32_MAX, &worst, err) < 0 ||
-        need_count(row, "requests_high", 0, INT64_MAX, &cell.search.requests[DEMAND_HIGH], err) <
-            0 ||
-        need_count(row, "requests_low", 0, INT64_MAX, &cell.search.requests[DEMAND_LOW], err) < 0 ||
-        need_wait(row, "wait_high_s", &cell.search.wait_s[DEMAND_HIGH], err) < 0 ||
+    const struct count_field counts[] = {
+        { "replicas", 0, INT32_MAX, &replicas },
+        { "replicas_degraded", 0, INT32_MAX, &degraded },
+        { "failing_seed", -1, INT32_MAX, &failing },
+        { "worst_seed", -1, INT32_MAX, &worst },
+        { "requests_high", 0, INT64_MAX, &cell.search.requests[DEMAND_HIGH] },
+        { "requests_low", 0, INT64_MAX, &cell.search.requests[DEMAND_LOW] },
+        { "worst_day_ms", INT64_MIN, INT64_MAX, &cell.search.worst_day.begin.ms },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        if (need_count(row, &counts[i], err) < 0)
+            return -1;
+    if (need_wait(row, "wait_high_s", &cell.search.wait_s[DEMAND_HIGH], err) < 0 ||
         need_wait(row, "wait_low_s", &cell.search.wait_s[DEMAND_LOW], err) < 0 ||
-        need_count(row, "worst_day_ms", INT64_MIN, INT64_MAX, &cell.search.worst_day.begin.ms,
-                   err) < 0 ||
         need_wait(row, "worst_day_wait_s", &cell.search.worst_day.wait_s, err) < 0)
         return -1;
     cell.degraded = (int)degraded;
@@ -239,8 +250,8 @@ static int check_head(struct merge *merge, const json_t *root, const char *path,
     int64_t parts;
 
     if (json_need_text(root, "input", &input, err) < 0 ||
-        need_count(root, "shards", 1, PARTS_MAX, &parts, err) < 0 ||
-        need_count(root, "shard", 1, parts, &part, err) < 0)
+        need_count(root, &(struct count_field){ "shards", 1, PARTS_MAX, &parts }, err) < 0 ||
+        need_count(root, &(struct count_field){ "shard", 1, parts, &part }, err) < 0)
         return error_context(err, "%s", path);
     if (!text_equal(input, merge->input->chars))
         return refuse_input(path, input, merge->input->chars, err);

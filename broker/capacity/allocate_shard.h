@@ -17,11 +17,11 @@ struct shard {
 /* "3/8". */
 bool shard_parse(const char *text, struct shard *ret);
 
-/* Writes the plan's known cells to shard-3-of-8.json in the folder; ret_path is the caller's.  A
-   file that has another answer to the same input is an error and stays; one of other input is
-   replaced. */
-int shard_write(const struct allocate_inputs *inputs, const struct allocate_plan *plan,
-                struct shard shard, const char *folder, char **ret_path, struct error *err)
+/* Writes the plan's known cells to shard-3-of-8.json in the folder; returns the file's path, which
+   the caller frees.  NULL on an error; a file that has another answer to the same input is one, and
+   stays.  A file of other input is replaced. */
+char *shard_write(const struct allocate_inputs *inputs, const struct allocate_plan *plan,
+                  struct shard shard, const char *folder, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Fills the plan's cells from all *.json files of the folder.  The same shard twice is fine when

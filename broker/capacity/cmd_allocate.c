@@ -46,6 +46,7 @@ const struct command_option allocate_options[] = {
 struct put { /* of schedules */
     json_t *changed;
     struct file_set files;
+    const struct text *header; /* that all of them begin with */
     bool is_check;
 };
 
@@ -112,12 +113,12 @@ static bool is_same(const char *path, const struct text *want)
 
 /* Prepares one window's file where it changes. */
 static int put_file(const struct allocate_command *command, size_t window, const char *path,
-                    const struct text *header, struct put *put, struct error *err)
+                    struct put *put, struct error *err)
 {
     owned(text) struct text *bytes = text_new(SCHEDULE_LIMIT);
     owned(text) struct text *head = text_new(HEADER_LIMIT);
 
-    text_add(head, "%s", header->chars);
+    text_add(head, "%s", put->header->chars);
     if (command->inputs.forecasts)
         allocate_forecast_header(command->inputs.forecasts, command->inputs.model, window, head);
     schedule_print(command->plan->schedules[window], head->chars, bytes);
@@ -143,13 +144,14 @@ static int put_files(const struct allocate_command *command, struct put *put, st
     if (allocate_inputs_header(&command->inputs, header, err) < 0 ||
         (!put->is_check && file_make_folder(folder, 0777, err) < 0))
         return -1;
+    put->header = header;
     for (size_t i = 0; i < windows->count; i++) {
         owned(chars) char *path = text_format("%s/%s.yaml", folder, windows->items[i].name);
 
         if (file_set_is_cut_short(path, !put->is_check))
             fprintf(stderr, "note: an allocate before this one was cut short: %s was not written\n",
                     path);
-        if (command->plan->schedules[i] && put_file(command, i, path, header, put, err) < 0)
+        if (command->plan->schedules[i] && put_file(command, i, path, put, err) < 0)
             return -1;
     }
     return file_set_place(&put->files, err);
@@ -226,9 +228,10 @@ static int write_shard(struct allocate_command *command)
     struct error err = { 0 };
     size_t cells = 0;
 
-    if (search(command, plan, command->shard.part, command->shard.parts, &err) < 0 ||
-        shard_write(&command->inputs, plan, command->shard, call_text(call, "out"), &path, &err) <
-            0)
+    if (search(command, plan, command->shard.part, command->shard.parts, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
+    path = shard_write(&command->inputs, plan, command->shard, call_text(call, "out"), &err);
+    if (!path)
         return call_fail(call, EXIT_ERROR, &err);
     for (size_t i = 0; i < plan->window_count * plan->queue_count; i++)
         cells += plan->cells[i].is_known;

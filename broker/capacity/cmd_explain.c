@@ -29,6 +29,14 @@ struct explain_command {
     const char *workload; /* NULL: all of the window */
 };
 
+/* One window of the plan, while its queues are explained. */
+struct explained_window {
+    const struct allocate_model *model;
+    const struct allocate_plan *plan;
+    size_t window;
+    const struct schedule *file; /* as it lies in the folder; NULL: there is none */
+};
+
 static int read_options(struct explain_command *command, struct command_call *call,
                         struct error *err)
 {
@@ -139,17 +147,17 @@ static json_t *step_json(const struct explain_wait *wait, const struct engine *e
 }
 
 /* What the closed form, the replays and the worst moment say; not for a queue without arrivals. */
-static int add_reasons(json_t *row, const struct explain_command *command,
-                       const struct allocate_plan *plan, size_t window, size_t queue,
+static int add_reasons(json_t *row, const struct explained_window *explained, size_t queue,
                        struct error *err)
 {
-    const struct allocate_model *model = command->inputs.model;
+    const struct allocate_model *model = explained->model;
     const struct engine *engine = service_shape_engine(model->queues[queue].shape);
     struct explain explain;
     json_t *waits = json_array();
 
     json_object_set_new(row, "waits", waits);
-    if (explain_cell(model, plan, (struct explain_at){ window, queue }, &explain, err) < 0)
+    if (explain_cell(model, explained->plan, (struct explain_at){ explained->window, queue },
+                     &explain, err) < 0)
         return -1;
     for (int i = 0; i < EXPLAIN_STEPS; i++)
         if (explain.waits[i].replicas > 0)
@@ -175,17 +183,17 @@ static int add_reasons(json_t *row, const struct explain_command *command,
     return 0;
 }
 
-static int add_file(json_t *row, const struct explain_command *command, size_t window, size_t queue,
-                    const struct schedule *file, struct error *err)
+static int add_file(json_t *row, const struct explained_window *explained, size_t queue,
+                    struct error *err)
 {
-    const struct allocate_model *model = command->inputs.model;
-    int replicas = file ? replicas_in(model, file, queue) : -1;
+    const struct allocate_model *model = explained->model;
+    int replicas = explained->file ? replicas_in(model, explained->file, queue) : -1;
     struct search_targets found = { .found_s = { HUGE_VAL } };
 
     json_object_set_new(row, "replicas_in_file",
                         replicas < 0 ? json_null() : json_integer(replicas));
-    if (replicas > 0 &&
-        explain_number(model, (struct explain_at){ window, queue }, replicas, &found, err) < 0)
+    if (replicas > 0 && explain_number(model, (struct explain_at){ explained->window, queue },
+                                       replicas, &found, err) < 0)
         return -1;
     json_object_set_new(row, "wait_in_file_s", wait_json(found.found_s[REPLAY_WAIT]));
     json_object_set_new(row, "is_met_in_file",
@@ -218,16 +226,16 @@ static void add_engine(json_t *row, const struct allocate_queue *item)
     json_object_set_new(row, "itl", limit_json(&item->target.itl));
 }
 
-static int add_queue(json_t *list, const struct explain_command *command,
-                     const struct allocate_plan *plan, size_t window, size_t queue,
-                     const struct schedule *file, struct error *err)
+static int add_queue(json_t *list, const struct explained_window *explained, size_t queue,
+                     struct error *err)
 {
-    const struct allocate_model *model = command->inputs.model;
+    const struct allocate_model *model = explained->model;
+    const struct allocate_plan *plan = explained->plan;
     const struct allocate_queue *item = &model->queues[queue];
-    const struct allocate_cell *cell = &plan->cells[window * plan->queue_count + queue];
+    const struct allocate_cell *cell = &plan->cells[explained->window * plan->queue_count + queue];
     json_t *row = json_make(
         "{s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:o, s:f, s:f}", "queue", item->name, "workloads",
-        workloads_json(model, plan->schedules[window], queue), "replicas_for_target",
+        workloads_json(model, plan->schedules[explained->window], queue), "replicas_for_target",
         cell->search.servers, "replicas_degraded", cell->degraded, "replicas_lost", cell->lost,
         "replicas_needed", cell->needed, "replicas_granted", cell->granted, "wait_s",
         wait_json(cell->wait_s), "wait_target_s", (double)item->target.wait_ms / SECOND_MS,
@@ -236,9 +244,9 @@ static int add_queue(json_t *list, const struct explain_command *command,
     json_array_append_new(list, row);
     json_object_set_new(row, "service", service_json(item->shape));
     add_engine(row, item);
-    if (cell->search.servers > 0 && add_reasons(row, command, plan, window, queue, err) < 0)
+    if (cell->search.servers > 0 && add_reasons(row, explained, queue, err) < 0)
         return -1;
-    return add_file(row, command, window, queue, file, err);
+    return add_file(row, explained, queue, err);
 }
 
 static json_t *clusters_json(const struct allocate_model *model, const struct allocate_plan *plan,
@@ -289,13 +297,16 @@ static int add_window(json_t *list, const struct explain_command *command,
                                           clusters_json(model, plan, window)));
     if (read_file(command, window, &file, err) < 0)
         return -1;
+
+    const struct explained_window explained = { model, plan, window, file };
+
     for (size_t i = 0; i < model->queue_count; i++) {
         bool is_asked = !command->workload;
 
         for (size_t at = 0; at < model->workload_count && !is_asked; at++)
             is_asked = model->workloads[at].queue == i &&
                        text_equal(model->workloads[at].name, command->workload);
-        if (is_asked && add_queue(queues, command, plan, window, i, file, err) < 0)
+        if (is_asked && add_queue(queues, &explained, i, err) < 0)
             return -1;
     }
     return 0;

@@ -326,10 +326,17 @@ static int choose_windows(struct forecast_command *command, struct error *err)
             .scale = command->queue.scale,
             .gpus = 1,
         };
+
+    const struct backtest_past past = {
+        .queues = queues,
+        .queue_count = demand->count,
+        .judged = command->usual,
+        .until = demand->end,
+    };
+
     command->windows = command->plan_windows == 0
                            ? steal(&command->usual)
-                           : backtest_windows(queues, demand->count, command->usual, demand->end,
-                                              (size_t)command->plan_windows, err);
+                           : backtest_windows(&past, (size_t)command->plan_windows, err);
     mem_free(queues);
     return command->windows ? 0 : -1;
 }

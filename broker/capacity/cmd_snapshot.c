@@ -228,9 +228,13 @@ static int measure_engines(struct snapshot *snapshot, struct source *source,
 
         if (queue->source != config || !queue->engine.metrics)
             continue;
-        engine->queue = queue;
+        *engine = (struct snapshot_engine){
+            .queue = queue,
+            .done = on_engine,
+            .context = snapshot,
+        };
         snapshot->engine_count++;
-        if (snapshot_engine_ask(engine, source, &snapshot->span, on_engine, snapshot, err) < 0)
+        if (snapshot_engine_ask(engine, source, &snapshot->span, err) < 0)
             return -1;
         snapshot->pending++;
     }

@@ -74,12 +74,11 @@ static void on_scrapes(void *context, struct engine_scrapes *scrapes, const stru
 }
 
 int snapshot_engine_ask(struct snapshot_engine *engine, struct source *source,
-                        const struct source_span *span,
-                        void (*done)(void *context, const struct error *err), void *context,
-                        struct error *err)
+                        const struct source_span *span, struct error *err)
 {
     struct engine_question_set set = { 0 };
 
+    require(engine->queue && engine->done);
     if (engine_metrics_parse(engine->queue->engine.metrics, &engine->ask.kind, &engine->selector,
                              err) < 0)
         return error_context(err, "queue %s: engine.metrics", engine->queue->name);
@@ -90,8 +89,6 @@ int snapshot_engine_ask(struct snapshot_engine *engine, struct source *source,
     engine->ask.from = set.from;
     engine->ask.to = set.to;
     engine->ask.slots = engine->queue->engine.slots;
-    engine->done = done;
-    engine->context = context;
     return engine_scrapes_ask(source, &set, on_scrapes, engine, err);
 }
 

@@ -12,25 +12,24 @@
 
 #include <jansson.h>
 
-/* One queue with engine.metrics; zeroed but for the queue. */
+/* One queue with engine.metrics; zeroed but for the queue, and who hears that it was measured. */
 struct snapshot_engine {
     const struct config_queue *queue;
+    void (*done)(void *context, const struct error *err);
+    void *context;
     struct profile_ask ask;
     char *selector;
     bool is_measured;
     enum profile_method method;
     struct engine_measure measure;
     struct error why; /* it was not measured */
-    void (*done)(void *context, const struct error *err);
-    void *context;
 };
 
-/* Asks the queue's source; `done` is called once, in a later turn.  An engine that holds no law is
-   no error: it is listed; an outage is.  The engine must stay where it is until then. */
+/* Asks the queue's source; engine->done is called once, in a later turn.  An engine that holds no
+   law is no error: it is listed; an outage is.  The engine must stay where it is until then. */
 int snapshot_engine_ask(struct snapshot_engine *engine, struct source *source,
-                        const struct source_span *span,
-                        void (*done)(void *context, const struct error *err), void *context,
-                        struct error *err) __attribute__((warn_unused_result));
+                        const struct source_span *span, struct error *err)
+    __attribute__((warn_unused_result));
 void snapshot_engine_clear(struct snapshot_engine *engine);
 
 /* Writes the table of those that were measured beside the demand file; where none is, takes away

@@ -243,26 +243,28 @@ static int replicas_of(const struct allocate_model *model, const struct schedule
     return sum;
 }
 
-static int check_window(const struct forecasts *forecasts, const struct allocate_model *model,
-                        const struct allocate_plan *plan, size_t window, const char *path,
-                        struct error *err)
-{
-    owned(schedule) struct schedule *stands = schedule_read(path, err);
+/* What the schedule of a window would become. */
+struct schedule_change {
+    size_t window;
+    const struct schedule *stands; /* in the folder */
+    const struct schedule *planned;
+};
 
-    if (!stands)
-        return -1;
+static int check_change(const struct forecasts *forecasts, const struct allocate_model *model,
+                        const struct schedule_change *change, struct error *err)
+{
     for (size_t queue = 0; queue < model->queue_count; queue++) {
         const char *name = model->queues[queue].name;
-        const struct forecast_cell *cell = forecasts_find(forecasts, name, window);
-        int had = replicas_of(model, stands, queue);
-        int gets = replicas_of(model, plan->schedules[window], queue);
+        const struct forecast_cell *cell = forecasts_find(forecasts, name, change->window);
+        int had = replicas_of(model, change->stands, queue);
+        int gets = replicas_of(model, change->planned, queue);
 
         if (cell && cell->stale != FORECAST_FRESH && gets < had)
             return error_set(err, ERROR_DENIED,
                              "the forecast of queue %s is stale (%s), and window %s would shrink "
                              "from %d to %d replicas: give newer demand, or leave --forecast out",
                              name, forecast_stale_name(cell->stale),
-                             model->windows->items[window].name, had, gets);
+                             model->windows->items[change->window].name, had, gets);
     }
     return 0;
 }
@@ -288,9 +290,15 @@ int allocate_forecast_check(const struct forecasts *forecasts, const struct allo
     note_stale(forecasts);
     for (size_t i = 0; i < model->windows->count; i++) {
         owned(chars) char *path = text_format("%s/%s.yaml", folder, model->windows->items[i].name);
+        owned(schedule) struct schedule *stands = NULL;
 
-        if (plan->schedules[i] && file_exists(path) &&
-            check_window(forecasts, model, plan, i, path, err) < 0)
+        if (!plan->schedules[i] || !file_exists(path))
+            continue;
+        stands = schedule_read(path, err);
+
+        const struct schedule_change change = { i, stands, plan->schedules[i] };
+
+        if (!stands || check_change(forecasts, model, &change, err) < 0)
             return -1;
     }
     return 0;

@@ -52,20 +52,19 @@ static void add_window(const struct suggest_window *window, struct text *yaml)
              window->from_minute % 60, window->to_minute / 60, window->to_minute % 60);
 }
 
-struct window_set *backtest_windows(const struct backtest_queue *queues, size_t queue_count,
-                                    const struct window_set *judged, struct wall_time until,
-                                    size_t count, struct error *err)
+struct window_set *backtest_windows(const struct backtest_past *past, size_t count,
+                                    struct error *err)
 {
     owned(text) struct text *yaml = text_new(YAML_LIMIT);
-    struct time_zone *zone = time_zone_open(time_zone_name(judged->zone), err);
+    struct time_zone *zone = time_zone_open(time_zone_name(past->judged->zone), err);
     double need[SUGGEST_WEEK];
 
     if (!zone)
         return NULL;
     for (size_t i = 0; i < SUGGEST_WEEK; i++)
         need[i] = -1;
-    for (size_t i = 0; i < queue_count; i++)
-        add_need(&queues[i], judged, until, need);
+    for (size_t i = 0; i < past->queue_count; i++)
+        add_need(&past->queues[i], past->judged, past->until, need);
 
     struct suggestion found = suggest_windows(need, count, 1);
 

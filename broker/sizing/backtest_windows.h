@@ -7,9 +7,14 @@
 
 #include "windows/backtest/field.h"
 
-/* At most `count` windows, in the zone of `judged`, from the demand of all queues before `until`.
- */
-struct window_set *backtest_windows(const struct backtest_queue *queues, size_t queue_count,
-                                    const struct window_set *judged, struct wall_time until,
-                                    size_t count, struct error *err)
-    __attribute__((warn_unused_result));
+/* What windows are proposed from.  Borrowed. */
+struct backtest_past {
+    const struct backtest_queue *queues;
+    size_t queue_count;
+    const struct window_set *judged; /* its zone and its calendar are those of the proposal */
+    struct wall_time until;          /* no later demand is read */
+};
+
+/* At most `count` windows; NULL on an error.  The caller frees them. */
+struct window_set *backtest_windows(const struct backtest_past *past, size_t count,
+                                    struct error *err) __attribute__((warn_unused_result));

@@ -195,9 +195,11 @@ static int measure(struct snapshot *snapshot, struct source *source,
 {
     for (size_t i = 0; i < snapshot->config->queue_count; i++) {
         const struct config_queue *queue = &snapshot->config->queues[i];
-        const struct source_histogram histogram = { queue->service_histogram,
-                                                    (double)queue->service_max_ms / SECOND_MS,
-                                                    false };
+        const struct source_histogram histogram = {
+            .name = queue->service_histogram,
+            .span = snapshot->span,
+            .max_s = (double)queue->service_max_ms / SECOND_MS,
+        };
         size_t at = snapshot->service_count;
 
         if (queue->source != config || !queue->service_histogram)
@@ -205,8 +207,7 @@ static int measure(struct snapshot *snapshot, struct source *source,
         snapshot->services[at].queue = queue;
         snapshot->gauges[at] = (struct gauge){ snapshot, &snapshot->services[at] };
         snapshot->service_count++;
-        if (source_measure(source, &histogram, &snapshot->span, on_measured, &snapshot->gauges[at],
-                           err) < 0)
+        if (source_measure(source, &histogram, on_measured, &snapshot->gauges[at], err) < 0)
             return error_context(err, "queue %s", queue->name);
         snapshot->pending++;
     }
@@ -252,8 +253,10 @@ static int fetch_all(struct snapshot *snapshot, struct error *err)
         struct errand *errand = &snapshot->errands[i];
 
         errand->source = source_open(&snapshot->world.world, &errand->settings, err);
-        if (!errand->source || source_fetch(errand->source, errand->queues, errand->count,
-                                            &snapshot->span, on_demand, errand, err) < 0)
+
+        const struct source_query query = { errand->queues, errand->count, snapshot->span };
+
+        if (!errand->source || source_fetch(errand->source, &query, on_demand, errand, err) < 0)
             return -1;
         snapshot->pending++;
         if (measure(snapshot, errand->source, errand->config, err) < 0 ||

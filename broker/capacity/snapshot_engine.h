@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-/* One queue with engine.metrics; zeroed but for the queue, and who hears that it was measured. */
+/* One queue with engine.metrics; zeroed but for queue, done and context. */
 struct snapshot_engine {
     const struct config_queue *queue;
     void (*done)(void *context, const struct error *err);

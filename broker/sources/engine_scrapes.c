@@ -252,10 +252,15 @@ static int walk_write(struct source_ask *ask, const struct source_access *access
     const struct walk *walk = (const struct walk *)ask;
     bool is_whole = is_over_the_span(errands[walk->at].question);
     owned(chars) char *query = errand_query(walk);
+    const struct range_query range = {
+        .query = query,
+        .first = is_whole ? walk->set.to : walk->set.from,
+        .last = walk->set.to,
+        .step_ms = walk->set.step_ms,
+    };
 
     (void)access;
-    return prometheus_range(ask->source, query, is_whole ? walk->set.to : walk->set.from,
-                            walk->set.to, walk->set.step_ms, request, err);
+    return prometheus_range(ask->source, &range, request, err);
 }
 
 static int walk_read(struct source_ask *ask, const struct http_answer *answer, struct error *err)
@@ -297,12 +302,15 @@ static int ask_lengths(struct walk *walk, struct error *err)
     owned(chars) char *name = engine_histogram(
         walk->set.kind, walk->at == LENGTHS_OUT ? NAME_TOKENS_OUT : NAME_TOKENS_IN,
         walk->set.selector);
-    const struct source_histogram histogram = { name, 0, true };
-    const struct source_span span = { walk->set.from, walk->set.to, walk->set.step_ms };
+    const struct source_histogram histogram = {
+        .name = name,
+        .span = { walk->set.from, walk->set.to, walk->set.step_ms },
+        .is_of_tokens = true,
+    };
 
     if (!name)
         return 0;
-    return source_measure(walk->ask.source, &histogram, &span, on_lengths, walk, err) < 0 ? -1 : 1;
+    return source_measure(walk->ask.source, &histogram, on_lengths, walk, err) < 0 ? -1 : 1;
 }
 
 /* The next question that the engine has a name for, or the end. */

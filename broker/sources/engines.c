@@ -189,18 +189,28 @@ static void add_filled(struct text *out, const char *template, const char *by, i
     }
 }
 
-static void add_wrapped(struct text *out, const struct engine_kind *kind, const char *name,
-                        size_t length, enum engine_question question, const char *selector,
-                        int64_t step_ms)
+/* What a query asks of each of its series. */
+struct series_question {
+    enum engine_question question;
+    const char *by;       /* the labels that tell instances apart */
+    const char *selector; /* that the series have to match */
+    int64_t step_ms;
+};
+
+static void add_wrapped(struct text *out, const struct series_question *asked, const char *name,
+                        size_t length)
 {
-    add_filled(out, wraps[question].before, kind->by, step_ms);
-    add_series(out, name, length, question == ASK_BUCKETS ? "_bucket" : "", selector);
-    add_filled(out, wraps[question].after, kind->by, step_ms);
+    const struct wrap *wrap = &wraps[asked->question];
+
+    add_filled(out, wrap->before, asked->by, asked->step_ms);
+    add_series(out, name, length, asked->question == ASK_BUCKETS ? "_bucket" : "", asked->selector);
+    add_filled(out, wrap->after, asked->by, asked->step_ms);
 }
 
 char *engine_query(const struct engine_kind *kind, enum engine_name name,
                    enum engine_question question, const char *selector, int64_t step_ms)
 {
+    const struct series_question asked = { question, kind->by, selector, step_ms };
     struct text *out = text_new(TEXT_UNBOUNDED);
 
     for (int i = 0; i < ENGINE_OTHER_NAMES && kind->names[name][i]; i++) {
@@ -209,11 +219,10 @@ char *engine_query(const struct engine_kind *kind, enum engine_name name,
 
         text_add(out, "%s", i > 0 ? " or " : "");
         text_add(out, "%s", minus ? "(" : "");
-        add_wrapped(out, kind, text, minus ? (size_t)(minus - text) : strlen(text), question,
-                    selector, step_ms);
+        add_wrapped(out, &asked, text, minus ? (size_t)(minus - text) : strlen(text));
         if (minus) {
             text_add(out, " - ");
-            add_wrapped(out, kind, minus + 3, strlen(minus + 3), question, selector, step_ms);
+            add_wrapped(out, &asked, minus + 3, strlen(minus + 3));
             text_add(out, ")");
         }
     }

@@ -65,9 +65,14 @@ static void finish(struct source_fetch *fetch, const struct error *err)
         error_context(&why, "source %s, queue %s%s", source->settings->name,
                       fetch->queues[line->queue].queue, others ?: "");
     } else {
-        demand = source_make_demand(fetch->lines, fetch->line_count, fetch->queues,
-                                    fetch->queue_count, &fetch->span,
-                                    source->settings->missing_zero);
+        demand = source_make_demand(&(struct source_points){
+            .lines = fetch->lines,
+            .line_count = fetch->line_count,
+            .queues = fetch->queues,
+            .queue_count = fetch->queue_count,
+            .span = fetch->span,
+            .missing_zero = source->settings->missing_zero,
+        });
     }
     fetch_free(&fetch->ask);
     done(context, demand, err ? &why : NULL);
@@ -200,12 +205,14 @@ static void make_lines(struct source_fetch *fetch, const struct source_queue *qu
     }
 }
 
-int source_fetch(struct source *source, const struct source_queue *queues, size_t count,
-                 const struct source_span *span, source_done_fn done, void *context,
-                 struct error *err)
+int source_fetch(struct source *source, const struct source_query *query, source_done_fn done,
+                 void *context, struct error *err)
 {
     static const struct source_ask_verbs verbs = { fetch_write, fetch_read, fetch_done,
                                                    fetch_free };
+
+    const struct source_span *span = &query->span;
+    size_t count = query->queue_count;
 
     require(count > 0);
     if (span->step_ms < SECOND_MS || span->step_ms > HOUR_MS || span->step_ms % SECOND_MS != 0 ||
@@ -225,7 +232,7 @@ int source_fetch(struct source *source, const struct source_queue *queues, size_
     fetch->span = *span;
     fetch->done = done;
     fetch->context = context;
-    make_lines(fetch, queues);
+    make_lines(fetch, query->queues);
     require(fetch->line_count >= count); /* each queue has a name of its arrivals at least */
     require(set_part(fetch, 0, 0));
     source_ask_begin(&fetch->ask);

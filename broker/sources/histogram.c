@@ -68,9 +68,15 @@ static int measure_write(struct source_ask *ask, const struct source_access *acc
     text_add(query, "[%llds])) or label_replace(sum(increase(", step_s);
     add_selector(query, measure->name, "_sum");
     text_add(query, "[%llds])), \"le\", \"sum\", \"\", \"\")", step_s);
-    return prometheus_range(ask->source, query->chars,
-                            (struct wall_time){ measure->span.from.ms + step_ms }, measure->span.to,
-                            step_ms, request, err);
+
+    const struct range_query range = {
+        .query = query->chars,
+        .first = { measure->span.from.ms + step_ms },
+        .last = measure->span.to,
+        .step_ms = step_ms,
+    };
+
+    return prometheus_range(ask->source, &range, request, err);
 }
 
 /* What a series says over all its points: one a day, or the whole span. */
@@ -203,8 +209,7 @@ static void measure_done(struct source_ask *ask, const struct error *err)
 }
 
 int source_measure(struct source *source, const struct source_histogram *histogram,
-                   const struct source_span *span, source_measured_fn done, void *context,
-                   struct error *err)
+                   source_measured_fn done, void *context, struct error *err)
 {
     static const struct source_ask_verbs verbs = { measure_write, measure_read, measure_done,
                                                    measure_free };
@@ -223,11 +228,11 @@ int source_measure(struct source *source, const struct source_histogram *histogr
 
     struct measure *measure = mem_new(sizeof *measure);
 
-    require(span->from.ms < span->to.ms);
+    require(histogram->span.from.ms < histogram->span.to.ms);
     measure->name = mem_copy_chars(name);
     measure->max_s = histogram->max_s;
     measure->is_of_tokens = histogram->is_of_tokens;
-    measure->span = *span;
+    measure->span = histogram->span;
     measure->done = done;
     measure->context = context;
     source_ask_init(&measure->ask, source, &verbs);

@@ -52,23 +52,22 @@ static int add_token(const char *path, struct source_request *request, struct er
     return 0;
 }
 
-int prometheus_range(const struct source *source, const char *query, struct wall_time first,
-                     struct wall_time last, int64_t step_ms, struct source_request *request,
-                     struct error *err)
+int prometheus_range(const struct source *source, const struct range_query *range,
+                     struct source_request *request, struct error *err)
 {
     const struct source_settings *settings = source->settings;
     size_t length = strlen(settings->endpoint);
 
-    require(step_ms >= SECOND_MS && first.ms <= last.ms);
+    require(range->step_ms >= SECOND_MS && range->first.ms <= range->last.ms);
     while (length > 0 && settings->endpoint[length - 1] == '/')
         length--;
     request->method = HTTP_POST;
     request->url = text_format("%.*s/api/v1/query_range", (int)length, settings->endpoint);
     request->body = text_new(TEXT_UNBOUNDED);
     text_add(request->body, "query=");
-    url_add_escaped(request->body, query);
+    url_add_escaped(request->body, range->query);
     text_add(request->body, "&start=%" PRId64 "&end=%" PRId64 "&step=%" PRId64,
-             first.ms / SECOND_MS, last.ms / SECOND_MS, step_ms / SECOND_MS);
+             range->first.ms / SECOND_MS, range->last.ms / SECOND_MS, range->step_ms / SECOND_MS);
     text_add(request->body, "&partial_response=false"); /* Thanos; others do not know it */
     source_request_header(request, "Content-Type", "", "application/x-www-form-urlencoded");
     if (settings->tenant)
@@ -83,10 +82,15 @@ static int prometheus_write(const struct source *source, const struct source_par
     const struct source_span *span = &part->span;
     owned(chars) char *query = source_expand(source->settings->query ?: default_query,
                                              part->lines[0].name, span->step_ms);
-    struct wall_time first = { span->from.ms + span->step_ms };
+    const struct range_query range = {
+        .query = query,
+        .first = { span->from.ms + span->step_ms },
+        .last = span->to,
+        .step_ms = span->step_ms,
+    };
 
     (void)access;
-    return prometheus_range(source, query, first, span->to, span->step_ms, request, err);
+    return prometheus_range(source, &range, request, err);
 }
 
 /* The time in seconds, the value as a text that may be NaN. */

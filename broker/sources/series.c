@@ -10,16 +10,16 @@
 #include <string.h>
 
 /* Which hours (of the clock) have a point of the queue in any class. */
-static bool *hours_heard(const struct source_line *lines, size_t line_count, size_t queue,
-                         const struct source_span *span)
+static bool *hours_heard(const struct source_points *points, size_t queue)
 {
+    const struct source_span *span = &points->span;
     size_t steps = source_steps(span);
     int64_t first_hour = span->from.ms / HOUR_MS;
     bool *heard = mem_new_array((size_t)(span->to.ms / HOUR_MS - first_hour) + 1, sizeof *heard);
 
-    for (size_t i = 0; i < line_count; i++)
-        for (size_t at = 0; lines[i].queue == queue && at < steps; at++)
-            if (!isnan(lines[i].points[at]))
+    for (size_t i = 0; i < points->line_count; i++)
+        for (size_t at = 0; points->lines[i].queue == queue && at < steps; at++)
+            if (!isnan(points->lines[i].points[at]))
                 heard[(span->from.ms + (int64_t)at * span->step_ms) / HOUR_MS - first_hour] = true;
     return heard;
 }
@@ -56,30 +56,31 @@ static int compare_series(const void *left, const void *right)
                   ((const struct demand_series *)right)->queue);
 }
 
-struct demand *source_make_demand(const struct source_line *lines, size_t line_count,
-                                  const struct source_queue *queues, size_t count,
-                                  const struct source_span *span, bool missing_zero)
+struct demand *source_make_demand(const struct source_points *points)
 {
+    const struct source_span *span = &points->span;
     struct demand *demand = mem_new(sizeof *demand);
 
-    demand->series = mem_new_array(count, sizeof *demand->series);
-    demand->count = count;
+    demand->series = mem_new_array(points->queue_count, sizeof *demand->series);
+    demand->count = points->queue_count;
     demand->end = span->to;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < points->queue_count; i++) {
         struct demand_series *series = &demand->series[i];
-        bool *heard = missing_zero ? hours_heard(lines, line_count, i, span) : NULL;
+        bool *heard = points->missing_zero ? hours_heard(points, i) : NULL;
 
-        series->queue = mem_copy_chars(queues[i].queue);
+        series->queue = mem_copy_chars(points->queues[i].queue);
         series->start = span->from;
         series->step_ms = span->step_ms;
         series->count = source_steps(span);
-        series->is_single = !queues[i].names[DEMAND_HIGH];
-        for (size_t at = 0; at < line_count; at++) {
-            if (lines[at].queue != i)
+        series->is_single = !points->queues[i].names[DEMAND_HIGH];
+        for (size_t at = 0; at < points->line_count; at++) {
+            const struct source_line *line = &points->lines[at];
+
+            if (line->queue != i)
                 continue;
-            require(!series->counts[lines[at].class]); /* a class of a queue is one line */
-            series->counts[lines[at].class] = mem_new_array(series->count, sizeof(int32_t));
-            round_points(&lines[at], span, heard, series->counts[lines[at].class]);
+            require(!series->counts[line->class]); /* a class of a queue is one line */
+            series->counts[line->class] = mem_new_array(series->count, sizeof(int32_t));
+            round_points(line, span, heard, series->counts[line->class]);
         }
         demand_spread_unknown(series);
         mem_free(heard);

@@ -70,6 +70,13 @@ struct source_span {
    each queue, sorted by name, all of the whole span. */
 typedef void (*source_done_fn)(void *context, struct demand *demand, const struct error *err);
 
+/* Which arrivals are fetched.  Borrowed until source_fetch() is back. */
+struct source_query {
+    const struct source_queue *queues;
+    size_t queue_count; /* at least 1 */
+    struct source_span span;
+};
+
 struct source *source_open(struct world *world, const struct source_settings *settings,
                            struct error *err) __attribute__((warn_unused_result));
 
@@ -79,13 +86,14 @@ void source_close(struct source *source);
 /* `done` is called once, in a later turn, and may close the source.  Several fetches take turns: a
    source is asked one thing at a time.  ERROR_INVALID when the source does
    not keep points of that step for so long. */
-int source_fetch(struct source *source, const struct source_queue *queues, size_t count,
-                 const struct source_span *span, source_done_fn done, void *context,
-                 struct error *err) __attribute__((warn_unused_result));
+int source_fetch(struct source *source, const struct source_query *query, source_done_fn done,
+                 void *context, struct error *err) __attribute__((warn_unused_result));
 
-/* What the source calls a queue's service times: a classic histogram, without _bucket. */
+/* What the source calls a queue's service times: a classic histogram, without _bucket.  Its growth
+   in the span is read. */
 struct source_histogram {
     const char *name;
+    struct source_span span;
     double max_s;      /* what no request takes longer than; 0: not known */
     bool is_of_tokens; /* lengths, not times */
 };
@@ -95,11 +103,11 @@ struct source_histogram {
 typedef void (*source_measured_fn)(void *context, struct service_shape *shape,
                                    const struct error *err);
 
-/* Measures the service times (or lengths) of all requests of the span.  Calls `done` as
+/* Measures the service times (or lengths) of all requests of its span.  Calls `done` as
    source_fetch() does.  Prometheus only. */
 int source_measure(struct source *source, const struct source_histogram *histogram,
-                   const struct source_span *span, source_measured_fn done, void *context,
-                   struct error *err) __attribute__((warn_unused_result));
+                   source_measured_fn done, void *context, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* What all fetches took: for people. */
 struct source_effort {

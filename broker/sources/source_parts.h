@@ -114,10 +114,18 @@ int source_add_point(struct source_part *part, size_t line, int64_t ms, double v
 /* What a status other than 200 means; `said` is the source's own sentence. */
 int source_refused(const struct http_answer *answer, const char *said, struct error *err);
 
-/* A demand from the points of a whole fetch.  series.c */
-struct demand *source_make_demand(const struct source_line *lines, size_t line_count,
-                                  const struct source_queue *queues, size_t count,
-                                  const struct source_span *span, bool missing_zero)
+/* The points of a whole fetch.  Borrowed. */
+struct source_points {
+    const struct source_line *lines; /* each of one of the queues, with a point for each step */
+    size_t line_count;
+    const struct source_queue *queues;
+    size_t queue_count;
+    struct source_span span;
+    bool missing_zero; /* steps without a point, in an hour that has points, are 0 */
+};
+
+/* The demand that they are; the caller frees it.  series.c */
+struct demand *source_make_demand(const struct source_points *points)
     __attribute__((returns_nonnull, warn_unused_result));
 
 static inline size_t source_steps(const struct source_span *span)

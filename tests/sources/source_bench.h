@@ -51,11 +51,15 @@ static inline void bench_fetch(struct source_bench *bench, const struct source_q
                                size_t count, int64_t steps)
 {
     int64_t from_ms = MIDNIGHT * SECOND_MS;
-    struct source_span span = { { from_ms }, { from_ms + steps * MINUTE_MS }, MINUTE_MS };
+    const struct source_query query = {
+        .queues = queues,
+        .queue_count = count,
+        .span = { { from_ms }, { from_ms + steps * MINUTE_MS }, MINUTE_MS },
+    };
 
     if (!bench->source)
         fail_msg("%s", bench->err.text);
-    if (source_fetch(bench->source, queues, count, &span, bench_done, bench, &bench->err) < 0)
+    if (source_fetch(bench->source, &query, bench_done, bench, &bench->err) < 0)
         return;
     assert_int_equal(bench->calls, 0); /* never from inside */
     loop_run(bench->loop);

@@ -226,13 +226,14 @@ static void minutes_are_kept_for_fifteen_days(void **state)
         bench_open(&bench, &plain, NULL, 0);
 
         int64_t now_ms = loop_wall(bench.loop).ms;
-        struct source_span span = { { now_ms - cases[i].days * DAY_MS },
-                                    { now_ms },
-                                    cases[i].step_ms };
+        const struct source_query query = {
+            .queues = &chat,
+            .queue_count = 1,
+            .span = { { now_ms - cases[i].days * DAY_MS }, { now_ms }, cases[i].step_ms },
+        };
 
-        assert_int_equal(
-            source_fetch(bench.source, &chat, 1, &span, bench_done, &bench, &bench.err),
-            cases[i].is_kept ? 0 : -1);
+        assert_int_equal(source_fetch(bench.source, &query, bench_done, &bench, &bench.err),
+                         cases[i].is_kept ? 0 : -1);
         assert_true(cases[i].is_kept || bench.err.kind == ERROR_INVALID);
         bench_close(&bench);
     }
@@ -410,11 +411,15 @@ static void live_fetch(struct live *live, size_t count, int64_t days)
                                          "q6", "q7", "q8", "q9", "q10", "q11" };
     struct source_queue queues[COUNT_OF(names)];
     int64_t to_ms = loop_wall(live->loop).ms / HOUR_MS * HOUR_MS;
-    struct source_span span = { { to_ms - days * DAY_MS }, { to_ms }, MINUTE_MS };
+    const struct source_query query = {
+        .queues = queues,
+        .queue_count = count,
+        .span = { { to_ms - days * DAY_MS }, { to_ms }, MINUTE_MS },
+    };
 
     for (size_t i = 0; i < count; i++)
         queues[i] = (struct source_queue){ names[i], { [DEMAND_LOW] = names[i] } };
-    if (source_fetch(live->source, queues, count, &span, live_done, live, &live->err) == 0)
+    if (source_fetch(live->source, &query, live_done, live, &live->err) == 0)
         loop_run(live->loop);
     if (!live->demand)
         fail_msg("%s (%s)", live->err.text, live->fake.refusal);
@@ -469,14 +474,15 @@ static void pages_throttles_and_lost_tokens_change_nothing(void **state)
 static void other_keys_are_refused(void **state)
 {
     struct live live;
-    struct source_span span = { { 0 }, { 0 }, MINUTE_MS };
+    struct source_query query = { .queues = &chat, .queue_count = 1 };
 
     (void)state;
     setenv("AWS_SECRET_ACCESS_KEY", "another", 1);
     live_open(&live);
-    span.to.ms = loop_wall(live.loop).ms / HOUR_MS * HOUR_MS;
-    span.from.ms = span.to.ms - HOUR_MS;
-    assert_int_equal(source_fetch(live.source, &chat, 1, &span, live_done, &live, &live.err), 0);
+    query.span.step_ms = MINUTE_MS;
+    query.span.to.ms = loop_wall(live.loop).ms / HOUR_MS * HOUR_MS;
+    query.span.from.ms = query.span.to.ms - HOUR_MS;
+    assert_int_equal(source_fetch(live.source, &query, live_done, &live, &live.err), 0);
     loop_run(live.loop);
     assert_int_equal(live.err.kind, ERROR_DENIED);
     assert_non_null(strstr(live.err.text, "SignatureDoesNotMatch"));

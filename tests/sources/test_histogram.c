@@ -19,7 +19,7 @@ static const struct source_settings settings = {
     .kind = "prometheus",
     .endpoint = "http://127.0.0.1:9090",
 };
-static const struct source_histogram histogram = { "latency{model=\"a\"}", 0, false };
+static const struct source_histogram histogram = { .name = "latency{model=\"a\"}" };
 
 struct heard {
     struct service_shape *shape;
@@ -47,10 +47,11 @@ static struct script_step answer(int status, const char *body)
 static void ask(struct source_bench *bench, const struct source_histogram *of, struct heard *heard)
 {
     int64_t from_ms = MIDNIGHT * SECOND_MS;
-    struct source_span span = { { from_ms }, { from_ms + 2 * DAY_MS }, MINUTE_MS };
+    struct source_histogram asked = *of;
 
+    asked.span = (struct source_span){ { from_ms }, { from_ms + 2 * DAY_MS }, MINUTE_MS };
     *heard = (struct heard){ 0 };
-    if (source_measure(bench->source, of, &span, hear, heard, &heard->err) == 0)
+    if (source_measure(bench->source, &asked, hear, heard, &heard->err) == 0)
         assert_int_equal(heard->calls, 0);
 }
 
@@ -176,7 +177,7 @@ static void a_name_that_is_none_is_not_asked_for(void **state)
     (void)state;
     bench_open(&bench, &settings, NULL, 0);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const struct source_histogram bad = { names[i], 0, false };
+        const struct source_histogram bad = { .name = names[i] };
 
         ask(&bench, &bad, &heard);
         if (heard.err.kind != ERROR_INVALID)

@@ -301,17 +301,18 @@ static void a_token_that_would_add_a_header_is_not_sent(void **state)
 static void a_source_may_be_closed_at_any_moment(void **state)
 {
     const struct script_step step = { .method = HTTP_POST, .url = URL, .hangs = true };
-    struct source_span span = { { MIDNIGHT * SECOND_MS },
-                                { MIDNIGHT * SECOND_MS + MINUTE_MS },
-                                MINUTE_MS };
+    const struct source_query query = {
+        .queues = &chat,
+        .queue_count = 1,
+        .span = { { MIDNIGHT * SECOND_MS }, { MIDNIGHT * SECOND_MS + MINUTE_MS }, MINUTE_MS },
+    };
 
     (void)state;
     for (int turns = 0; turns < 2; turns++) {
         struct source_bench bench;
 
         bench_open(&bench, &plain, &step, 1);
-        assert_int_equal(
-            source_fetch(bench.source, &chat, 1, &span, bench_done, &bench, &bench.err), 0);
+        assert_int_equal(source_fetch(bench.source, &query, bench_done, &bench, &bench.err), 0);
         loop_run_until(bench.loop, turns * 10);
         source_close(bench.source);
         bench.source = NULL;

@@ -35,18 +35,26 @@ static bool is_value(const char *chars)
     return chars[0] != '\0' && strlen(chars) <= VALUE_MAX;
 }
 
+/* The texts of an answer; NULL: it has none. */
+struct said_keys {
+    const char *id;
+    const char *secret;
+    const char *token;
+    const char *ends;
+};
+
 /* The keys must be whole, and must be good for some time yet when they come. */
-static int make_lease(const char *id, const char *secret, const char *token, const char *ends,
-                      struct aws_lease *ret_lease, struct error *err)
+static int make_lease(const struct said_keys *said, struct aws_lease *ret_lease, struct error *err)
 {
     struct aws_lease lease = { 0 };
 
-    if (!id || !secret || !token || !ends || !is_value(id) || !is_value(secret) || !is_value(token))
+    if (!said->id || !said->secret || !said->token || !said->ends || !is_value(said->id) ||
+        !is_value(said->secret) || !is_value(said->token))
         return error_set(err, ERROR_CORRUPT, "the answer has no whole set of keys");
-    if (wall_parse(ends, false, &lease.ends, NULL) < 0)
+    if (wall_parse(said->ends, false, &lease.ends, NULL) < 0)
         return error_set(err, ERROR_CORRUPT, "the answer does not say when its keys end");
-    lease.keys = (struct aws_keys){ mem_copy_chars(id), mem_copy_chars(secret),
-                                    mem_copy_chars(token) };
+    lease.keys = (struct aws_keys){ mem_copy_chars(said->id), mem_copy_chars(said->secret),
+                                    mem_copy_chars(said->token) };
     *ret_lease = lease;
     return 0;
 }
@@ -115,7 +123,7 @@ int aws_answer_sts(const struct http_answer *answer, struct aws_lease *ret_lease
     char *token = element(answer->body, "SessionToken");
     owned(chars) char *ends = element(answer->body, "Expiration");
 
-    result = make_lease(id, secret, token, ends, ret_lease, err);
+    result = make_lease(&(struct said_keys){ id, secret, token, ends }, ret_lease, err);
     forget(id);
     forget(secret);
     forget(token);
@@ -135,9 +143,15 @@ static int read_keys(const struct http_answer *answer, struct aws_lease *ret_lea
         return error_set(err, ERROR_CORRUPT, "the answer is no JSON");
     if (code[0] && !text_equal(code, "Success"))
         return error_set(err, ERROR_TRANSIENT, "failed: %.60s", code);
-    return make_lease(
-        json_text_or(body, "AccessKeyId", NULL), json_text_or(body, "SecretAccessKey", NULL),
-        json_text_or(body, "Token", NULL), json_text_or(body, "Expiration", NULL), ret_lease, err);
+
+    const struct said_keys said = {
+        .id = json_text_or(body, "AccessKeyId", NULL),
+        .secret = json_text_or(body, "SecretAccessKey", NULL),
+        .token = json_text_or(body, "Token", NULL),
+        .ends = json_text_or(body, "Expiration", NULL),
+    };
+
+    return make_lease(&said, ret_lease, err);
 }
 
 int aws_answer_container(const struct http_answer *answer, struct aws_lease *ret_lease,

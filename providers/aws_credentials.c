@@ -195,15 +195,10 @@ static void add_role(struct aws_chain *chain, const char *role, const char *sess
     };
 }
 
-static int add_profile(struct aws_chain *chain, const struct aws_profiles *files, const char *name,
-                       int depth, struct error *err);
-
-/* What a profile with a role begins with. */
-static int add_base(struct aws_chain *chain, const struct aws_profiles *files, const char *name,
-                    struct aws_profile *profile, int depth, struct error *err)
+/* What a profile with a role begins with, when that is no other profile. */
+static int add_base(struct aws_chain *chain, const char *name, struct aws_profile *profile,
+                    struct error *err)
 {
-    if (profile->source && !text_equal(profile->source, name))
-        return add_profile(chain, files, profile->source, depth + 1, err);
     if (profile->source && profile->keys.id && profile->keys.secret) {
         chain->links[chain->count++] = (struct aws_link){ .kind = AWS_KEYS, .keys = profile->keys };
         profile->keys = (struct aws_keys){ 0 };
@@ -236,7 +231,10 @@ static int add_profile(struct aws_chain *chain, const struct aws_profiles *files
         return 0;
     }
     if (profile.role) {
-        if (add_base(chain, files, name, &profile, depth, err) < 0)
+        bool is_on_another = profile.source && !text_equal(profile.source, name);
+
+        if (is_on_another ? add_profile(chain, files, profile.source, depth + 1, err) < 0
+                          : add_base(chain, name, &profile, err) < 0)
             return -1;
         add_role(chain, profile.role, profile.session, profile.external_id);
         return 0;

@@ -72,10 +72,9 @@ static char *host_of(const struct url *url)
     return is_usual ? text_format("%s", url->host) : text_format("%s:%d", url->host, url->port);
 }
 
-static int sign(struct aws_exchange *exchange, const char *region, const struct aws_keys *keys,
-                struct wall_time now, struct error *err)
+static int sign(struct aws_exchange *exchange, const struct aws_keys *keys,
+                const struct aws_scope *scope, struct error *err)
 {
-    const struct aws_scope scope = { region, "sts", now };
     struct http_header headers[AWS_EXCHANGE_HEADERS + 1];
     char time[AWS_TIME_SIZE];
     struct url url;
@@ -85,7 +84,7 @@ static int sign(struct aws_exchange *exchange, const char *region, const struct 
 
     owned(chars) char *host = host_of(&url);
 
-    aws_time(now, time);
+    aws_time(scope->at, time);
     add_header(exchange, "X-Amz-Date", time);
     if (keys->token)
         add_header(exchange, "X-Amz-Security-Token", keys->token);
@@ -102,20 +101,21 @@ static int sign(struct aws_exchange *exchange, const char *region, const struct 
         .body = exchange->body->chars,
         .body_size = exchange->body->length,
     };
-    owned(chars) char *authorization = aws_sign(keys, &scope, &request);
+    owned(chars) char *authorization = aws_sign(keys, scope, &request);
 
     add_header(exchange, "Authorization", authorization);
     return 0;
 }
 
-int aws_exchange_sts(const struct aws_link *link, const char *region, const struct aws_keys *keys,
-                     struct wall_time now, struct aws_exchange *ret_exchange, struct error *err)
+int aws_exchange_sts(const struct aws_link *link, const struct aws_keys *keys,
+                     const struct aws_scope *scope, struct aws_exchange *ret_exchange,
+                     struct error *err)
 {
     bool is_web = link->kind == AWS_WEB_IDENTITY;
     owned(chars) char *life = text_format("%d", LIFE_S);
     owned(aws_exchange) struct aws_exchange exchange = { .method = HTTP_POST };
 
-    exchange.url = sts_url(region);
+    exchange.url = sts_url(scope->region);
     exchange.body = text_new(FORM_LIMIT);
     text_add(exchange.body, "Action=%s&Version=2011-06-15",
              is_web ? "AssumeRoleWithWebIdentity" : "AssumeRole");
@@ -125,8 +125,7 @@ int aws_exchange_sts(const struct aws_link *link, const char *region, const stru
     if (link->external_id)
         add_parameter(exchange.body, "ExternalId", link->external_id);
     add_header(&exchange, "Content-Type", "application/x-www-form-urlencoded");
-    if (is_web ? add_identity(exchange.body, link, err) < 0
-               : sign(&exchange, region, keys, now, err) < 0)
+    if (is_web ? add_identity(exchange.body, link, err) < 0 : sign(&exchange, keys, scope, err) < 0)
         return -1;
     if (exchange.body->is_cut)
         return error_set(err, ERROR_INVALID, "%s is too long for a token",

@@ -38,11 +38,11 @@ struct aws_lease {
     struct wall_time ends;
 };
 
-/* A form to the security token service of the region, signed with `keys` where the link is a role
-   that others take on.  $AWS_ENDPOINT_URL_STS is asked instead where it is set. */
-int aws_exchange_sts(const struct aws_link *link, const char *region, const struct aws_keys *keys,
-                     struct wall_time now, struct aws_exchange *ret_exchange, struct error *err)
-    __attribute__((warn_unused_result));
+/* A form to the security token service of the scope's region, signed with `keys` where the link is
+   a role that others take on.  $AWS_ENDPOINT_URL_STS is asked instead where it is set. */
+int aws_exchange_sts(const struct aws_link *link, const struct aws_keys *keys,
+                     const struct aws_scope *scope, struct aws_exchange *ret_exchange,
+                     struct error *err) __attribute__((warn_unused_result));
 int aws_exchange_container(const struct aws_link *link, struct aws_exchange *ret_exchange,
                            struct error *err) __attribute__((warn_unused_result));
 void aws_exchange_metadata(const struct aws_link *link, const struct aws_metadata_talk *talk,

@@ -172,12 +172,16 @@ static void on_answer(void *context, const struct http_answer *answer, const str
 static int write_exchange(struct aws_login *login, const struct aws_link *link,
                           struct aws_exchange *exchange, struct error *err)
 {
-    struct wall_time now = aws_clock_now(&login->clock, loop_wall(login->world->loop));
+    const struct aws_scope scope = {
+        .region = login->account.region,
+        .service = "sts",
+        .at = aws_clock_now(&login->clock, loop_wall(login->world->loop)),
+    };
 
     if (link->kind == AWS_CONTAINER)
         return aws_exchange_container(link, exchange, err);
     if (link->kind != AWS_METADATA)
-        return aws_exchange_sts(link, login->account.region, &login->next.keys, now, exchange, err);
+        return aws_exchange_sts(link, &login->next.keys, &scope, exchange, err);
     aws_exchange_metadata(link, &login->talk, exchange);
     return 0;
 }

@@ -345,9 +345,9 @@ static void gcp_create(struct provider *provider, const struct pool_address *poo
     mutate(call, json_make("{s:[{s:s}]}", "instances", "name", name), done, context);
 }
 
-static void read_one(struct provider *provider, const struct pool_address *address,
-                     const char *instance, provider_host_fn hosted, provider_look_fn looked,
-                     void *context)
+/* A read of one instance: the caller sets its callback and sends it. */
+static struct gcp_call *call_of_instance(struct provider *provider,
+                                         const struct pool_address *address, const char *instance)
 {
     const struct gcp_pool *pool = gcp_pool_of(address);
     owned(chars) char *path = url_format("/projects/%s/zones/%s/instances/%s", pool->project,
@@ -355,22 +355,25 @@ static void read_one(struct provider *provider, const struct pool_address *addre
     struct gcp_call *call = call_at((struct gcp *)provider, path, "");
     call->label = text_format("instance %s in %s", instance, pool->zone);
     call->body = mem_copy_chars("");
-    call->hosted = hosted;
-    call->looked = looked;
-    call->context = context;
-    ask_token(call);
+    return call;
 }
 
 static void gcp_host(struct provider *provider, const struct pool_address *pool,
                      const char *instance, provider_host_fn done, void *context)
 {
-    read_one(provider, pool, instance, done, NULL, context);
+    struct gcp_call *call = call_of_instance(provider, pool, instance);
+    call->hosted = done;
+    call->context = context;
+    ask_token(call);
 }
 
 static void gcp_look(struct provider *provider, const struct pool_address *pool,
                      const char *instance, provider_look_fn done, void *context)
 {
-    read_one(provider, pool, instance, NULL, done, context);
+    struct gcp_call *call = call_of_instance(provider, pool, instance);
+    call->looked = done;
+    call->context = context;
+    ask_token(call);
 }
 
 static void gcp_set_zone(struct pool_address *pool, const char *zone)

@@ -147,20 +147,41 @@ static int check_reservations(struct config *config, struct error *err)
     return 0;
 }
 
+static size_t section_count(const struct config *config, const struct config_table *table)
+{
+    size_t count;
+
+    require(table->count_offset > 0);
+    memcpy(&count, (const char *)config + table->count_offset, sizeof count);
+    return count;
+}
+
+static const void *section_item(const struct config *config, const struct config_table *table,
+                                size_t at)
+{
+    const char *items;
+
+    require(at < section_count(config, table));
+    memcpy(&items, (const char *)config + table->items_offset, sizeof items);
+    return items + at * table->item_size;
+}
+
+static const char *entry_name(const struct config_table *table, const void *item)
+{
+    return *(char *const *)(const void *)((const char *)item + table->name_offset);
+}
+
 /* "pools: prod-a-main, prod-b-main": what a section has, or that it has nothing; not all of many.
  */
-static void add_known(struct text *out, const struct config_table *table, const void *items,
-                      size_t count)
+static void add_known(struct text *out, const struct config *config,
+                      const struct config_table *table)
 {
     enum { SHOWN = 6 };
+    size_t count = section_count(config, table);
 
     text_add(out, "%.*s: ", (int)strcspn(table->title, "."), table->title);
-    for (size_t i = 0; i < count && i < SHOWN; i++) {
-        const char *item = (const char *)items + i * table->item_size;
-
-        text_add(out, "%s%s", i > 0 ? ", " : "",
-                 *(char *const *)(const void *)(item + table->name_offset));
-    }
+    for (size_t i = 0; i < count && i < SHOWN; i++)
+        text_add(out, "%s%s", i > 0 ? ", " : "", entry_name(table, section_item(config, table, i)));
     if (count > SHOWN)
         text_add(out, " and %zu more", count - SHOWN);
     if (count == 0)
@@ -168,20 +189,20 @@ static void add_known(struct text *out, const struct config_table *table, const 
 }
 
 /* The item of a section with that name; NULL and an error at `place` when there is none. */
-const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
-                           const void *items, size_t count, const char *name, struct error *err)
+const void *config_resolve(const struct config *config, enum config_table_id id, const char *name,
+                           const struct yaml_node *place, struct error *err)
 {
     const struct config_table *table = &config_tables[id];
     owned(text) struct text *known = text_new(TEXT_UNBOUNDED);
 
     require(table->item_size > 0 && name);
-    for (size_t i = 0; i < count; i++) {
-        const char *item = (const char *)items + i * table->item_size;
+    for (size_t i = 0; i < section_count(config, table); i++) {
+        const void *item = section_item(config, table, i);
 
-        if (text_equal(*(char *const *)(const void *)(item + table->name_offset), name))
+        if (text_equal(entry_name(table, item), name))
             return item;
     }
-    add_known(known, table, items, count);
+    add_known(known, config, table);
     yaml_error(err, place, "unknown %.*s \"%s\"; known %s", config_singular_length(table),
                table->title, name, known->chars);
     return NULL;
@@ -190,19 +211,16 @@ const void *config_resolve(const struct yaml_node *place, enum config_table_id i
 static int resolve_pool(const struct config *config, size_t at, struct config_pool *pool,
                         struct error *err)
 {
-    pool->cluster = config_resolve(config_place(config, "pools", at, "cluster"), CONFIG_CLUSTERS,
-                                   config->clusters, config->cluster_count, pool->cluster_name,
-                                   err);
+    pool->cluster = config_resolve(config, CONFIG_CLUSTERS, pool->cluster_name,
+                                   config_place(config, "pools", at, "cluster"), err);
     if (!pool->cluster)
         return -1;
-    pool->reservation = config_resolve(config_place(config, "pools", at, "reservation"),
-                                       CONFIG_RESERVATIONS, config->reservations,
-                                       config->reservation_count, pool->reservation_name, err);
+    pool->reservation = config_resolve(config, CONFIG_RESERVATIONS, pool->reservation_name,
+                                       config_place(config, "pools", at, "reservation"), err);
     if (!pool->reservation)
         return -1;
-    pool->provider = config_resolve(config_place(config, "pools", at, "provider"), CONFIG_PROVIDERS,
-                                    config->providers, config->provider_count, pool->provider_name,
-                                    err);
+    pool->provider = config_resolve(config, CONFIG_PROVIDERS, pool->provider_name,
+                                    config_place(config, "pools", at, "provider"), err);
     if (!pool->provider)
         return -1;
     pool->provider->kind->set_zone(pool->own.settings, pool->reservation->zone);
@@ -295,8 +313,8 @@ static int check_queue_source(const struct config *config, size_t at, struct con
         return yaml_error(err, entry,
                           "has a source: it needs either arrivals, or arrivals_high and "
                           "arrivals_low");
-    queue->source = config_resolve(config_place(config, "queues", at, "source"), CONFIG_SOURCES,
-                                   config->sources, config->source_count, queue->source_name, err);
+    queue->source = config_resolve(config, CONFIG_SOURCES, queue->source_name,
+                                   config_place(config, "queues", at, "source"), err);
     return queue->source ? 0 : -1;
 }
 
@@ -338,8 +356,8 @@ static int read_share(struct config *config, size_t at, const struct yaml_node *
                       struct config_share *share, struct error *err)
 {
     const struct config_table *table = &config_tables[CONFIG_SHARES];
-    const struct config_cluster *cluster = config_resolve(node, CONFIG_CLUSTERS, config->clusters,
-                                                          config->cluster_count, node->key, err);
+    const struct config_cluster *cluster = config_resolve(config, CONFIG_CLUSTERS, node->key, node,
+                                                          err);
 
     if (!cluster)
         return -1;
@@ -396,9 +414,8 @@ static int check_workloads(struct config *config, struct error *err)
     for (size_t i = 0; i < config->workload_count; i++) {
         struct config_workload *workload = &config->workloads[i];
 
-        workload->queue = config_resolve(config_place(config, "workloads", i, "queue"),
-                                         CONFIG_QUEUES, config->queues, config->queue_count,
-                                         workload->queue_name, err);
+        workload->queue = config_resolve(config, CONFIG_QUEUES, workload->queue_name,
+                                         config_place(config, "workloads", i, "queue"), err);
         if (!workload->queue || check_workload_names(config, i, err) < 0 ||
             read_shares(config, i, workload, err) < 0)
             return -1;
@@ -415,8 +432,8 @@ static int check_events(const struct config *config, struct error *err)
         const struct yaml_node *names = yaml_get(&events->children[i], "queues");
 
         for (size_t at = 0; names && at < names->count; at++)
-            if (!config_resolve(&names->children[at], CONFIG_QUEUES, config->queues,
-                                config->queue_count, names->children[at].text, err))
+            if (!config_resolve(config, CONFIG_QUEUES, names->children[at].text,
+                                &names->children[at], err))
                 return -1;
     }
     return 0;

@@ -70,8 +70,7 @@ const struct settings_kind *config_kind_of_pool(const struct config *config,
 
     if (!node || yaml_text(node, &name, err) < 0)
         return NULL;
-    provider = config_resolve(node, CONFIG_PROVIDERS, config->providers, config->provider_count,
-                              name, err);
+    provider = config_resolve(config, CONFIG_PROVIDERS, name, node, err);
     return provider ? &provider_kind_find(provider->own.kind->name)->pool : NULL;
 }
 

@@ -10,9 +10,8 @@
 static int check_quota(const struct config *config, size_t at, struct config_quota *quota,
                        struct error *err)
 {
-    quota->cluster = config_resolve(config_place(config, "quotas", at, "cluster"), CONFIG_CLUSTERS,
-                                    config->clusters, config->cluster_count, quota->cluster_name,
-                                    err);
+    quota->cluster = config_resolve(config, CONFIG_CLUSTERS, quota->cluster_name,
+                                    config_place(config, "quotas", at, "cluster"), err);
     if (!quota->cluster)
         return -1;
     if (!quota->cluster->kind->keeps_quotas)
@@ -21,8 +20,8 @@ static int check_quota(const struct config *config, size_t at, struct config_quo
                           quota->cluster->own.kind->name);
     if (!quota->pool_name)
         return 0;
-    quota->pool = config_resolve(config_place(config, "quotas", at, "pool"), CONFIG_POOLS,
-                                 config->pools, config->pool_count, quota->pool_name, err);
+    quota->pool = config_resolve(config, CONFIG_POOLS, quota->pool_name,
+                                 config_place(config, "quotas", at, "pool"), err);
     if (!quota->pool)
         return -1;
     if (quota->pool->cluster != quota->cluster)

@@ -339,7 +339,10 @@ static const struct setting quota_settings[] = {
 
 #define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)
 #define KINDS(type, list) .kinds = (list), .own_offset = offsetof(struct type, own)
-#define ENTRIES(type) .item_size = sizeof(struct type), .name_offset = offsetof(struct type, name)
+#define ENTRIES(one)                                                                               \
+    .item_size = sizeof(struct config_##one), .name_offset = offsetof(struct config_##one, name),  \
+    .items_offset = offsetof(struct config, one##s),                                               \
+    .count_offset = offsetof(struct config, one##_count)
 
 const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_TOP] = { "", "Paths are relative to the folder of the file.", TABLE(top_settings) },
@@ -361,40 +364,39 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                           "`headroom` has the same keys, and those it gives win.",
                           TABLE(headroom_settings) },
     [CONFIG_CLUSTERS] = { "clusters.NAME", "One cluster. Only the keys of its kind may be set.",
-                          TABLE(cluster_settings), ENTRIES(config_cluster),
+                          TABLE(cluster_settings), ENTRIES(cluster),
                           KINDS(config_cluster, cluster_kind_settings) },
     [CONFIG_RESERVATIONS] = { "reservations.NAME",
                               "Finite capacity of one machine type in one zone. Nodes move only "
                               "inside a reservation.",
-                              TABLE(reservation_settings), ENTRIES(config_reservation) },
+                              TABLE(reservation_settings), ENTRIES(reservation) },
     [CONFIG_PROVIDERS] = { "providers.NAME", "One way into a cloud.", TABLE(provider_settings),
-                           ENTRIES(config_provider),
-                           KINDS(config_provider, provider_account_kind) },
+                           ENTRIES(provider), KINDS(config_provider, provider_account_kind) },
     [CONFIG_POOLS] = { "pools.NAME",
                        "One node group of one cluster in one reservation: what is resized.",
-                       TABLE(pool_settings), ENTRIES(config_pool),
-                       KINDS(config_pool, provider_pool_kind), .kind_of = config_kind_of_pool },
+                       TABLE(pool_settings), ENTRIES(pool), KINDS(config_pool, provider_pool_kind),
+                       .kind_of = config_kind_of_pool },
     [CONFIG_SOURCES] = { "sources.NAME",
                          "One place where recorded arrivals are asked for. Only the keys of its "
                          "kind may be set.",
-                         TABLE(source_settings), ENTRIES(config_source),
+                         TABLE(source_settings), ENTRIES(source),
                          KINDS(config_source, source_kind_settings) },
     [CONFIG_QUEUES] = { "queues.NAME", "One stream of requests and how long they may wait.",
-                        TABLE(queue_settings), ENTRIES(config_queue) },
+                        TABLE(queue_settings), ENTRIES(queue) },
     [CONFIG_ENGINES] = { "queues.NAME.engine",
                          "A replica that serves many requests at once: an engine with continuous "
                          "batching. Its times follow from tokens, or, with `slots` alone, from "
                          "`service`. How to measure them: windows/ENGINES.md.",
                          TABLE(engine_settings) },
     [CONFIG_WORKLOADS] = { "workloads.NAME", "One Deployment, in each of its clusters.",
-                           TABLE(workload_settings), ENTRIES(config_workload) },
+                           TABLE(workload_settings), ENTRIES(workload) },
     [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER", "What of a workload runs in a cluster.",
                         TABLE(share_settings) },
     [CONFIG_QUOTAS] = { "quotas.NAME",
                         "A quota of a Kueue ClusterQueue. It shrinks before nodes are closed, and "
                         "grows when their GPUs can be used.\nWhile it cannot be set, only a "
                         "reclaim takes its nodes.",
-                        TABLE(quota_settings), ENTRIES(config_quota) },
+                        TABLE(quota_settings), ENTRIES(quota) },
 };
 
 /* Their keys are read in windows/, which shares no table with us. */

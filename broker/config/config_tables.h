@@ -61,8 +61,10 @@ struct config_table {
     const char *help;
     const struct setting *settings;
     size_t count;
-    size_t item_size;   /* named sections: of one entry's struct, */
-    size_t name_offset; /* and where in it the name is */
+    size_t item_size;    /* named sections: of one entry's struct, */
+    size_t name_offset;  /* where in it the name is, */
+    size_t items_offset; /* where in struct config the array of entries is, */
+    size_t count_offset; /* and how many they are */
 
     /* Sections whose entries have keys of their kind; NULL: they have not. */
     settings_kinds_fn kinds;
@@ -109,11 +111,11 @@ int config_check_join(const struct config *config, struct error *err)
     __attribute__((warn_unused_result));
 
 /* For the checks.  Where `key` of entry `at` in a section stands, or the entry itself when the key
-   is absent; and the entry of a section with this name, or NULL and an error at `where`. */
+   is absent; and the entry of a section with this name, or NULL and an error at `place`. */
 const struct yaml_node *config_place(const struct config *config, const char *section, size_t at,
                                      const char *key);
-const void *config_resolve(const struct yaml_node *place, enum config_table_id id,
-                           const void *items, size_t count, const char *name, struct error *err);
+const void *config_resolve(const struct config *config, enum config_table_id id, const char *name,
+                           const struct yaml_node *place, struct error *err);
 
 /* A text that is there has something in it. */
 int config_refuse_empty(const struct yaml_node *mapping, struct error *err)

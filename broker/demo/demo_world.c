@@ -148,9 +148,18 @@ static double rate_at(const struct time_zone *zone, const struct demo_queue *que
                                  : 1.0);
 }
 
+/* One of the demand files: the past that is planned from, and the day that is played. */
+struct demand_file {
+    struct wall_time from;
+    int64_t minutes;
+    uint64_t number; /* makes its chance differ from the other's */
+    struct text *rows;
+    const char *path;
+};
+
 /* Rows of one queue: the wave, the day's own level, a slow wander, now and then a burst. */
-static void write_queue(const struct time_zone *zone, const struct demo_queue *queue,
-                        struct wall_time from, int64_t minutes, uint64_t seed, struct text *out)
+static void write_queue(const struct demand_file *file, const struct time_zone *zone,
+                        const struct demo_queue *queue, uint64_t seed)
 {
     struct random random;
     double wander = 0;
@@ -158,9 +167,9 @@ static void write_queue(const struct time_zone *zone, const struct demo_queue *q
     double burst = 1;
     char text[WALL_TEXT_SIZE];
 
-    random_seed(&random, seed);
-    for (int64_t i = 0; i < minutes; i++) {
-        struct wall_time minute = { from.ms + i * MINUTE_MS };
+    random_seed(&random, random_mix(seed, queue->name, file->number, 0));
+    for (int64_t i = 0; i < file->minutes; i++) {
+        struct wall_time minute = { file->from.ms + i * MINUTE_MS };
         double mean;
         int64_t high;
         int64_t low;
@@ -176,8 +185,8 @@ static void write_queue(const struct time_zone *zone, const struct demo_queue *q
         high = draw_count(&random, mean * queue->high_share);
         low = draw_count(&random, mean * (1 - queue->high_share));
         wall_format(minute, text);
-        text_add(out, "%s,%s,%" PRId64 ",high\n%s,%s,%" PRId64 ",low\n", text, queue->name, high,
-                 text, queue->name, low);
+        text_add(file->rows, "%s,%s,%" PRId64 ",high\n%s,%s,%" PRId64 ",low\n", text, queue->name,
+                 high, text, queue->name, low);
     }
 }
 
@@ -192,19 +201,29 @@ static int write_generated(const struct demo_world *world, uint64_t seed, struct
     owned(time_zone) struct time_zone *zone = time_zone_open("America/New_York", err);
     owned(text) struct text *past = text_new(CSV_LIMIT);
     owned(text) struct text *day = text_new(CSV_LIMIT);
-    struct wall_time past_from = { world->start.ms - DEMO_PAST_DAYS * DAY_MS };
+    const struct demand_file files[] = {
+        { .from = { world->start.ms - DEMO_PAST_DAYS * DAY_MS },
+          .minutes = DEMO_PAST_DAYS * 24 * 60,
+          .number = 1,
+          .rows = past,
+          .path = world->past_path },
+        { .from = world->start,
+          .minutes = world->length_ms / MINUTE_MS,
+          .number = 2,
+          .rows = day,
+          .path = world->day_path },
+    };
 
     if (!zone)
         return -1;
-    text_add(past, "minute_utc_iso,queue,count,priority\n");
-    text_add(day, "minute_utc_iso,queue,count,priority\n");
-    for (size_t i = 0; i < COUNT_OF(queues); i++) {
-        write_queue(zone, &queues[i], past_from, DEMO_PAST_DAYS * 24 * 60,
-                    random_mix(seed, queues[i].name, 1, 0), past);
-        write_queue(zone, &queues[i], world->start, world->length_ms / MINUTE_MS,
-                    random_mix(seed, queues[i].name, 2, 0), day);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        text_add(files[i].rows, "minute_utc_iso,queue,count,priority\n");
+        for (size_t at = 0; at < COUNT_OF(queues); at++)
+            write_queue(&files[i], zone, &queues[at], seed);
+        if (write_file(files[i].path, files[i].rows, err) < 0)
+            return -1;
     }
-    return write_file(world->past_path, past, err) < 0 ? -1 : write_file(world->day_path, day, err);
+    return 0;
 }
 
 /* A queue's name as Kubernetes would have it in a workload's. */

@@ -83,10 +83,15 @@ static int check_caps(const struct guard *guard, const struct config_pool *sourc
     return 0;
 }
 
-int guard_allows_transfer(const struct guard *guard, const struct config_pool *source,
-                          const struct config_pool *target, const struct node *node,
-                          const struct guard_load *load, bool is_emergency, struct error *err)
+int guard_allows_transfer(const struct guard *guard, const struct guard_question *question,
+                          struct error *err)
 {
+    const struct config_pool *source = question->source;
+    const struct config_pool *target = question->target;
+    const struct node *node = question->node;
+    const struct guard_load *load = &question->load;
+    bool is_emergency = question->is_emergency;
+
     require(load->in_flight_of_cluster >= 0 && load->in_flight >= load->in_flight_of_cluster);
     if (source == target || source->reservation != target->reservation)
         return error_set(err, ERROR_DENIED, "%s and %s do not share a reservation", source->name,

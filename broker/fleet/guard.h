@@ -35,11 +35,18 @@ struct guard_load {
     int64_t nodes_left; /* that the source pool keeps when all live transfers are through */
 };
 
-/* Whether a new transfer of this node may begin now.  -1 with ERROR_DENIED and the reason. */
-int guard_allows_transfer(const struct guard *guard, const struct config_pool *source,
-                          const struct config_pool *target, const struct node *node,
-                          const struct guard_load *load, bool is_emergency, struct error *err)
-    __attribute__((warn_unused_result));
+/* A transfer that is wanted.  Borrowed. */
+struct guard_question {
+    const struct config_pool *source;
+    const struct config_pool *target;
+    const struct node *node;
+    struct guard_load load;
+    bool is_emergency; /* freezes and caps do not stop it */
+};
+
+/* Whether the transfer may begin now.  -1 with ERROR_DENIED and the reason. */
+int guard_allows_transfer(const struct guard *guard, const struct guard_question *question,
+                          struct error *err) __attribute__((warn_unused_result));
 
 /* Whether a voluntary effect on this cluster may be sent now. */
 int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,

@@ -129,17 +129,22 @@ static json_t *find_damaged(struct database *database, struct error *err)
     return NULL;
 }
 
-static int put_unreadable(struct database *database, const char *kind, const char *id,
-                          const json_t *row, int64_t at_ms, struct error *err)
+/* What stands for a damaged row of a record, or of a claim. */
+static json_t *make_unreadable(const char *kind, const char *id, const json_t *row, int64_t at_ms)
+{
+    return json_make("{ss ss sI sO ss sI}", "kind", kind, "id", id, "rev",
+                     json_int_or(row, "rev", 0), "value", json_object_get(row, "value"), "why",
+                     "it is not what was written", "at", (json_int_t)at_ms);
+}
+
+static int put_unreadable(struct database *database, const json_t *unreadable, struct error *err)
 {
     sqlite3_stmt *put = database_statement(
         database, "INSERT INTO record (kind, id, rev, value, hash) VALUES (?1, ?2, 1, ?3, ?4)");
-    owned(chars) char *name = text_format("%s %s %" PRId64, kind, id, at_ms);
-    owned(json) json_t *value = json_make("{ss ss sI sO ss sI}", "kind", kind, "id", id, "rev",
-                                          json_int_or(row, "rev", 0), "value",
-                                          json_object_get(row, "value"), "why",
-                                          "it is not what was written", "at", (json_int_t)at_ms);
-    owned(chars) char *text = json_print(value);
+    owned(chars) char *name = text_format("%s %s %" PRId64, json_text_or(unreadable, "kind", ""),
+                                          json_text_or(unreadable, "id", ""),
+                                          json_int_or(unreadable, "at", 0));
+    owned(chars) char *text = json_print(unreadable);
     char hash[ROW_HASH_SIZE];
 
     row_bind(put, 1, JOURNAL_UNREADABLE);
@@ -159,16 +164,17 @@ static int set_aside_one(struct database *database, const json_t *row, int64_t a
         database, is_claim ? "DELETE FROM claim WHERE name = ?1 AND holder = ?2"
                            : "DELETE FROM record WHERE kind = ?1 AND id = ?2");
     owned(chars) char *claim = text_format("%s of %s", name, id);
+    owned(json) json_t *unreadable = make_unreadable(is_claim ? "claim" : name,
+                                                     is_claim ? claim : id, row, at_ms);
 
     row_bind(away, 1, name);
     row_bind(away, 2, id);
-    if (database_step(database, away, err) < 0 ||
-        put_unreadable(database, is_claim ? "claim" : name, is_claim ? claim : id, row, at_ms,
-                       err) < 0)
+    if (database_step(database, away, err) < 0 || put_unreadable(database, unreadable, err) < 0)
         return -1;
     json_array_append_new(found,
-                          json_make("{ss ss ss}", "kind", is_claim ? "claim" : name, "id",
-                                    is_claim ? claim : id, "text", "it is not what was written"));
+                          json_make("{sO sO sO}", "kind", json_object_get(unreadable, "kind"), "id",
+                                    json_object_get(unreadable, "id"), "text",
+                                    json_object_get(unreadable, "why")));
     return 0;
 }
 

@@ -38,27 +38,32 @@ static int64_t ask(const struct schedule *schedule, const struct question *quest
 
 /* The window whose schedule counts: an event that has none (nothing was applied since it was
    written into the configuration) leaves the week as it is. */
-static const struct window *window_obeyed(const struct config *config, const struct map *book,
-                                          struct wall_time at)
+static const struct window *window_obeyed(const struct horizon *horizon, struct wall_time at)
 {
-    const struct window *window = window_at(config->windows, at);
+    const struct window_set *windows = horizon->config->windows;
+    const struct window *window = window_at(windows, at);
 
     require(window); /* every minute belongs to one */
-    return window->event && !map_get(book, window->name) ? window_beneath(config->windows, at)
-                                                         : window;
+    return window->event && !map_get(horizon->book, window->name) ? window_beneath(windows, at)
+                                                                  : window;
+}
+
+static const struct schedule *schedule_at(const struct horizon *horizon, struct wall_time at)
+{
+    return map_get(horizon->book, window_obeyed(horizon, at)->name);
 }
 
 /* The first change after `at`; inside such an event also those of the week. */
-static struct wall_time next_edge(const struct config *config, const struct map *book,
-                                  struct wall_time at)
+static struct wall_time next_edge(const struct horizon *horizon, struct wall_time at)
 {
-    struct wall_time edge = window_next_change(config->windows, at);
+    const struct window_set *windows = horizon->config->windows;
+    struct wall_time edge = window_next_change(windows, at);
     struct wall_time beneath;
 
     require(edge.ms == 0 || edge.ms > at.ms); /* walks from edge to edge end */
-    if (window_obeyed(config, book, at) == window_at(config->windows, at))
+    if (window_obeyed(horizon, at) == window_at(windows, at))
         return edge;
-    beneath = window_beneath_next_change(config->windows, at);
+    beneath = window_beneath_next_change(windows, at);
     require(beneath.ms == 0 || beneath.ms > at.ms);
     return beneath.ms > 0 && beneath.ms < edge.ms ? beneath : edge;
 }
@@ -71,9 +76,11 @@ static int64_t named(int64_t count)
     return count < 0 ? 0 : count;
 }
 
-static int64_t growth_ms(const struct config *config, const struct reach *reach,
-                         const struct schedule *from, const struct schedule *to)
+static int64_t growth_ms(const struct horizon *horizon, const struct schedule *from,
+                         const struct schedule *to)
 {
+    const struct config *config = horizon->config;
+    const struct reach *reach = &horizon->reach;
     int64_t growth = 0;
     int64_t group = 1;
     int64_t wave_nodes;
@@ -95,23 +102,20 @@ static int64_t growth_ms(const struct config *config, const struct reach *reach,
     return reach->notice_ms + reach->wave_ms * (waves > 1 ? waves : 1);
 }
 
-int64_t reach_ms(const struct config *config, const struct map *book, const struct reach *reach,
-                 struct wall_time now, struct wall_time edge)
+int64_t reach_ms(const struct horizon *horizon, struct wall_time edge)
 {
-    return growth_ms(config, reach, map_get(book, window_obeyed(config, book, now)->name),
-                     map_get(book, window_obeyed(config, book, edge)->name));
+    return growth_ms(horizon, schedule_at(horizon, horizon->now), schedule_at(horizon, edge));
 }
 
 /* Of all changes from this window: no edge beyond it matters.  A look at the calendar for each of a
    week's edges would cost more than all else that a plan does. */
-static int64_t longest_ms(const struct config *config, const struct map *book,
-                          const struct reach *reach, const struct window *from)
+static int64_t longest_ms(const struct horizon *horizon, const struct schedule *from)
 {
-    int64_t longest = reach->notice_ms + reach->wave_ms;
+    int64_t longest = horizon->reach.notice_ms + horizon->reach.wave_ms;
     void *schedule;
 
-    for (size_t i = 0; map_next(book, &i, NULL, &schedule);) {
-        int64_t change_ms = growth_ms(config, reach, map_get(book, from->name), schedule);
+    for (size_t i = 0; map_next(horizon->book, &i, NULL, &schedule);) {
+        int64_t change_ms = growth_ms(horizon, from, schedule);
 
         longest = change_ms > longest ? change_ms : longest;
     }
@@ -119,44 +123,37 @@ static int64_t longest_ms(const struct config *config, const struct map *book,
 }
 
 /* The first change of window after `edge` for which one has to act at `now`; 0: there is none. */
-static struct wall_time next_within(const struct config *config, const struct map *book,
-                                    const struct reach *reach, struct wall_time now,
-                                    struct wall_time edge)
+static struct wall_time next_within(const struct horizon *horizon, struct wall_time edge)
 {
-    const struct window *from = window_obeyed(config, book, now);
-    const struct schedule *has = map_get(book, from->name);
-    int64_t longest = longest_ms(config, book, reach, from);
+    const struct schedule *has = schedule_at(horizon, horizon->now);
+    int64_t now_ms = horizon->now.ms;
+    int64_t longest = longest_ms(horizon, has);
 
     for (;;) {
-        const struct window *window;
-
-        edge = next_edge(config, book, edge);
-        if (edge.ms == 0 || edge.ms > now.ms + longest)
+        edge = next_edge(horizon, edge);
+        if (edge.ms == 0 || edge.ms > now_ms + longest)
             return (struct wall_time){ 0 };
-        window = window_obeyed(config, book, edge);
-        if (edge.ms <= now.ms + growth_ms(config, reach, has, map_get(book, window->name)))
+        if (edge.ms <= now_ms + growth_ms(horizon, has, schedule_at(horizon, edge)))
             return edge;
     }
 }
 
-static struct target look_ahead(const struct config *config, const struct map *book,
-                                const struct question *question, struct wall_time now,
-                                const struct reach *reach)
+static struct target look_ahead(const struct horizon *horizon, const struct question *question)
 {
-    const struct window *window = window_obeyed(config, book, now);
+    const struct window *window = window_obeyed(horizon, horizon->now);
     struct target target = { .window = window->name };
-    struct wall_time edge = now;
+    struct wall_time edge = horizon->now;
 
-    target.now = target.wanted = ask(map_get(book, window->name), question);
+    target.now = target.wanted = ask(map_get(horizon->book, window->name), question);
     for (;;) {
         int64_t wanted;
 
-        edge = next_within(config, book, reach, now, edge);
+        edge = next_within(horizon, edge);
         require(target.wanted >= target.now);
         if (edge.ms == 0)
             return target;
-        window = window_obeyed(config, book, edge);
-        wanted = ask(map_get(book, window->name), question);
+        window = window_obeyed(horizon, edge);
+        wanted = ask(map_get(horizon->book, window->name), question);
         if (wanted > target.wanted) {
             target.wanted = wanted;
             target.window = window->name;
@@ -164,36 +161,31 @@ static struct target look_ahead(const struct config *config, const struct map *b
     }
 }
 
-struct target target_nodes(const struct config *config, const struct map *book,
-                           const struct config_pool *pool, struct wall_time now,
-                           const struct reach *reach)
-{
-    struct question question = { .pool = pool };
-
-    return look_ahead(config, book, &question, now, reach);
-}
-
-struct target target_replicas(const struct config *config, const struct map *book,
-                              const struct config_workload *workload,
-                              const struct config_cluster *cluster, struct wall_time now,
-                              const struct reach *reach)
-{
-    struct question question = { .workload = workload, .cluster = cluster };
-
-    return look_ahead(config, book, &question, now, reach);
-}
-
-struct wall_time target_due(const struct config *config, const struct map *book,
-                            const struct config_pool *pool, struct wall_time now,
-                            const struct reach *reach, int64_t have)
+struct target target_nodes(const struct horizon *horizon, const struct config_pool *pool)
 {
     const struct question question = { .pool = pool };
-    struct wall_time edge = now;
 
-    while (ask(map_get(book, window_obeyed(config, book, edge)->name), &question) <= have) {
-        edge = next_within(config, book, reach, now, edge);
+    return look_ahead(horizon, &question);
+}
+
+struct target target_replicas(const struct horizon *horizon, const struct config_workload *workload,
+                              const struct config_cluster *cluster)
+{
+    const struct question question = { .workload = workload, .cluster = cluster };
+
+    return look_ahead(horizon, &question);
+}
+
+struct wall_time target_due(const struct horizon *horizon, const struct config_pool *pool,
+                            int64_t have)
+{
+    const struct question question = { .pool = pool };
+    struct wall_time edge = horizon->now;
+
+    while (ask(schedule_at(horizon, edge), &question) <= have) {
+        edge = next_within(horizon, edge);
         if (edge.ms == 0)
             return (struct wall_time){ 0 };
     }
-    return edge.ms > now.ms ? edge : (struct wall_time){ 0 };
+    return edge.ms > horizon->now.ms ? edge : (struct wall_time){ 0 };
 }

@@ -31,24 +31,26 @@ struct reach {
     int64_t wave_nodes; /* that may move at once, at least 1 */
 };
 
+/* The schedules in force, as a plan that is made at `now` looks ahead in them.  Borrowed. */
+struct horizon {
+    const struct config *config;
+    const struct map *book;
+    struct wall_time now;
+    struct reach reach;
+};
+
 /* The time that a change from the window in force at `now` to the one at `edge` takes, by what all
    pools grow: the longest look ahead that matters.  At least one wave. */
-int64_t reach_ms(const struct config *config, const struct map *book, const struct reach *reach,
-                 struct wall_time now, struct wall_time edge);
+int64_t reach_ms(const struct horizon *horizon, struct wall_time edge);
 
 /* Nodes of a production pool. */
-struct target target_nodes(const struct config *config, const struct map *book,
-                           const struct config_pool *pool, struct wall_time now,
-                           const struct reach *reach);
+struct target target_nodes(const struct horizon *horizon, const struct config_pool *pool);
 
 /* When a pool that will have so many nodes falls short: the begin of the first window within reach
    that wants more; 0: the one in force does already, or none does. */
-struct wall_time target_due(const struct config *config, const struct map *book,
-                            const struct config_pool *pool, struct wall_time now,
-                            const struct reach *reach, int64_t have);
+struct wall_time target_due(const struct horizon *horizon, const struct config_pool *pool,
+                            int64_t have);
 
 /* Replicas of a workload in a cluster, likewise. */
-struct target target_replicas(const struct config *config, const struct map *book,
-                              const struct config_workload *workload,
-                              const struct config_cluster *cluster, struct wall_time now,
-                              const struct reach *reach);
+struct target target_replicas(const struct horizon *horizon, const struct config_workload *workload,
+                              const struct config_cluster *cluster);

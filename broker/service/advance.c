@@ -186,8 +186,16 @@ static void decide_move(struct permits *permits, size_t first)
             text_copy(service->held, sizeof service->held, closed.text);
             continue;
         }
-        if (guard_allows_transfer(&service->guard, wish->source, wish->target, node, &load,
-                                  wish->is_emergency, &err) < 0 ||
+
+        const struct guard_question question = {
+            .source = wish->source,
+            .target = wish->target,
+            .node = node,
+            .load = load,
+            .is_emergency = wish->is_emergency,
+        };
+
+        if (guard_allows_transfer(&service->guard, &question, &err) < 0 ||
             (!wish->is_emergency &&
              quotas_allow_leaving(service->quotas, wish->source, &err) < 0)) {
             text_copy(service->held, sizeof service->held, err.text);

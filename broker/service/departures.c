@@ -55,19 +55,30 @@ static json_t *jobs_on(const struct service *service, const struct config_pool *
     return jobs;
 }
 
-static void add_row(struct board *board, const struct config_pool *source,
-                    const struct config_pool *target, const char *node, struct wall_time leaves,
-                    const char *certainty, struct wall_time due, const char *held)
+/* A node that leaves. */
+struct departure {
+    const struct config_pool *source;
+    const struct config_pool *target;
+    const char *node;
+    struct wall_time leaves;
+    const char *certainty;
+    struct wall_time due; /* when the target falls short without it; 0: it does not */
+    const char *held;     /* what it waits for; "": nothing */
+};
+
+static void add_row(struct board *board, const struct departure *departure)
 {
-    const struct window *window = due.ms > 0 ? window_at(board->service->config->windows, due)
-                                             : NULL;
+    const struct config_pool *source = departure->source;
+    const struct window_set *windows = board->service->config->windows;
+    const struct window *window = departure->due.ms > 0 ? window_at(windows, departure->due) : NULL;
 
     json_array_append_new(
-        board->rows, json_make("{so ss ss ss ss ss so ss ss so}", "leaves", json_wall(leaves),
-                               "node", node, "cluster", source->cluster->name, "pool", source->name,
-                               "to", target->cluster->name, "certainty", certainty, "due",
-                               json_wall(due), "window", window ? window->name : "", "held", held,
-                               "jobs", jobs_on(board->service, source, node)));
+        board->rows,
+        json_make("{so ss ss ss ss ss so ss ss so}", "leaves", json_wall(departure->leaves), "node",
+                  departure->node, "cluster", source->cluster->name, "pool", source->name, "to",
+                  departure->target->cluster->name, "certainty", departure->certainty, "due",
+                  json_wall(departure->due), "window", window ? window->name : "", "held",
+                  departure->held, "jobs", jobs_on(board->service, source, departure->node)));
 }
 
 /* Transfers whose node is still a place to work on. */
@@ -81,12 +92,21 @@ static void add_live(struct board *board)
         if (transfer->state != TRANSFER_LIVE || transfer->is_undoing || transfer->wants_undo ||
             transfer->step > STEP_FORCE || transfer->source->cluster->role != ROLE_RESEARCH)
             continue;
-        add_row(board, transfer->source, transfer->target, transfer->node,
-                transfer->is_emergency ? transfer->created : transfer->departure,
-                transfer->is_emergency || transfer->step > STEP_HOLD ? "leaving"
-                : transfer->announced.ms > 0                         ? "announced"
-                                                                     : "planned",
-                transfer->due, transfer->held);
+
+        const char *certainty = transfer->is_emergency || transfer->step > STEP_HOLD ? "leaving"
+                                : transfer->announced.ms > 0                         ? "announced"
+                                                                                     : "planned";
+        const struct departure departure = {
+            .source = transfer->source,
+            .target = transfer->target,
+            .node = transfer->node,
+            .leaves = transfer->is_emergency ? transfer->created : transfer->departure,
+            .certainty = certainty,
+            .due = transfer->due,
+            .held = transfer->held,
+        };
+
+        add_row(board, &departure);
     }
 }
 
@@ -105,12 +125,22 @@ static void play(struct board *board, struct survey *survey, const struct plan *
         target->present++;
         if (transfer->source->cluster->role != ROLE_RESEARCH)
             continue;
-        if (transfer->node->facts.name == unnamed)
+        if (transfer->node->facts.name == unnamed) {
             board->unnamed++;
-        else
-            add_row(board, transfer->source, transfer->target, transfer->node->facts.name,
-                    (struct wall_time){ at.ms + config->drain.notice_ms }, "planned", transfer->due,
-                    "");
+            continue;
+        }
+
+        const struct departure departure = {
+            .source = transfer->source,
+            .target = transfer->target,
+            .node = transfer->node->facts.name,
+            .leaves = { at.ms + config->drain.notice_ms },
+            .certainty = "planned",
+            .due = transfer->due,
+            .held = "",
+        };
+
+        add_row(board, &departure);
     }
 }
 
@@ -154,7 +184,7 @@ static size_t moments_of(const struct service *service, struct wall_time now, st
                          int64_t **ret_moments)
 {
     const struct config *config = service->config;
-    struct reach reach = survey_reach(service, NULL);
+    struct horizon horizon = survey_horizon(service, service->book, NULL);
     ARRAY(int64_t) moments = { 0 };
     struct wall_time edge = now;
 
@@ -165,7 +195,8 @@ static size_t moments_of(const struct service *service, struct wall_time now, st
         edge = window_next_change(config->windows, edge);
         if (edge.ms == 0)
             break;
-        ahead_ms = reach_ms(config, service->book, &reach, (struct wall_time){ edge.ms - 1 }, edge);
+        horizon.now.ms = edge.ms - 1; /* still in the window before */
+        ahead_ms = reach_ms(&horizon, edge);
         if (edge.ms - ahead_ms > end.ms)
             break;
         if (edge.ms - ahead_ms > now.ms)
@@ -184,12 +215,13 @@ static void wish(const struct service *service, struct survey *survey, struct wa
 
     for (size_t i = 0; i < config->pool_count; i++) {
         struct plan_pool *pool = &survey->pools[i];
-        struct reach reach = survey_reach(service, pool->config->cluster);
+        struct horizon horizon = survey_horizon(service, service->book, pool->config->cluster);
 
         if (pool->config->cluster->role != ROLE_PRODUCTION || pool->wanted < 0)
             continue;
-        pool->wanted = target_nodes(config, service->book, pool->config, at, &reach).wanted;
-        pool->due = target_due(config, service->book, pool->config, at, &reach, pool->present);
+        horizon.now = at;
+        pool->wanted = target_nodes(&horizon, pool->config).wanted;
+        pool->due = target_due(&horizon, pool->config, pool->present);
     }
 }
 

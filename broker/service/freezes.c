@@ -120,24 +120,35 @@ static int check_cluster(const struct service *service, const char *cluster, str
     return 0;
 }
 
-/* Sets the freeze of a cluster (or of all) to end at `until`. */
-static json_t *set_freeze(struct service *service, const char *cluster, struct wall_time until,
-                          const char *reason, const char *by, struct error *err)
+/* Writes the freeze with its event; the plan is made again at once. */
+static int store_freeze(struct service *service, const struct freeze *freeze, json_t *value,
+                        struct error *err)
 {
-    struct freeze *freeze = find_freeze(service, cluster);
-    struct freeze next = {
-        .cluster = mem_copy_chars(cluster),
-        .reason = mem_copy_chars(reason),
-        .by = mem_copy_chars(by),
-        .until = until,
-        .rev = freeze ? freeze->rev : 0,
-    };
-    json_t *value = freeze_encode(&next);
-    bool is_future = until.ms > loop_wall(service->world->loop).ms;
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    struct wall_time now = loop_wall(service->world->loop);
+    owned(json) json_t *story = json_make("{ss ss sO}", "event",
+                                          freeze->until.ms > now.ms ? "freeze" : "unfreeze", "by",
+                                          freeze->by, "freeze", value);
 
+    journal_put(batch, "freeze", freeze_id(freeze->cluster), freeze->rev, value);
+    journal_event(batch, now, story);
+    if (journal_commit(service->world->journal, &batch, err) < 0) {
+        runner_break(service->runner, err);
+        return -1;
+    }
+    timer_set_sooner(service->timer, 0);
+    return 0;
+}
+
+/* Replaces the freeze of the same cluster (or of all).  Takes what `next` owns. */
+static json_t *set_freeze(struct service *service, struct freeze next, struct error *err)
+{
+    struct freeze *freeze = find_freeze(service, next.cluster);
+    json_t *value = freeze_encode(&next);
+
+    next.rev = freeze ? freeze->rev : 0;
     require(text_equal(next.cluster, "") || config_cluster(service->config, next.cluster));
-    if (service_store_hold(service, "freeze", freeze_id(cluster), next.rev, value,
-                           is_future ? "freeze" : "unfreeze", by, err) < 0) {
+    if (store_freeze(service, &next, value, err) < 0) {
         freeze_clear(&next);
         json_decref(value);
         return NULL;
@@ -195,7 +206,14 @@ json_t *service_freeze(struct service *service, const json_t *request, const cha
     if (reason_read(request, &reason, err) < 0 || check_cluster(service, cluster, err) < 0 ||
         read_until(service, request, &until, err) < 0)
         return NULL;
-    return set_freeze(service, cluster, until, reason, by, err);
+    return set_freeze(service,
+                      (struct freeze){
+                          .cluster = mem_copy_chars(cluster),
+                          .reason = mem_copy_chars(reason),
+                          .by = mem_copy_chars(by),
+                          .until = until,
+                      },
+                      err);
 }
 
 json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
@@ -215,5 +233,12 @@ json_t *service_unfreeze(struct service *service, const json_t *request, const c
                   cluster);
         return NULL;
     }
-    return set_freeze(service, cluster, now, "unfreeze", by, err);
+    return set_freeze(service,
+                      (struct freeze){
+                          .cluster = mem_copy_chars(cluster),
+                          .reason = mem_copy_chars("unfreeze"),
+                          .by = mem_copy_chars(by),
+                          .until = now,
+                      },
+                      err);
 }

@@ -8,16 +8,21 @@
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
-static void tell_one(json_t *found, const char *kind, const char *id, const char *text,
-                     bool is_mended, bool is_aside)
-{
-    json_array_append_new(found, json_make("{ss ss ss sb sb}", "kind", kind, "id", id, "text", text,
-                                           "is_mended", (int)is_mended, "is_aside", (int)is_aside));
-}
+/* What a repair found, or did. */
+struct finding {
+    const char *kind; /* of record */
+    const char *id;
+    const char *text;
+    bool is_mended;
+    bool is_aside;
+};
 
-static void tell(json_t *found, const char *kind, const char *id, const char *text, bool is_mended)
+static void tell(json_t *found, const struct finding *finding)
 {
-    tell_one(found, kind, id, text, is_mended, false);
+    json_array_append_new(found,
+                          json_make("{ss ss ss sb sb}", "kind", finding->kind, "id", finding->id,
+                                    "text", finding->text, "is_mended", (int)finding->is_mended,
+                                    "is_aside", (int)finding->is_aside));
 }
 
 static bool is_told(const json_t *found, size_t count, const char *id)
@@ -46,7 +51,8 @@ static void tell_unreadable(const struct service *service, json_t *found, size_t
                                       "removes it",
                                       why, id)
                         : text_format("cannot be read: %s", why);
-        tell_one(found, json_text_or(record, "kind", ""), id, text, true, is_aside);
+        tell(found,
+             &(struct finding){ json_text_or(record, "kind", ""), id, text, true, is_aside });
     }
 }
 
@@ -73,7 +79,7 @@ static void want_claim(const struct transfer *transfer, const char *claim,
         return;
     text = holder ? text_format("transfer %s needs it, and %s has it", transfer->id, holder)
                   : text_format("transfer %s had lost it", transfer->id);
-    tell(found, "claim", claim, text, !holder);
+    tell(found, &(struct finding){ "claim", claim, text, .is_mended = !holder });
     if (!holder)
         journal_claim(batch, claim, transfer->id);
 }
@@ -114,7 +120,7 @@ static void tell_orphans(const struct service *service, json_t *found)
             "`sluice journal repair --forget %s`",
             (const char *)holder, (const char *)holder);
 
-        tell(found, "claim", claim, text, false);
+        tell(found, &(struct finding){ "claim", claim, text, .is_mended = false });
     }
 }
 
@@ -125,7 +131,7 @@ int service_mend(struct world *world, const struct config *config, json_t *found
     struct error doubt;
 
     if (journal_verify(world->journal, SIZE_MAX, &doubt) < 0)
-        tell(found, "event", "chain", doubt.text, false);
+        tell(found, &(struct finding){ "event", "chain", doubt.text, .is_mended = false });
     if (journal_begin_epoch(world->journal, &service->epoch, err) < 0)
         return -1;
     service->clock = clock_open(service, err);
@@ -153,7 +159,8 @@ static int forget_record(void *context, const char *id, uint64_t rev, const json
     if (!text_equal(json_text_or(value, "id", ""), forgetting->id))
         return 0;
     journal_remove(forgetting->batch, JOURNAL_UNREADABLE, id, rev);
-    tell(forgetting->found, json_text_or(value, "kind", ""), forgetting->id, "is forgotten", true);
+    tell(forgetting->found, &(struct finding){ json_text_or(value, "kind", ""), forgetting->id,
+                                               "is forgotten", .is_mended = true });
     forgetting->count++;
     return 0;
 }
@@ -179,7 +186,7 @@ static int forget_claim(void *context, const char *name, const char *holder, str
     if (!text_equal(holder, forgetting->id))
         return 0;
     journal_release(forgetting->batch, name, holder);
-    tell(forgetting->found, "claim", name, "is released", true);
+    tell(forgetting->found, &(struct finding){ "claim", name, "is released", .is_mended = true });
     forgetting->count++;
     return 0;
 }

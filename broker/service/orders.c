@@ -83,15 +83,17 @@ void reclaim_clear(struct reclaim *reclaim)
 }
 
 int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
-                 const char *event, const char *by, struct error *err)
+                 struct error *err)
 {
     struct journal_batch *batch = journal_batch_new(service->epoch);
 
     require(count > 0);
     for (size_t i = 0; i < count; i++) {
+        bool is_ended = portions[i]->ended.ms > 0;
         owned(json) json_t *value = reclaim_encode(portions[i]);
-        owned(json)
-            json_t *story = json_make("{ss ss sO}", "event", event, "by", by, "reclaim", value);
+        owned(json) json_t *story = json_make(
+            "{ss ss sO}", "event", is_ended ? "reclaim_ended" : "reclaim", "by",
+            is_ended ? portions[i]->ended_by : portions[i]->by, "reclaim", value);
 
         journal_put(batch, "reclaim", portions[i]->id, portions[i]->rev, value);
         journal_event(batch, loop_wall(service->world->loop), story);
@@ -257,8 +259,7 @@ json_t *service_end_reclaim(struct service *service, const json_t *request, cons
                   state_of(service, found));
     for (size_t i = 0; i < portions.count; i++)
         mark_ended(service, portions.items[i], by, reason);
-    if (portions.count > 0 &&
-        orders_store(service, portions.items, portions.count, "reclaim_ended", by, err) == 0)
+    if (portions.count > 0 && orders_store(service, portions.items, portions.count, err) == 0)
         answer = order_describe(service, survey, found);
     array_clear(&portions);
     return answer;

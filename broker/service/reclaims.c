@@ -248,8 +248,7 @@ static struct wall_time promise_of(const struct service *service,
 
 /* One order: a record for each portion, all or none. */
 static int store_order(struct service *service, const struct portions *portions,
-                       const struct order_wish *wish, struct wall_time until, const char *by,
-                       char ret_id[12], struct error *err)
+                       const struct order_wish *wish, char ret_id[12], struct error *err)
 {
     struct reclaim **records = mem_new_array(portions->count, sizeof *records);
     size_t first = service->reclaims.count;
@@ -271,11 +270,11 @@ static int store_order(struct service *service, const struct portions *portions,
             .wanted_nodes = wish->nodes,
             .level = level_of(portion),
             .created = order_time(service),
-            .until = until,
+            .until = wish->until,
             .promised = promise_of(service, wish->cluster),
             .key = mem_copy_chars(wish->key),
             .reason = mem_copy_chars(wish->reason),
-            .by = mem_copy_chars(by),
+            .by = mem_copy_chars(wish->by),
             .ended_by = mem_copy_chars(""),
             .end_reason = mem_copy_chars(""),
         };
@@ -284,7 +283,7 @@ static int store_order(struct service *service, const struct portions *portions,
     require(service->reclaims.count == first + count && count > 0);
     for (size_t i = 0; i < count; i++)
         records[i] = &service->reclaims.items[first + i];
-    result = orders_store(service, records, count, "reclaim", by, err);
+    result = orders_store(service, records, count, err);
     while (result < 0 && service->reclaims.count > first)
         reclaim_clear(&service->reclaims.items[--service->reclaims.count]);
     mem_free(records);
@@ -370,12 +369,10 @@ static json_t *repeat(struct service *service, const struct reclaim *order, bool
 
 /* Accepts what can be had; the answer says how much of the wish that is and what it costs. */
 static json_t *reclaim_nodes(struct service *service, const struct order_wish *wish,
-                             bool is_dry_run, int64_t for_s, const char *by, struct error *err)
+                             struct error *err)
 {
     const struct config_cluster *cluster = wish->cluster;
     owned(survey) struct survey *survey = survey_make(service, service->book);
-    struct wall_time now = loop_wall(service->world->loop);
-    struct wall_time until = { (now.ms / SECOND_MS + for_s) * SECOND_MS };
     owned(json) json_t *portions_json = NULL;
     char id[12] = "";
     owned(portions) struct portions portions = portions_of(service, survey, cluster);
@@ -389,19 +386,19 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
         refuse(cluster, unknown, err);
         return NULL;
     }
-    offer = price(service, survey, &portions, is_dry_run);
-    if (!is_dry_run && store_order(service, &portions, wish, until, by, id, err) < 0)
+    offer = price(service, survey, &portions, wish->is_dry_run);
+    if (!wish->is_dry_run && store_order(service, &portions, wish, id, err) < 0)
         return NULL;
     portions_json = describe_portions(&portions);
     return json_make("{ss sb ss sI sI sO sO so sO sO sO so so sO sb}", "id", id, "is_repeat", 0,
                      "cluster", cluster->name, "wanted_nodes", (json_int_t)wish->nodes,
                      "accepted_nodes", (json_int_t)found, "pools", portions_json, "unknown",
-                     unknown, "until", json_wall(until), "lost_gpu_hours",
+                     unknown, "until", json_wall(wish->until), "lost_gpu_hours",
                      json_at(offer, "bill/lost_gpu_hours"), "bill", json_object_get(offer, "bill"),
                      "transfers", json_object_get(offer, "transfers"), "lead_p50_s",
                      describe_lead(service, cluster, 50, blocked), "lead_p95_s",
                      describe_lead(service, cluster, 95, blocked), "blocked", blocked, "is_dry_run",
-                     (int)is_dry_run);
+                     (int)wish->is_dry_run);
 }
 
 static int read_wish(const struct service *service, const json_t *request, struct order_wish *wish,
@@ -410,6 +407,7 @@ static int read_wish(const struct service *service, const json_t *request, struc
     const char *name;
 
     wish->is_new = json_bool_or(request, "is_new", false);
+    wish->is_dry_run = json_bool_or(request, "is_dry_run", false);
     if (json_need_text(request, "cluster", &name, err) < 0 ||
         json_need_int(request, "nodes", &wish->nodes, err) < 0 ||
         reason_read(request, &wish->reason, err) < 0 ||
@@ -425,9 +423,8 @@ static int read_wish(const struct service *service, const json_t *request, struc
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
                         struct error *err)
 {
-    struct order_wish wish;
+    struct order_wish wish = { .by = by };
     const struct reclaim *order;
-    bool is_dry_run = json_bool_or(request, "is_dry_run", false);
     int64_t for_s = RECLAIM_FOR_S;
 
     if (read_wish(service, request, &wish, err) < 0 ||
@@ -438,8 +435,8 @@ json_t *service_reclaim(struct service *service, const json_t *request, const ch
                   "nodes must be at least 1, and the time between 1 minute and 7 days");
         return NULL;
     }
+    wish.until.ms = order_time(service).ms + for_s * SECOND_MS;
     if (order_find(service, &wish, &order, err) < 0)
         return NULL;
-    return order ? repeat(service, order, is_dry_run)
-                 : reclaim_nodes(service, &wish, is_dry_run, for_s, by, err);
+    return order ? repeat(service, order, wish.is_dry_run) : reclaim_nodes(service, &wish, err);
 }

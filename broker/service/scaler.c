@@ -122,7 +122,7 @@ static int64_t ready_gpus(const struct scaler *scaler, const struct config_clust
 static int64_t set_bases(struct scaler *scaler, const struct config_cluster *cluster)
 {
     struct service *service = scaler->service;
-    struct reach reach = survey_reach(service, cluster);
+    const struct horizon horizon = survey_horizon(service, service->book, cluster);
     int64_t gpus = 0;
 
     for (size_t i = 0; i < scaler->count; i++) {
@@ -132,8 +132,7 @@ static int64_t set_bases(struct scaler *scaler, const struct config_cluster *clu
         if (setpoint->cluster != cluster)
             continue;
         share->has = setpoint->value >= 0 ? setpoint->value : share->has;
-        share->target = target_replicas(service->config, service->book, share->workload, cluster,
-                                        loop_wall(service->world->loop), &reach);
+        share->target = target_replicas(&horizon, share->workload, cluster);
         share->base = share->has < share->target.wanted ? share->has : share->target.wanted;
         if (share->base < share->target.now)
             share->base = share->target.now;

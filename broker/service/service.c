@@ -172,22 +172,6 @@ void service_close(struct service *service)
     mem_free(service);
 }
 
-int service_store_hold(struct service *service, const char *kind, const char *id, uint64_t rev,
-                       json_t *value, const char *event, const char *by, struct error *err)
-{
-    struct journal_batch *batch = journal_batch_new(service->epoch);
-    owned(json) json_t *story = json_make("{ss ss sO}", "event", event, "by", by, kind, value);
-
-    journal_put(batch, kind, id, rev, value);
-    journal_event(batch, loop_wall(service->world->loop), story);
-    if (journal_commit(service->world->journal, &batch, err) < 0) {
-        runner_break(service->runner, err);
-        return -1;
-    }
-    timer_set_sooner(service->timer, 0);
-    return 0;
-}
-
 void service_after(struct service *service, journal_after_fn fn, void *context)
 {
     journal_after(service->world->journal, fn, context);
@@ -252,23 +236,27 @@ static void fingerprint(const struct survey *survey, const struct plan *plan, ch
 static int64_t next_reach_ms(const struct service *service, const struct map *book,
                              struct wall_time now)
 {
-    struct reach reach = survey_reach(service, NULL);
     struct wall_time edge = window_next_change(service->config->windows, now);
+    const struct horizon horizon = survey_horizon(service, book, NULL);
 
-    return reach_ms(service->config, book, &reach, now, edge.ms > 0 ? edge : now);
+    return reach_ms(&horizon, edge.ms > 0 ? edge : now);
 }
 
 static json_t *describe_pools(const struct service *service, const struct survey *survey,
                               const struct map *book)
 {
     json_t *rows = json_array();
-    struct wall_time now = loop_wall(service->world->loop);
-    static const struct reach no_reach = { 0, 0, 1 };
+    const struct horizon present = {
+        .config = service->config,
+        .book = book,
+        .now = loop_wall(service->world->loop),
+        .reach = { .wave_nodes = 1 },
+    };
 
     for (size_t i = 0; i < service->config->pool_count; i++) {
         const struct plan_pool *pool = &survey->pools[i];
         const struct config_pool *config = pool->config;
-        struct target target = target_nodes(service->config, book, config, now, &no_reach);
+        struct target target = target_nodes(&present, config);
 
         json_array_append_new(
             rows, json_make("{ss ss ss ss sb sI sI so so so}", "pool", config->name, "cluster",
@@ -318,17 +306,18 @@ static json_t *describe_lacks(const struct plan_input *input, const struct plan 
 static json_t *describe_workloads(const struct service *service, const struct map *book)
 {
     const struct config *config = service->config;
-    struct wall_time now = loop_wall(service->world->loop);
     json_t *rows = json_array();
 
     for (size_t i = 0; i < config->workload_count; i++) {
         for (size_t k = 0; k < config->workloads[i].share_count; k++) {
             const struct config_cluster *cluster = config->workloads[i].shares[k].cluster;
-            struct reach reach = survey_reach(service, cluster);
-            struct target before = target_replicas(config, service->book, &config->workloads[i],
-                                                   cluster, now, &reach);
-            struct target after = target_replicas(config, book, &config->workloads[i], cluster, now,
-                                                  &reach);
+            const struct horizon today = survey_horizon(service, service->book, cluster);
+            struct horizon planned = today;
+            struct target before = target_replicas(&today, &config->workloads[i], cluster);
+            struct target after;
+
+            planned.book = book;
+            after = target_replicas(&planned, &config->workloads[i], cluster);
 
             json_array_append_new(
                 rows,

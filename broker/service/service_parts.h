@@ -92,10 +92,10 @@ bool survey_wants_moves(const struct survey *survey);
 void survey_weigh(const struct service *service, struct survey *survey);
 void survey_free(struct survey *survey);
 
-/* How far ahead growth of a cluster looks (NULL: of the slowest production
-   cluster): the notice and the lead time of
-   each wave of a move. */
-struct reach survey_reach(const struct service *service, const struct config_cluster *cluster);
+/* The schedules of the book as of now.  Growth of the cluster (NULL: of the slowest production
+   cluster) reaches ahead by the notice and the lead time of each wave of a move. */
+struct horizon survey_horizon(const struct service *service, const struct map *book,
+                              const struct config_cluster *cluster);
 
 /* How long one node takes to the cluster's pools (NULL: to any production pool), by the slowest
  * route. */
@@ -134,11 +134,6 @@ struct service *service_new(struct world *world, const struct config *config)
 int service_load_records(struct service *service, struct error *err)
     __attribute__((warn_unused_result));
 
-/* service.c: writes a freeze or a reclaim with its event; the plan is made again at once. */
-int service_store_hold(struct service *service, const char *kind, const char *id, uint64_t rev,
-                       json_t *value, const char *event, const char *by, struct error *err)
-    __attribute__((warn_unused_result));
-
 /* freezes.c: the reason that a person gives, one line for the status. */
 int reason_read(const json_t *request, const char **ret_reason, struct error *err)
     __attribute__((warn_unused_result));
@@ -155,9 +150,12 @@ enum { ORDERS_KEPT = 200 }; /* that are over; as many as transfers that ended */
 struct order_wish {
     const struct config_cluster *cluster;
     int64_t nodes;
+    struct wall_time until;
     const char *reason;
+    const char *by;
     const char *key;
     bool is_new;
+    bool is_dry_run;
 };
 /* The second that has begun: what is stored of now. */
 struct wall_time order_time(const struct service *service);
@@ -173,11 +171,10 @@ int order_find(const struct service *service, const struct order_wish *wish,
 json_t *order_describe(const struct service *service, const struct survey *survey,
                        const struct reclaim *order)
     __attribute__((returns_nonnull, warn_unused_result));
-/* Writes records with their events in one commit and counts their revisions; a failure breaks the
-   runner. */
+/* Writes records in one commit and counts their revisions.  The events say who gave the order, or
+   who ended it.  A failure breaks the runner. */
 int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
-                 const char *event, const char *by, struct error *err)
-    __attribute__((warn_unused_result));
+                 struct error *err) __attribute__((warn_unused_result));
 /* Forgets the oldest of more than ORDERS_KEPT orders that are over, and their keys with them, and
    what is over and has no pool any more; the events keep their story. */
 void orders_trim(struct service *service);

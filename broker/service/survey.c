@@ -40,7 +40,7 @@ static int64_t wave_nodes(const struct config *config)
     return of_clusters;
 }
 
-struct reach survey_reach(const struct service *service, const struct config_cluster *cluster)
+static struct reach reach_to(const struct service *service, const struct config_cluster *cluster)
 {
     const struct config *config = service->config;
     struct reach reach = { config->drain.notice_ms, 0, wave_nodes(config) };
@@ -58,6 +58,17 @@ struct reach survey_reach(const struct service *service, const struct config_clu
             reach.wave_ms = wave_ms;
     }
     return reach;
+}
+
+struct horizon survey_horizon(const struct service *service, const struct map *book,
+                              const struct config_cluster *cluster)
+{
+    return (struct horizon){
+        .config = service->config,
+        .book = book,
+        .now = loop_wall(service->world->loop),
+        .reach = reach_to(service, cluster),
+    };
 }
 
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err)
@@ -284,18 +295,16 @@ static void survey_live(struct service *service, struct survey *survey)
 /* What is wanted of the pool; its `present` and `incoming` are known by now. */
 static void survey_wish(struct service *service, const struct map *book, struct plan_pool *pool)
 {
-    struct wall_time now = loop_wall(service->world->loop);
-    struct reach reach = survey_reach(service, pool->config->cluster);
+    const struct horizon horizon = survey_horizon(service, book, pool->config->cluster);
     struct error err;
 
     pool->is_known = survey_knows(service, pool->config, &err);
     pool->is_heard = is_heard(service, pool->config);
     if (pool->config->cluster->role != ROLE_PRODUCTION)
         return;
-    pool->wanted = target_nodes(service->config, book, pool->config, now, &reach).wanted;
+    pool->wanted = target_nodes(&horizon, pool->config).wanted;
     pool->level = reclaims_level(service, pool->config);
-    pool->due = target_due(service->config, book, pool->config, now, &reach,
-                           pool->present + pool->incoming);
+    pool->due = target_due(&horizon, pool->config, pool->present + pool->incoming);
 }
 
 static struct survey *make(struct service *service, const struct map *book, bool is_ahead)

@@ -86,14 +86,19 @@ static struct wall_time at(const char *chars)
     return wall;
 }
 
+static struct horizon horizon_at(const struct scene *scene, const char *when,
+                                 const struct reach *reach)
+{
+    return (struct horizon){ &scene->config, scene->book, at(when), *reach };
+}
+
 /* "WANTED (now NOW) by WINDOW, due WHEN" */
 static void expect(const struct scene *scene, const char *when, int64_t look_ms, const char *want)
 {
     struct reach reach = { 0, look_ms, 1000 };
-    struct target target = target_nodes(&scene->config, scene->book, &scene->pool, at(when),
-                                        &reach);
-    struct wall_time due = target_due(&scene->config, scene->book, &scene->pool, at(when), &reach,
-                                      target.now);
+    struct horizon horizon = horizon_at(scene, when, &reach);
+    struct target target = target_nodes(&horizon, &scene->pool);
+    struct wall_time due = target_due(&horizon, &scene->pool, target.now);
     char due_text[WALL_TEXT_SIZE];
     owned(chars) char *got = text_format("%" PRId64 " (now %" PRId64 ") by %s, due %s",
                                          target.wanted, target.now, target.window,
@@ -127,8 +132,8 @@ static void what_is_short_is_due_when_it_is_short(void **state)
     add_schedule(&scene, "peak", 14, 1);
     add_schedule(&scene, "night", 6, 1);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct wall_time due = target_due(&scene.config, scene.book, &scene.pool,
-                                          at("2026-11-17T07:40:00Z"), &reach, cases[i].have);
+        struct horizon horizon = horizon_at(&scene, "2026-11-17T07:40:00Z", &reach);
+        struct wall_time due = target_due(&horizon, &scene.pool, cases[i].have);
         char text[WALL_TEXT_SIZE];
 
         assert_string_equal(due.ms ? wall_format(due, text) : "-", cases[i].due);
@@ -257,19 +262,20 @@ static void replicas_follow_the_same_rule(void **state)
 {
     static const struct reach reach = { 0, 30 * MINUTE_MS, 1000 };
     owned(scene) struct scene scene;
+    struct horizon horizon;
     struct target target;
 
     (void)state;
     scene_begin(&scene, nights, "UTC");
     add_schedule(&scene, "day", 10, 40);
     add_schedule(&scene, "night", 6, 20);
-    target = target_replicas(&scene.config, scene.book, &scene.workload, &scene.cluster,
-                             at("2026-11-17T07:30:00Z"), &reach);
+    horizon = horizon_at(&scene, "2026-11-17T07:30:00Z", &reach);
+    target = target_replicas(&horizon, &scene.workload, &scene.cluster);
     assert_int_equal(target.now, 20);
     assert_int_equal(target.wanted, 40);
     add_schedule(&scene, "day", 10, -1);
-    target = target_replicas(&scene.config, scene.book, &scene.workload, &scene.cluster,
-                             at("2026-11-17T12:00:00Z"), &reach);
+    horizon = horizon_at(&scene, "2026-11-17T12:00:00Z", &reach);
+    target = target_replicas(&horizon, &scene.workload, &scene.cluster);
     assert_int_equal(target.wanted, -1);
 }
 
@@ -308,11 +314,10 @@ static void a_large_move_begins_a_lead_time_earlier_for_each_wave(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct reach reach = { 10 * MINUTE_MS, HOUR_MS, rows[i].wave_nodes };
 
-        scene.pool.group = rows[i].group;
+        struct horizon horizon = horizon_at(&scene, rows[i].when, &reach);
 
-        assert_int_equal(
-            target_nodes(&scene.config, scene.book, &scene.pool, at(rows[i].when), &reach).wanted,
-            rows[i].wanted);
+        scene.pool.group = rows[i].group;
+        assert_int_equal(target_nodes(&horizon, &scene.pool).wanted, rows[i].wanted);
     }
 }
 

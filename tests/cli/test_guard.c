@@ -58,11 +58,23 @@ static void freeze(struct bench *bench, const char *cluster, int64_t duration_ms
     hold->until.ms = loop_wall(bench->rehearsal->loop).ms + duration_ms;
 }
 
+static int may_begin(const struct bench *bench, bool is_emergency, struct error *err)
+{
+    const struct guard_question question = {
+        .source = bench->source,
+        .target = bench->target,
+        .node = &bench->node,
+        .load = bench->load,
+        .is_emergency = is_emergency,
+    };
+
+    return guard_allows_transfer(&bench->guard, &question, err);
+}
+
 static void expect(const struct bench *bench, bool is_emergency, const char *refusal)
 {
     struct error err = { 0 };
-    int result = guard_allows_transfer(&bench->guard, bench->source, bench->target, &bench->node,
-                                       &bench->load, is_emergency, &err);
+    int result = may_begin(bench, is_emergency, &err);
 
     if (!refusal) {
         if (result < 0)
@@ -187,9 +199,7 @@ static void old_knowledge_frees_nothing(void **state)
     bench.rehearsal->is_dead = true; /* nothing comes in any more */
     rehearsal_run(bench.rehearsal, bench.guard.config->guard.fresh_ms + 2 * MINUTE_MS);
     for (int emergency = 0; emergency < 2; emergency++) {
-        assert_int_equal(guard_allows_transfer(&bench.guard, bench.source, bench.target,
-                                               &bench.node, &bench.load, emergency, &err),
-                         -1);
+        assert_int_equal(may_begin(&bench, emergency, &err), -1);
         assert_int_equal(err.kind, ERROR_DENIED);
         assert_non_null(strstr(err.text, "research-a"));
     }
@@ -205,9 +215,7 @@ static void what_is_not_seen_gets_nothing(void **state)
     simulator_cut_off(bench.rehearsal->simulator, "prod-a");
     rehearsal_run(bench.rehearsal, bench.guard.config->guard.fresh_ms + 2 * MINUTE_MS);
     for (int emergency = 0; emergency < 2; emergency++) {
-        assert_int_equal(guard_allows_transfer(&bench.guard, bench.source, bench.target,
-                                               &bench.node, &bench.load, emergency, &err),
-                         -1);
+        assert_int_equal(may_begin(&bench, emergency, &err), -1);
         assert_int_equal(err.kind, ERROR_DENIED);
         assert_non_null(strstr(err.text, "cluster prod-a was not seen lately"));
     }

@@ -5,20 +5,18 @@
  */
 #include "tests/cli/stepwise.h"
 
-static json_t *order(struct rehearsal *rehearsal, int nodes, const char *reason, const char *key,
-                     bool is_new, struct error *err)
+static json_t *order_of(int nodes, const char *reason, const char *key, bool is_new)
 {
-    owned(json) json_t *request = json_make("{ss si ss ss sb}", "cluster", "prod-a", "nodes", nodes,
-                                            "reason", reason, "key", key, "is_new", (int)is_new);
-
-    return service_reclaim(rehearsal->service, request, "test", err);
+    return json_make("{ss si ss ss sb}", "cluster", "prod-a", "nodes", nodes, "reason", reason,
+                     "key", key, "is_new", (int)is_new);
 }
 
 static json_t *must_order(struct rehearsal *rehearsal, int nodes, const char *reason,
                           const char *key, bool is_new)
 {
     struct error err = { 0 };
-    json_t *answer = order(rehearsal, nodes, reason, key, is_new, &err);
+    owned(json) json_t *order = order_of(nodes, reason, key, is_new);
+    json_t *answer = service_reclaim(rehearsal->service, order, "test", &err);
 
     if (!answer)
         fail_msg("%s", err.text);
@@ -82,6 +80,8 @@ static void a_key_outlives_the_answer_and_the_service(void **state)
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 52);
     owned(json) json_t *first = must_order(rehearsal, 2, "launch", "k-1", true);
+    owned(json) json_t *more = order_of(3, "launch", "k-1", true);
+    owned(json) json_t *bad_key = order_of(3, "launch", "a b", true);
     owned(json) json_t *again = NULL;
     struct error err = { 0 };
 
@@ -90,9 +90,9 @@ static void a_key_outlives_the_answer_and_the_service(void **state)
     again = must_order(rehearsal, 2, "launch", "k-1", true);
     assert_true(json_bool_or(again, "is_repeat", false));
     assert_string_equal(json_text_or(again, "id", ""), json_text_or(first, "id", "-"));
-    assert_null(order(rehearsal, 3, "launch", "k-1", true, &err));
+    assert_null(service_reclaim(rehearsal->service, more, "test", &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
-    assert_null(order(rehearsal, 3, "launch", "a b", true, &err));
+    assert_null(service_reclaim(rehearsal->service, bad_key, "test", &err));
     assert_int_equal(err.kind, ERROR_INVALID);
     rehearsal_run(rehearsal, 40 * MINUTE_MS);
     expect_rest(rehearsal, 8);
@@ -185,7 +185,7 @@ static void add_portion(struct rehearsal *rehearsal)
     struct error err = { 0 };
 
     *portions[0] = portion;
-    assert_int_equal(orders_store(service, portions, 1, "reclaim", "test", &err), 0);
+    assert_int_equal(orders_store(service, portions, 1, &err), 0);
 }
 
 /* Of those that are over as many stay as of transfers, each with all its portions; a live one

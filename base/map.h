@@ -16,7 +16,7 @@ struct map;
 
 typedef void (*map_free_fn)(void *value);
 
-/* free_value may be NULL: the values are then not the map's to free. */
+/* free_value may be NULL: the map then does not own its values. */
 struct map *map_new(map_free_fn free_value) __attribute__((returns_nonnull, warn_unused_result));
 void map_free(struct map *map);
 

@@ -14,8 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-/* Of this thread: one that frees what another made counts below zero, and neither matters to who
-   compares two moments of one thread. */
+/* Counts per thread.  A thread that frees another thread's memory may go below zero.  Callers only
+   compare two moments of one thread. */
 static _Thread_local int64_t held_bytes;
 static _Thread_local int64_t json_most = INT64_MAX; /* held_bytes at which jansson gets no more */
 

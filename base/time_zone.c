@@ -330,8 +330,9 @@ static void cut_reading(struct zone_reading *reading, int64_t local_ms, int64_t 
         reading->to_ms = edge_ms;
 }
 
-/* Each stretch between two changes shows one run of times; those that hold the wanted one are its
-   moments.  More than two would be a zone that changes twice within hours: the first two count. */
+/* Between two changes of the offset local times are unbroken.  Each such interval that contains the
+   wanted local time gives one moment.  A zone that changes twice within hours could give more than
+   two: the first two count. */
 struct zone_reading time_zone_read(const struct time_zone *zone, int64_t local_ms)
 {
     int64_t wanted = floor_divide(local_ms, SECOND_MS);

@@ -35,7 +35,7 @@ struct civil_date civil_date_of_day(int64_t day);
 int64_t civil_day(int year, int month, int day);
 int civil_weekday(int64_t day); /* 0 Monday .. 6 Sunday */
 
-/* The first whole second that is not before: what people read has no fraction. */
+/* Rounds up to a whole second, for times that people read. */
 static inline struct wall_time wall_whole_second(int64_t ms)
 {
     return (struct wall_time){ (ms + SECOND_MS - 1) / SECOND_MS * SECOND_MS };

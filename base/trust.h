@@ -16,10 +16,11 @@ enum trust {
     TRUST_OTHERS, /* so may everybody, or another user who owns it */
 };
 
-/* Opens the file for reading (flags are added to that: O_PATH to look only) by walking to it folder
-   by folder, and says who may change it: of all that was met the worst, and ret_why names it as
-   "PATH: sentence" with the kind ERROR_DENIED.  What was judged is what was opened.  Returns the
-   descriptor, or -1 with err: ERROR_NOT_FOUND, ERROR_DENIED (may not be read). */
+/* Opens the file for reading, and checks who may change it.  `flags` are added to those of open():
+   with O_PATH the file is only examined.  The path is walked folder by folder. ret_trust gets the
+   worst result on the way; ret_why names that place as "PATH: sentence" with the kind
+   ERROR_DENIED.  The opened file is the one that was checked.  Returns the descriptor, or -1 with
+   err: ERROR_NOT_FOUND, ERROR_DENIED (may not be read). */
 int trust_open(const char *path, int flags, enum trust *ret_trust, struct error *ret_why,
                struct error *err) __attribute__((warn_unused_result));
 

@@ -101,8 +101,8 @@ static bool read_profile(const char *name, int64_t *ret_slices, int64_t *ret_gig
     return at && (*at == '\0' || strchr("+-.", *at)) && *ret_slices >= 1 && *ret_slices <= SLICES;
 }
 
-/* Which eighths of a GPU's memory so many gigabytes are: the least and the most that they may be.
-   A slice has at least as many eighths as it has compute slices. */
+/* How many eighths of a GPU's memory these gigabytes are: the least and the greatest possible
+   number.  A MIG profile has at least as many eighths of memory as compute slices. */
 static bool find_eighths(int64_t slices, int64_t gigabytes, int64_t memory_mib, int64_t *ret_least,
                          int64_t *ret_most)
 {

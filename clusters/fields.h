@@ -17,9 +17,9 @@
 /* A count that is there and cannot be read. */
 enum { DEVICES_UNREADABLE = -1 };
 
-/* Adds the extended resources of the map of quantities at the path to `counts`, an object of
-   integers: the greater count wins, and none that is 0 is added.  A count that cannot be read is
-   DEVICES_UNREADABLE; only a path that leads to no map is an error. */
+/* Adds the extended resources in the map at the path to `counts`, an object of integers.  The
+   greater count wins, and a count of 0 is not added.  A count that cannot be read is
+   DEVICES_UNREADABLE.  Only a path to something other than a map is an error. */
 int field_devices(const json_t *object, const char *path, json_t *counts, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -48,7 +48,7 @@ struct node {
     json_t *taints;             /* array of {key, value, effect, ...} as the server wrote it */
 };
 
-/* What a Job's controller lifts from a pod once it has counted it. */
+/* The finalizer that the Job controller removes from a pod once it has counted the pod. */
 #define POD_JOB_FINALIZER "batch.kubernetes.io/job-tracking"
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
@@ -159,8 +159,8 @@ bool pod_must_leave(const struct pod *pod);
 /* The tool that runs it as a node of a Slurm cluster ("Slinky"); NULL: it is no such pod. */
 const char *pod_slurm_tool(const struct pod *pod);
 
-/* A pod on the node that is a node of a Slurm cluster and must leave; NULL: none.  One that its
-   tool does not remove already comes first.  Valid as long as the snapshot does not change. */
+/* A pod on this node that runs slurmd and must leave; NULL: none.  A pod that its tool is not
+   removing yet comes first.  Valid as long as the snapshot does not change. */
 const struct pod *snapshot_slurm_pod(const struct snapshot *snapshot, const char *node);
 
 /* Whether it asks not to be evicted (karpenter.sh/do-not-disrupt, safe-to-evict=false, Cluster

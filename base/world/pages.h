@@ -35,7 +35,8 @@ void pages_clear(struct pages *pages);
 /* What a page brought. */
 void pages_brought(struct pages *pages, size_t items);
 
-/* Whether the page of this token may be asked for.  ERROR_CORRUPT for a cycle of any length (within
-   three times its pages), for a page too many, and after PAGES_EMPTY_MOST pages without an item. */
+/* Whether the page of this token may be asked for.  ERROR_CORRUPT for a cycle of pages (found after
+   three times its length at most), for a page over the limit, and after PAGES_EMPTY_MOST pages
+   without an item. */
 int pages_next(struct pages *pages, const char *token, struct error *err)
     __attribute__((warn_unused_result));

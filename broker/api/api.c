@@ -333,7 +333,7 @@ static void answer_well(void *context, json_t *answer)
     json_decref(answer);
 }
 
-/* What to do with a call when the journal has kept what was committed until then. */
+/* A call that is answered when the commits so far are on the disk. */
 struct wait {
     struct service *service;
     struct http_call *call;

@@ -67,7 +67,7 @@ static int check_top(const struct config *config, struct error *err)
     return 0;
 }
 
-/* Items with commas between them, of characters that names of labels have. */
+/* Whether this is a list of label names, separated by commas. */
 static bool is_label_list(const char *list)
 {
     const char *item;

@@ -262,7 +262,8 @@ int journal_verify(struct journal *journal, size_t count, struct error *err)
 
     text_copy(hash, sizeof hash, journal_chain_start);
     json_array_foreach(events, i, row) {
-        /* The event before the first one that is asked for gives the chain's hold. */
+        /* The event before the first requested one only gives the hash to which the chain must
+           fit. */
         if (i == 0 && json_int_or(row, "seq", 0) > 1) {
             text_copy(hash, sizeof hash, json_text_or(row, "hash", ""));
             continue;

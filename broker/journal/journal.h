@@ -79,9 +79,9 @@ int journal_write_slowly(struct journal *journal, struct loop *loop, int64_t del
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Reads, here and in journal_events(), are of what is kept; they wait for a thread that writes: who
-   may not wait asks from within journal_after().  value is borrowed during the call of fn.  fn
-   returns 0 to go on and -1 to stop. */
+/* Reads, here and in journal_events(), see what is on the disk, and wait for the writing thread.  A
+   caller that must not block calls them from within journal_after().  value is borrowed during the
+   call of fn.  fn returns 0 to go on and -1 to stop. */
 typedef int (*journal_record_fn)(void *context, const char *id, uint64_t rev, const json_t *value,
                                  struct error *err);
 int journal_each(struct journal *journal, const char *kind, journal_record_fn fn, void *context,

@@ -37,8 +37,8 @@ static const char *const migrations[] = {
     "CREATE TABLE epoch (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) STRICT;"
     "INSERT INTO epoch VALUES (1, 0);",
 
-    /* What a row says, hashed: SQLite sees that a page hangs together, not that its text is what
-       was written.  '': written before there were any. */
+    /* The hash of a row's content.  SQLite checks that a page is well formed, not that its text is
+       the text that was written. '': the row is older than this column. */
     "ALTER TABLE record ADD COLUMN hash TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE claim ADD COLUMN hash TEXT NOT NULL DEFAULT '';",
 

@@ -194,7 +194,7 @@ static void was_written(void *context, const json_t *body, const struct error *e
     }
     if (store(setpoint, "answered", error_kind_name(err ? err->kind : ERROR_NONE), &broken) < 0)
         return;
-    /* Accepted or not: what counts is what the next read says. */
+    /* Accepted or not: the next read decides. */
     setpoint->value = -1;
     if (err && err->kind != ERROR_CONFLICT)
         note_refusal(setpoint, err->text, err->retry_after_ms);

@@ -24,8 +24,8 @@ int allocate_forecast_is_near(const struct forecasts *forecasts, const struct al
                               const struct forecasts_options *options, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Whether a queue in a window of the week, events apart, is planned without a forecast: an
-   attainment that was asked for is then not what was planned. */
+/* Whether a queue has no forecast in some window of the week (events do not count).  The plan then
+   does not hold the requested attainment. */
 bool allocate_forecast_is_short(const struct forecasts *forecasts,
                                 const struct allocate_model *model);
 

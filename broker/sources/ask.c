@@ -131,7 +131,8 @@ static bool renews_keys(struct source_ask *ask, const struct http_answer *answer
     return aws_login_reject(login, ask->keys.id);
 }
 
-/* Whether the access was what was wrong, and another one can be had. */
+/* Whether the answer refuses our credentials, and new ones can be fetched.  Rejects the old ones
+   then. */
 static bool renews_access(struct source_ask *ask, const struct http_answer *answer)
 {
     const struct source *source = ask->source;

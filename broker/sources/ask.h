@@ -14,7 +14,8 @@ struct source_ask;
 struct source_ask_verbs {
     int (*write)(struct source_ask *ask, const struct source_access *access,
                  struct source_request *request, struct error *err);
-    /* ERROR_CONFLICT and what waiting may heal: written and sent again. */
+    /* After ERROR_CONFLICT, and after errors that pass with time, the request is written and sent
+       again. */
     int (*read)(struct source_ask *ask, const struct http_answer *answer, struct error *err);
     /* NULL: the answer was read.  May begin the next question, or free the asker. */
     void (*done)(struct source_ask *ask, const struct error *err);

@@ -137,8 +137,8 @@ static void add_scrape(struct engine_scrapes *scrapes, size_t instance, const do
         scrapes->slots_seen = fmax(scrapes->slots_seen, running);
 }
 
-/* How much a column grew over all scrapes of an instance that tell `beside` too; falls are
-   restarts. */
+/* The increase of a counter over all scrapes of an instance that also have the column `beside`.  A
+   counter that falls means a restart. */
 static double growth(const struct engine_grid *grid, size_t instance, enum engine_column column,
                      enum engine_column beside)
 {

@@ -47,7 +47,7 @@ struct source_settings {
     bool missing_zero; /* within an hour that has points */
 };
 
-/* What the kinds of source know of `sources.NAME`, by number; NULL after the last. */
+/* The settings of `sources.NAME` of the kind with this number; NULL after the last. */
 const struct settings_kind *source_kind_settings(size_t at);
 
 /* Whether sources of this kind keep histograms and engines' counters, for source_measure(). */

@@ -277,7 +277,7 @@ int64_t route_room(const struct route *route, const struct config_guard *guard, 
         return INT64_MAX;
     if (earlier > 0)
         return 0;
-    /* Waves of 1, 2, 4 ... that all came to serve add up to 1, 3, 7 ... */
+    /* Waves of 1, 2, 4 ... nodes: when all serve, 1, 3, 7 ... have served in all. */
     while (wave * 2 - 1 <= route->served / group && wave < INT32_MAX)
         wave *= 2;
     wave *= group;

@@ -129,7 +129,7 @@ static void store(struct effect *effect, const char *state, const struct pod *po
 
     bool is_counted = notice_count(runner, effect, pod, batch);
 
-    /* The answer that comes after the transfer's end has nothing left to tell. */
+    /* The transfer has ended: no step reads this answer any more. */
     if (transfer->state != TRANSFER_LIVE)
         journal_remove(batch, "effect", id, effect->rev);
     else

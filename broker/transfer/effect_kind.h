@@ -51,8 +51,9 @@ struct effect_kind {
     bool (*asks_to_leave)(const struct effect *effect, const struct pod *pod, bool *ret_is_ready);
 };
 
-/* The members that each row has.  Deleting what is gone is what was wanted, and evicting what was
-   replaced; of a patch a conflict says that the object changed. */
+/* The members that each row has.  EFFECT_GONE: a delete of an object that is gone counts as done.
+   EFFECT_REPLACED: so does an eviction of a pod that was replaced.  For a patch, a conflict is no
+   such success: the object has changed. */
 #define EFFECT_GONE (1u << ERROR_NOT_FOUND)
 #define EFFECT_REPLACED (EFFECT_GONE | 1u << ERROR_CONFLICT)
 #define EFFECT_ROW(kind_name, from, to, freezes, done, prepares, sends)                            \

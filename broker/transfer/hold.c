@@ -60,8 +60,8 @@ static bool waits_for_quotas(const struct runner *runner, struct transfer *trans
     return true;
 }
 
-/* Whether a node that is only announced stays where it is for now, because the pool that it goes to
-   is closed, or what is known of its two pools is old or in doubt; it waits for that then. */
+/* Whether an announced node must not be cordoned yet: the target pool is closed, or the facts of
+   one of its two pools are old or in doubt.  If so, says what the transfer waits for. */
 static bool is_kept(struct runner *runner, struct transfer *transfer)
 {
     int64_t fresh_ms = runner->config->guard.fresh_ms;

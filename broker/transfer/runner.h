@@ -91,7 +91,8 @@ struct wall_time runner_now(const struct runner *runner);
 void transfer_wait_for(struct transfer *transfer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Right after transfer_wait_for(): the sentence has the text of this effect, which was refused. */
+/* Call right after transfer_wait_for(): its sentence then contains this effect's text, the reason
+   of the refusal. */
 void transfer_tells(struct transfer *transfer, const struct effect *effect);
 
 /* Stores changed members of the transfer with an event; -1 when the journal failed. */

@@ -56,7 +56,7 @@ struct side_origin {
 
 /* How the machine of an attempt becomes a node of a cluster of this kind. */
 struct side_target {
-    /* Adds what the node lacks until it may serve, in words; nothing: it may. */
+    /* Adds what the node still lacks, in words.  It may serve if nothing is added. */
     void (*lacks)(const struct runner *runner, const struct transfer *transfer,
                   struct text *missing);
     int (*note_ready)(struct runner *runner, struct transfer *transfer); /* it lacks nothing; -1:
@@ -91,7 +91,8 @@ struct side_number {
     int (*decode)(const void *of, const json_t *object, const struct error *failure,
                   int64_t *ret_value, struct error *err);
 
-    /* Who else set it last; the caller frees it; NULL: nobody is known. */
+    /* The field manager, other than sluice, that set it last.  The caller frees it; NULL:
+       unknown. */
     char *(*setter)(const json_t *object);
 
     /* Sets it; object: as last read. */
@@ -131,7 +132,8 @@ struct side {
     /* [{cluster, owner, transfers, is_ending, text}] of the work that it has stopped as a whole. */
     json_t *(*describe_stopped)(const void *state);
 
-    /* Tells people in its clusters what its nodes' transfers show, a little at a time. */
+    /* Announces the transfers of this side's nodes in their clusters (conditions, Events), a few at
+       a time. */
     void (*tell_people)(void *state);
 
     /* What will keep the work of nodes that leave one cluster together: an array for each of [{pod,

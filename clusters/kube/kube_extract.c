@@ -22,7 +22,8 @@ struct kube_extract {
     const struct kube_member *levels[LEVELS];
     const struct kube_member *of_value;
     int left_out_at; /* the depth of a member that is left out; 0: none */
-    /* In `kept`: where the last text began, and after its quote; equal when none may be a name. */
+    /* In `kept`: begin and end of the last JSON string, which may be a member's name; equal: there
+       is no such string. */
     size_t text_from, text_to;
     bool is_in_text;
     bool is_escaped;

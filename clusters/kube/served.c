@@ -163,7 +163,8 @@ static void ask(struct lookup *lookup, const struct waiter *waiter, enum http_pr
     kube_send(session, &call, on_group, lookup);
 }
 
-/* The row of the group that begins there and ends at a slash or at the end; NULL: none. */
+/* The row of the API group at the head of the text, which ends at a slash or with the text; NULL:
+   the group is not in the table. */
 static struct lookup *lookup_of(struct served *served, const char *group)
 {
     size_t length = strcspn(group, "/");

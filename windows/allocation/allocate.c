@@ -308,7 +308,8 @@ static int find_targets(const struct work *work, size_t at, struct error *err)
     return 0;
 }
 
-/* The wait with what was granted; where that is what was searched for, it is known already. */
+/* The wait with the granted replicas.  The search has computed it already if all that it asked for
+   was granted. */
 static int find_waits(struct work *work, size_t at, struct error *err)
 {
     struct allocate_cell *cell = &work->plan->cells[at];

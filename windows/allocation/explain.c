@@ -55,7 +55,7 @@ static void find_fullness(const struct engine *engine, double peak_per_s, struct
                       ((double)station.slots * station.replicas);
 }
 
-/* The worst day is by the wait, unless targets of tokens tell it. */
+/* The worst day is the one with the longest wait, unless a token target has chosen it already. */
 static int find_wait(const struct question *question, double peak_per_s, struct explain_wait *wait,
                      struct error *err)
 {

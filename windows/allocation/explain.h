@@ -33,10 +33,10 @@ struct explain {
     struct wall_time binding;   /* the step that then makes the longest wait, or the longest time of
                                    the target that binds; 0: no request waits */
     double binding_wait_s;      /* that wait, or time */
-    struct search_late_day day; /* the worst with one replica less (or this one): of engines that
-                                   are held to tokens, by the target with most late requests
-                                   against what is allowed; otherwise by the wait at the
-                                   percentile, and `used` is not known */
+    struct search_late_day day; /* the worst day with one replica less (or with this number).  With
+                                   token targets: by the target with most late requests relative to
+                                   the allowed number.  Otherwise by the wait at the percentile;
+                                   `used` is then not known */
 };
 
 /* A queue in a window: indices in the model. */

@@ -307,7 +307,8 @@ static void raise_spans(const struct course *course, const struct judge_span *mi
     }
 }
 
-/* What each window needs alone may not suffice after a busier one: who fails gets more. */
+/* The number that a window needs alone may not suffice after a busier window.  Windows that fail
+   get more servers. */
 static int plan_oracle_windows(const struct field *field, double level, int *servers,
                                struct error *err)
 {

@@ -21,7 +21,7 @@ struct policy {
     bool is_tuned; /* the level is chosen by how it did on past weeks */
     bool is_share; /* the level is a share of misses: what the attainment allows, of */
     enum outlook_kind outlook;
-    bool is_last_week; /* goes by the field's `last_week`, which is only searched for it */
+    bool is_last_week; /* uses the field's `last_week`, which is computed only for such policies */
     bool is_oracle;    /* looks at the weeks that it plans */
     bool is_planned;   /* known ahead, as `outlook` says, so nodes stay over short gaps */
     int (*plan)(const struct field *field, double level, int *servers, struct error *err);

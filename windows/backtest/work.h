@@ -53,7 +53,7 @@ struct measure work_measure(const struct work *work, const struct run *run, size
    them. */
 void verdict_tune(struct work *work, size_t row);
 
-/* missed.c: finds the misses of all rows that tell them, from the runs that were judged. */
+/* missed.c: finds the misses of all rows that report them, in the judged runs. */
 int missed_find(struct work *work, struct error *err) __attribute__((warn_unused_result));
 
 /* verdict.c: sets what the backtest says, once all has been judged. */

@@ -232,7 +232,7 @@ static bool may_be_clock(const struct columns *columns, int column, const char *
            (strchr(cell, ':') || strcasecmp(columns->names[column], "hour") == 0);
 }
 
-/* Of a date alone another column may have the time of day. */
+/* If the date column has no time of day, another column may have it. */
 static int find_clock(const struct columns *columns, const struct csv *row)
 {
     const char *date = row->fields[columns->date];
@@ -340,7 +340,7 @@ static int no_count(const struct columns *columns, const struct csv *header, str
                      found->chars);
 }
 
-/* Without a column of counts, each column that is left has to be a queue's. */
+/* In a file without a column of counts, each remaining column must hold the counts of one queue. */
 static int check_wide(const struct columns *columns, const struct csv *header,
                       const struct csv *row, struct error *err)
 {

@@ -34,8 +34,8 @@ void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair
 /* The next part of the file to what is known of it.  Where it was cut has no influence. */
 void demand_tokens_append(struct demand_tokens *tokens, const struct demand_tokens *part);
 
-/* Times that the clock showed become moments; of an hour that occurs twice, its first.  Where some
-   rows have an offset and others have none, no time is known. */
+/* Converts local times to moments; of an hour that occurs twice, to its first occurrence.  If only
+   some rows have an offset, all times become unknown. */
 void demand_tokens_resolve(struct demand_tokens *tokens, const struct time_zone *zone);
 
 /* Pairs that tell rates count, from here on, the requests of so many seconds. */

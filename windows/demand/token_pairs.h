@@ -45,7 +45,8 @@ void token_pairs_clear(struct token_pairs *pairs);
 /* The caller clears it. */
 struct token_pairs token_pairs_copy(const struct token_pairs *pairs);
 
-/* Fewer requests than make a table: ERROR_INVALID; `of` names their queue, NULL: nothing does. */
+/* ERROR_INVALID if there are too few requests for a table.  `of`: the queue's name for the error,
+   or NULL. */
 int token_pairs_check(const struct token_pairs *pairs, const char *source, const char *of,
                       struct error *err) __attribute__((warn_unused_result));
 

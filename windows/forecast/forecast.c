@@ -119,7 +119,8 @@ static double pinball(const struct rolling *rolling, double truth, double bound)
     return truth > bound ? (1 - misses) * (truth - bound) : misses * (bound - truth);
 }
 
-/* Under the cap, which never keeps a bound from what is foretold itself. */
+/* The bound around a point, limited by the cap.  After a level shift the cap is never below the
+   prediction itself. */
 static double bound_about(const struct rolling *rolling, size_t bound, double point, double score)
 {
     double most = peak_most(&rolling->cap, rolling->misses[bound]);

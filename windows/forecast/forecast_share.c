@@ -53,7 +53,7 @@ static void choose(const struct forecast_share *items, size_t count, double atta
     mem_free(cells);
 }
 
-/* What is foretold of the windows that begin on one day. */
+/* Predicts the windows that begin on one day. */
 static void predict_day(const struct forecast_share *items, size_t count, int64_t day)
 {
     for (size_t i = 0; i < count; i++) {

@@ -160,7 +160,8 @@ static void clip_weekdays(struct profile *profile)
             clip(profile, weekday, median_of(profile, weekday));
 }
 
-/* As many days of the mean of all as a weekday's own mean has to be weighed against. */
+/* Empirical Bayes: the weight of the mean over all weekdays, in days, when a weekday's own mean is
+   shrunk towards it. */
 static double prior_of_weekdays(const struct profile *profile)
 {
     double within = noise_freedom * noise * noise;

@@ -22,7 +22,7 @@ struct shares_cell {
     double misses[SHARES]; /* days that are expected to miss them */
 };
 
-/* What share of the days goes beyond this many servers, when these are their bounds. */
+/* The share of days that need more than this many servers, by interpolation between the bounds. */
 double shares_beyond(const double bounds[SHARES], double servers);
 
 /* One of the grid for each cell, so that no more than `misses` of all days are expected to miss;

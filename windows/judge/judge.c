@@ -66,7 +66,7 @@ static uint64_t slot_end(const struct court *court, int64_t slot)
            TICKS_PER_MS;
 }
 
-/* Of all that are busy at `tick`, the last to be done stay, as many as there are servers. */
+/* Of the servers that are busy at `tick`, those that finish last stay, up to the new number. */
 static void set_servers(struct bench *bench, uint64_t *busy, size_t count, int servers,
                         uint64_t tick)
 {

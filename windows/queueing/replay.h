@@ -32,8 +32,8 @@ struct replay_try {
     const struct negligible *negligible; /* the hours that are left out; NULL: none */
 };
 
-/* Adds the violations of one segment, or of its beginning when these go beyond what is allowed on
-   the whole; false when they do. */
+/* Adds the violations of one segment.  Stops and returns false when they exceed what the target
+   allows in all. */
 bool replay_count(struct arrivals *arrivals, const struct replay_try *tried, size_t segment,
                   int64_t violations[DEMAND_CLASSES]);
 

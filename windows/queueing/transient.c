@@ -276,7 +276,8 @@ double transient_tail(const struct arrivals_setup *setup, int servers, double t_
     return queue.all > 0 ? count_late(setup, &queue, HUGE_VAL) / queue.all : 0;
 }
 
-/* From the stationary formula, which mostly says too much, down to the first that fails; or up. */
+/* Starts from the stationary formula, which is mostly too high, and goes down to the first number
+   that fails.  If the start fails, goes up. */
 int transient_servers(const struct arrivals_setup *setup, double p, double t_s)
 {
     struct fluid_queue queue = queue_of(setup);

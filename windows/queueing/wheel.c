@@ -188,7 +188,8 @@ struct turn {
     int64_t violations[DEMAND_CLASSES];
 };
 
-/* What is left moves to the front.  Returns where it begins. */
+/* Moves the unused services to the front, and draws new ones after them.  Returns where the unused
+   ones begin. */
 static __attribute__((noinline)) size_t draw(struct supply *supply, size_t used)
 {
     const uint16_t *service = supply->service;

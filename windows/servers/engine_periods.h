@@ -52,7 +52,8 @@ struct engine_periods *engine_periods_new(const struct token_pairs *pairs,
     __attribute__((warn_unused_result));
 void engine_periods_free(struct engine_periods *periods);
 
-/* Pairs into equally likely places, by the length of the answer; reorders them. */
+/* Sorts the pairs by the length of the answer, and fills `places` entries of equal probability from
+   them. */
 void engine_fill_places(struct token_pair *pairs, size_t count, float *out, float *in,
                         size_t places);
 

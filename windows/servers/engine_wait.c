@@ -58,8 +58,9 @@ static double balance(const struct engine_station *station, double rate_each)
     return rate_each * station->fixed_s / (1 - rate_each * station->slope_s);
 }
 
-/* The state from which the sum may begin: nine deviations below the busiest one what lies lower
-   weighs less than 1e-17, because rates grow the slower the fuller the replicas are. */
+/* The state from which the sum may begin: nine standard deviations below the most likely state.
+   All lower states together weigh less than 1e-17, because the service rate grows more slowly as
+   replicas fill. */
 static double first_state(const struct engine_station *station, double replicas, double rate)
 {
     double each = rate / replicas;
@@ -114,8 +115,9 @@ static double settled(double share)
     return share < 1 ? 1 / (1 - share) : 1;
 }
 
-/* Walks the states up to all slots, or until hardly anyone waits.  The inverse of blocked(n) there;
-   ret_running (may be NULL): the mean of the states below all slots. */
+/* Walks the states until all slots are busy, or until waiting is negligible.  Returns the
+   inverse of blocked(n) at that state. ret_running (may be NULL): the mean of the states below
+   all slots. */
 static double walk(const struct pool *pool, double *ret_running)
 {
     double slots = pool->station->slots * pool->replicas;

@@ -30,7 +30,7 @@ enum profile_counter {
     PROFILE_COUNTERS,
 };
 
-/* One scrape of one instance; NAN is what it did not tell. */
+/* One scrape of one instance; NAN: the scrape has no such value. */
 struct profile_scrape {
     size_t instance;
     double at_s;

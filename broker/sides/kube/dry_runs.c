@@ -107,8 +107,8 @@ static void sweep(struct dry_runs *dry_runs)
     dry_runs->line.count = kept;
 }
 
-/* The clusters that could not be asked about pods: they did not say in time who has a say, or may
-   be too old to know a dry run. */
+/* The clusters that could not be asked about pods: their webhooks and policies could not be listed
+   in time, or the server may be too old for a dry run. */
 static json_t *unheard(const struct inquiry *inquiry)
 {
     const struct config *config = inquiry->dry_runs->runner->config;

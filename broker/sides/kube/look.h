@@ -50,8 +50,8 @@ enum node_look {
 };
 enum node_look look_at_node(struct runner *runner, struct transfer *transfer, int64_t since_ms);
 
-/* Of that answer: whether the node is closed by a cordon and by our taint, and else who took one of
-   them away, where the server tells ("" where not). */
+/* Whether the node in that answer has both a cordon and our taint.  If not, ret_opener names the
+   client that removed one of them, or is "" if the server does not tell. */
 bool look_is_closed(const struct transfer *transfer, const char **ret_opener);
 
 /* Whether the server itself has the Node of the new machine, by the machine's name; asks while no

@@ -437,7 +437,8 @@ json_t *sim_kube_body(struct sim_call *call);                        /* NULL: an
 bool sim_kube_is_content(struct sim_call *call, const char *wanted); /* false: answered 415 */
 void sim_kube_not_found(struct sim_call *call, const char *what, const char *name);
 void sim_kube_answer_blob(struct sim_call *call, int code, const struct blob *blob);
-/* Whether the UID is the wanted one (NULL: any): as a precondition, and in a patch. */
+/* Whether the UID is the wanted one (NULL: any). sim_kube_uid_is() is for preconditions,
+   sim_kube_uid_stays() for patches. */
 bool sim_kube_uid_is(struct sim_call *call, const char *kind, const char *name, const char *uid,
                      const char *wanted);
 bool sim_kube_uid_stays(struct sim_call *call, const char *kind, const char *name, const char *uid,

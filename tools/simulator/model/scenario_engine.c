@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* Iterations of a request of an engine of which only the time in a full batch is known. */
+/* Iterations per request, for an engine of which only the time in a full batch is known. */
 enum { SHORT_TOKENS = 256 };
 
 static const struct {

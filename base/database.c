@@ -129,8 +129,8 @@ static int resolve(const char *path, char **ret_path, struct error *err)
     return 0;
 }
 
-/* A new file is for our eyes only; SQLite gives its WAL the same mode.  Only a new one is opened
-   here: closing a descriptor would drop the locks that this process has on the file. */
+/* A new file gets mode 0600; SQLite gives its WAL the same mode.  An existing file is not opened
+   here: closing the descriptor would drop the locks that this process has on the file. */
 static int make_file(const char *path, struct error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -157,7 +157,7 @@ static int open_file(struct database *database, const char *path, struct error *
     return code == SQLITE_OK ? 0 : fail(database, code, err);
 }
 
-/* Nothing that stands in the file may run code or bend the schema. */
+/* Nothing in the file may run code or change the schema. */
 static int restrict_file(struct database *database, struct error *err)
 {
     static const struct {

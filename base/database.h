@@ -36,7 +36,7 @@ struct database *database_open_with(const char *path, enum database_lock lock,
     __attribute__((warn_unused_result));
 void database_close(struct database *database);
 
-/* Closing it will leave its write-ahead log as it is, for a repair that looks for what is lost. */
+/* On closing, the write-ahead log stays as it is, for a repair that looks for lost commits. */
 void database_keep_log(struct database *database);
 
 /* BEGIN IMMEDIATE, COMMIT, ROLLBACK.  A failed commit is ERROR_UNKNOWN_OUTCOME: nothing may be

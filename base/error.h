@@ -42,8 +42,8 @@ struct error_cause {
 struct error {
     enum error_kind kind;
     const struct error_cause *cause; /* NULL: none that code asks for */
-    int64_t retry_after_ms; /* how long to wait at least; 0 where nothing was said.  What a server
-                               asked for comes in through error_wait() alone */
+    int64_t retry_after_ms; /* least time to wait; 0: no server asked for one.  A server's request
+                               is set by error_wait() alone */
     int leaf;               /* offset in `text` of what the leaf wrote */
     char text[ERROR_TEXT_SIZE];
 };
@@ -66,8 +66,8 @@ int error_because(struct error *err, const struct error_cause *cause);
 /* The sentence without the contexts in front of it.  Borrowed from err. */
 const char *error_leaf(const struct error *err) __attribute__((returns_nonnull));
 
-/* Notes that a server asked to be left alone for so long: at most five minutes of it count, because
-   one answer must not silence a URL for a day.  Where it asked for more the sentence says so first.
+/* Notes that a server asked for a pause.  At most five minutes of it count, because one answer must
+   not stop requests to a URL for a day.  If the server asked for more, the sentence says so first.
    err may be NULL; nothing changes for 0. */
 enum { ERROR_WAIT_MOST_MS = 5 * 60 * 1000 };
 void error_wait(struct error *err, int64_t asked_ms);

@@ -25,7 +25,8 @@ struct text *file_read_open(int fd, const char *path, size_t limit, struct error
 /* "PATH: cannot ACT: text of errno", with the kind that follows from errno.  Always -1. */
 int file_error(const char *path, const char *act, struct error *err);
 
-/* As file_read(); a gzip file, told by its first bytes, is unpacked (limit: unpacked bytes). */
+/* As file_read(); a gzip file, recognised by its first bytes, is unpacked (limit: unpacked
+   bytes). */
 struct text *file_read_unpacked(const char *path, size_t limit, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -60,9 +61,9 @@ bool file_exists(const char *path);
 /* `path` if absolute, else below the folder that holds `beside`; the caller frees it. */
 char *file_beside(const char *beside, const char *path) __attribute__((warn_unused_result));
 
-/* An exclusive lock on a file (made when missing; a link is refused, for it would have us open or
-   make what another process chose), held until closed or the process ends.
-   ERROR_CONFLICT when another process holds it.  Returns the descriptor or -1. */
+/* An exclusive lock on a file (made when missing), held until closed or the process ends.  A link
+   is refused, because another process could choose its target.  ERROR_CONFLICT when another process
+   holds the lock.  Returns the descriptor or -1. */
 int file_lock(const char *path, struct error *err) __attribute__((warn_unused_result));
 
 /* A descriptor; negative: none. */

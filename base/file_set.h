@@ -28,7 +28,7 @@ int file_set_place(struct file_set *set, struct error *err) __attribute__((warn_
 /* Removes what is not in place. */
 void file_set_clear(struct file_set *set);
 
-/* Whether an earlier set was left half in place, told by a `path`.new; forgets it if asked. */
+/* Whether an earlier set was replaced only in part (a `path`.new exists); forgets it if asked. */
 bool file_set_is_cut_short(const char *path, bool forgets);
 
 static inline void owned_file_set(struct file_set *set)

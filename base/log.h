@@ -44,7 +44,7 @@ static inline struct log_field log_field_text(const char *key, const char *text)
 void log_write(enum log_level level, const char *event, const struct log_field *fields,
                size_t count);
 
-/* What is written from now on; default LOG_INFO as text. */
+/* Applies to lines written from now on; default LOG_INFO as text. */
 void log_setup(enum log_level least, enum log_form form);
 
 /* The clock that stamps the lines: unix milliseconds.  Default: the machine's.  The virtual loop

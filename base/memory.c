@@ -87,8 +87,8 @@ int64_t mem_held(void)
     return held_bytes;
 }
 
-/* jansson sets every byte that it asks for, so its blocks need no zeroes.  Beyond the bound it is
-   told that there is no memory, and gives up. */
+/* jansson sets every byte that it allocates, so its blocks need no zeroes.  Beyond the bound it
+   gets NULL, and fails. */
 static void *new_for_jansson(size_t size)
 {
     if (size > PTRDIFF_MAX || held_bytes > json_most - (int64_t)size)

@@ -27,8 +27,8 @@ void meter_show(void *meter, const struct progress_state *state);
 /* Takes the line away; NULL is legal. */
 void meter_free(struct meter *meter);
 
-/* The line without its end, for a work that began `elapsed_ms` before `now`.  zone: of the clock
-   that is shown; NULL: UTC, and says so. */
+/* The line without its end, for a work that began `elapsed_ms` before `now`. zone: of the clock
+   that is shown; NULL: UTC, which the line then names. */
 void meter_line(const struct progress_state *state, int64_t elapsed_ms, struct wall_time now,
                 const struct time_zone *zone, struct text *out);
 

@@ -22,7 +22,7 @@ struct progress_state {
     double share; /* done of what is expected in all, 0 .. 1 */
 };
 
-/* Who is told of each step: by any thread, by one at a time. */
+/* The receiver of progress steps.  Any thread calls it, one at a time. */
 struct progress_report {
     void (*tell)(void *context, const struct progress_state *state); /* NULL: no listener */
     void *context;

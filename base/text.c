@@ -43,7 +43,7 @@ static void make_room(struct text *text, size_t length)
     text->chars = mem_resize(text->chars, text->size, 1);
 }
 
-/* How many of `length` characters still fit; remembers when that is not all of them. */
+/* How many of `length` characters still fit; sets the mark of a cut text if not all do. */
 static size_t within_limit(struct text *text, size_t length)
 {
     size_t room = text->limit - text->length;
@@ -128,7 +128,7 @@ size_t text_whole(const char *chars, size_t length)
     size_t start = length;
     unsigned char first;
 
-    /* A character has at most three bytes behind its first: what has more is none. */
+    /* A character has at most three bytes after its first; a longer run is not one character. */
     while (start > 0 && length - start < 4 && ((unsigned char)chars[start - 1] & 0xc0) == 0x80)
         start--;
     if (start == 0)

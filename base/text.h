@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The limit of a text whose size follows from what is already bounded. */
+/* A limit for texts whose size follows from input that is bounded already. */
 #define TEXT_UNBOUNDED (SIZE_MAX / 4)
 
 struct text {
@@ -72,8 +72,7 @@ bool text_print(char *out, size_t size, const char *format, ...)
 bool text_print_arguments(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
-/* Puts a '?' for each byte that is not of UTF-8: what others sent cannot be told in JSON
-   otherwise. */
+/* Puts a '?' for each byte that is not UTF-8, because JSON cannot hold such bytes. */
 void text_mend(char *chars);
 
 bool text_equal(const char *left, const char *right); /* two NULLs are equal */

@@ -153,7 +153,7 @@ static uintmax_t take_unsigned(struct printer *printer, enum number_size size)
     return va_arg(printer->arguments, unsigned);
 }
 
-/* The conversion without what an argument said, for the C library: "%-8.3jd". */
+/* The conversion for the C library, without the parts that came from an argument: "%-8.3jd". */
 static void write_spec(const struct spec *spec, const char *size, char out[SPEC_SIZE])
 {
     char width[DIGITS_MAX] = "";

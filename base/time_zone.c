@@ -43,7 +43,7 @@ const char *time_zone_name(const struct time_zone *zone)
     return zone->name;
 }
 
-/* What is left of the bytes; reading past the end is remembered and gives zeroes. */
+/* The remaining bytes; reading past the end sets an error mark and gives zeroes. */
 struct reader {
     const unsigned char *at;
     size_t left;
@@ -321,7 +321,7 @@ struct wall_time time_zone_wall(const struct time_zone *zone, struct civil_date 
     }
 }
 
-/* Cuts what is known of a reading at an edge between two stretches. */
+/* Narrows the range of a reading at a change of the offset. */
 static void cut_reading(struct zone_reading *reading, int64_t local_ms, int64_t edge_ms)
 {
     if (edge_ms <= local_ms && edge_ms > reading->from_ms)

@@ -44,9 +44,9 @@ struct local_time time_zone_local(const struct time_zone *zone, struct wall_time
 struct wall_time time_zone_wall(const struct time_zone *zone, struct civil_date date,
                                 int minute_of_day);
 
-/* What times on the clocks of that zone mean around one of them: from `from_ms` to before `to_ms`
-   (as if they were UTC) each is shown at `count` moments.  None where the clocks jump in spring,
-   two in autumn, the earlier one first; a moment is the time less its offset. */
+/* The meaning of local times near a change of the zone.  Each local time from `from_ms` to before
+   `to_ms` (as if it were UTC) occurs `count` times: none where clocks jump in spring, twice in
+   autumn, the earlier moment first.  A moment is the local time less its offset. */
 struct zone_reading {
     int64_t from_ms;
     int64_t to_ms;

@@ -57,8 +57,8 @@ bool wall_parse_http(const char *chars, struct wall_time *ret_wall);
 int duration_parse(const char *chars, int64_t *ret_ms, struct error *err)
     __attribute__((warn_unused_result));
 
-/* What is shorter than a millisecond may matter: "250us", "0.5ms", "20ms", "1.5s"; else a duration
-   as above.  To the nearest double of what is written. */
+/* As duration_parse(), also for times below a millisecond: "250us", "0.5ms", "20ms", "1.5s".  To
+   the nearest double. */
 int seconds_parse(const char *chars, double *ret_s, struct error *err)
     __attribute__((warn_unused_result));
 

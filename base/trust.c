@@ -41,7 +41,7 @@ static void note(struct walk *walk, enum trust trust, const char *name, const ch
         error_set(walk->why, ERROR_DENIED, "%s: %s", walk->path, what);
 }
 
-/* Of one folder or link; of the file itself where there is no name. */
+/* Checks one folder or link; the file itself if there is no name. */
 static void judge(struct walk *walk, const char *name, const struct stat *status)
 {
     bool is_sticky = S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX);
@@ -93,7 +93,7 @@ static int follow(struct walk *walk, const char *name, struct error *err)
     return 0;
 }
 
-/* Takes the first name of what is left; false: there is none. */
+/* Takes the first name of the remaining path; false: there is none. */
 static bool take_name(struct walk *walk, char name[NAME_MAX + 1])
 {
     size_t skipped = strspn(walk->rest->chars, "/");

@@ -24,14 +24,14 @@ enum trust {
 int trust_open(const char *path, int flags, enum trust *ret_trust, struct error *ret_why,
                struct error *err) __attribute__((warn_unused_result));
 
-/* A file that holds or decides about credentials: the whole of it, as file_read() does.  Others who
-   may change it are ERROR_DENIED; a group is let pass, see trust_look(). */
+/* As file_read(), for a file that holds credentials or decides about them.  ERROR_DENIED if other
+   users may change it; a group may, see trust_look(). */
 struct text *trust_read(const char *path, size_t limit, struct error *err)
     __attribute__((warn_unused_result));
 
 /* A file that is run: only root and we may change it.  0 or -1: ERROR_DENIED, ERROR_NOT_FOUND. */
 int trust_program(const char *path, struct error *err) __attribute__((warn_unused_result));
 
-/* Who may change it, without reading it; what cannot be looked at is TRUST_OURS, for who reads it
-   will say so. */
+/* Who may change it, without reading it.  A file that cannot be examined gives TRUST_OURS, because
+   reading it will report the error. */
 enum trust trust_look(const char *path, struct error *ret_why);

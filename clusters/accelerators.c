@@ -58,8 +58,8 @@ static const struct {
     { 2, 45, 2 }, { 3, 90, 4 }, { 4, 90, 4 },  { 7, 180, 8 },
 };
 
-/* Whether an extended resource is an accelerator: all that have "gpu" in their name, and what other
-   makers call theirs.  A resource that is wrongly taken for one makes a node dearer, no more. */
+/* Whether an extended resource is an accelerator: names with "gpu" in them, and the known names of
+   other makers.  A false positive only makes a node more expensive. */
 static bool is_accelerator(const char *resource)
 {
     static const char *const starts[] = {
@@ -78,7 +78,7 @@ static bool is_accelerator(const char *resource)
     return false;
 }
 
-/* The number that stands there, of at most four digits, and then `unit`; NULL: it does not. */
+/* Reads a number of at most four digits, and then `unit`; NULL: the text has another form. */
 static const char *read_number(const char *at, const char *unit, int64_t *ret)
 {
     size_t digits = strspn(at, "0123456789");
@@ -190,7 +190,7 @@ struct gpu_share accelerator_profile(const char *profile, int64_t memory_mib)
                                                       : unknown_share;
 }
 
-/* "nvidia.com/gpu", of which labels say what one unit is. */
+/* "nvidia.com/gpu": labels say what one unit is. */
 static struct gpu_share share_of_gpu(const struct gpu_facts *facts)
 {
     return shared_share(facts->slices > 0

@@ -25,17 +25,18 @@ struct accelerators {
     ARRAY(struct accelerator) rows;
 };
 
-/* What a node's labels (NVIDIA's GPU feature discovery) say about its GPUs; 0: nothing. */
+/* The facts in a node's labels (NVIDIA's GPU feature discovery) about its GPUs; 0: unknown. */
 struct gpu_facts {
     int64_t memory_mib; /* of a whole GPU */
     int64_t replicas;   /* units of nvidia.com/gpu that share one GPU or slice */
-    int64_t slices;     /* of seven: of one unit of nvidia.com/gpu (MIG strategy "single") */
+    int64_t slices;     /* compute slices, of seven, of one unit of nvidia.com/gpu (MIG strategy
+                           "single") */
     int64_t gigabytes;  /* and its memory */
     const char *labels; /* the packed labels themselves, borrowed: how many share a slice of a
                            profile; NULL: not known */
 };
 
-/* Of packed labels, which are not kept: `labels` is set by those who ask for a share. */
+/* Reads packed labels, and does not keep them: the caller that asks for a share sets `labels`. */
 struct gpu_facts gpu_facts_of(const char *labels);
 
 struct gpu_share {
@@ -52,13 +53,13 @@ struct gpu_share {
 struct gpu_share accelerator_share(const struct accelerators *configured, const char *resource,
                                    const struct gpu_facts *facts);
 
-/* Of a MIG profile ("1g.10gb") of a GPU with so much memory; 0: it is not known. */
+/* The share of a MIG profile ("1g.10gb") on a GPU with so much memory; 0: unknown. */
 struct gpu_share accelerator_profile(const char *profile, int64_t memory_mib);
 
-/* The memory that the name of a product tells of ("NVIDIA H100 80GB HBM3"), in MiB; 0: of none. */
+/* The memory in the name of a product ("NVIDIA H100 80GB HBM3"), in MiB; 0: the name has none. */
 int64_t accelerator_memory_mib(const char *product);
 
-/* Of one whole device of a driver of Dynamic Resource Allocation. */
+/* The share of one whole device of a driver of Dynamic Resource Allocation. */
 struct gpu_share accelerator_device(const struct accelerators *configured, const char *driver);
 
 /* Whole GPUs that hold so many parts, rounded up. */

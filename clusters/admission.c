@@ -23,7 +23,7 @@ static bool names_one_of(const json_t *list, const char *const *wanted, size_t c
     return false;
 }
 
-/* "*" alone stands for resources, and not for what is below them. */
+/* "*" alone means all resources, but not their subresources. */
 static bool see_evictions(const json_t *rules)
 {
     static const char *const groups[] = { "", "*" };

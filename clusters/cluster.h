@@ -20,11 +20,11 @@ struct cluster_kind;
 struct cluster_settings {
     const char *name;
     const struct cluster_kind *kind;
-    const void *own; /* what the kind reads of `clusters.NAME`: the struct that its table fills */
+    const void *own; /* the kind's own keys of `clusters.NAME`: the struct that its table fills */
     const struct accelerators *accelerators; /* borrowed as long as the cluster; NULL: none */
 };
 
-/* What a kind of cluster is and does; the functions are those below. */
+/* The operations of a kind of cluster; the functions are those below. */
 struct cluster_kind {
     struct settings_kind settings; /* its keys of `clusters.NAME`; its name is the kind's */
     bool keeps_replicas;           /* workloads run in it, whose number its side keeps */
@@ -55,13 +55,13 @@ struct cluster *cluster_open(struct world *world, const struct cluster_settings 
                              struct error *err) __attribute__((warn_unused_result));
 void cluster_close(struct cluster *cluster);
 
-/* Begins to list and watch nodes and pods, for ever, with backoff; `news` is called in a turn of
+/* Begins to list and watch nodes and pods, without end, with backoff; `news` is called in a turn of
    the loop after the snapshot changed. */
 typedef void (*cluster_news_fn)(void *context);
 void cluster_watch(struct cluster *cluster, cluster_news_fn news, void *context);
 
-/* Begins also to list and watch what else the kind can know of work and devices.  A cluster that
-   does not show it is heard all the same. */
+/* Also lists and watches the other objects about work and devices that the kind knows.  A cluster
+   without them stays usable. */
 void cluster_watch_more(struct cluster *cluster);
 
 /* The server's clock, which each answer carries.  ask_clock: sends a request for its clock alone.

@@ -15,12 +15,12 @@
 
 enum { GRACE_OTHERWISE_S = 30, ANNOTATION_MOST = 256 };
 
-/* Anybody may write any number of seconds.  Below 0 a server takes 1, and beyond thirty years none
-   is different. */
+/* A pod may have any number of seconds.  Below 0 a server uses 1, and values over thirty years make
+   no difference. */
 static const int64_t grace_most_s = 1000000000;
 
-/* Annotations are anybody's notebook.  What controllers write for each other, and never ask us to
-   read, is left out, and so is what is too long for a word of instruction. */
+/* Annotations may hold anything.  Those that controllers write for each other are left out, and so
+   are values that are too long to be a setting for sluice. */
 static bool is_kept(const char *key, const char *value)
 {
     static const char *const noise[] = {
@@ -88,7 +88,7 @@ struct node *node_decode(const json_t *object, struct error *err)
     return node;
 }
 
-/* What one container asks for.  The server copies limits to requests, but not on every path. */
+/* The requests of one container.  The server copies limits to requests, but not on every path. */
 static json_t *container_devices(const json_t *container, struct error *err)
 {
     json_t *counts = json_object();
@@ -239,9 +239,9 @@ static int pod_finalizers(struct pod *pod, const json_t *object, struct error *e
     return 0;
 }
 
-/* A kubelet deletes with grace 0 when all containers have ended.  Anybody else who does it has
-   given the pod up: without the finalizer the object, too, would be gone.  Other finalizers are
-   promises that may need the node. */
+/* A kubelet deletes with grace 0 when all containers have ended.  Any other client that does so
+   gives up on the pod: without the finalizer the object would be gone, too.  Other finalizers may
+   need the node. */
 static int pod_count(struct pod *pod, const json_t *object, struct error *err)
 {
     int64_t grace_s = -1;
@@ -252,7 +252,8 @@ static int pod_count(struct pod *pod, const json_t *object, struct error *err)
     return 0;
 }
 
-/* What dies with the pod though it is on a disk: emptyDir and hostPath; memory is no disk. */
+/* Storage that is lost with the pod although it is on a disk: emptyDir and hostPath; memory is no
+   disk. */
 static int pod_storage(struct pod *pod, const json_t *object, struct error *err)
 {
     json_t *volumes = NULL;

@@ -104,7 +104,7 @@ static double use_of(const char *uses, const char *key)
     return 0;
 }
 
-/* Of one counter set, whose totals these are; NAN: they are not there, or cannot be read. */
+/* The share of one counter set, whose totals these are; NAN: they are absent, or cannot be read. */
 static double set_share(const char *totals, const char *set, size_t set_length, const char *uses)
 {
     double share = 0;
@@ -170,7 +170,7 @@ static int64_t share_of_uses(const struct slices *slices, const struct device_sl
     return sum <= SETS_MOST ? (int64_t)llround(sum * GPU_PARTS) : -1; /* NAN: -1 too */
 }
 
-/* Of a slice by its profile, as a plugin's slice of that name; -1: it is not known. */
+/* The share of a slice by its profile, as for a device plugin's slice; -1: unknown. */
 static int64_t share_of_cut(const char *cut)
 {
     size_t length = strcspn(cut, "@");

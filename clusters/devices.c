@@ -145,7 +145,7 @@ struct device_slice *device_slice_decode(const json_t *object, struct error *err
     return slice;
 }
 
-/* A device that an administrator looks at is held by somebody else, or by nobody. */
+/* A device with admin access belongs to another claim, or to none. */
 static json_t *pack_results(const json_t *results)
 {
     json_t *packed = json_object();

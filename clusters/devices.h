@@ -35,9 +35,9 @@ enum {
     DEVICE_FACE = '~',    /* the same hardware as another device: of no capacity of its own */
 };
 
-/* A slice of a GPU that was cut before its driver started, "PARENT/=PROFILE@MIB": the GPU stands
-   for the set, no counter has an empty name, and the profile stands for a quantity; with the GPU's
-   memory, 0 where it is not known. */
+/* A slice of a GPU that was partitioned before its driver started: "PARENT/=PROFILE@MIB".  The
+   GPU's name takes the place of the counter set, an empty name that of the counter, and the profile
+   that of the quantity; then the GPU's memory, 0 if unknown. */
 #define DEVICE_CUT "/="
 
 struct device_claim {
@@ -47,8 +47,8 @@ struct device_claim {
     bool is_allocated;
 };
 
-/* Of versions v1, v1beta2 and v1beta1.  NULL and ERROR_CORRUPT when a member that must be there is
-   not. */
+/* Decodes versions v1, v1beta2 and v1beta1.  NULL and ERROR_CORRUPT when a required member is
+   missing. */
 struct device_slice *device_slice_decode(const json_t *object, struct error *err)
     __attribute__((warn_unused_result));
 struct device_claim *device_claim_decode(const json_t *object, struct error *err)
@@ -67,7 +67,7 @@ int64_t device_parts(const struct snapshot *snapshot, const char *node_name, con
    names end in the domain; NULL: all. */
 int64_t device_gpus(const struct snapshot *snapshot, const char *node_name, const char *domain);
 
-/* Adds the drivers of the node of which nobody knows what their devices are: "tpu.google.com". */
+/* Adds the node's drivers whose kind of device is unknown: "tpu.google.com". */
 void device_uncounted(const struct snapshot *snapshot, const char *node_name, struct text *out);
 
 /* Adds the drivers of the node that show GPUs as slices that were cut before, with their number:

@@ -12,5 +12,5 @@
 #define FIELD_MANAGER "sluice"
 
 /* The manager, other than sluice, that set the field last; field: "f:spec/f:replicas".  The caller
-   frees it; NULL: nobody is known. */
+   frees it; NULL: unknown. */
 char *field_manager_of(const json_t *object, const char *field) __attribute__((warn_unused_result));

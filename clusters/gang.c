@@ -10,9 +10,10 @@
 
 enum place { LABEL, ANNOTATION, CONTROLLER };
 
-/* One way to tell a gang.  A row holds when the key is there (CONTROLLER: when the pod's controller
-   is of that kind) and, where `when` is given, that label has that value.  The gang is named by the
-   key's value (the controller's name), and `part`, another label, where one owner has several. */
+/* One way to recognise a gang.  A row holds when the key is there (CONTROLLER: when the pod's
+   controller is of that kind) and, with `when`, that label has that value.  The gang's name is
+   the key's value (the controller's name), and `part`, another label, if one owner has several
+   gangs. */
 static const struct row {
     enum gang_kind kind;
     enum place place;

@@ -38,11 +38,11 @@ struct gang_ref {
     bool is_protected; /* the pod asks autoscalers to leave it alone */
 };
 
-/* What the pod belongs to.  Looks at metadata alone; what is not understood counts as absent. */
+/* The gang of the pod.  Reads metadata only; anything unknown counts as absent. */
 struct gang_ref gang_of_pod(const json_t *pod) __attribute__((warn_unused_result));
 void gang_ref_clear(struct gang_ref *gang);
 
-/* The time that the pod says under this annotation; 0: none. */
+/* The time in this annotation of the pod; 0: none. */
 struct wall_time gang_time(const struct gang_ref *gang, const char *annotation);
 
 /* "Kueue Workload", "JobSet", ... for people. */

@@ -47,7 +47,7 @@ static int64_t slices_gpus(const struct slices *slices)
     return gpus;
 }
 
-/* What one unit of the resource is on the node; NULL: on one of which nothing is known. */
+/* The share of one unit of the resource on the node; NULL: a node of which nothing is known. */
 static struct gpu_share share_on(const struct snapshot *snapshot, const struct node *node,
                                  const char *resource)
 {
@@ -183,7 +183,7 @@ static const struct device_claim *claim_named(const struct snapshot *snapshot,
     return count > 0 ? claims[0] : NULL;
 }
 
-/* What a claim holds; pods that share it count a part each. */
+/* The GPUs of a claim; pods that share it count an equal part each. */
 static void add_claim(const struct snapshot *snapshot, const struct pod *pod,
                       const struct device_claim *claim, struct gpu_demand *demand)
 {
@@ -221,7 +221,7 @@ static struct gpu_demand gpus_claimed(const struct snapshot *snapshot, const str
     return demand;
 }
 
-/* A count that is not read, or that no node has, says nothing but that the pod is there. */
+/* A count that cannot be read, or that no node has, shows only that the pod is there. */
 static void add_units(struct gpu_demand *demand, int64_t count, int64_t parts)
 {
     require(parts > 0);

@@ -25,8 +25,8 @@ int64_t gpus_units(const struct snapshot *snapshot, const struct node *node, con
 /* Such units of that many whole GPUs. */
 int64_t gpus_to_units(const struct snapshot *snapshot, int64_t gpus, const char *resource);
 
-/* What a pod asks for, in parts of a GPU.  is_whole: something of it cannot be read, and it counts
-   as the whole node. */
+/* The GPUs that a pod asks for, in fractions of a GPU. is_whole: a part of it cannot be read, and
+   it counts as the whole node. */
 struct gpu_demand {
     int64_t parts;
     bool is_whole;

@@ -23,8 +23,8 @@ enum {
 
 enum { OPTIONAL_WATCHES = 2 };
 
-/* What a server may lack, or may not let us see: it is asked for the API group, and what is in that
-   is listed and watched. */
+/* A resource that a server may lack, or may not let us read. sluice asks for its API group, and
+   lists and watches the resources in it. */
 struct optional {
     const struct optional_kind *kind;
     struct kube_cluster *cluster;
@@ -32,7 +32,7 @@ struct optional {
     struct kube_watch *watches[OPTIONAL_WATCHES]; /* NULL: no group was found yet */
     int64_t seen_ms[OPTIONAL_WATCHES];
     bool is_absent;       /* the server has no such group, and needs none */
-    struct error failure; /* of the last question; ERROR_NONE: it was answered, or never asked */
+    struct error failure; /* of the last question; ERROR_NONE: it was answered, or never sent */
 };
 
 struct optional_kind {
@@ -106,7 +106,7 @@ static void watch_optional(struct optional *optional, size_t at, const struct ku
     kube_watch_start(optional->watches[at]);
 }
 
-/* A server without the group is asked again, for it may be upgraded. */
+/* A server without the group is asked again, because it may be upgraded. */
 static void on_version(void *context, const char *version, const struct error *err)
 {
     struct optional *optional = context;

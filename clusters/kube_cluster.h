@@ -8,8 +8,8 @@
 
 #include "clusters/cluster.h"
 
-/* What a cluster's objects may take, and once more while they are listed again.  One of 5,000 nodes
-   and 50,000 pods takes less than a quarter of it. */
+/* The memory of a cluster's objects, and as much again while they are listed again. 5,000 nodes and
+   50,000 pods take less than a quarter of it. */
 enum { KUBE_CLUSTER_MEMORY_MB = 256 };
 
 struct kube_cluster_settings {
@@ -26,8 +26,8 @@ extern const struct cluster_kind cluster_kubernetes;
    evicts. */
 void kube_cluster_watch_budgets(struct cluster *cluster);
 
-/* Lists and watches the devices of Dynamic Resource Allocation and their claims, where the server
-   has them.  Without them, or the right to see them, a pod with claims takes a whole node, and a
-   node has the GPUs of its device plugins: the snapshot's `devices_are_known` tells the two apart,
-   and the right that is missing is a trouble. */
+/* Lists and watches the devices of Dynamic Resource Allocation and their claims, if the server has
+   them.  Without them, or without the right to read them, a pod with claims takes a whole node, and
+   a node has the GPUs of its device plugins.  The snapshot's `devices_are_known` tells the two
+   cases apart, and the missing right is a trouble. */
 void kube_cluster_watch_devices(struct cluster *cluster);

@@ -320,7 +320,7 @@ static const char *claim_key(const void *claim)
         .free = free_claim, .share = share_claim, .index_key = claim_key,                          \
     }
 
-/* What is read of them has the same form, but for devices of v1beta1. */
+/* The members have the same form in all versions, except devices of v1beta1. */
 static const struct {
     const char *version;
     struct kube_kind slices;

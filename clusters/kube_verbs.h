@@ -45,8 +45,8 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
 void cluster_evict_pod(struct cluster *cluster, const struct pod_ref *pod, int64_t grace_s,
                        cluster_done_fn done, void *context);
 
-/* How long a question is waited for that only tells a person more: a webhook has 10 s by default,
-   and who asks through our own API waits no longer than 30. */
+/* The timeout of a read that only informs people: a webhook has 10 s by default, and clients of our
+   own API wait at most 30. */
 enum { CLUSTER_QUESTION_MS = 12 * SECOND_MS };
 
 /* The same as a question: the server answers as it would, and evicts nothing.  ERROR_INVALID, with
@@ -56,7 +56,7 @@ bool cluster_knows_dry_runs(const struct cluster *cluster);
 int cluster_try_eviction(struct cluster *cluster, const struct pod_ref *pod, cluster_done_fn done,
                          void *context, struct error *err) __attribute__((warn_unused_result));
 
-/* What an answer to an eviction means for who plans one. */
+/* The meaning of an answer to an eviction for a plan. */
 enum dry_run {
     DRY_RUN_LEAVES,        /* it would be evicted now */
     DRY_RUN_BUDGET,        /* a disruption budget lets it not go now */
@@ -69,10 +69,10 @@ enum dry_run {
 };
 enum dry_run cluster_dry_run_of(const struct error *err); /* NULL: success */
 
-/* Who has a say before an object is created: "validatingwebhookconfigurations",
-   "mutatingwebhookconfigurations" or "validatingadmissionpolicies"; whether the error is an API
-   server's word that it has no such resource; and whether any of a list is asked about evictions.
- */
+/* The objects that admit others before they are created: "validatingwebhookconfigurations",
+   "mutatingwebhookconfigurations" or "validatingadmissionpolicies".  Next: whether the error proves
+   that the API server has no such resource; and whether any object of a list is asked about
+   evictions. */
 void cluster_read_admission(struct cluster *cluster, const char *resource, cluster_done_fn done,
                             void *context);
 bool cluster_serves_none(const struct error *err);
@@ -130,9 +130,9 @@ void cluster_read_pods(struct cluster *cluster, const char *node_name, const cha
 void cluster_read_attachments(struct cluster *cluster, const char *continue_token,
                               cluster_done_fn done, void *context);
 
-/* Any object or list by its path ("/apis/apps/v1/namespaces/a/deployments/b"), and a merge patch of
-   it, written under the name of FIELD_MANAGER.  Where sluice knows several versions of the path's
-   API group, the newest one that the server has, too, stands for the one that the path names. */
+/* Reads any object or list by its path ("/apis/apps/v1/namespaces/a/deployments/b"), or merges a
+   patch into it, written as FIELD_MANAGER.  If sluice knows several versions of the path's API
+   group, the newest one that the server has, too, replaces the path's version. */
 void cluster_read_at(struct cluster *cluster, const char *path, cluster_done_fn done,
                      void *context);
 void cluster_patch_at(struct cluster *cluster, const char *path, const json_t *merge_patch,

@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* In managedFields; lists of Kueue are atomic, the field within is not told. */
+/* In managedFields; Kueue's lists are atomic, so the field inside is not listed. */
 #define KUEUE_QUOTA_FIELD "f:spec/f:resourceGroups"
 
 /* The caller frees it. */

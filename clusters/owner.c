@@ -11,14 +11,14 @@
 
 #include <string.h>
 
-/* How each kind is told to stop.  A RayCluster has no row of its own use: its head would be lost
-   with what it knows, where a worker is replaced; it is here for the RayJob above it. */
+/* How each kind is suspended.  A RayCluster has no suspension of its own: its head, and the state
+   in it, would be lost, although a worker can be replaced.  It is here for the RayJob above it. */
 static const struct kind {
     const char *group;
     const char *version;
     const char *kind;
     const char *plural;
-    const char *part;   /* of the spec, in which the member is; NULL: the spec itself */
+    const char *part;   /* member of the spec that holds it; NULL: the spec itself */
     const char *member; /* NULL: it cannot be told */
     bool stops_with;
     bool deletes_pods;
@@ -38,8 +38,9 @@ static const struct kind {
     { "batch", "v1", "Job", "jobs", NULL, "suspend", true, true },
 };
 
-/* What a controller asks for before it lets its object be stopped.  The API server takes the member
-   all the same; KubeRay then calls the RayJob invalid, leaves its pods, and looks at it no more. */
+/* A controller's condition for suspending its object.  The API server accepts the member in any
+   case; KubeRay then marks the RayJob as invalid, leaves its pods, and does not reconcile it any
+   more. */
 static const struct condition {
     const char *kind;
     const char *needs; /* member of the spec that must be true */
@@ -52,7 +53,7 @@ enum { BACKOFF_LIMIT = 6 }; /* of a Job that says nothing */
 
 enum place { LABEL, ANNOTATION };
 
-/* What a pod says it belongs to; the outermost first.  The value is the owner's name. */
+/* The keys by which a pod names its owner; the outermost first.  The value is the owner's name. */
 static const struct sign {
     enum place place;
     const char *key;
@@ -186,7 +187,7 @@ bool owner_is_workload(const char *path)
     return kind_at(path) == &kinds[0];
 }
 
-/* The object in which the member stands; NULL where it is not there. */
+/* The object that holds the member; NULL if it is absent. */
 static const json_t *part_of(const struct kind *kind, const json_t *object)
 {
     const json_t *spec = json_object_get(object, "spec");
@@ -201,7 +202,8 @@ static bool is_bag(const struct kind *kind, const json_t *object)
            !text_equal(json_text_or(object, "spec/completionMode", ""), "Indexed");
 }
 
-/* What the Job's own rules make of a pod that is evicted: the first about it counts; "": none. */
+/* The action of the Job's own rules for an evicted pod: the first matching rule counts; "":
+   none. */
 static const char *rule_of_disruption(const json_t *job)
 {
     const json_t *rule;

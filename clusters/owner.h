@@ -34,12 +34,12 @@ struct owner {
     char stopped_by[64]; /* the transfer in our note; "": none */
     char was[8];         /* the member's value, as in the note */
     char before[8];      /* the note's */
-    bool is_part;        /* something controls it; `above` says what, where we know its kind */
+    bool is_part;        /* something controls it; `above` names it, if we know its kind */
     char above[OWNER_PATH_SIZE];
 };
 
-/* The path of what the pod says it belongs to; NULL: nothing that we know to have a way, or to be
-   part of something that has.  The caller frees it. */
+/* The path of the pod's owner; NULL: the owner cannot be suspended, and is not part of something
+   that can.  The caller frees it. */
 char *owner_of_pod(const struct pod *pod) __attribute__((warn_unused_result));
 
 /* The path of the Job that made the pod, whatever that Job is part of; NULL: none did.  The caller
@@ -55,7 +55,7 @@ bool owner_is_queued(const struct pod *pod);
 /* "JobSet ml/train", for people.  The caller frees it. */
 char *owner_name(const char *path) __attribute__((returns_nonnull, warn_unused_result));
 
-/* Whether the owner deletes its pods when it is told to stop; else they go on to their end. */
+/* Whether the owner deletes its pods when it is suspended; otherwise they run to their end. */
 bool owner_deletes_pods(const char *path);
 
 /* Whether the path is a Kueue Workload's. */
@@ -71,8 +71,8 @@ char *owner_workloads_path(const char *path, const char *uid)
 char *owner_workload_in(const json_t *list, const char *path, const char *uid)
     __attribute__((warn_unused_result));
 
-/* Merge patches that stop it, and that restore what was before.  UID and resourceVersion are in
-   them: the server refuses them for an object that changed, or was made anew. */
+/* Merge patches that suspend it, and that restore the state before.  They have UID and
+   resourceVersion: the server refuses them for an object that changed, or was made again. */
 json_t *owner_stop_patch(const char *path, const struct owner *owner, const char *transfer)
     __attribute__((returns_nonnull, warn_unused_result));
 json_t *owner_restore_patch(const char *path, const struct owner *owner)

@@ -42,7 +42,7 @@ void node_share(struct node *node, struct shared_pool *pool)
     shared_pool_take(pool, &node->annotations);
 }
 
-/* What is each pod's own (its name and UID) would only fill the pool. */
+/* Each pod's own texts (name, UID) would only fill the pool. */
 void pod_share(struct pod *pod, struct shared_pool *pool)
 {
     const char **texts[] = { &pod->namespace,     &pod->node_name,     &pod->owner_kind,

@@ -20,7 +20,7 @@
 struct index;
 struct shared_pool;
 
-/* Conditions of a node that tell that it will leave; ours have this reason. */
+/* Conditions of a node that announce its departure; ours have this reason. */
 enum { NODE_MARK_PLANNED, NODE_MARK_DRAINING, NODE_MARK_DRAINED, NODE_MARK_COUNT };
 #define NODE_MARK_REASON "SluiceTransfer"
 
@@ -89,10 +89,10 @@ struct pod {
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
     bool is_mirror;
-    bool is_unread; /* pod_stand_in(): it could not be decoded, and what is here is what could be */
-    bool awaits_count;      /* nobody waits for its processes any more: deleted with grace 0, it
-                               stays until its Job's controller has counted it */
-    bool is_ready;          /* condition Ready is True */
+    bool is_unread;    /* pod_stand_in(): it could not be decoded, and this is its readable part */
+    bool awaits_count; /* its processes have ended: deleted with grace 0, it stays until the
+                          Job controller has counted it */
+    bool is_ready;     /* condition Ready is True */
     bool has_local_storage; /* emptyDir on a disk, or hostPath */
 };
 
@@ -109,15 +109,15 @@ struct snapshot {
     struct index *nodes_by_provider;
     struct shared_pool *texts;
     struct map *unreadable; /* "nodes/NAME" or "pods/UID" -> why: objects that exist but could not
-                               be decoded.  Not absent: what was known before stays in the maps,
-                               and a pod that was not known on its node has a stand-in there */
+                               be decoded.  They are not absent: their former state stays in the
+                               maps, and a pod without one has a stand-in there */
     bool is_known;          /* both lists have been read at least once */
     int64_t nodes_seen_ms;  /* loop time at which the nodes were last known to be current: an
                                event, a bookmark or a list */
     int64_t pods_seen_ms;
     bool budgets_are_known; /* without them pods are evicted as the server lets them */
-    bool devices_are_known; /* slices and claims were listed and are followed, or the server has
-                               none of them; else what they say of GPUs is not surely all */
+    bool devices_are_known; /* slices and claims were listed and are watched, or the server has none
+                               of them; otherwise their GPUs may be incomplete */
     const struct accelerators *accelerators; /* the names of a configuration; NULL: none */
     int64_t ahead_ms; /* the clock by which its times were written, of ours */
 };
@@ -145,9 +145,9 @@ struct pod *pod_decode(const json_t *object, struct error *err) __attribute__((w
 void node_free(struct node *node);
 void pod_free(struct pod *pod);
 
-/* What takes the place of a pod that pod_decode() refuses, so that its node is not taken for idle:
-   all of it that can be read.  It must leave its node as others must, and it counts as the whole
-   node.  NULL: `former`, what was known of it (NULL: nothing), tells more, and stays. */
+/* Replaces a pod that pod_decode() refuses, so that its node does not count as idle: all of it that
+   can be read.  It must leave its node as others must, and it counts as the whole node.  NULL: keep
+   `former` (NULL: nothing), which has more. */
 struct pod *pod_stand_in(const json_t *object, const struct pod *former)
     __attribute__((warn_unused_result));
 
@@ -179,8 +179,8 @@ bool node_has_taint(const struct node *node, const char *key);
 /* An autoscaler's word that it may take the node away: a hint, which our announcement answers. */
 #define NODE_TAINT_CANDIDATE "DeletionCandidateOfClusterAutoscaler"
 
-/* The taint by which another controller says that it takes the node away, or that it is dead; NULL:
-   none. */
+/* The taint by which another controller announces that it removes the node, or that the node is
+   dead; NULL: none. */
 const char *node_rival(const struct node *node);
 
 /* Whether a taint of the cluster's own (node.kubernetes.io/) keeps new pods from it. */

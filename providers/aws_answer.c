@@ -130,7 +130,7 @@ int aws_answer_sts(const struct http_answer *answer, struct aws_lease *ret_lease
     return result;
 }
 
-/* The same JSON from an agent and a metadata server; the latter may say with 200 that it failed. */
+/* The same JSON from an agent and a metadata server; the latter may answer 200 with a failure. */
 static int read_keys(const struct http_answer *answer, struct aws_lease *ret_lease,
                      struct error *err)
 {

@@ -21,7 +21,7 @@ static inline struct wall_time aws_clock_now(const struct aws_clock *clock, stru
     return (struct wall_time){ ours.ms + clock->ahead_ms };
 }
 
-/* Whether the answer refused a signature for its time, and says in Date what the time is: then the
-   clock is set by it, and the request may be signed again, once. */
+/* Whether the answer refused a signature for its time, and has the right time in Date: the clock is
+   then corrected, and the request may be signed once more. */
 bool aws_clock_correct(struct aws_clock *clock, struct wall_time ours,
                        const struct http_answer *answer);

@@ -47,8 +47,8 @@ struct aws_chain {
     size_t count;
 };
 
-/* Reads no network.  With a profile or a path said, only the files count; otherwise all places in
-   their order.  ERROR_DENIED says where was looked, and what lacks there. */
+/* Reads no network.  With a given profile or path, only the files count; otherwise all places in
+   their order.  ERROR_DENIED names the places, and what each lacks. */
 int aws_chain_read(const struct aws_account *account, struct aws_chain *ret_chain,
                    struct error *err) __attribute__((warn_unused_result));
 void aws_chain_clear(struct aws_chain *chain);

@@ -23,7 +23,7 @@ struct aws_exchange {
     size_t header_count;
 };
 
-/* A metadata server is asked three times: for a session, for the name of the role, for its keys. */
+/* A metadata server takes three requests: for a session, for the name of the role, for its keys. */
 enum aws_metadata_step { AWS_METADATA_SESSION, AWS_METADATA_NAME, AWS_METADATA_KEYS };
 
 struct aws_metadata_talk {
@@ -32,7 +32,7 @@ struct aws_metadata_talk {
     char *role;
 };
 
-/* What came of a chain so far: keys, and when they end (0: never). */
+/* The result of a chain so far: keys, and when they end (0: never). */
 struct aws_lease {
     struct aws_keys keys;
     struct wall_time ends;

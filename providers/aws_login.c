@@ -60,7 +60,7 @@ static void end_walk(struct aws_login *login)
     login->is_corrected = false;
 }
 
-/* Those who wait now get the word; who asks from inside `ready` waits for the next. */
+/* Calls all present waiters; a caller that asks from inside `ready` waits for the next keys. */
 static void tell_all(struct aws_login *login, const struct error *err)
 {
     for (int left = login->waiting; left > 0 && login->first; left--) {

@@ -20,7 +20,7 @@ struct aws_waiter {
     void (*ready)(struct aws_waiter *waiter, const struct aws_keys *keys, const struct error *err);
 };
 
-/* What the account points to must outlive it.  Nothing is read or sent yet. */
+/* Everything that the account points to must outlive it.  Nothing is read or sent yet. */
 struct aws_login *aws_login_new(struct world *world, const struct aws_account *account)
     __attribute__((returns_nonnull, warn_unused_result));
 void aws_login_free(struct aws_login *login);
@@ -31,8 +31,8 @@ void aws_login_ask(struct aws_login *login, struct aws_waiter *waiter);
 /* The waiter does not wait any more (legal when it does not). */
 void aws_login_forget(struct aws_login *login, struct aws_waiter *waiter);
 
-/* The cloud refused keys of that id: the next one who asks gets new ones.  False when there are no
-   others to be had: they last for ever. */
+/* The cloud refused the keys with that ID: the next caller gets new ones.  False when there are no
+   others: they never end. */
 bool aws_login_reject(struct aws_login *login, const char *id);
 
 /* For all that is signed with its keys. */

@@ -133,7 +133,7 @@ static void take_value(struct aws_profile *profile, struct piece name, struct pi
             *fields[i].field = text_format("%.*s", (int)value.length, value.chars);
 }
 
-/* Adds what the file says of the profile and is not known yet; whether it tells of it. */
+/* Adds the profile's unknown members from the file; whether the file has the profile. */
 static bool read_profile(const struct text *file, const char *name, bool is_config,
                          struct aws_profile *profile)
 {

@@ -33,8 +33,8 @@ static void add_hex(struct text *out, const unsigned char *bytes, size_t size)
         text_add(out, "%02x", bytes[i]);
 }
 
-/* "." and empty segments vanish, ".." takes the one before it, and what is escaped already is
-   escaped once more: so the service sees the path. */
+/* "." and empty segments vanish, ".." removes the segment before it, and escaped characters are
+   escaped once more: this is the path that the service signs. */
 static void add_path(struct text *out, const char *path, size_t size)
 {
     size_t start = out->length;

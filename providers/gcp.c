@@ -113,7 +113,7 @@ static void finish_list(struct gcp_call *call, const json_t *body)
     if (result == 0)
         result = json_find_text(body, "nextPageToken", &next, &err);
 
-    /* An empty group is written as {}: anything else without the list is no list. */
+    /* An empty group is written as {}: any other answer without the list is no list. */
     size_t known = (items ? 1U : 0U) + (next ? 1U : 0U);
     if (result == 0 && !items && json_object_size(body) != known)
         result = error_set(&err, ERROR_CORRUPT, "managedInstances: is missing");
@@ -136,7 +136,7 @@ static void finish_list(struct gcp_call *call, const json_t *body)
     array_clear(&instances);
 }
 
-/* An instance that runs says "BLOCK/SUBBLOCK/HOST", where its machine type tells at all. */
+/* A running instance has "BLOCK/SUBBLOCK/HOST", if its machine type has it at all. */
 static void finish_host(struct gcp_call *call, const json_t *body)
 {
     struct error err = { 0 };
@@ -188,8 +188,8 @@ static void on_transport_failure(struct gcp_call *call, const struct error *err)
     finish_failed(call, &failure);
 }
 
-/* Brings call->failure in a turn of its own: whoever calls this may be inside the token's queue,
-   which must outlive the call, and the caller may close the provider. */
+/* Reports call->failure in a turn of its own.  The caller may be inside the token's queue, which
+   must outlive the call, and `done` may close the provider. */
 static void finish_later(struct gcp_call *call)
 {
     call->late = timer_new(call->gcp->world->loop, on_late, call);
@@ -274,7 +274,7 @@ static void on_token(struct gcp_waiter *waiter, const char *token, const struct 
     explicit_bzero(bearer, strlen(bearer));
 }
 
-/* A call of what stands at the path below the API's base. */
+/* A request for the path below the API's base. */
 static struct gcp_call *call_at(struct gcp *gcp, const char *path, const char *rest)
 {
     struct gcp_call *call = mem_new(sizeof *call);
@@ -288,7 +288,7 @@ static struct gcp_call *call_at(struct gcp *gcp, const char *path, const char *r
     return call;
 }
 
-/* A call of a verb of the group; it takes what follows the verb in the URL. */
+/* A request for a verb of the group; takes the part of the URL after the verb. */
 static struct gcp_call *call_new(struct gcp *gcp, const struct pool_address *address,
                                  const char *verb, const char *query)
 {

@@ -11,7 +11,7 @@
 #include "providers/gcp_token.h"
 #include "providers/provider.h"
 
-/* What it reads of `providers.NAME`; a struct provider_account. */
+/* The keys of `providers.NAME`; a struct provider_account. */
 struct gcp_account {
     const char *endpoint;      /* overrides the public URL; NULL: the cloud's own */
     struct gcp_identity whose; /* its token is asked for */

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* One error as the cloud said it; "" where it said nothing. */
+/* One error in the cloud's words; "" for a missing part. */
 struct signal {
     int status;
     const char *code;
@@ -19,7 +19,7 @@ struct signal {
     const char *message;
 };
 
-/* A row holds when each part that it gives is contained in what was said. */
+/* A row holds when each of its parts is contained in the error. */
 struct row {
     const char *code; /* in the code or the reason */
     const char *message;
@@ -144,7 +144,7 @@ static bool judge_list(const json_t *errors, int status, struct error *err)
     return true;
 }
 
-/* A 5xx says nothing about whether a change was made, whatever words come with it. */
+/* A 5xx does not show whether a change was made, whatever its text is. */
 static int judge_failure(const struct gcp_answer *answer, struct error *err)
 {
     const char *text = answer->text && answer->text[0] != '\0' ? answer->text : "(no text)";

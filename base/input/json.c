@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a foreign document in memory: "[]," is three bytes, and a hundred when it is read. */
+/* Memory of a parsed foreign document: "[]," has three bytes, and takes a hundred. */
 enum { FOREIGN_MOST = 256 * 1024 * 1024 };
 
 static json_t *parse(const char *bytes, size_t size, const char *source, size_t flags,
@@ -26,7 +26,7 @@ static json_t *parse(const char *bytes, size_t size, const char *source, size_t 
     }
     json = json_loadb(bytes, size, flags | JSON_DECODE_ANY, &problem);
     if (json == NULL) {
-        /* jansson shows what it stumbled over: of a credential, that would be a part of it. */
+        /* jansson quotes the text at the error, which could be a part of a credential. */
         const char *shown = strstr(problem.text, " near '");
         int length = (int)(shown ? (size_t)(shown - problem.text) : strlen(problem.text));
 

@@ -38,7 +38,7 @@ struct command_option {
 
 struct command_call;
 
-/* What the help of a command says beside its usage and options. */
+/* The parts of a command's help beside its usage and options. */
 struct command_help {
     const char *summary;  /* one line, no full stop */
     const char *text;     /* prose, ends with a newline; NULL or "": none */
@@ -73,7 +73,7 @@ size_t call_argument_count(const struct command_call *call);
 const char *call_argument(const struct command_call *call, size_t at); /* NULL: not given */
 const struct command *call_command(const struct command_call *call);
 
-/* What the value of an option may be, both ends included. */
+/* The valid range of an option's value, both ends included. */
 struct int_range {
     int64_t min, max;
 };

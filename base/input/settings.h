@@ -54,7 +54,7 @@ struct settings_part {
     void *object;
 };
 
-/* The same for a mapping whose keys stand in several tables.  No key stands in two of them. */
+/* The same for a mapping whose keys are in several tables.  No key may be in two of them. */
 int settings_read_parts(const struct yaml_node *mapping, const struct settings_part *parts,
                         size_t count, struct error *err) __attribute__((warn_unused_result));
 
@@ -66,8 +66,8 @@ struct settings_kind {
     const struct setting *settings;
     size_t count;
     size_t size;         /* of the struct that they fill */
-    const char *no_file; /* what a SETTING_PATH may say that is no path; NULL: nothing */
-    /* What no single key can get wrong; NULL: nothing.  *ret_key is the key at fault. */
+    const char *no_file; /* a text other than a path that a SETTING_PATH may have; NULL: none */
+    /* Checks that concern more than one key; NULL: none. *ret_key is the wrong key. */
     int (*check)(const void *object, const char **ret_key, struct error *err);
 };
 

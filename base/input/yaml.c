@@ -272,8 +272,8 @@ static void make_empty_mapping(struct composer *composer)
     }
 }
 
-/* Lays the list out: each collection gets a stretch for its children, in the order in which the
-   collections began; a node then stands at the next free place of its parent's stretch. */
+/* Lays the list out: each collection gets a range for its children, in the order in which the
+   collections began.  A node then takes the next free place in its parent's range. */
 static struct yaml_node *lay_out(struct composer *composer)
 {
     struct draft *drafts = composer->drafts.items;

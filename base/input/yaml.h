@@ -48,7 +48,7 @@ const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *ke
 int yaml_error(struct error *err, const struct yaml_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Typed scalars; an error names file, line and key, and what was found. */
+/* Typed scalars; an error names file, line, key, and the text found. */
 int yaml_text(const struct yaml_node *node, const char **ret, struct error *err)
     __attribute__((warn_unused_result));
 int yaml_int(const struct yaml_node *node, int64_t min, int64_t max, int64_t *ret,

@@ -76,7 +76,7 @@ struct http_answer {
     int status;
     const char *body; /* terminated; "" when empty */
     size_t body_size;
-    int64_t retry_after_ms; /* what http_retry_after_ms() says; error_wait() bounds it */
+    int64_t retry_after_ms; /* from http_retry_after_ms(); error_wait() bounds it */
     const struct http_header *headers;
     size_t header_count;
 };

@@ -45,7 +45,7 @@ static bool has_control_character(const char *value)
     return false;
 }
 
-/* What two readers could understand differently is refused: that is how requests are smuggled. */
+/* Refuses a request that two parsers could read differently: this is how requests are smuggled. */
 static bool is_ambiguous(struct evhttp_request *request)
 {
     int hosts = 0, lengths = 0, encodings = 0;

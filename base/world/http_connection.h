@@ -48,11 +48,11 @@ struct http_call {
 TAILQ_HEAD(connection_list, connection);
 TAILQ_HEAD(call_list, http_call);
 
-/* When all places of the unix sockets are taken: the connection that makes place for the newcomer
-   (which is in the list).  It is one of the user who has the most, the oldest that no caller waits
-   for, else the oldest that is only being read; NULL: all of his are changing something, and the
-   newcomer has to go.  So neither a user nor a client that leaves its connections open keeps
-   others, or itself, from what is urgent. */
+/* Called when all connections of the unix sockets are in use: returns the one to close for the new
+   connection, which is in the list.  It belongs to the user with the most connections.  The oldest
+   idle one is taken, else the oldest that only reads.  NULL: all connections of that user are
+   changing something, and the new one is closed.  So no user and no client that leaves connections
+   open can block urgent requests. */
 struct connection *shares_giver(const struct connection_list *list,
                                 const struct connection *newcomer);
 

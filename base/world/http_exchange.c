@@ -229,7 +229,7 @@ static void set_callbacks(struct http_exchange *exchange)
     set_option(easy, CURLOPT_HEADERFUNCTION, on_header);
     set_option(easy, CURLOPT_HEADERDATA, exchange);
     set_option(easy, CURLOPT_NOSIGNAL, 1L);
-    /* A slow name server must not hold the loop when a request gives up. */
+    /* A slow name server must not block the loop after a request was cancelled. */
     set_option(easy, CURLOPT_QUICK_EXIT, 1L);
     set_option(easy, CURLOPT_USERAGENT, "sluice/" SLUICE_VERSION);
 }

@@ -153,7 +153,7 @@ void http_secrets_strike(const struct http_secrets *secrets, struct text *text)
     text_add_bytes(text, struck->chars, struck->length);
 }
 
-/* How many bytes of the end are the beginning of a secret. */
+/* The number of bytes at the end that may be the beginning of a secret. */
 static size_t open_end(const struct http_secrets *secrets, const char *bytes, size_t size)
 {
     size_t longest = 0;

@@ -32,8 +32,8 @@ bool http_secrets_show(const struct http_secrets *secrets, const char *bytes, si
 /* Puts HTTP_SECRET_STRUCK in the place of each. */
 void http_secrets_strike(const struct http_secrets *secrets, struct text *text);
 
-/* The same for a stream: hands on what is struck, and keeps back only an end that may be the
-   beginning of a secret, for the next piece.  What is kept when the stream ends is dropped: no line
-   and no object ends within a token. */
+/* The same for a stream.  Passes on the cleaned bytes, and keeps back only an end that may be the
+   beginning of a secret, until the next piece.  What is kept when the stream ends is dropped,
+   because no line and no object ends within a token. */
 void http_secrets_stream(struct http_secrets *secrets, const char *bytes, size_t size,
                          http_chunk_fn on_chunk, void *context);

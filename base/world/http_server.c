@@ -144,8 +144,8 @@ static void admit(struct connection *connection)
     }
 }
 
-/* Cuts what is late.  Before its first request a connection may be gone without our knowing, and
-   its descriptor another's: the inode tells. */
+/* Closes a late connection.  Before its first request a connection may have ended without a notice,
+   and its descriptor may belong to another one: the inode shows this. */
 static void check_deadline(struct connection *connection)
 {
     struct stat status;

@@ -16,7 +16,8 @@ struct http_target {
     bool is_plain;    /* http, allowed for this address */
 };
 
-/* ERROR_INVALID for what is no URL, holds a password, or would send plain http abroad. */
+/* ERROR_INVALID for a text that is no URL, holds a password, or would send plain http to an address
+   other than loopback. */
 int http_target_read(const struct http_request *request, struct http_target *ret_target,
                      struct error *err) __attribute__((warn_unused_result));
 void http_target_clear(struct http_target *target);

@@ -98,8 +98,8 @@ void loop_on_terminate(struct loop *loop, timer_fn fire, void *context);
 /* The same when SIGHUP arrives, which then ends nothing.  libevent only. */
 void loop_on_hangup(struct loop *loop, timer_fn fire, void *context);
 
-/* Tests: the clocks go on by so much, as while a machine sleeps; what is due by then fires in the
-   next turn.  libevent only. */
+/* Tests: advances the clocks, as during a suspend of the machine; timers due by then fire in the
+   next turn. libevent only. */
 void loop_skip(struct loop *loop, int64_t by_ms);
 
 static inline void owned_loop(struct loop **loop)

@@ -95,7 +95,7 @@ static void wait_for_events(struct loop_libevent *self, int64_t until_ms)
     require(event_base_loop(self->base, EVLOOP_ONCE) >= 0);
 }
 
-/* What a timer sets for "now" waits for the next turn, or descriptors would starve. */
+/* A timer that a timer sets for "now" waits for the next turn, or descriptors would starve. */
 static void fire_due(struct loop *loop)
 {
     uint64_t next_turn = loop->timers.next_sequence;
@@ -202,7 +202,7 @@ static const struct loop_verbs verbs = {
     .skip = libevent_skip,
 };
 
-/* A machine that does not tell has no name for its start. */
+/* On a machine without a boot ID the boot has no name. */
 static void read_boot(struct loop *loop)
 {
     owned(text) struct text *id = file_read("/proc/sys/kernel/random/boot_id",

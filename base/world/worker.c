@@ -19,7 +19,7 @@ enum state { IDLE, GIVEN, ENDED }; /* GIVEN: the thread's, ENDED: the loop's aga
 
 struct worker {
     pthread_t thread;
-    pthread_mutex_t mutex; /* of the members below, as far as the thread looks at them */
+    pthread_mutex_t mutex; /* protects the members below that the thread uses */
     pthread_cond_t change;
     enum state state;
     bool is_leaving;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a route gets: the decoded body (an object, maybe empty) and who asks. */
+/* The input of a route: the decoded body (an object, maybe empty) and the caller. */
 struct ask {
     struct service *service;
     const char *target;
@@ -52,7 +52,7 @@ static const struct route {
     const char *path; /* ":id" stands for one segment */
     route_fn answer;
     enum role role;
-    bool is_tried; /* what changes nothing yet is completed by what the API servers say */
+    bool is_tried; /* a read whose answer is completed by dry runs at the API servers */
     bool is_kept;  /* it reads the journal: it waits until that is at rest */
 } routes[] = {
     { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER,   false, false },
@@ -237,7 +237,7 @@ static void answer_error(struct http_call *call, const struct error *err)
                                                  .body_size = strlen(text) });
 }
 
-/* Whether the segments fit the path; *ret_id is the one that stands at ":id". */
+/* Whether the segments fit the path; *ret_id is the segment in the place of ":id". */
 static bool fits(const char *path, const struct url_segments *segments, const char **ret_id)
 {
     struct url_segments wanted = url_split(path);
@@ -337,7 +337,7 @@ static void answer_well(void *context, json_t *answer)
 struct wait {
     struct service *service;
     struct http_call *call;
-    json_t *answer; /* to what was changed; NULL: it is still to be asked for */
+    json_t *answer; /* to a change; NULL: a read, still to be answered */
 };
 
 static void ask_and_answer(struct service *service, struct http_call *call);

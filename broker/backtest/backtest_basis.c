@@ -38,7 +38,7 @@ static void say(const struct teller *teller, char *text)
     mem_free(text);
 }
 
-/* What was left out by --policy, and what that leaves out in turn. */
+/* The rows left out by --policy, and the figures that are missing without them. */
 static void say_played(const struct backtest_inputs *inputs, const struct backtest *backtest,
                        const struct teller *teller)
 {

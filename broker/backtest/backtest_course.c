@@ -186,7 +186,7 @@ static void add_week(const struct picture *picture, size_t week, int top, struct
             add_path(picture, &strip, &picture->lines[i], out);
     add_marks(picture, &strip, out);
     add_days(picture, week, &strip, out);
-    /* The oracle, which changes all the time, is the last of the table: it lies below the others.
+    /* The oracle is the last row and changes most often: it is drawn below the others.
      */
     for (size_t i = picture->count; i-- > 0;)
         if (picture->lines[i].policy)

@@ -10,7 +10,7 @@
 
 enum { BEGAN_SIZE = 32, CELL_SIZE = 64, PAGE_ROWS = 100, EXACT_S = 120 };
 
-/* What people read of one miss, in the order of the columns. */
+/* The texts of one miss, in the order of the columns. */
 struct words {
     char began[BEGAN_SIZE];
     const char *window;
@@ -31,7 +31,7 @@ static const char *window_of(const struct backtest *backtest, const struct backt
     return backtest->judged.set->items[span_of(backtest, miss)->window].name;
 }
 
-/* Of the target that was missed by most; which one, where it is not the wait. */
+/* The target that most requests missed; named if it is not the wait. */
 static void say_target(const struct backtest_miss *miss, const struct replay_target *target,
                        struct words *words)
 {

@@ -17,6 +17,6 @@ static inline size_t backtest_colour(const struct policy *policy)
     return (size_t)(policy - policies) % BACKTEST_COLOURS;
 }
 
-/* Its classes are styled by the page: c0 .. c9 for policies, axis, grid, wanted, bound.  Where
-   nothing is told of what was recovered, research GPU-hours are drawn. */
+/* The page styles the classes: c0 .. c9 for policies, axis, grid, wanted, bound.  Without
+   `recovered` the plot shows research GPU-hours. */
 void backtest_plot(const struct backtest *backtest, double attainment, struct text *out);

@@ -192,8 +192,8 @@ static int add_services(const struct allocate_inputs *inputs, struct text *out, 
     return 0;
 }
 
-/* Of queues whose replicas serve many at once, what they were taken for: it stands in a table of
-   the configuration or in what was measured, of which a digest says little. */
+/* The engines assumed for queues whose replicas serve many requests at once.  They come from the
+   configuration or from measurements, and a digest of the file would not show them. */
 static void add_engines(const struct allocate_inputs *inputs, struct text *out)
 {
     for (size_t i = 0; i < inputs->config->queue_count; i++) {

@@ -61,7 +61,7 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     __attribute__((warn_unused_result));
 void allocate_inputs_clear(struct allocate_inputs *inputs);
 
-/* What the numbers come from, without times: the same input gives the same lines. */
+/* The inputs of the numbers, without times: the same input gives the same lines. */
 int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
                            struct error *err) __attribute__((warn_unused_result));
 

@@ -164,7 +164,7 @@ void allocate_print_table(const struct allocate_model *model, const struct alloc
             print_nodes(plan, i, model->windows->items[i].name);
 }
 
-/* What only engines are held to: null where there is no target, or no replay told. */
+/* Targets that only engines have: null if there is no target, or no replay computed it. */
 static void add_targets(json_t *row, const struct replay_target *target,
                         const struct search_targets *targets)
 {

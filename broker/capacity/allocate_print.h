@@ -7,7 +7,7 @@
 
 #include "windows/allocation/allocate.h"
 
-/* Said wherever a plan by --estimate is shown; windows/README.md has the measurements. */
+/* Printed wherever a plan by --estimate is shown; windows/README.md has the measurements. */
 #define ALLOCATE_ESTIMATE_CLAIM                                                                    \
     "ESTIMATE: closed form only; no replay has confirmed these numbers. They are a few per cent "  \
     "off,\na tenth or two where a minute's rate varies by more than its mean."

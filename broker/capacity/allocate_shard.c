@@ -68,7 +68,7 @@ static json_t *cell_json(const struct allocate_model *model, const struct alloca
                      search->worst_day.wait_s);
 }
 
-/* A file in the way: 0 when it may be replaced, or is what is to be written. */
+/* A file exists already: 0 when it may be replaced, or has the text to be written. */
 static int check_present(const char *path, const char *text, const char *input, struct error *err)
 {
     owned(text) struct text *present = file_read(path, FILE_LIMIT, NULL);

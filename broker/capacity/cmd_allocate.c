@@ -157,7 +157,7 @@ static int put_files(const struct allocate_command *command, struct put *put, st
     return file_set_place(&put->files, err);
 }
 
-/* An attainment was asked for, and there is more to plan than can be foretold. */
+/* An attainment was asked for, and some window to plan has no forecast. */
 static bool is_short(const struct allocate_command *command)
 {
     return command->inputs.forecast.attainment > 0 && command->inputs.forecasts &&

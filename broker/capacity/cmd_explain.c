@@ -79,7 +79,7 @@ static json_t *wait_json(double wait_s)
     return isfinite(wait_s) ? json_real(wait_s) : json_null();
 }
 
-/* What a schedule gives a queue; -1 where it does not name all its workloads. */
+/* A queue's replicas in a schedule; -1 if the schedule does not name all its workloads. */
 static int replicas_in(const struct allocate_model *model, const struct schedule *schedule,
                        size_t queue)
 {
@@ -267,7 +267,7 @@ static json_t *clusters_json(const struct allocate_model *model, const struct al
     return list;
 }
 
-/* The schedule as it lies in the folder; NULL and no error where there is none. */
+/* The schedule file in the folder; NULL and no error if there is none. */
 static int read_file(const struct explain_command *command, size_t window,
                      struct schedule **ret_schedule, struct error *err)
 {

@@ -61,7 +61,7 @@ struct replay_command {
     double requests_per_s;
 };
 
-/* Of an engine without lengths the demand's rows tell them: command->law then waits for them. */
+/* An engine without lengths takes them from the demand's rows: command->law then waits for them. */
 static struct service_shape *shape_of_law(struct replay_command *command,
                                           const struct command_call *call,
                                           const struct engine *engine, double cv, struct error *err)
@@ -79,8 +79,8 @@ static struct service_shape *shape_of_law(struct replay_command *command,
     return service_shape_of_engine(engine_new_by_law(&command->law, &tokens), "options", err);
 }
 
-/* Of one request at a time; or of an engine, by its law or in the short form.  NULL without an
-   error: command->lacks_lengths. */
+/* The shape of a server of one request at a time, or of an engine, by its law or in the short
+   form.  NULL without an error: command->lacks_lengths. */
 static struct service_shape *read_shape(struct replay_command *command,
                                         const struct command_call *call, struct error *err)
 {
@@ -352,7 +352,7 @@ static void print_table(const struct replay_command *command, const struct repla
             command->requests_per_s / 1e6);
 }
 
-/* An engine whose lengths no option tells has those of the queue's rows. */
+/* An engine whose lengths no option gives takes those of the queue's rows. */
 static int take_lengths(struct replay_command *command, const struct demand_series *series,
                         struct error *err)
 {

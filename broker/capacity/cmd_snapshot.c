@@ -127,7 +127,7 @@ static int make_errands(struct snapshot *snapshot, struct error *err)
     return 0;
 }
 
-/* What is younger than the slowest source settles may still change. */
+/* The span ends before the points that may still change, by the `settle` of the slowest source. */
 static int make_span(struct snapshot *snapshot, struct error *err)
 {
     struct command_call *call = snapshot->call;
@@ -177,7 +177,7 @@ static void on_demand(void *context, struct demand *demand, const struct error *
     count_answer(errand->snapshot, err);
 }
 
-/* A histogram that tells no times is listed; an outage ends the snapshot. */
+/* A histogram without usable times is listed; an outage ends the snapshot. */
 static void on_measured(void *context, struct service_shape *shape, const struct error *err)
 {
     struct gauge *gauge = context;

@@ -221,7 +221,7 @@ static void print_json(const struct question *question, const struct load *load,
     client_print_json(root);
 }
 
-/* How far the form is from such a router; of one replica it is exact. */
+/* The error of the closed form for such a router; for one replica it is exact. */
 static const char *router_note(const struct question *question)
 {
     static const char *const notes[ENGINE_ROUTERS] = {

@@ -208,7 +208,7 @@ static int add_window(json_t *list, const struct whatif_command *command,
     return 0;
 }
 
-/* Of each queue of which another engine is supposed, what it is then. */
+/* For each queue with a supposed engine: that engine. */
 static json_t *engines_json(const struct allocate_inputs *inputs)
 {
     json_t *list = json_array();

@@ -110,7 +110,7 @@ static int add_moment(struct command_call *call, const struct window_set *set, j
     return 0;
 }
 
-/* Minute by minute: how many each window has, and whether each change is where it is said to be. */
+/* Counts the minutes of each window, and checks the moment of each change. */
 static int count_minutes(const struct window_set *set, struct wall_time at, struct wall_time end,
                          int64_t *minutes, struct error *err)
 {

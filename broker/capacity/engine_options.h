@@ -24,10 +24,11 @@
         "router", 0, "NAME", "least-outstanding (default), random, round-robin or central", false  \
     }
 
-/* Scalars only: the table of lengths is empty.  NULL, and no error, where no option of an engine is
+/* Scalars only: the table of lengths is empty.  NULL, and no error, if no option of an engine is
    given.  With slots alone it is the short form, whose time is service_s (0: not given).  An error
-   is one of usage; the caller frees with mem_free().  may_lack_lengths: without --tokens-in and
-   --tokens-out something else tells them; mean_out is then 0, and the cache limits nothing yet. */
+   is one of usage; the caller frees with mem_free(). may_lack_lengths: without --tokens-in and
+   --tokens-out the lengths come from elsewhere; mean_out is then 0, and the cache limits nothing
+   yet. */
 struct engine *engine_options_read(const struct command_call *call, double service_s,
                                    bool may_lack_lengths, struct error *err)
     __attribute__((warn_unused_result));

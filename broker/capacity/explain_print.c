@@ -81,7 +81,7 @@ static void print_limit(const char *what, const json_t *limit, double found_s)
                number(limit, "target_s"));
 }
 
-/* What is held to beside the wait, and how full the replicas are when most arrives. */
+/* The targets beside the wait, and how full the replicas are at the peak. */
 static void print_tokens(const json_t *row, const json_t *item)
 {
     print_limit("first token after", json_object_get(row, "ttft"), number(item, "ttft_s"));

@@ -109,7 +109,8 @@ static void print_unknown(const json_t *answer, FILE *file)
     fputs(lines->chars, file);
 }
 
-/* The service says whether it knows the node: a board without it would read as "it stays". */
+/* The service says whether it knows the node: an empty board for an unknown node would read as "it
+   stays". */
 static char *path_of(const char *node, int64_t ahead_ms)
 {
     struct text *path = text_new(TEXT_UNBOUNDED);

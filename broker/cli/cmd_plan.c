@@ -110,7 +110,7 @@ static void print_plan(const json_t *plan, struct text *out)
              json_text_or(plan, "fingerprint", "-"));
 }
 
-/* The plan file holds the schedules too: what is applied is what was read. */
+/* The plan file holds the schedules, too: `apply` uses the texts that were reviewed. */
 static int write_plan(const char *path, const json_t *plan, json_t *schedules, struct error *err)
 {
     owned(json) json_t *file = json_make("{sO}", "schedules", schedules);

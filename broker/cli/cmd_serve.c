@@ -21,7 +21,7 @@ const struct command_option serve_options[] = {
     { 0 },
 };
 
-/* Everything that the service stands on, in the order of making. */
+/* The parts of the service, in the order of construction. */
 struct stack {
     struct config *config;
     struct world world;
@@ -44,7 +44,7 @@ static void close_stack(struct stack *stack)
         close(stack->lock);
 }
 
-/* One broker per journal: a second one is told so before it touches anything. */
+/* One broker per journal: a second one is refused before it touches anything. */
 static int lock_journal(struct stack *stack, const struct config *config, struct error *err)
 {
     owned(chars) char *path = text_format("%s.lock", config->journal);

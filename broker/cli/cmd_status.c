@@ -21,7 +21,7 @@ const struct command_option status_options[] = {
     { 0 },
 };
 
-/* The service judges; what is only a note does not count. */
+/* The service judges; a row of severity note does not count. */
 static bool is_degraded(const json_t *status)
 {
     const char *severity = json_text_or(status, "health/severity", "critical");

@@ -67,7 +67,8 @@ static void add_warning(void *context, const char *path, const char *text)
     json_array_append_new(validation->warnings, json_make("{ss ss}", "path", path, "text", text));
 }
 
-/* What `serve` would say before it sends anything, of all clusters and providers. */
+/* The access errors that `serve` would find before it sends anything, for all clusters and
+   providers. */
 static void validate_access(struct validation *validation, const struct config *config)
 {
     struct error err = { 0 };
@@ -217,7 +218,7 @@ static int validate(struct command_call *call)
         return print_result(call, &validation);
     }
 
-    /* A configuration that is not there or broken is the business of those who ask for it. */
+    /* A missing or invalid configuration is an error only of commands that need it. */
     owned(config) struct config *config = path ? config_read(path, NULL) : NULL;
 
     validation.config = config;

@@ -25,7 +25,7 @@ struct cluster_kind;
 
 enum cluster_role { ROLE_PRODUCTION, ROLE_RESEARCH };
 
-/* What an entry has of its kind alone: only the kind knows the struct. */
+/* The members that only the entry's kind knows. */
 struct config_own {
     const struct settings_kind *kind;
     void *settings; /* owned */
@@ -64,7 +64,7 @@ struct config_pool {
     char *reservation_name;
     char *provider_name;
     struct config_own own; /* a struct pool_address */
-    int64_t static_nodes;  /* of this pool's nodes, how many are not ephemeral: the floor */
+    int64_t static_nodes;  /* nodes of this pool that are not movable: the floor */
     int64_t node_max;      /* the pool never grows over this; 0: the reservation's size */
     int64_t group; /* nodes that serve only together, at least 1: what the cluster's replicas that
                       are larger than a node take (place_group()) */
@@ -98,14 +98,14 @@ struct config_engine {
     char *router_name;
     char *metrics;             /* what its source calls it; NULL: nothing */
     struct token_pairs *pairs; /* owned: lengths of a demand's rows, config_take_lengths(); NULL */
-    double scale_in; /* of measured lengths; 1 but for what is supposed (config_suppose()) */
+    double scale_in; /* of measured lengths; not 1 only in supposed engines (config_suppose()) */
     double scale_out;
 };
 
 struct config_queue {
     char *name;
     char *source_name;   /* NULL: its arrivals come from files only */
-    char *arrivals;      /* what the source calls them; NULL: by priority, or no source */
+    char *arrivals;      /* their name in the source; NULL: by priority, or no source */
     char *arrivals_high; /* both or neither */
     char *arrivals_low;
     const struct config_source *source;
@@ -197,7 +197,7 @@ struct config_join {
     char *startup_taints;  /* keys of others' taints that must be gone */
     char *labels;          /* keys that its Node must carry */
     char *daemons;         /* NAMESPACE/NAME of DaemonSets whose pod must be Ready on it */
-    int64_t quarantine_ms; /* how long a host is not used again; 0: none is remembered */
+    int64_t quarantine_ms; /* how long a host is not used again; 0: hosts are not remembered */
 };
 
 struct config_victims {
@@ -262,14 +262,15 @@ char *config_place_of_pool(const struct config_pool *pool)
 /* A file that the provider's settings name; NULL: they name none. */
 const char *config_provider_file(const struct config_provider *provider);
 
-/* What the cluster's kind needs for access: the key of its first path ("kubeconfig"), and what that
-   says.  NULL: the kind has none. */
+/* The key of the first path that the cluster's kind needs for access ("kubeconfig"), and its
+   value.  NULL: the kind has none. */
 const char *config_cluster_access(const struct config_cluster *cluster, const char **ret_key);
 
-/* Who may change the files of a configuration.  ERROR_DENIED when others may change the file
-   itself: it names programs that are run, and servers to which credentials are sent.  `warn` is
-   told of each file that a group may change, and of a journal that others may; NULL: not told.
-   What else others may change (kubeconfigs, plugins, keys) is refused when it is read. */
+/* Checks who may change the files of a configuration.  ERROR_DENIED when other users may change the
+   file itself, because it names programs that are run, and servers to which credentials are sent.
+   Calls `warn` (NULL: none) for each file that a group may change, and for a journal that others
+   may change.  Other files that others may change (kubeconfigs, plugins, keys) are refused when
+   they are read. */
 typedef void (*config_warn_fn)(void *context, const char *path, const char *text);
 int config_check_files(const struct config *config, config_warn_fn warn, void *context,
                        struct error *err) __attribute__((warn_unused_result));
@@ -289,27 +290,27 @@ void config_set_service(struct config_queue *queue, struct service_shape *shape)
 int config_set_engine(struct config *config, size_t queue, const struct engine_measure *measure,
                       const char *origin, struct error *err) __attribute__((warn_unused_result));
 
-/* Engines whose blocks tell no lengths get those of the demand's rows, pairs of a prompt and its
-   answer as they came; all others keep theirs.  ERROR_INVALID for a queue of the demand whose
-   engine then still has none.  A queue that the demand does not have stays as it is. */
+/* Engines without lengths in their blocks get those of the demand's rows: pairs of a prompt and its
+   answer.  All others keep theirs.  ERROR_INVALID for a queue of the demand whose engine then still
+   has none.  A queue that is not in the demand stays as it is. */
 int config_take_lengths(struct config *config, const struct demand *demand, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Whether the queue's engine knows its iterations, and nothing tells the lengths of its requests
-   yet: a demand or a measurement may.  Its service is NULL until then. */
+/* Whether the queue's engine knows its iterations but not yet the lengths of its requests; a demand
+   or a measurement may give them.  Its service is NULL until then. */
 bool config_engine_lacks_lengths(const struct config_queue *queue);
 
 /* Seconds of an iteration of the queue's engine with one request, which knows its iterations. */
 double config_engine_alone_s(const struct config_queue *queue);
 
-/* What if the engines of queues were others.  "chat.slots=128" sets a key of its block in
-   sluice.yaml, "chat.tokens_out=x1.5" multiplies it, "chat.times=x0.6" multiplies all of its times,
-   as another GPU would; all are set before they are checked together.  After config_set_service().
-   ERROR_INVALID says what cannot be supposed; the configuration is then of no more use. */
+/* Plans with other engines.  "chat.slots=128" sets a key of the block in sluice.yaml,
+   "chat.tokens_out=x1.5" multiplies it, "chat.times=x0.6" multiplies all its times, as another GPU
+   would.  All keys are set before they are checked together.  Call after config_set_service().
+   ERROR_INVALID names the text that cannot be applied; the configuration must not be used then. */
 int config_suppose(struct config *config, const char *const *texts, size_t count, struct error *err)
     __attribute__((warn_unused_result));
 
-/* What the queue's replicas are held to.  A percentile over 0 stands for the queue's own. */
+/* The targets of the queue's replicas.  A percentile of 0 means the queue's own. */
 struct replay_target config_target(const struct config_queue *queue, double percentile);
 
 const struct config_cluster *config_cluster(const struct config *config, const char *name);

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Where `key` of entry `at` in a section stands, or the entry itself when the key is absent.
+/* The place of `key` of entry `at` in a section, or of the entry itself when the key is absent.
    Entries of the document and of the configuration have the same order. */
 const struct yaml_node *config_place(const struct config *config, const char *section, size_t at,
                                      const char *key)

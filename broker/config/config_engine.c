@@ -25,7 +25,7 @@ bool config_engine_lacks_lengths(const struct config_queue *queue)
            engine->tokens_out < 1;
 }
 
-/* Where a key of the queue's engine stands, or the block itself. */
+/* The place of a key of the queue's engine, or of the block itself. */
 static const struct yaml_node *engine_place(const struct config_queue *queue, const char *key)
 {
     require(queue->engine_node);
@@ -35,7 +35,7 @@ static const struct yaml_node *engine_place(const struct config_queue *queue, co
     return node ? node : queue->engine_node;
 }
 
-/* Without iterations no key but these says anything; metrics may bring them. */
+/* Without iterations only these keys have an effect; metrics may bring iterations. */
 static int check_short(const struct config_queue *queue, struct error *err)
 {
     const struct yaml_node *block = queue->engine_node;
@@ -67,7 +67,7 @@ static bool has_length_key(const struct config_queue *queue)
     return false;
 }
 
-/* Lengths come from one place; where no key says which, from the demand. */
+/* Lengths come from one place; without a key from the demand. */
 static int check_tokens(const struct config_queue *queue, struct error *err)
 {
     const struct config_engine *engine = &queue->engine;
@@ -301,7 +301,7 @@ int config_check_floor(const struct config *config, size_t at, struct error *err
     if (!config_engine_is_whole(queue))
         return 0;
 
-    /* without lengths nobody knows how full a batch gets, or what prompts take */
+    /* without lengths the size of a batch and the time of prompts are unknown */
     bool is_waiting = config_engine_lacks_lengths(queue);
     double alone_s = config_engine_alone_s(queue);
     double floor_s = is_waiting ? alone_s : engine_floor_s(queue->service->engine);

@@ -26,7 +26,7 @@ int config_singular_length(const struct config_table *table)
     return (int)length - 1;
 }
 
-/* What the key `kind` says, or its default; NULL and an error: it is required. */
+/* The value of the key `kind`, or its default; NULL and an error: it is required. */
 static const char *kind_name(const struct config_table *table, const struct yaml_node *entry,
                              struct error *err)
 {
@@ -213,7 +213,7 @@ static bool is_common(settings_kinds_fn kinds, const struct setting *setting)
     return true;
 }
 
-/* One row for a key: what each kind that knows it says of it. */
+/* One row for a key: the help of each kind that has it. */
 static void document_key(settings_kinds_fn kinds, const struct setting *setting, struct text *out)
 {
     owned(text) struct text *help = text_new(TEXT_UNBOUNDED);

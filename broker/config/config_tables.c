@@ -176,8 +176,8 @@ static const struct setting reservation_settings[] = {
       "machines that are paid for" },
 };
 
-/* Of providers, pools and sources only what all kinds have: the rest stands in the kinds' own
-   tables.  The meaning of `kind` is made of their names. */
+/* For providers, pools and sources only the keys that all kinds have: the others are in the tables
+   of the kinds.  The help of `kind` is made from their names. */
 static const struct setting provider_settings[] = {
     { "kind", SETTING_TEXT, offsetof(struct config_provider, kind_name), NULL, 0, 0, "" },
 };

@@ -33,7 +33,7 @@ enum config_table_id {
     CONFIG_TABLE_COUNT,
 };
 
-/* What the top level is read into: the settings themselves, and the mappings still to be read. */
+/* The target of the top level: the settings themselves, and the mappings still to be read. */
 struct config_file {
     struct config config;
     const struct yaml_node *windows;
@@ -69,7 +69,7 @@ struct config_table {
     /* Sections whose entries have keys of their kind; NULL: they have not. */
     settings_kinds_fn kinds;
     size_t own_offset; /* of struct config_own */
-    /* The kind of one entry, or NULL and an error.  NULL: its key `kind` says it. */
+    /* The kind of one entry, or NULL and an error.  NULL: its key `kind` gives it. */
     const struct settings_kind *(*kind_of)(const struct config *config,
                                            const struct yaml_node *entry, struct error *err);
 };
@@ -84,7 +84,7 @@ int config_check(struct config *config, struct error *err) __attribute__((warn_u
 int config_read_accelerators(struct config *config, const struct yaml_node *section,
                              struct error *err) __attribute__((warn_unused_result));
 
-/* Entries with keys of their kind; config_kinds.c.  Reads one entry, with what is of its kind. */
+/* Entries with keys of their kind; config_kinds.c.  Reads one entry, with the keys of its kind. */
 int config_read_entry(const struct config *config, const struct config_table *table,
                       const struct yaml_node *entry, void *item, struct error *err)
     __attribute__((warn_unused_result));
@@ -93,7 +93,7 @@ void config_clear_entry(const struct config_table *table, void *item);
 /* Their paths, one a call; *at is 0 at first.  NULL: there are no more. */
 char **config_next_path(const struct config_own *own, size_t *at);
 
-/* What a pool's provider is decides which keys the pool has. */
+/* The kind of a pool's provider decides which keys the pool has. */
 const struct settings_kind *config_kind_of_pool(const struct config *config,
                                                 const struct yaml_node *entry, struct error *err);
 
@@ -103,7 +103,7 @@ void config_document_kinds(settings_kinds_fn kinds, struct text *out);
 /* "`prometheus`, `cloudwatch` (AWS) or `monitoring` (Google Cloud)" */
 void config_name_kinds(settings_kinds_fn kinds, struct text *out);
 
-/* How much of its title says what one entry is: "pool" of "pools.NAME". */
+/* The length of the title's part that names one entry: "pool" of "pools.NAME". */
 int config_singular_length(const struct config_table *table);
 
 /* The lists of `join`.  config_join.c */
@@ -121,21 +121,21 @@ const void *config_resolve(const struct config *config, enum config_table_id id,
 int config_refuse_empty(const struct yaml_node *mapping, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Where the times of one queue come from, and which laws they may have; config_service.c.  Its
+/* The origin of a queue's service times, and the laws that they may have; config_service.c.  Its
    engine and its targets; config_engine.c. */
 int config_check_service(const struct config *config, size_t at, struct config_queue *queue,
                          struct error *err) __attribute__((warn_unused_result));
 int config_check_engine(const struct config *config, size_t at, struct config_queue *queue,
                         struct error *err) __attribute__((warn_unused_result));
 
-/* What files and laws say of all queues, once paths are absolute. */
+/* The service times of all queues from files and laws, once paths are absolute. */
 int config_read_services(struct config *config, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Whether iterations are known; false: none, or slots alone (the short form). */
 bool config_engine_is_whole(const struct config_queue *queue);
 
-/* "tokens_in" and the other keys that tell lengths; not tokens_file. */
+/* Whether this key gives lengths, as "tokens_in" does; not tokens_file. */
 bool config_engine_is_length(const char *key);
 
 /* Of an engine that is whole. */

@@ -12,7 +12,7 @@ struct teller {
     void *context;
 };
 
-/* Others who may change a kubeconfig, a plugin or a key are refused by who reads it. */
+/* A kubeconfig, plugin or key that others may change is refused by the code that reads it. */
 static void look(const struct teller *teller, const char *path, bool also_others)
 {
     struct error why = { 0 };

@@ -83,7 +83,7 @@ static const struct schedule *schedule_at(const struct demo *demo, struct wall_t
     return demo->plan->schedules[window - demo->config->windows->items];
 }
 
-/* The world stands at the start as the schedule of that hour wants it. */
+/* Starts the world as the schedule of that hour wants it. */
 static int populate(const struct demo *demo, uint64_t seed, struct error *err)
 {
     const struct schedule *schedule = schedule_at(demo, demo->world->start);

@@ -74,7 +74,7 @@ static int ready_nodes(const json_t *status, const char *cluster)
     return 0;
 }
 
-/* Notes for the next window whether production has what it will want. */
+/* Records whether production has the replicas that the next window wants. */
 static void note_readiness(struct demo_play *play, const json_t *status)
 {
     const struct config *config = play->rehearsal->config;

@@ -119,7 +119,7 @@ static double level_at(int64_t minute_of_day)
     return wave[0].level;
 }
 
-/* How many arrive when `mean` are expected: Poisson, by multiplication for small means and by the
+/* Draws a number of arrivals around `mean`: Poisson, by multiplication for small means and by the
    normal law for large ones. */
 static int64_t draw_count(struct random *random, double mean)
 {

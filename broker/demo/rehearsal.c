@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The service's way out.  After a kill nothing passes: not what it would still send, and not the
-   answers to what it sent. */
+/* The service's connection to the world.  After a kill nothing passes: no request that it would
+   still send, and no answer. */
 struct door {
     struct http http;
     struct rehearsal *rehearsal;

@@ -65,7 +65,7 @@ static void forget(struct map *moments, int64_t before_ms)
             map_remove(moments, name);
 }
 
-/* Whether the Node's machine may be of this pool; its name, and how much of its ID tells that. */
+/* Whether the Node's machine may be of this pool; its name, and how surely its ID shows this. */
 static bool read_id(const struct listing *listing, const struct node *node,
                     char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim)
 {
@@ -174,7 +174,8 @@ static void drop_settled(struct listing *listing, const struct map *unlisted)
             map_remove(listing->pool.instances, name);
 }
 
-/* Says that at least half of the machines that run lost their Nodes a while ago or less. */
+/* The sentence for a pool of which at least half of the running machines lost their Nodes
+   recently. */
 static void describe_loss(struct listing *listing)
 {
     int64_t now = loop_now(listing->fleet->world->loop);

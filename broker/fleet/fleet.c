@@ -344,8 +344,8 @@ void fleet_refresh(struct fleet *fleet, const struct config_pool *config)
         timer_set_sooner(listing->timer, since_ms >= REFRESH_MS ? 0 : REFRESH_MS - since_ms);
 }
 
-/* A list is not enough to say that a machine is gone or parked; where the cloud reads one by its
-   name, that decides. */
+/* A list alone does not prove that a machine is gone or parked; if the cloud can read one by its
+   name, that read decides. */
 enum presence fleet_instance(struct fleet *fleet, const struct config_pool *config,
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance)
@@ -392,7 +392,7 @@ bool fleet_is_listed_since(const struct fleet *fleet, const struct config_pool *
     return pool->is_known && pool->began_ms > since_ms;
 }
 
-/* Where the name follows from the key, one look is enough. */
+/* If the name follows from the key, one lookup is enough. */
 const struct instance *fleet_machine_of_key(const struct fleet *fleet,
                                             const struct config_pool *config,
                                             const char *request_key)

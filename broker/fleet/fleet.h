@@ -29,8 +29,8 @@ struct fleet_pool {
     const struct config_pool *config;
     struct map *instances; /* name -> struct instance */
     bool is_known;         /* one complete list has been read */
-    int64_t began_ms;      /* when the request for the last complete list was sent: what it says
-                              is at least as new as this */
+    int64_t began_ms;      /* when the request for the last complete list was sent: the list is at
+                              least as new as this */
     struct error trouble;  /* of the last attempt; ERROR_NONE: it went well */
     char doubt[320];       /* how list and Nodes contradict each other; "": they do not */
 };
@@ -40,10 +40,10 @@ struct fleet *fleet_open(struct world *world, const struct config *config, struc
     __attribute__((warn_unused_result));
 void fleet_close(struct fleet *fleet);
 
-/* Opens each cluster and each provider for itself, as fleet_open() does, and closes it again;
-   `found` is told how it went, once for each.  kind: "kubeconfig" (the key
-   that a kind of cluster has for access; "cluster" where it has none) or "provider"; err:
-   ERROR_NONE when it is good.  Nothing is sent, and no plugin is run. */
+/* Opens each cluster and each provider by itself, as fleet_open() does, and closes it again; calls
+   `found` once for each. kind: "kubeconfig" (the key that a kind of cluster has for access;
+   "cluster" if it has none) or "provider"; err: ERROR_NONE when it is good.  Nothing is sent, and
+   no plugin is run. */
 typedef void (*fleet_found_fn)(void *context, const char *kind, const char *path,
                                const struct error *err);
 void fleet_check(struct world *world, const struct config *config, fleet_found_fn found,
@@ -51,7 +51,7 @@ void fleet_check(struct world *world, const struct config *config, fleet_found_f
 
 struct world *fleet_world(const struct fleet *fleet);
 
-/* Begins to watch and to list.  `news` is called in a turn of the loop after something changed. */
+/* Begins to watch and to list.  `news` is called in a turn of the loop after a change. */
 void fleet_watch(struct fleet *fleet, cluster_news_fn news, void *context);
 
 struct cluster *fleet_cluster(const struct fleet *fleet, const struct config_cluster *config);
@@ -63,17 +63,17 @@ struct provider *fleet_provider(const struct fleet *fleet, const struct config_p
 /* Asks for a new list of the pool within a few seconds, if none is on its way. */
 void fleet_refresh(struct fleet *fleet, const struct config_pool *config);
 
-/* Whether the machine exists, by a complete list that was asked for after `since_ms` (loop time).
-   What the list lacks or shows as parked is read by its name before it counts as gone, if the cloud
-   can; until the answer comes it is unknown.  Where the cloud cannot, it is unknown while its Node
-   serves.  What the list saw of the machine before `since_ms` says nothing.  *ret_instance, when it
-   exists, is borrowed until the next turn; may be NULL. */
+/* Whether the machine exists, by a complete list that was requested after `since_ms` (loop time).
+   A machine that the list lacks or shows as parked is read by its name before it counts as gone, if
+   the cloud can; until the answer comes it is unknown.  If the cloud cannot, it is unknown while
+   its Node serves.  An older list counts for nothing. *ret_instance, when it exists, is borrowed
+   until the next turn; may be NULL. */
 enum presence fleet_instance(struct fleet *fleet, const struct config_pool *config,
                              const char *name, int64_t since_ms,
                              const struct instance **ret_instance);
 
-/* Likewise, by a read of the machine by its name, whatever the list says; by the list where the
-   cloud cannot read one. */
+/* Likewise, by a read of the machine by its name, whatever the list shows; by the list if the cloud
+   cannot read one. */
 enum presence fleet_read_instance(struct fleet *fleet, const struct config_pool *config,
                                   const char *name, int64_t since_ms,
                                   const struct instance **ret_instance);
@@ -99,7 +99,7 @@ const struct node *fleet_node_of_id(const struct fleet *fleet, const struct conf
                                     const char *provider_id, const char *name);
 
 /* Whether both the cluster and the pool are known, not older than fresh_ms, and agree with each
-   other; otherwise false and a sentence that says what is stale or in doubt. */
+   other; otherwise false and a sentence that names the stale or doubtful fact. */
 bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config, int64_t fresh_ms,
                     struct error *err);
 

@@ -10,7 +10,7 @@
 #include "base/world/pages.h"
 #include "broker/fleet/fleet.h"
 
-/* A pool, the list of it that may be on its way, and what was read of its machines by name. */
+/* A pool, the list request under way, and the machines that were read by name. */
 struct listing {
     struct fleet_pool pool;
     struct fleet *fleet;
@@ -53,15 +53,15 @@ static inline bool is_listed(const struct instance *instance)
     return instance && !instance->is_unlisted && instance->state != INSTANCE_PARKED;
 }
 
-/* evidence.c: what the list says against what the cluster's Nodes say. */
+/* evidence.c: compares the list with the cluster's Nodes. */
 void evidence_init(struct listing *listing);
 void evidence_clear(struct listing *listing);
-/* A complete list has just become listing->pool.instances; before: what was there until then. */
+/* A complete list has just become listing->pool.instances; before: the instances until then. */
 void evidence_of_list(struct listing *listing, const struct map *before);
-/* The provider ID of a machine that the list lacks, as a Node says it; NULL: no Node does. Borrowed
+/* The provider ID of a machine that the list lacks, from its Node; NULL: no Node has it.  Borrowed
    until the next turn. */
 const char *evidence_provider_id(struct listing *listing, const char *name);
-/* The cluster has news: compares, now or within a second. */
+/* The cluster has changed: compares, now or within a second. */
 void evidence_of_nodes(struct listing *listing);
 
 /* sighting.c: one machine, read by name. */

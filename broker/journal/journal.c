@@ -51,7 +51,7 @@ static int take(struct journal *journal, const struct journal_batch *batch, stru
     return ahead_take(journal->ahead, batch, err);
 }
 
-/* As it will be written; refuses what is over the store's bound then. */
+/* The size as it will be written; refuses a batch over the store's bound then. */
 static int measure(const struct journal *journal, struct journal_batch *batch, struct error *err)
 {
     if (journal_batch_fold(batch, err) < 0)
@@ -187,7 +187,7 @@ int journal_write_by_store(struct journal *journal, struct loop *loop, struct er
     return list_ahead(journal, err);
 }
 
-/* What a dead process had put off, or accepted and not written, is lost with it. */
+/* Commits that a dead process had gathered, or accepted and not written, are lost with it. */
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
     journal_batches_clear(&journal->put_off);

@@ -33,28 +33,28 @@
 struct journal;
 struct loop;
 
-/* Opens or makes the database; ERROR_CONFLICT when another process has it.  Beside it stands a
-   tally of what was acknowledged (path.tally): when the journal has fewer commits it is
-   ERROR_CORRUPT, and its files are left as they are. */
+/* Opens or makes the database; ERROR_CONFLICT when another process has it.  The file path.tally
+   counts acknowledged commits.  When the journal has fewer commits, it is ERROR_CORRUPT, and its
+   files stay as they are. */
 struct journal *journal_sqlite_open(const char *path, struct error *err)
     __attribute__((warn_unused_result));
 
-/* For a person's repair, while no service has the journal: rows that are not what was written are
-   moved to JOURNAL_UNREADABLE (a claim as of the kind "claim"); each adds {kind, id, text} to
-   found. */
+/* For a repair by an operator, while no service has the journal.  Rows that were changed after they
+   were written are moved to JOURNAL_UNREADABLE (a claim as of the kind "claim"); each adds {kind,
+   id, text} to found. */
 int journal_sqlite_mend_rows(const char *path, struct wall_time at, json_t *found,
                              struct error *err) __attribute__((warn_unused_result));
 
-/* For a person's repair, while no service has the journal: what it holds is all there is from now
-   on.  Returns how many commits that were acknowledged are given up (0: none, or not known), -1:
-   it cannot be opened for another reason. */
+/* For a repair by an operator, while no service has the journal: accepts its present content.
+   Returns the number of acknowledged commits that are lost (0: none, or not known), -1: it cannot
+   be opened for another reason. */
 int64_t journal_sqlite_accept_loss(const char *path, struct error *err)
     __attribute__((warn_unused_result));
 
 struct journal *journal_memory_new(void) __attribute__((returns_nonnull, warn_unused_result));
 
-/* Tests: a second handle on what the first one keeps, as another process has it that no lock
-   stopped.  For SQLite every handle on the file is opened so. */
+/* Tests: a second handle on the first one's data, as another process would have that no lock
+   stopped.  For SQLite each handle on the file is opened so. */
 struct journal *journal_memory_share(struct journal *journal)
     __attribute__((returns_nonnull, warn_unused_result));
 struct journal *journal_sqlite_open_unlocked(const char *path, struct error *err)
@@ -62,9 +62,9 @@ struct journal *journal_sqlite_open_unlocked(const char *path, struct error *err
 
 void journal_close(struct journal *journal);
 
-/* From now on a thread of the journal's own writes, so that a slow disk does not stop the loop: all
-   commits that were accepted while it wrote are its next transaction.  Closing writes what is left.
-   A libevent loop, which outlives the journal. */
+/* From now on a thread of the journal's own writes, so that a slow disk does not stop the loop.
+   All commits that were accepted while it wrote are its next transaction.  Closing writes the
+   rest.  A libevent loop, which outlives the journal. */
 int journal_write_by_thread(struct journal *journal, struct loop *loop, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -72,10 +72,10 @@ int journal_write_by_thread(struct journal *journal, struct loop *loop, struct e
 int journal_write_slowly(struct journal *journal, struct loop *loop, int64_t delay_ms,
                          struct error *err) __attribute__((warn_unused_result));
 
-/* Begins a new epoch: a service that starts on a journal calls it once, before it reads.  From its
-   first commit on at the latest, what an earlier one still tries to write is refused by the store
-   itself, through whichever handle (ERROR_DENIED; for what was accepted already JOURNAL_LOST).  If
-   an earlier one writes before that commit, this one is refused: what it read is of the past. */
+/* Begins a new epoch: a service calls it once at its start, before it reads.  From its first commit
+   on at the latest, the store itself refuses writes of an earlier epoch, through whichever handle
+   (ERROR_DENIED; for commits that were accepted already JOURNAL_LOST).  If a process of an earlier
+   epoch writes before that commit, this one is refused, because its data is old. */
 int journal_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -87,14 +87,14 @@ typedef int (*journal_record_fn)(void *context, const char *id, uint64_t rev, co
 int journal_each(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
                  struct error *err) __attribute__((warn_unused_result));
 
-/* As journal_each(), for who loads all that was promised: a record that fn cannot read
-   (ERROR_CORRUPT) is remembered, and the others are read.  fn has then changed nothing.  A record
+/* As journal_each(), for callers that load all records.  A record that fn cannot read
+   (ERROR_CORRUPT) is remembered, and the others are read; fn has then changed nothing.  A record
    whose text is no JSON comes as that text, a string. */
 int journal_load(struct journal *journal, const char *kind, journal_record_fn fn, void *context,
                  struct error *err) __attribute__((warn_unused_result));
 
-/* The records that journal_load() could not read, borrowed; they are to be set aside before
-   anything is written under their keys. */
+/* The records that journal_load() could not read, borrowed.  Set them aside before anything is
+   written under their keys. */
 struct journal_aside {
     char *kind;
     char *id;
@@ -137,8 +137,8 @@ int journal_commit(struct journal *journal, struct journal_batch **batch, struct
    the process ends before.  For what the world can be asked again, as an answer. */
 void journal_later(struct journal *journal, struct journal_batch **batch);
 
-/* Until journal_settle() a commit only puts its batch off.  Nothing may be done before that which
-   rests on what is written. */
+/* Until journal_settle() a commit only gathers its batch.  Nothing that depends on the commit may
+   be done before. */
 void journal_gather(struct journal *journal);
 
 /* Writes all that was put off, and ends the gathering; nothing to write is fine.  It is one
@@ -155,8 +155,8 @@ void journal_after(struct journal *journal, journal_after_fn fn, void *context);
 /* For how many milliseconds the write under way has taken so far; 0: there is none. */
 int64_t journal_write_ms(const struct journal *journal);
 
-/* Of a write that failed after its commit was accepted (in this call, if it did); nothing is
- * written after that. */
+/* A write failed after its commit was accepted (in this call, if it did); nothing is written after
+ * that. */
 typedef void (*journal_failure_fn)(void *context, const struct error *err);
 void journal_on_failure(struct journal *journal, journal_failure_fn fn, void *context);
 

@@ -99,7 +99,7 @@ static bool is_of_record(const struct journal_entry *entry)
            entry->operation == JOURNAL_ABSENT;
 }
 
-/* What both say, the first before the second, as the first; takes from the second. */
+/* Folds two entries of a record into the first; takes from the second. */
 static int fold_two(struct journal_entry *first, struct journal_entry *second, struct error *err)
 {
     if (second->rev != first->becomes)

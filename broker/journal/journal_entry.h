@@ -13,7 +13,7 @@
 enum journal_operation {
     JOURNAL_PUT,
     JOURNAL_REMOVE,
-    JOURNAL_ABSENT, /* of a folded batch alone: the record must not exist, and stays so */
+    JOURNAL_ABSENT, /* only in a folded batch: the record must not exist, and stays absent */
     JOURNAL_CLAIM,
     JOURNAL_RELEASE,
     JOURNAL_EVENT
@@ -56,21 +56,21 @@ struct journal_bound {
         .rows = 500000, .bytes = (size_t)512 << 20                                                 \
     }
 
-/* Puts what it says of one record into one entry, at the place of the first.  ERROR_CONFLICT when
-   two entries of a record do not follow each other. */
+/* Folds all entries of one record into one, at the place of the first.  ERROR_CONFLICT when two
+   entries of a record do not follow each other. */
 int journal_batch_fold(struct journal_batch *batch, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Makes the texts, as the values are at this moment, and counts its bytes; drops the values unless
-   they are kept.  Who writes later may do so in another thread. */
+/* Prints the values as they are now, and counts the bytes; drops the values unless they are kept.
+   A later write may use another thread. */
 void journal_batch_print(struct journal_batch *batch, bool keeps_values);
 
 /* ERROR_INVALID when it is over the bound. */
 int journal_batch_check(const struct journal_batch *batch, const struct journal_bound *bound,
                         struct error *err) __attribute__((warn_unused_result));
 
-/* Takes from the front as many as one transaction holds, one at least, as one batch, owned.  They
-   fit each other, or are folded (and refused) by who writes them.  ret_count may be NULL. */
+/* Takes from the front as many batches as one transaction holds, one at least, as one batch,
+   owned.  They fit each other, or the writer folds (and refuses) them. ret_count may be NULL. */
 struct journal_batch *journal_batches_take(struct journal_batches *batches,
                                            const struct journal_bound *bound, size_t *ret_count)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -45,7 +45,7 @@ static int run(struct database *database, const char *sql, struct error *err)
     return database_step(database, database_statement(database, sql), err) < 0 ? -1 : 0;
 }
 
-/* Of the rows that the question gives: kind and id, or name and holder; revision and value. */
+/* The rows that the question gives: kind and id, or name and holder; revision and value. */
 static int fill_table(struct database *database, const char *question, const char *answer,
                       struct error *err)
 {
@@ -110,7 +110,7 @@ static bool is_as_written(sqlite3_stmt *row)
     return text_equal(row_text(row, 4), hash);
 }
 
-/* Those that are not what was written: [{table, name, id, rev, value}]. */
+/* Rows that were changed after they were written: [{table, name, id, rev, value}]. */
 static json_t *find_damaged(struct database *database, struct error *err)
 {
     sqlite3_stmt *row = database_statement(database, all_rows);
@@ -195,8 +195,8 @@ int rows_set_aside(struct database *database, int64_t at_ms, json_t *found, stru
     return database_commit(database, err);
 }
 
-/* All rows, before anybody rests on one: a record whose kind is damaged would be asked for by
-   no transfer, and a claim is never read again, only run into. */
+/* Checks all rows before any is used.  A record with a damaged kind would never be read by its
+   transfer, and a claim is never read again. */
 int rows_check(struct database *database, struct error *err)
 {
     sqlite3_stmt *row = database_statement(database, all_rows);

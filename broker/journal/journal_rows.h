@@ -26,10 +26,10 @@ const char *row_hash(const char *name, const char *id, int64_t rev, const char *
 int rows_fill_hashes(struct database *database, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Moves each row that is not what was written to the kind JOURNAL_UNREADABLE, in one transaction,
-   and adds {kind, id, text} to found. */
+/* Moves each row that was changed after it was written to the kind JOURNAL_UNREADABLE, in one
+   transaction, and adds {kind, id, text} to found. */
 int rows_set_aside(struct database *database, int64_t at_ms, json_t *found, struct error *err)
     __attribute__((warn_unused_result));
 
-/* All rows: ERROR_CORRUPT names the first that is not what was written. */
+/* Checks all rows: ERROR_CORRUPT names the first that was changed after it was written. */
 int rows_check(struct database *database, struct error *err) __attribute__((warn_unused_result));

@@ -42,13 +42,13 @@ static const char *const migrations[] = {
     "ALTER TABLE record ADD COLUMN hash TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE claim ADD COLUMN hash TEXT NOT NULL DEFAULT '';",
 
-    /* A row here says that rows with hash '' may stand in the file: the next open fills them and
-       takes it out.  From then on '' is damage. */
+    /* A row here says that rows with hash '' may be in the file: the next open fills them and
+       removes this row.  From then on '' is damage. */
     "CREATE TABLE unhashed (one INTEGER PRIMARY KEY CHECK (one = 1)) STRICT;"
     "INSERT INTO unhashed SELECT 1 WHERE EXISTS (SELECT 1 FROM record)"
     " OR EXISTS (SELECT 1 FROM claim);",
 
-    /* How many commits there were; the tally beside the journal says how many there must be. */
+    /* The number of commits; the tally beside the journal has the number that there must be. */
     "ALTER TABLE epoch ADD COLUMN commits INTEGER NOT NULL DEFAULT 0;",
 };
 
@@ -66,8 +66,8 @@ struct store {
     char hash[SHA256_TEXT_SIZE];
 };
 
-/* In each transaction: only if no other handle has written since this handle read or wrote last.
-   What stands in the file, and not a lock alone, refuses the one that was replaced. */
+/* In each transaction: refuses the commit if another handle has written since this handle read or
+   wrote last.  The stored number, and not only a lock, refuses a replaced process. */
 static int count_commit(struct store *store, struct error *err)
 {
     sqlite3_stmt *statement = database_statement(store->database,
@@ -85,8 +85,8 @@ static int count_commit(struct store *store, struct error *err)
     return 0;
 }
 
-/* Before anybody hears that the commit is made.  A tally that cannot be written is behind, which
-   refuses nothing. */
+/* Before any caller learns of the commit.  A tally that cannot be written is behind, which refuses
+   nothing. */
 static void acknowledge(struct store *store)
 {
     if (store->tally >= 0)

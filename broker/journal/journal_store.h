@@ -15,7 +15,7 @@
 struct ahead;
 struct journal_queue;
 
-/* Of a batch that was given to send(): 0, or -1 with why. */
+/* The result of a batch that was given to send(): 0, or -1 with the reason. */
 typedef void (*journal_written_fn)(void *context, int result, const struct error *err);
 
 /* A store writes a batch whole or not at all, and only if no other has written since its handle
@@ -26,10 +26,10 @@ struct journal_verbs {
     bool keeps_values; /* entries have their `value` beside their `text` */
     /* One of the two.  commit() blocks: in the call, or in a thread, but never two at once. */
     int (*commit)(struct journal *journal, const struct journal_batch *batch, struct error *err);
-    /* send() does not block: a store over the network.  It calls done once, in a later turn of the
-       loop, with what became of the batch, which is the caller's and stays until then.  It repeats
-       by itself what may have been lost, and asks journal_pass_gate() before it writes.  One batch
-       at a time; a store of this kind calls journal_write_by_store() when it is opened. */
+    /* send() does not block: for a store over the network.  It calls done once, in a later turn of
+       the loop, with the result of the batch.  The caller owns the batch and keeps it until then.
+       send() repeats lost requests by itself, and calls journal_pass_gate() before it writes.  One
+       batch at a time; a store of this kind calls journal_write_by_store() when it is opened. */
     void (*send)(struct journal *journal, const struct journal_batch *batch,
                  journal_written_fn done, void *context);
     /* The caller that waits for the answer is gone: done is not called any more. */
@@ -53,7 +53,8 @@ struct journal {
     ARRAY(struct journal_aside) asides;
     bool is_gathering;
     uint64_t epoch;              /* the last one that was begun here */
-    struct ahead *ahead;         /* NULL without a queue: the store says what does not fit */
+    struct ahead *ahead;         /* NULL without a queue: the store then refuses batches that do not
+                                    fit */
     struct journal_queue *queue; /* NULL: a commit is written in its call */
     journal_failure_fn on_failure;
     void *failure_context;
@@ -61,7 +62,7 @@ struct journal {
     void *gate_context;
 };
 
-/* What a store refuses a batch with whose epoch is not the one that began last: ERROR_DENIED. */
+/* A store refuses with this a batch whose epoch is not the latest: ERROR_DENIED. */
 int journal_refuse_old_epoch(struct error *err);
 
 /* Asks the gate; -1: it is shut. */

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a tally says: the number of commits, -1 when there is none, -2 when it cannot be read as
-   one. */
+/* The content of a tally: the number of commits, -1 when there is none, -2 when it cannot be
+   read. */
 enum { TALLY_MISSING = -1, TALLY_UNREADABLE = -2 };
 int64_t tally_read(const char *journal_path) __attribute__((warn_unused_result));
 

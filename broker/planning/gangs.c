@@ -91,8 +91,8 @@ int64_t gang_share_gpus(const struct gang_share *share, int64_t node_gpus)
     return gpu_parts_whole(weight(share, node_gpus));
 }
 
-/* Of the pools of the cluster: on which of them a pod is does not matter to a price that is a guess
-   at worst. */
+/* Over all pools of the cluster: on which of them a pod is does not matter, because the price is an
+   estimate. */
 static int64_t node_gpus_of(const struct gang_survey *survey)
 {
     const struct config *config = survey->config;
@@ -119,7 +119,7 @@ static void note_priority(struct draft *draft, const struct pod *pod)
     draft->has_priority = true;
 }
 
-/* What the gang takes of the node, which has its gangs in order: pods come in any. */
+/* The gang's share of the node, whose gangs are in order; pods come in any order. */
 static struct gang_share *share_of(struct node_work *work, size_t gang)
 {
     size_t at = work->gangs.count;
@@ -173,7 +173,7 @@ static int64_t seconds_since(const struct drafts *drafts, struct wall_time then)
     return then.ms > 0 && ms > 0 ? ms / SECOND_MS : 0;
 }
 
-/* How long half of the cluster's gangs that hold GPUs have run at least. */
+/* The median run time of the cluster's gangs that hold GPUs. */
 static int64_t median_run_s(const struct drafts *drafts)
 {
     ARRAY(int64_t) runs = { 0 };
@@ -194,9 +194,9 @@ static int64_t median_run_s(const struct drafts *drafts)
     return median;
 }
 
-/* The work that ends with the gang: since the checkpoint, where it tells of one since it started;
-   else since the start, but not more than the median run, so that no gang is safe by staying silent
-   for long. */
+/* The work that ends with the gang: since the checkpoint, if one was reported after the start.
+   Otherwise since the start, but not more than the median run: a gang without checkpoints must not
+   become safe by running long. */
 static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, int64_t median_s)
 {
     int64_t run_s = seconds_since(drafts, draft->started);

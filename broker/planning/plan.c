@@ -88,9 +88,9 @@ static int64_t unsure(const struct books *books, const struct plan_pool *pool)
     return nodes;
 }
 
-/* Nodes that a known pool can still give without falling under its floor or under what is wanted; a
-   production pool that is not known has nothing to spare, because its books stay even.  A machine
-   without a Node holds its place against growth, and is nothing that could be left. */
+/* Nodes that a known pool can still give without falling under its floor or under its target.  A
+   production pool that is not known has nothing to spare.  A machine without a Node counts against
+   growth, but is not a node that could leave. */
 static int64_t spare(const struct books *books, size_t at)
 {
     const struct plan_pool *pool = &books->input->pools[at];
@@ -115,7 +115,7 @@ static void change_gap(struct books *books, size_t at, int64_t by)
         books->gap[at] += by;
 }
 
-/* Takes back what was begun and is not wanted any more, newest first. */
+/* Withdraws transfers that are not wanted any more, newest first. */
 static void withdraw(struct books *books, size_t at, bool is_incoming)
 {
     const struct plan_pool *pool = &books->input->pools[at];
@@ -236,7 +236,7 @@ static void note_lacks(struct books *books)
     }
 }
 
-/* What each production pool lacks or can spare, after what can be taken back was. */
+/* The lack and the surplus of each production pool, after withdrawals. */
 static void open_books(struct books *books)
 {
     const struct config *config = books->input->config;
@@ -316,8 +316,8 @@ static bool fill(struct books *books, size_t target)
     return true;
 }
 
-/* Gives research one group of a pool that can spare it: first what is no whole one.  False, and
-   nothing is given, where less can go or be taken. */
+/* Gives research one group of a pool that can spare it: first an incomplete group.  False, and
+   nothing is given, if less can go or be taken. */
 static bool release(struct books *books, size_t source)
 {
     int64_t odd = have(books, source) % books->input->pools[source].config->group;

@@ -112,11 +112,11 @@ int64_t plan_limit(const struct plan_pool *pool);
    alone. */
 int64_t plan_wanted(const struct plan_pool *pool);
 
-/* How many nodes make one group more of a pool that has (or will have) so many. */
+/* How many nodes complete the next group of a pool that has (or will have) so many. */
 int64_t plan_unit(const struct plan_pool *pool, int64_t have);
 
-/* What the nodes that research pools give lose, all together, and what other ways of choosing them
-   would have lost.  Takes longer than the plan. */
+/* The total loss on the nodes that research pools give, and the loss of other ways to choose them.
+   Takes longer than the plan. */
 struct plan_bill {
     struct victim_bill bill; /* gangs are those of the input */
     size_t node_count;

@@ -27,6 +27,7 @@ struct room {
     size_t replicas_count;
 };
 
-/* Of replicas of `gpus`.  Smaller ones are counted as if they stood where no group fits first: the
-   answer is never too small.  Exact where no smaller replica stands on a node of a group. */
+/* The number of replicas of `gpus` GPUs.  Smaller replicas count as placed first on nodes where
+   no group fits: the answer is never too small.  Exact if no smaller replica is on a node of a
+   group. */
 int64_t replica_room(const struct room *room, int64_t gpus);

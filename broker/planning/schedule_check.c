@@ -50,7 +50,7 @@ static const struct config_pool *find_pool(const struct config *config,
     return NULL;
 }
 
-/* What is wrong with so many nodes for the pool; NULL: nothing. */
+/* The fault of this number of nodes for the pool; NULL: none. */
 static const char *find_fault(const struct config_pool *pool, int nodes)
 {
     if (!pool)

@@ -5,7 +5,7 @@
  */
 #include "broker/planning/targets.h"
 
-/* What one schedule wants of one thing; -1: it does not name it. */
+/* A question for the wanted number in one schedule; -1: the schedule does not name it. */
 struct question {
     const struct config_pool *pool; /* NULL: a workload's replicas */
     const struct config_workload *workload;
@@ -68,7 +68,7 @@ static struct wall_time next_edge(const struct horizon *horizon, struct wall_tim
     return beneath.ms > 0 && beneath.ms < edge.ms ? beneath : edge;
 }
 
-/* Of the waves' number there is no bound but the nodes': a week holds every change there is. */
+/* The number of waves is bounded by the nodes only: a week holds every change there is. */
 enum { LOOK_MS_MAX = 7 * DAY_MS };
 
 static int64_t named(int64_t count)

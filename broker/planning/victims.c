@@ -312,7 +312,7 @@ static void keep_better(struct victim_pick *best, struct victim_pick *candidate)
     victim_pick_clear(candidate);
 }
 
-/* What each way of beginning leads to; the best of them. */
+/* Tries each way to begin, and keeps the best set. */
 static void start(struct victim_pick *best, size_t wanted)
 {
     const struct victim_model *model = best->model;

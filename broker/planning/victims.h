@@ -33,7 +33,8 @@ struct victim_gang {
     int64_t lost_gpu_s;  /* work since its last checkpoint, of all its GPUs; at most
                             VICTIM_GPU_S_MOST, as the price */
     int64_t priority;    /* of its pods, the highest: among equal losses the lower goes first */
-    int64_t price_gpu_s; /* that, times what its team has lost lately: what is minimised */
+    int64_t price_gpu_s; /* lost_gpu_s times the team's fairness factor: the objective that is
+                            minimised */
     bool is_sunk;        /* it is lost already: its nodes cost nothing more */
 };
 

@@ -69,7 +69,7 @@ static void keep(struct search *search)
     require(victim_pick_score(best) == victim_pick_score(&search->pick));
 }
 
-/* Decides about the places from `at` on; `was_taken` tells of the one before. */
+/* Branches on the places from `at` on; `was_taken`: whether the one before was taken. */
 static void branch(struct search *search, size_t at, bool was_taken)
 {
     if (search->pick.count == search->wanted) {

@@ -91,7 +91,7 @@ static void take(struct queue *queue, size_t node)
     }
 }
 
-/* What a node costs when all of the gang's open nodes are taken; -1: there are fewer than two. */
+/* The price of all open nodes of the gang together; -1: there are fewer than two. */
 static double gang_price(struct queue *queue, size_t gang)
 {
     const struct victim_model *model = queue->pick.model;

@@ -46,7 +46,7 @@ void victim_pick_clear(struct victim_pick *pick);
 void victim_pick_add(struct victim_pick *pick, size_t node);
 void victim_pick_remove(struct victim_pick *pick, size_t node);
 
-/* What adding the node would add to `lost` and to `broken`. */
+/* The increase of `lost` and of `broken` by adding the node. */
 int64_t victim_pick_marginal(const struct victim_pick *pick, size_t node);
 int64_t victim_pick_breaks(const struct victim_pick *pick, size_t node);
 
@@ -55,8 +55,8 @@ static inline int64_t victim_pick_score(const struct victim_pick *pick)
     return pick->lost + pick->broken;
 }
 
-/* victims_exact.c: the best set that is better than what is in `best`, for few nodes; false when
-   the limit of steps was reached before all was seen. */
+/* victims_exact.c: the best set that is better than `best`, for few nodes; false when the limit of
+   steps was reached before the end of the search. */
 bool victims_exact(struct victim_pick *best, size_t wanted);
 
 /* victims_greedy.c: orders the nodes so that prefixes are cheap, and improves a set by dropping

@@ -71,8 +71,8 @@ static struct guard_load load_of(const struct permits *permits, const struct con
     return load;
 }
 
-/* How many nodes may begin a scheduled move to the pool now, with the reason when that is not any
-   number.  What is allowed in this turn of the loop is of this wave. */
+/* How many nodes may begin a scheduled move to the pool now, with the reason if the number is
+   limited.  Nodes allowed in this turn of the loop belong to this wave. */
 static int64_t room_of(const struct permits *permits, const struct config_pool *pool,
                        struct error *err)
 {
@@ -163,7 +163,7 @@ static bool is_one_move(const struct plan_transfer *left, const struct plan_tran
            left->is_emergency == right->is_emergency;
 }
 
-/* What the guard says of one move: the transfers from `first` on that belong together. */
+/* The guard's verdict on one move: the transfers from `first` on that belong together. */
 static void decide_move(struct permits *permits, size_t first)
 {
     struct service *service = permits->service;
@@ -210,8 +210,8 @@ static void decide_move(struct permits *permits, size_t first)
     }
 }
 
-/* Drops the units of which only a part may begin: half a group serves nothing.  Whether there were
-   any: what they left room for may begin instead. */
+/* Drops the units of which only a part may begin, because half a group serves nothing.  Returns
+   whether there were any: other units may begin in their place. */
 static bool drop_parts(struct permits *permits)
 {
     const struct plan *plan = permits->plan;
@@ -296,8 +296,8 @@ static void withdraw(struct service *service, const struct plan *plan)
                                 "the plan does not want it any more");
 }
 
-/* Of a pool that nothing else wants a number of the plan says nothing: what was reclaimed for an
-   order that a person has ended goes back. */
+/* A reclaim was ended by a person: its transfers are withdrawn.  The plan itself does not do this
+   for a pool in which nothing else wants a number. */
 static void withdraw_ended(struct service *service, const struct survey *survey)
 {
     for (size_t i = 0; i < service->runner->transfers.count; i++) {

@@ -72,7 +72,7 @@ static int64_t now_of(const struct clock *clock)
     return loop_now(clock->service->world->loop);
 }
 
-/* One that cannot be read tells nothing: the last event tells the time then. */
+/* An unreadable stamp gives no time: the last event then does. */
 static int load_stamp(void *context, const char *id, uint64_t rev, const json_t *value,
                       struct error *err)
 {
@@ -91,7 +91,7 @@ static int load_stamp(void *context, const char *id, uint64_t rev, const json_t 
     return 0;
 }
 
-/* The machine was started again: of its time the last event may tell more than the record. */
+/* After a reboot of the machine: the last event may be newer than the record. */
 static int load_newest(struct journal *journal, struct stamp *stamp, struct error *err)
 {
     owned(json) json_t *events = journal_events(journal, 1, err);
@@ -270,7 +270,7 @@ static void notice(struct clock *clock, int64_t apart_ms)
     ask_servers(clock);
 }
 
-/* The machine's clock shows again what it would have without the jump. */
+/* The system clock is again where it would be without the jump. */
 static void end_jump(struct clock *clock)
 {
     require(clock->jump_ms != 0);

@@ -51,15 +51,15 @@ struct condition {
     const char *cluster;    /* whose state it changes; NULL: none */
 };
 
-/* Adds a row {id, severity, word, since, what, cluster, text} to the array; the sentence says what
-   is wrong, and what to do about it.  One that is there already is not added again.  Takes text. */
+/* Adds a row {id, severity, word, since, what, cluster, text} to the array; the sentence names the
+   problem and the remedy.  A row that is there already is not added again.  Takes text. */
 void condition_add(json_t *rows, const struct condition *condition, char *text);
 
 /* Sorts the rows, the worst first, and returns {severity, word, conditions}: severity "ok" and word
    "" where nothing holds.  Takes rows. */
 json_t *conditions_describe(json_t *rows) __attribute__((returns_nonnull, warn_unused_result));
 
-/* The sentences alone, without freezes, which stand among what is in force. */
+/* The sentences alone, without freezes, which are listed with the overrides in force. */
 json_t *conditions_texts(const json_t *health) __attribute__((returns_nonnull, warn_unused_result));
 
 /* The words of what holds for the cluster and is more than a note, the worst first, each once. */

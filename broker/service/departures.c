@@ -278,8 +278,8 @@ static json_t *sorted(json_t *rows, struct wall_time end)
     return out;
 }
 
-/* With a pool that was not seen lately nothing is planned: `unknown` names it, because the board
-   must not say that no node leaves. */
+/* For a pool that was not seen lately no departure is planned: `unknown` names the pool, because
+   the board must not claim that no node leaves. */
 json_t *service_departures(struct service *service, int64_t ahead_ms)
 {
     struct wall_time now = loop_wall(service->world->loop);

@@ -43,7 +43,7 @@ static struct freeze *find_freeze(struct service *service, const char *cluster)
     return NULL;
 }
 
-/* What a freeze that cannot be read said is not known: it holds until a person ends it. */
+/* The content of an unreadable freeze is unknown: it holds until a person ends it. */
 static void add_stand_in(struct service *service, const char *id)
 {
     struct freeze *freeze = array_add(&service->guard.freezes);

@@ -6,7 +6,7 @@
 #include "base/input/json.h"
 #include "broker/service/service_parts.h"
 
-/* What will hold the nodes that leave the cluster by the plan, in its order. */
+/* The blockers of the plan's nodes that leave the cluster, in the plan's order. */
 static json_t *blockers_of(const struct service *service, const struct config_cluster *cluster,
                            const struct plan *plan)
 {

@@ -110,7 +110,7 @@ int orders_store(struct service *service, struct reclaim *const *portions, size_
 
 /* ---- an order is given twice ---- */
 
-/* What the client gives so that it may ask again when the answer was lost; "" without one. */
+/* The client's request key, under which it may ask again after a lost answer; "" without one. */
 int order_read_key(const json_t *request, const char **ret_key, struct error *err)
 {
     *ret_key = NULL;

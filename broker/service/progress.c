@@ -101,7 +101,7 @@ struct supply {
     int64_t incoming;
     int64_t wanted; /* -1: nothing wants a number */
     struct wall_time due;
-    bool is_due; /* some pool lacks, with what comes, what it wants by now */
+    bool is_due; /* some pool has, with incoming nodes, fewer than it wants by now */
 };
 
 static struct supply supply_of(const struct service *service, const struct survey *survey,

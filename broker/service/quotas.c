@@ -94,7 +94,7 @@ static bool is_movable(const void *context, const struct node *node)
     return fleet_is_ephemeral(context, node);
 }
 
-/* -1: the cluster is not known, and the quota stays what it is. */
+/* -1: the cluster is not known, and the quota keeps its value. */
 static int64_t wanted_gpus(const struct quotas *quotas, const struct config_quota *quota)
 {
     const struct service *service = quotas->service;
@@ -165,8 +165,8 @@ static int64_t promised_by(const struct setpoint *setpoint)
     return quota_of(setpoint)->is_reserved ? setpoint->value : quota_of(setpoint)->fixed_gpus;
 }
 
-/* All promises of that resource in that cluster, for the static nodes keep them together; `who`
-   names them. */
+/* The sum of all reserved quotas of that resource in that cluster, because the static nodes keep
+   them together; `who` names them. */
 static int64_t promised_beside(const struct quotas *quotas, const struct setpoint *of,
                                struct text *who)
 {
@@ -222,7 +222,7 @@ static bool follows(const struct setpoint *setpoint, const struct config_pool *p
            (!quota->pool || quota->pool == pool);
 }
 
-/* Where an operator keeps it smaller than it would be, nothing has to be set. */
+/* If an operator keeps it smaller than the planned value, nothing has to be set. */
 static bool is_stuck(const struct setpoint *setpoint)
 {
     return setpoint->trouble[0] != '\0' &&

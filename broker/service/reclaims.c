@@ -129,8 +129,8 @@ static int64_t research_can_give(const struct survey *survey,
     return nodes;
 }
 
-/* How many nodes the pool may be promised, of research pools that are known: none when it is not
-   known itself, because a number that rests on an old list is the wrong one. */
+/* How many nodes of known research pools the pool may be promised.  None when the pool itself is
+   not known, because a number from an old list would be wrong. */
 static int64_t can_have(const struct survey *survey, const struct plan_pool *pool)
 {
     int64_t room = plan_limit(pool) - pool->present - pool->incoming;
@@ -187,8 +187,8 @@ static int64_t unit_of(const struct portion *portion)
     return plan_unit(portion->pool, level_of(portion));
 }
 
-/* Spreads the wish over the cluster's pools, in whole groups; what was found, which may be more
-   than was asked for: half a group serves nothing. */
+/* Spreads the wanted nodes over the cluster's pools, in whole groups.  Returns the number found,
+   which may exceed the wanted one: half a group serves nothing. */
 static int64_t spread(struct portions *portions, int64_t nodes)
 {
     int64_t found = 0;
@@ -214,8 +214,8 @@ static int64_t spread(struct portions *portions, int64_t nodes)
     return found;
 }
 
-/* What would be taken at once if the portions were accepted: {bill, transfers}.  What blocks the
-   nodes is only for a plan or a dry run: an emergency does not wait for it. */
+/* The result if the portions were accepted: {bill, transfers}. Blockers are added only to a plan or
+   a dry run, because a reclaim does not wait for them. */
 static json_t *price(const struct service *service, const struct survey *survey,
                      const struct portions *portions, bool is_dry_run)
 {
@@ -367,7 +367,8 @@ static json_t *repeat(struct service *service, const struct reclaim *order, bool
     return answer;
 }
 
-/* Accepts what can be had; the answer says how much of the wish that is and what it costs. */
+/* Accepts as many nodes as are available; the answer shows how many of the wanted nodes these are,
+   and what they cost. */
 static json_t *reclaim_nodes(struct service *service, const struct order_wish *wish,
                              struct error *err)
 {

@@ -97,8 +97,8 @@ int scaler_load(struct scaler *scaler, struct error *err)
     return journal_load(scaler->service->world->journal, "scale", load_one, scaler, err);
 }
 
-/* What tolerates which taint is often written into pods by a webhook, and a replica too few is
-   worse than one that waits: only a node in trouble, or of another controller, is not counted. */
+/* Tolerations are often added to pods by a webhook, and a missing replica is worse than a pending
+   one: only a node in trouble, or of another controller, is not counted. */
 static bool is_welcome(const void *context, const struct node *node)
 {
     (void)context;
@@ -117,8 +117,8 @@ static int64_t ready_gpus(const struct scaler *scaler, const struct config_clust
     return gpus;
 }
 
-/* What each replica count of a cluster is whatever the nodes: that of the window in force, or what
-   there is already of the window to come. */
+/* The replica counts of a cluster that do not depend on nodes: those of the window in force, or
+   those that run already for the coming window. */
 static int64_t set_bases(struct scaler *scaler, const struct config_cluster *cluster)
 {
     struct service *service = scaler->service;

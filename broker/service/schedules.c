@@ -80,7 +80,8 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     *stored = rev;
     map_set(service->schedule_revs, id, stored);
 
-    /* The configuration may have changed since: such a schedule is not in force, and says so. */
+    /* The configuration may have changed since: such a schedule is not in force, and the status
+       says so. */
     schedule = decode_one(service->config, id, text, &why);
     if (schedule)
         map_set(service->book, id, schedule);

@@ -45,7 +45,7 @@ static void on_failure(void *context, const struct error *err)
     runner_break(service->runner, err);
 }
 
-/* Until news is planned on.  In a large fleet there always is news, and each plan looks at all
+/* The delay until changes are planned on.  A large fleet always changes, and each plan reads all
    machines: it waits a tenth of a second more for each so many. */
 static int64_t news_delay_ms(const struct service *service)
 {
@@ -210,7 +210,7 @@ bool service_is_broken(const struct service *service)
     return service->runner->is_broken;
 }
 
-/* What a plan rests on: targets, supply, and the nodes that would be taken. */
+/* The inputs of a plan: targets, supply, and the nodes that would be taken. */
 static void fingerprint(const struct survey *survey, const struct plan *plan, char out[20])
 {
     owned(text) struct text *basis = text_new(1 << 24);
@@ -331,7 +331,8 @@ static json_t *describe_workloads(const struct service *service, const struct ma
     return rows;
 }
 
-/* What is in force, and the clusters from which no scheduled move can take a node of some pool. */
+/* The overrides in force, and the clusters from which no scheduled move can take a node of some
+   pool. */
 static json_t *describe_holds(const struct service *service)
 {
     json_t *holds = holds_describe(service);

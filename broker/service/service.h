@@ -29,9 +29,9 @@ struct service *service_open(struct world *world, const struct config *config, s
 void service_start(struct service *service);
 void service_close(struct service *service);
 
-/* Whether a service on `next` may go on with what this one has under way; an error says why not.
-   Its journal and socket are the same, its kubeconfigs and keys can be read, and no pool is gone
-   that a transfer or reclaim needs. */
+/* Whether a service on `next` may continue the work of this one; an error gives the reason.
+   Journal and socket must be the same, kubeconfigs and keys readable, and each pool of a transfer
+   or reclaim must still exist. */
 int service_may_become(const struct service *service, const struct config *next, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -42,7 +42,7 @@ void service_note_reload(struct service *service, const struct error *refusal);
 /* Whether the journal failed and the process should end. */
 bool service_is_broken(const struct service *service);
 
-/* Changes are in force when their function returns, and are told when they are kept: see
+/* Changes are in force when their function returns, and are reported when they are on the disk: see
    journal_after(). */
 void service_after(struct service *service, journal_after_fn fn, void *context);
 
@@ -81,10 +81,10 @@ json_t *service_events(struct service *service, int64_t count, struct error *err
 json_t *service_plan(struct service *service, const json_t *schedules, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Asks the API servers, by dry runs of evictions, for what is not certain of the blockers of an
-   answer's `transfers`, and calls done with the answer, which it takes, within a few seconds (maybe
-   at once); `dry_runs` in it says how many were asked, how many did not answer, and the clusters
-   that could not be asked at all.  Nothing is changed; done must not ask again at once. */
+/* Asks the API servers, by eviction dry runs, about the uncertain blockers of an answer's
+   `transfers`.  Calls done with the answer, which it takes, within a few seconds (maybe at once).
+   `dry_runs` in it has the number of questions, of those without an answer, and the clusters that
+   could not be asked.  Nothing is changed; done must not ask again at once. */
 typedef void (*service_tried_fn)(void *context, json_t *answer); /* the answer is done's */
 void service_try(struct service *service, json_t *answer, service_tried_fn done, void *context);
 
@@ -107,8 +107,8 @@ json_t *service_reclaims(struct service *service, bool all)
 json_t *service_end_reclaim(struct service *service, const json_t *request, const char *by,
                             struct error *err) __attribute__((warn_unused_result));
 
-/* request: {node (or transfer), until (RFC 3339) or for_s (after its departure), reason}; what is
-   granted: {transfer, move, node, asked, before, departure, latest, held}. */
+/* request: {node (or transfer), until (RFC 3339) or for_s (after its departure), reason}. Answer:
+   {transfer, move, node, asked, before, departure (granted), latest, held}. */
 json_t *service_hold(struct service *service, const json_t *request, const char *by,
                      struct error *err) __attribute__((warn_unused_result));
 
@@ -127,9 +127,9 @@ json_t *service_hosts(const struct service *service)
 json_t *service_release_host(struct service *service, const json_t *request, const char *by,
                              struct error *err) __attribute__((warn_unused_result));
 
-/* For a person's repair, while no service has the journal: what a start would set aside is set
-   aside, live transfers get the claims that they lack, and what is held for no transfer is named.
-   Adds {kind, id, text, is_mended, is_aside} to found for each; is_aside: it was so before. */
+/* For a repair by an operator, while no service has the journal.  Sets aside what a start would set
+   aside, gives live transfers their missing claims, and names claims of no transfer.  Adds {kind,
+   id, text, is_mended, is_aside} to found for each; is_aside: it was set aside before. */
 int service_mend(struct world *world, const struct config *config, json_t *found, struct error *err)
     __attribute__((warn_unused_result));
 

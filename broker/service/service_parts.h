@@ -23,7 +23,7 @@ struct inquiry;
 
 struct reclaim {
     char *id;    /* of the record */
-    char *order; /* what people name: the portions of one order have it in common */
+    char *order; /* the ID of the order; its portions have it in common */
     const struct config_pool *pool;
     int64_t nodes;        /* that this pool is to get */
     int64_t wanted_nodes; /* of the whole order; 0: an older record */
@@ -34,7 +34,7 @@ struct reclaim {
     char *key;     /* the client's, for a retry; "": none */
     int64_t level; /* nodes that the pool should have until then */
     struct wall_time until;
-    struct wall_time promised; /* when they were to be ready (p95), said when it was accepted; 0: an
+    struct wall_time promised; /* when they were to be ready (p95), as promised at acceptance; 0: an
                                   older record */
     char *reason;
     char *by;
@@ -66,7 +66,7 @@ struct service {
     int64_t planned_ms;
     char held[256];    /* why the guard let nothing begin at the last look; "": nothing */
     char refused[512]; /* why the configuration that was read again is not in force; "": it is */
-    char doubt[256];   /* what the journal failed when it was verified; "": nothing */
+    char doubt[256];   /* why the journal failed its verification; "": it did not */
 };
 
 /* survey.c: the facts in the form that the plan wants.  Everything borrowed from the fleet is valid
@@ -80,15 +80,15 @@ struct survey {
 };
 struct survey *survey_make(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
-/* As survey_make(), for a plan that people read: production's nodes are named while their replicas
-   still go down. */
+/* As survey_make(), for a plan that people read: production's nodes are named before their replicas
+   have gone. */
 struct survey *survey_make_ahead(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
-/* Whether a plan on it would move anything: a production pool has not what it wants. */
+/* Whether a plan on it would move anything: a production pool is not at its target. */
 bool survey_wants_moves(const struct survey *survey);
 
-/* What runs on the nodes, which decides who goes.  All pods are looked at: only for who asks which
-   nodes, or what they cost. */
+/* Adds the work on the nodes, which decides which of them leave.  Reads all pods: call it only if
+   nodes or costs are needed. */
 void survey_weigh(const struct service *service, struct survey *survey);
 void survey_free(struct survey *survey);
 
@@ -98,12 +98,12 @@ struct horizon survey_horizon(const struct service *service, const struct map *b
                               const struct config_cluster *cluster);
 
 /* How long one node takes to the cluster's pools (NULL: to any production pool), by the slowest
- * route. */
+ * lead key. */
 int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
                        double percentile);
 
-/* Whether the pool's cluster and the pool's list were seen lately: what is planned with it rests on
-   facts.  Otherwise a sentence that says what is stale. */
+/* Whether the pool's cluster and the pool's list were seen lately, so that a plan with it rests on
+   facts.  Otherwise a sentence that names the stale one. */
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err);
 
 /* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,
@@ -141,7 +141,7 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
 /* freezes.c, reclaims.c; described are those that have not ended. */
 int freezes_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 json_t *freezes_describe(const struct service *service);
-/* What stands in for freezes that cannot be read, in the batch that sets those aside. */
+/* Puts stand-ins for unreadable freezes into the batch that sets those aside. */
 void freezes_put_stand_ins(struct service *service, struct journal_batch *batch);
 enum { ORDERS_KEPT = 200 }; /* that are over; as many as transfers that ended */
 
@@ -199,10 +199,9 @@ void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_
 /* The nodes that reclaims in force want of the pool; 0: none. */
 int64_t reclaims_level(const struct service *service, const struct config_pool *pool);
 
-/* bills.c: what a plan loses, for people, and whom it was taken from.  A bill is {lost_gpu_hours,
-   nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}],
-   teams: [{team, lost_gpu_hours}], blocks_broken, is_exact, alternatives: {random_gpu_hours, ...}}.
- */
+/* bills.c: the loss of a plan, for people, and the record of teams' losses.  A bill is
+   {lost_gpu_hours, nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams:
+   [{team, lost_gpu_hours}], blocks_broken, is_exact, alternatives: {random_gpu_hours, ...}}. */
 json_t *bill_describe(const struct plan_input *input, const struct plan *plan, enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
 /* moves.c: the transfers that the plan begins: [{node, from, to, lost_gpu_hours, due,
@@ -236,8 +235,8 @@ struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_re
 void scaler_free(struct scaler *scaler);
 int scaler_load(struct scaler *scaler, struct error *err) __attribute__((warn_unused_result));
 void scaler_advance(struct scaler *scaler);
-/* All Deployments of the cluster have the replicas that are wanted now, and their other pods were
-   told to stop. */
+/* All Deployments of the cluster have their wanted replicas, and their surplus pods were told to
+   stop. */
 bool scaler_is_settled(const struct scaler *scaler, const struct config_cluster *cluster);
 json_t *scaler_describe(const struct scaler *scaler);
 
@@ -256,9 +255,8 @@ int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *po
                        struct error *err) __attribute__((warn_unused_result));
 json_t *quotas_describe(const struct quotas *quotas);
 
-/* clock.c: jumps of the machine's wall clock.  open comes before anything else is read from the
-   journal, load after it; look is called every few seconds, and describe adds what a person should
-   know to the conditions. */
+/* clock.c: jumps of the system clock.  Call open before anything else is read from the journal, and
+   load after it; call look every few seconds. describe adds a condition after a jump. */
 struct clock *clock_open(struct service *service, struct error *err)
     __attribute__((warn_unused_result));
 void clock_free(struct clock *clock);
@@ -266,7 +264,7 @@ int clock_load(struct clock *clock, struct error *err) __attribute__((warn_unuse
 void clock_look(struct clock *clock);
 void clock_describe(const struct clock *clock, json_t *rows);
 
-/* dry_runs.c: after the fleet was closed; what is still asked is forgotten. */
+/* dry_runs.c: call after the fleet was closed; open questions are forgotten. */
 void dry_runs_clear(struct service *service);
 
 /* status.c */
@@ -277,7 +275,7 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* warnings.c: what is not as it should be, as conditions_describe() gives it. */
+/* warnings.c: the present conditions, as conditions_describe() gives them. */
 json_t *service_health(const struct service *service, const struct survey *survey)
     __attribute__((returns_nonnull, warn_unused_result));
 

@@ -61,7 +61,7 @@ static void note_trouble(struct setpoint *setpoint, const char *text, int64_t re
     look_again(setpoint, retry_after_ms > READ_MS ? retry_after_ms : READ_MS);
 }
 
-/* Of a write: that the object can be read says nothing against it. */
+/* A write was refused: the object may still be readable. */
 static void note_refusal(struct setpoint *setpoint, const char *text, int64_t retry_after_ms)
 {
     setpoint->is_refused = true;
@@ -127,7 +127,7 @@ static bool is_fought(const struct setpoint *setpoint)
     return setpoint->reversals >= DIAL_REVERSALS;
 }
 
-/* Until what was read is read again, where nothing is to be written. */
+/* The time until the next read when nothing is to be written. */
 static int64_t read_interval_ms(const struct setpoint *setpoint)
 {
     return setpoint_is_settled(setpoint) || is_fought(setpoint) ? READ_MS : SOON_MS;
@@ -228,7 +228,7 @@ static void begin_write(struct setpoint *setpoint)
     const struct side_holder holder = holder_of(setpoint);
     struct error err;
 
-    /* What stands there was read, and is not what is wanted: a write is never a guess. */
+    /* The present value was read, and differs from the wanted one: a write is never a guess. */
     require(!setpoint->is_under_way && setpoint->value >= 0 && setpoint->object);
     require(setpoint->wanted >= 0 && setpoint->wanted != setpoint->value);
     if (guard_allows_effect(&setpoint->service->guard, setpoint->cluster, false, &err) < 0)
@@ -259,8 +259,8 @@ void setpoint_advance(struct setpoint *setpoint, int64_t wanted)
     }
     if (setpoint->wanted < 0 || setpoint->is_under_way)
         return;
-    if (now <
-        setpoint->not_before_ms) { /* a turn for other news took the timer that was set for it */
+    if (now < setpoint->not_before_ms) { /* a turn for another change used the timer that was set
+                                            for it */
         timer_set_sooner(setpoint->service->timer, setpoint->not_before_ms - now);
         return;
     }

@@ -60,6 +60,6 @@ void setpoint_watch(struct setpoint *setpoint);
 /* Read, as it should be, and followed; true too for one that is left alone. */
 bool setpoint_is_settled(const struct setpoint *setpoint);
 
-/* As the journal has it: its revision, what was written, and who fought it. */
+/* From the journal: its revision, the number written, and the manager that changed it back. */
 int setpoint_load(struct setpoint *setpoint, uint64_t rev, const json_t *value, struct error *err)
     __attribute__((warn_unused_result));

@@ -23,7 +23,7 @@ json_t *holds_describe(const struct service *service)
                      reclaims_describe(service));
 }
 
-/* What will keep the node's pods, with the time that is left for them. */
+/* The blockers of the node's pods, with the time that is left for them. */
 static json_t *describe_blockers(const struct service *service, const struct transfer *transfer)
 {
     struct wall_time now = loop_wall(service->world->loop);
@@ -161,7 +161,7 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
     }
 }
 
-/* The words of what is wrong, the worst first, and of a freeze; else what moves, or OK. */
+/* The words of the problems, the worst first, and of a freeze; else what moves, or OK. */
 static json_t *states_of(const struct service *service, const struct config_cluster *cluster,
                          const struct tally *tally, const json_t *health)
 {
@@ -220,7 +220,7 @@ static json_t *describe_cluster(const struct service *service, const struct surv
                      "trouble", trouble);
 }
 
-/* How many live transfers stand at each step, and how many need a person. */
+/* The number of live transfers at each step, and of those that need a person. */
 static json_t *describe_steps(const struct service *service, int *ret_count)
 {
     json_t *steps = json_object();

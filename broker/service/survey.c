@@ -292,7 +292,7 @@ static void survey_live(struct service *service, struct survey *survey)
     }
 }
 
-/* What is wanted of the pool; its `present` and `incoming` are known by now. */
+/* The target of the pool; its `present` and `incoming` are known by now. */
 static void survey_wish(struct service *service, const struct map *book, struct plan_pool *pool)
 {
     const struct horizon horizon = survey_horizon(service, book, pool->config->cluster);

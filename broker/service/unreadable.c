@@ -81,7 +81,7 @@ int unreadable_load(struct service *service, struct error *err)
 {
     struct journal *journal = service->world->journal;
 
-    /* what is set aside now may be written later than it is read here */
+    /* a record that is set aside now may be written later than it is read here */
     if (journal_each(journal, JOURNAL_UNREADABLE, load_one, service, err) < 0)
         return -1;
     service->unreadable.kept = json_array_size(service->unreadable.records);

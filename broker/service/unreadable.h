@@ -21,15 +21,15 @@ struct unreadable {
 void unreadable_init(struct unreadable *unreadable);
 void unreadable_clear(struct unreadable *unreadable);
 
-/* When all else is loaded: moves what could not be read to its own kind, with what stands in for
-   it, in one commit; and reads what was set aside at any time. */
+/* Call when all else is loaded.  Moves unreadable records to their own kind, and writes their
+   stand-ins, in one commit.  Reads the records that were set aside before. */
 int unreadable_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 
 /* Whether a transfer that cannot be read has the machine or its node. */
 bool unreadable_holds(const struct service *service, const struct config_pool *pool,
                       const char *instance, const char *uid);
 
-/* How many need a person: transfers that were under way. */
+/* The number that need a person: transfers that were under way. */
 int unreadable_operators(const struct service *service);
 
 /* Adds a condition for each (conditions.h) to the array. */

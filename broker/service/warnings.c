@@ -207,7 +207,7 @@ static void add_untainted(const struct service *service, const struct config_poo
     }
 }
 
-/* What could not be set in a cluster, or is set by another controller. */
+/* Numbers that could not be set in a cluster, or that another controller sets. */
 static void add_troubles(json_t *list, const char *what, json_t *rows)
 {
     const json_t *row;
@@ -224,7 +224,8 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
     json_decref(list);
 }
 
-/* Gangs that stand still though no transfer needs it, because their owner could not be told. */
+/* Gangs that stay suspended although no transfer needs it, because their owner could not be
+   changed. */
 static void add_gangs(const struct service *service, json_t *rows)
 {
     owned(json) json_t *gangs = sides_describe_stopped(service->runner);

@@ -43,7 +43,7 @@ double *allocate_forecast_scales(const struct forecasts *forecasts,
     return scales;
 }
 
-/* How old the demand is depends on the clock, and the same input has to give the same bytes. */
+/* The age of the demand depends on the clock, but the same input must give the same bytes. */
 static const char *stale_in_header(const struct forecast_cell *cell)
 {
     return cell->stale == FORECAST_OLD ? "" : forecast_stale_name(cell->stale);

@@ -45,8 +45,8 @@ json_t *allocate_forecast_json(const struct forecasts *forecasts,
 void allocate_forecast_header(const struct forecasts *forecasts, const struct allocate_model *model,
                               size_t window, struct text *out);
 
-/* Says on stderr which forecasts are stale.  ERROR_DENIED when a stale forecast would shrink what
- * stands in `folder`. */
+/* Reports stale forecasts on stderr.  ERROR_DENIED when a stale forecast would shrink the schedules
+ * in `folder`. */
 int allocate_forecast_check(const struct forecasts *forecasts, const struct allocate_model *model,
                             const struct allocate_plan *plan, const char *folder, struct error *err)
     __attribute__((warn_unused_result));

@@ -69,7 +69,7 @@ static void add_clusters(struct model *model, const struct config *config)
             model->tables.clusters[model->model.cluster_count++].name = config->clusters[i].name;
 }
 
-/* Requests per second over what is known of the days that are planned from. */
+/* Requests per second over the known part of the days that are planned from. */
 static double mean_rate(const struct demand_series *series, const struct allocate_model *model)
 {
     double requests = 0;
@@ -268,7 +268,7 @@ static int add_pool(struct model *model, const struct config *config,
     return 0;
 }
 
-/* What each reservation has, if things are as the options suppose. */
+/* The nodes of each reservation, with the changes of the options. */
 static int set_reservations(struct model *model, const struct config *config,
                             const struct allocate_model_options *options, struct error *err)
 {

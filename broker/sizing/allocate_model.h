@@ -9,7 +9,7 @@
 #include "broker/config/config.h"
 #include "windows/allocation/allocate.h"
 
-struct allocate_rate { /* the mean arrival rate of one queue, instead of what the demand says */
+struct allocate_rate { /* a mean arrival rate for one queue, in place of the demand's own */
     const char *name;  /* of the queue, or of a workload that serves it */
     double per_s;      /* before any scaling; the demand's shape stays */
 };
@@ -31,7 +31,7 @@ struct allocate_model_options {
     const char *window; /* NULL: all */
     const struct allocate_rate *rates;
     size_t rate_count;
-    bool loses_node; /* every queue survives it, whatever the configuration says */
+    bool loses_node; /* every queue survives it, even if the configuration does not ask for this */
     bool loses_zone;
     bool is_estimate;
     bool is_saturated;

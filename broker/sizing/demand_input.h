@@ -21,7 +21,7 @@
             "what a step without a row means (default unknown; zero: no arrivals)", false          \
     }
 
-/* What --gaps, --begin and --missing say; `zone` is borrowed, and NULL is UTC. */
+/* The options --gaps, --begin and --missing; `zone` is borrowed, and NULL is UTC. */
 struct demand_options demand_input_options(const struct command_call *call,
                                            const struct time_zone *zone);
 

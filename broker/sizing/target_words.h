@@ -15,5 +15,6 @@ struct target_words {
 
 struct target_words target_words(enum replay_figure figure);
 
-/* Of a figure as JSON names it (search_target_name()); any other name is the wait's. */
+/* The words of a figure as JSON names it (search_target_name()); any other name gives those of the
+   wait. */
 struct target_words target_words_named(const char *name);

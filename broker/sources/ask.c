@@ -80,7 +80,7 @@ static bool is_worth_repeating(enum error_kind kind)
            kind == ERROR_CONFLICT;
 }
 
-/* With jitter; a source that says how long gets at least that. */
+/* With jitter, and at least the time that the source asked for. */
 static int64_t rest_ms(const struct source_ask *ask, const struct error *err)
 {
     int64_t most = BACKOFF_MS << ask->attempts;
@@ -198,7 +198,8 @@ static int send(struct source_ask *ask, struct error *err)
     return 0;
 }
 
-/* The callback of the end may close the source: not from inside a call of who gives access. */
+/* The callback of the end may close the source, so it is not called from inside a call of the
+   credentials code. */
 static void take_word(struct source_ask *ask, const struct error *err)
 {
     ask->access_error = err ? *err : (struct error){ 0 };

@@ -32,7 +32,7 @@ void engine_grid_clear(struct engine_grid *grid)
     mem_free(grid->cells);
 }
 
-/* "10.0.0.1:8000 0": what its labels say, in the order of their names. */
+/* "10.0.0.1:8000 0": the values of its labels, in the order of their names. */
 static char *instance_name(json_t *metric)
 {
     struct text *out = text_new(TEXT_UNBOUNDED);
@@ -44,7 +44,7 @@ static char *instance_name(json_t *metric)
     return text_take(out);
 }
 
-/* Where the instance's cells are; an unknown one gets new ones.  NULL: they are too many. */
+/* The instance's cells; a new instance gets new ones.  NULL: there are too many instances. */
 static double *find_instance(struct engine_grid *grid, json_t *metric)
 {
     owned(chars) char *name = instance_name(metric);
@@ -167,7 +167,7 @@ static double all_growth(const struct engine_grid *grid, enum engine_column colu
     return sum;
 }
 
-/* Where no prompt comes from a cache, all of them are computed. */
+/* Without prompts from a cache all prompts are computed. */
 static enum engine_column computed_column(const struct engine_scrapes *scrapes)
 {
     bool has_no_cache = scrapes->has_cache_off || scrapes->totals[NAME_CACHED] == 0;

@@ -38,8 +38,8 @@ void engine_grid_init(struct engine_grid *grid, struct wall_time first, struct w
                       int64_t step_ms);
 void engine_grid_clear(struct engine_grid *grid);
 
-/* The points of a column's series.  ERROR_CORRUPT for what is no point; ERROR_INVALID for too many
-   instances. */
+/* Adds the points of a column's series.  ERROR_CORRUPT for a value that is no point; ERROR_INVALID
+   for too many instances. */
 int engine_grid_add(struct engine_grid *grid, enum engine_column column, const json_t *series,
                     struct error *err) __attribute__((warn_unused_result));
 

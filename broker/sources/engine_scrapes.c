@@ -92,7 +92,7 @@ static int compare_buckets(const void *left, const void *right)
     return a->upper_s < b->upper_s ? -1 : a->upper_s > b->upper_s;
 }
 
-/* What is no histogram tells nothing of waits, and is no reason to end. */
+/* A series that is no histogram has no waits, and is no reason to stop. */
 static int read_waits(struct walk *walk, const struct errand *errand, const json_t *series,
                       struct error *err)
 {

@@ -33,7 +33,7 @@ enum engine_name {
     NAME_TOKENS_OUT,
     NAME_TOKENS_IN,
     NAME_WAITS,
-    /* A gauge whose labels, or whose value, tell the size of the cache. */
+    /* A gauge whose labels, or whose value, give the size of the cache. */
     NAME_CACHE,
     ENGINE_NAMES,
 };

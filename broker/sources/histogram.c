@@ -79,7 +79,7 @@ static int measure_write(struct source_ask *ask, const struct source_access *acc
     return prometheus_range(ask->source, &range, request, err);
 }
 
-/* What a series says over all its points: one a day, or the whole span. */
+/* The data of a series over all its points: one for each day, or for the whole span. */
 struct told {
     double sum;
     size_t days;

@@ -53,7 +53,7 @@ const struct settings_kind *source_kind_settings(size_t at);
 /* Whether sources of this kind keep histograms and engines' counters, for source_measure(). */
 bool source_has_histograms(const struct settings_kind *kind);
 
-/* What the source calls a queue's arrivals.  Without priorities: DEMAND_LOW alone. */
+/* The source's names of a queue's arrivals.  Without priorities: DEMAND_LOW alone. */
 struct source_queue {
     const char *queue;
     const char *names[DEMAND_CLASSES];

@@ -111,7 +111,7 @@ char *source_expand(const char *template, const char *arrivals, int64_t step_ms)
 int source_add_point(struct source_part *part, size_t line, int64_t ms, double value,
                      struct error *err) __attribute__((warn_unused_result));
 
-/* What a status other than 200 means; `said` is the source's own sentence. */
+/* The error for a status other than 200; `said` is the source's own message. */
 int source_refused(const struct http_answer *answer, const char *said, struct error *err);
 
 /* The points of a whole fetch.  Borrowed. */

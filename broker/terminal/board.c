@@ -59,7 +59,7 @@ static bool is_even(const json_t *status)
     return true;
 }
 
-/* What is worst, in front of all else; a late move has its own line. */
+/* The worst condition comes first; a late move has its own line. */
 static void add_health(const json_t *status, struct text *out)
 {
     const json_t *health = json_object_get(status, "health");
@@ -216,7 +216,7 @@ void board_status(const json_t *status, struct text *out)
     add_moves(status, out);
 }
 
-/* How long until it is expected; a transfer past its p95 is overdue, not ready in no time. */
+/* The time until it is expected; a transfer past its p95 is overdue, not ready at once. */
 static const char *due_text(const json_t *at, const json_t *expected, char *out)
 {
     return wall_of(expected).ms <= wall_of(at).ms ? "overdue" : board_between(at, expected, out);

@@ -12,19 +12,19 @@
 
 void board_status(const json_t *status, struct text *out);
 
-/* A line for each freeze and reclaim of a status or a plan, and for what else a plan says that no
+/* A line for each freeze and reclaim of a status or a plan, and for other reasons of a plan why no
    node may leave. */
 void board_holds(const json_t *answer, struct text *out);
 
 /* A line for each pool that is not known, of any answer that has `unknown`. */
 void board_unknown(const json_t *answer, struct text *out);
 
-/* A line for each pool that a plan cannot give what it lacks, and below it the nodes that only
-   Slurm can free. */
+/* A line for each pool that lacks nodes in the plan, and below it the nodes that only Slurm can
+   free. */
 void board_lacks(const json_t *plan, struct text *out);
 
-/* The first `most` transfers of a status or a list as a table: which node is where, since when,
-   what it waits for, in how long it is expected to be ready. */
+/* The first `most` transfers of a status or a list as a table: where each node is, since when, what
+   it waits for, and when it is expected to be ready. */
 void board_transfers(const json_t *answer, size_t most, struct text *out);
 
 /* "12m", "1h18m" from one RFC 3339 time to another; "-" when one is absent. */

@@ -12,8 +12,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Reads the configuration that --config (or the search) names; NULL after having said why, with
-   the exit code. */
+/* Reads the configuration that --config (or the search) names; after an error, prints it and
+   returns NULL with the exit code. */
 struct config *client_config(const struct command_call *call, int *ret_code)
     __attribute__((warn_unused_result));
 

@@ -12,7 +12,7 @@
 
 enum { BLOCKERS_SHOWN = 3 };
 
-/* How many there are of each verdict, and the longest of the expected times. */
+/* The number of blockers of each verdict, and the longest of the expected times. */
 struct tally {
     int never;
     int slow;

@@ -19,8 +19,8 @@ enum {
     SHOWS_MS = 4 * MINUTE_MS,    /* so long a machine that was accepted may be in no list */
 };
 
-/* Whether the cloud has no order any more that could still bring the machine.  What it accepted and
-   has not made yet is missing in an old list, and cannot be read by its name. */
+/* Whether the cloud has no order any more that could still bring the machine.  A machine that was
+   accepted but not made yet is missing in an old list, and cannot be read by its name. */
 static bool is_order_over(const struct effect *create, const struct effect *discard)
 {
     return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
@@ -45,7 +45,7 @@ static void meet(const struct runner *runner, struct transfer *transfer)
                   machine->provider_id);
 }
 
-/* As fleet_instance(), for the machine of this attempt, whatever the cloud calls it. */
+/* As fleet_instance(), for the machine of this attempt, under the name that the cloud gave it. */
 static enum presence find_machine(struct runner *runner, struct transfer *transfer,
                                   int64_t since_ms, const struct instance **ret_instance)
 {
@@ -68,9 +68,9 @@ const struct node *acquire_node(const struct runner *runner, const struct transf
     return node ?: fleet_node_of(runner->fleet, goal, transfer->new_instance);
 }
 
-/* The cloud took the order, and long after that it neither lists such a machine nor finds it by its
-   name: it died, or somebody deleted it.  A repeat under the same key gets the first answer again
-   and makes nothing, so only another attempt, with a key of its own, brings a machine. */
+/* The cloud accepted the order, but minutes later it neither lists such a machine nor finds it by
+   its name: the machine died, or was deleted.  A repeat under the same key gets the first answer
+   again and creates nothing.  Only another attempt, with a key of its own, brings a machine. */
 static bool is_lost(const struct runner *runner, const struct transfer *transfer,
                     const struct effect *create)
 {
@@ -79,8 +79,8 @@ static bool is_lost(const struct runner *runner, const struct transfer *transfer
     return create->accepted_ms > 0 && seen_ms - create->accepted_ms >= SHOWS_MS;
 }
 
-/* An order that never got a name cannot be taken back by it: the cloud has dropped what it does not
-   list by then (provider.h). */
+/* An order whose machine never got a name cannot be cancelled by it: by then the cloud has dropped
+   orders that it does not list (provider.h). */
 static bool is_dropped(const struct runner *runner, const struct transfer *transfer,
                        const struct effect *create)
 {
@@ -160,7 +160,7 @@ static enum verdict try_again(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
-/* What to do about a machine that exists but does not run. */
+/* The verdict on a machine that exists but does not run. */
 static enum verdict look_at_trouble(struct runner *runner, struct transfer *transfer,
                                     const struct error *trouble)
 {
@@ -170,7 +170,7 @@ static enum verdict look_at_trouble(struct runner *runner, struct transfer *tran
         return STEP_WAIT;
     transfer_wait_for(transfer, "machine %s, attempt %d: %s", transfer_machine(transfer),
                       transfer->attempt, trouble->text);
-    /* On the way back there is no other pool to try: attempts follow each other slowly. */
+    /* When returning, there is no other pool to try: attempts follow each other slowly. */
     if ((trouble->kind == ERROR_NO_CAPACITY || transfer->is_returning) && since_ms < PATIENCE_MS)
         return STEP_WAIT;
     if (trouble->kind == ERROR_TRANSIENT || trouble->kind == ERROR_THROTTLED)

@@ -169,7 +169,7 @@ static void put_host(struct attempts *attempts, const struct transfer *transfer,
     journal_event(batch, now, event);
 }
 
-/* Says once that the pool is closed, when the failure that closes it comes. */
+/* Reports once that the pool is closed, at the failure that closes it. */
 static void tell_closed(const struct route *route, const struct config_guard *guard,
                         const struct transfer *transfer, struct wall_time now,
                         struct journal_batch *batch)

@@ -35,16 +35,16 @@ void attempts_free(struct attempts *attempts);
 int attempts_load(struct attempts *attempts, struct journal *journal, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The transfer's present attempt failed, for what it waits for (transfer->waiting); host: the one
-   that is to be blamed, or "".  Both put records and events into the batch, and count them as
-   stored: when the batch fails, no further one may follow. */
+/* The transfer's present attempt failed, for the reason in transfer->waiting; host: the host at
+   fault, or "".  Both functions put records and events into the batch, and count them as stored: if
+   the batch fails, no further one may follow. */
 void attempts_failed(struct attempts *attempts, const struct transfer *transfer, const char *host,
                      struct wall_time now, struct journal_batch *batch);
 void attempts_served(struct attempts *attempts, const struct transfer *transfer,
                      struct journal_batch *batch);
 
-/* The wall clock was moved by so much: what is closed or in quarantine is so for as long as before.
-   Puts the records into the batch, as above. */
+/* The system clock was moved by so much: closed pools and quarantines last as long as before.  Puts
+   the records into the batch, as above. */
 void attempts_move_clock(struct attempts *attempts, int64_t by_ms, struct journal_batch *batch);
 
 /* Never NULL. */
@@ -59,8 +59,8 @@ struct wall_time route_closed_until(const struct route *route, const struct conf
 int attempts_allow(const struct attempts *attempts, const struct config_pool *pool,
                    struct wall_time now, struct error *err) __attribute__((warn_unused_result));
 
-/* How many nodes may begin their way to an open pool now, when so many of earlier waves and of this
-   one are under way; the least wave is one group.  INT64_MAX: any number. */
+/* How many nodes may begin to move to an open pool now, with so many of earlier waves and of this
+   one under way.  The smallest wave is one group.  INT64_MAX: any number. */
 int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t group,
                    int64_t earlier, int64_t of_this_wave);
 

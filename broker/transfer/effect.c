@@ -108,9 +108,9 @@ static void name_object(struct effect *effect, const struct effect_target *targe
         text_copy(effect->name, sizeof effect->name, target->object);
 }
 
-/* Intent and answer are one record; `state` says which it is.  pod: whom the intent is about.  An
-   intent is written before its effect is sent, an answer some time later: without it the outcome is
-   unknown, and is looked for. */
+/* Intent and answer are one record; `state` says which. pod: the pod of the intent.  The intent is
+   written before the effect is sent, the answer later: a record without an answer has an unknown
+   outcome, which a step looks for. */
 static void store(struct effect *effect, const char *state, const struct pod *pod)
 {
     struct runner *runner = effect->runner;
@@ -266,8 +266,9 @@ struct errand {
     ARRAY(struct intent) intents;
 };
 
-/* Whether the world or the transfer went on while the intent waited for the disk, so that this is
-   not its effect any more.  It was not sent, and is asked for anew where it is still wanted. */
+/* Whether the object or the transfer changed while the intent waited for the disk, so that the
+   effect does not fit any more.  It was not sent, and a step asks for it again if it is still
+   wanted. */
 static bool is_overtaken(const struct runner *runner, const struct intent *intent,
                          struct error *err)
 {
@@ -433,7 +434,7 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     struct transfer *transfer = runner_transfer(runner, of);
     struct effect *effect;
 
-    if (!transfer) { /* it ended: what it waited for is told to nobody any more */
+    if (!transfer) { /* the transfer ended: nothing waits for this effect any more */
         log_warn("effect_ignored", FIELD_TEXT("effect", id),
                  FIELD_TEXT("text", "its transfer is not in the journal any more"));
         return 0;

@@ -28,16 +28,17 @@ enum { EFFECT_PROGRESS_SIZE = 128 };
 struct effect {
     struct runner *runner;
     struct transfer *transfer;
-    void *of_side; /* what its side keeps of it while it is under way, or after; NULL: nothing */
+    void *of_side; /* the side's data of it, while it is under way or after; NULL: none */
     const struct effect_kind *kind;
     char object[254];    /* UID or machine name: the key within the transfer */
     char name[320];      /* the object's name for people: NODE, NAMESPACE/POD, MACHINE */
     char request_id[40]; /* UUID, the same until a definite failure */
-    char progress[EFFECT_PROGRESS_SIZE]; /* of an effect of several exchanges: what the answered
-                                            ones have come to */
+    char progress[EFFECT_PROGRESS_SIZE]; /* of an effect of several exchanges: the progress after
+                                            the answered ones */
     int generation;                      /* definite failures so far */
     int sent_count;
-    int64_t grace_s; /* what this process gave its pod; 0 when evicted: its own */
+    int64_t grace_s; /* the grace that this process gave the pod; 0 for an eviction: the pod's
+                        own */
     bool is_in_flight;
     enum error_kind outcome; /* of the last answer; ERROR_NONE: it was accepted */
     char text[256];
@@ -48,7 +49,7 @@ struct effect {
     uint64_t rev;
 };
 
-/* What it is done to.  Which members count depends on the kind. */
+/* The object of an effect.  The kind decides which members count. */
 struct effect_target {
     const char *object;        /* the key: UID or machine name */
     const struct node *node;   /* node effects: from the snapshot */
@@ -58,8 +59,8 @@ struct effect_target {
     const json_t *labels;
 };
 
-/* An effect that was asked for, and is sent when its intent is on the disk: the intents of a turn
-   are written to the journal together.  What it is done to is its own: the snapshot moves on. */
+/* An effect that was asked for, and is sent when its intent is on the disk: all intents of a turn
+   are written together.  It has its own copy of its target, because the snapshot changes. */
 struct intent {
     struct effect *effect;
     char *namespace; /* of the pod */
@@ -74,7 +75,7 @@ struct intent {
    fails. */
 void effects_settle(struct runner *runner);
 
-/* Asks for the effect and returns it as it stands (never NULL): the caller may look at `outcome`.
+/* Asks for the effect and returns its present state (never NULL): the caller may read `outcome`.
    seen_ms: loop time of the observation that does not show the result yet. */
 const struct effect *effect_ask(struct runner *runner, struct transfer *transfer,
                                 const struct effect_kind *kind, const struct effect_target *target,
@@ -98,7 +99,7 @@ const struct config_cluster *effect_cluster(const struct effect *effect)
 int64_t effect_look_since(const struct transfer *transfer, const struct effect *effect);
 
 /* Whether effect_ask() would send it now: no answer is awaited, no backoff runs, no freeze stops
-   it. Who looks first at what only holds for a moment looks when this is true. */
+   it.  Use it before a direct read whose result is valid for a moment only. */
 bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
                         const struct effect_kind *kind, const char *object, int64_t seen_ms);
 
@@ -108,8 +109,8 @@ void effect_renew(struct transfer *transfer, const struct effect_kind *kind, con
 /* Whether it was sent and not every sending was refused for certain; effect may be NULL. */
 bool effect_may_have_happened(const struct effect *effect);
 
-/* An effect that a server refused, and asked to be left alone for minutes; NULL: none.  The one
-   that the transfer tells of comes first. */
+/* An effect that a server refused with a request to pause for minutes; NULL: none.  The one that
+   the transfer waits for comes first. */
 const struct effect *effect_pause(const struct transfer *transfer, int64_t now_ms);
 
 /* Loads the journal's effects into their transfers: intents without an answer, and records that

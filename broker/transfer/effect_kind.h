@@ -21,8 +21,8 @@ struct pod;
 struct effect_kind {
     const char *name; /* in the journal: it never changes */
 
-    /* The steps in which it may happen: forced deletes never before theirs, nothing that cannot be
-       taken back before the point of no return. */
+    /* The steps in which it may happen: forced deletes not before step force, irreversible effects
+       not before the point of no return. */
     enum transfer_step first;
     enum transfer_step last;
     bool stops_at_freeze; /* of the origin or the target */
@@ -36,8 +36,8 @@ struct effect_kind {
     /* Sends the exchange of a journaled intent; effect_finish() is called once, later. */
     void (*send)(const struct intent *intent);
 
-    /* NULL, or: whether the world went on since it was asked for, so that it must not be sent; err
-       says why. */
+    /* NULL, or: whether the object changed since the effect was asked for, so that it must not be
+       sent; err gives the reason. */
     bool (*is_overtaken)(const struct intent *intent, struct error *err);
 
     /* NULL, or: it was prepared and is not sent. */
@@ -46,8 +46,8 @@ struct effect_kind {
     /* NULL, or: how long it rests after an ERROR_THROTTLED, in ms. */
     int64_t (*busy_ms)(const struct effect *effect, const struct error *err);
 
-    /* NULL: it asks no workload to leave.  Or: whether it is the first that asks this pod, and
-       whether the pod has said that it needs no more time. */
+    /* NULL: it does not ask pods to leave.  Otherwise: whether it is the first to ask this pod, and
+       whether the pod has agreed that it needs no more time. */
     bool (*asks_to_leave)(const struct effect *effect, const struct pod *pod, bool *ret_is_ready);
 };
 

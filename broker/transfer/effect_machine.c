@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* What the next exchange takes must be kept before it is sent; where it cannot, the order has
-   failed. */
+/* The progress must be stored before the next exchange is sent; if this is impossible, the order
+   has failed. */
 static void answered(void *context, const char *operation, const struct error *err)
 {
     struct error corrupt = { 0 };
@@ -36,7 +36,7 @@ static void prepare(struct effect *effect, const struct effect_target *target,
     (void)intent;
 }
 
-/* The order's key, for the transfer may go on to its next attempt. */
+/* The order's key is copied, because the transfer may go on to its next attempt. */
 static void prepare_create(struct effect *effect, const struct effect_target *target,
                            struct intent *intent)
 {

@@ -10,7 +10,7 @@
 
 enum {
     RECLAIM_QUOTA_MS = 10 * SECOND_MS
-}; /* how long an emergency waits for quotas, from its cordon */
+}; /* how long a reclaim waits for quotas, from its cordon */
 
 static void wait_for_notice(const struct runner *runner, struct transfer *transfer)
 {
@@ -25,7 +25,8 @@ static bool is_over(const struct runner *runner, const struct transfer *transfer
     return runner_now(runner).ms >= notice_end(runner, transfer).ms;
 }
 
-/* A move is closed as a whole: it leaves early when all its nodes may, and somebody asked for it.
+/* A move is cordoned as a whole: it leaves early when all its nodes may, and one of them was asked
+ * to.
  */
 static bool move_is_ready(const struct runner *runner, const struct transfer *transfer)
 {
@@ -44,8 +45,8 @@ static bool move_is_ready(const struct runner *runner, const struct transfer *tr
     return ready > 0;
 }
 
-/* Jobs that are admitted on a quota that is still too large would land on what is left.  An
-   emergency closes its node first, and waits for seconds, if that helps. */
+/* Jobs admitted on a quota that is still too large would start on the remaining nodes.  A reclaim
+   cordons its node at once, and waits a few seconds for the quota. */
 static bool waits_for_quotas(const struct runner *runner, struct transfer *transfer)
 {
     struct error err;
@@ -124,8 +125,8 @@ static enum verdict quotas_let_go(const struct runner *runner, struct transfer *
                : STEP_WAIT;
 }
 
-/* A node that was closed early, because all on it were ready, waits for whoever came in the last
-   moment: they were promised the whole notice. */
+/* A node that was cordoned early, because all its pods were ready, still waits for pods that came
+   at the last moment: they were promised the whole notice. */
 static enum verdict may_drain(struct runner *runner, struct transfer *transfer)
 {
     int count;

@@ -15,7 +15,7 @@ struct transfer;
 /* Asks when that is not known yet, no question is under way, and the last one is not fresh. */
 void host_ask(struct runner *runner, struct transfer *transfer);
 
-/* The host of transfer->new_instance, or "" where nobody told. */
+/* The host of transfer->new_instance, or "" if the cloud did not tell it. */
 const char *host_of(const struct transfer *transfer) __attribute__((returns_nonnull));
 
 /* The cloud has answered, or failed to, or never tells. */

@@ -99,8 +99,8 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer)
     return side->welcome(runner, transfer);
 }
 
-/* It was welcome; a process that died since then knows nothing of it.  What breaks after that is
-   the pool's: the step's deadline hands it over all the same. */
+/* The node was accepted already; a process that starts now does not know this.  A failure after
+   that belongs to the pool: at its deadline the step hands over in any case. */
 enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)
 {
     owned(text) struct text *missing = text_new(MISSING_MAX);

@@ -23,8 +23,8 @@ static enum verdict call_operator(struct transfer *transfer)
     return STEP_WAIT;
 }
 
-/* Whether nobody tells what became of the new machine: its cluster or its pool is not heard, or its
-   Node is missing in a list that cannot be right. */
+/* Whether the state of the new machine is unknown: its cluster or its pool is stale, or its Node is
+   missing in a list that cannot be right. */
 static bool is_blind(struct runner *runner, struct transfer *transfer)
 {
     struct error err;
@@ -44,9 +44,8 @@ static void stop_the_clock(const struct runner *runner, struct transfer *transfe
     transfer->step_began_ms += now - since_ms;
 }
 
-/* The verdict that a missed deadline makes of a wait.  It is counted from when this process began
-   to watch the step: what happened while nobody watched, or how the clock was set, proves nothing.
- */
+/* The verdict for a step past its deadline.  The time counts from the moment when this process
+   began to watch the step: downtime and changes of the clock do not count. */
 enum verdict lateness_verdict(struct runner *runner, struct transfer *transfer)
 {
     const struct step *step = &transfer_steps[transfer->step];
@@ -55,7 +54,7 @@ enum verdict lateness_verdict(struct runner *runner, struct transfer *transfer)
                                                         : step->deadline_ms;
 
     require(transfer->state == TRANSFER_LIVE);
-    /* What is not seen is not late: a healthy machine would go. */
+    /* An unseen machine is not late: otherwise a healthy machine would be discarded. */
     if (step->late == LATE_BACK && !transfer->is_undoing && is_blind(runner, transfer))
         stop_the_clock(runner, transfer);
     if (deadline_ms == 0 || loop_now(runner->world->loop) - transfer->step_began_ms < deadline_ms)

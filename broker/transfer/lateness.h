@@ -7,5 +7,5 @@
 
 #include "broker/transfer/runner.h"
 
-/* STEP_WAIT as long as the step has time, or a person must look (the transfer says so then). */
+/* STEP_WAIT while the step has time, or when a person must decide (the transfer then says so). */
 enum verdict lateness_verdict(struct runner *runner, struct transfer *transfer);

@@ -42,7 +42,7 @@ size_t lead_series_known(const struct lead_series *series)
     return ended < LEADS_NEEDED ? 0 : ended;
 }
 
-/* What was cut off at a length was still going on when another ended there. */
+/* A time censored at a length sorts after one that ended there. */
 static int by_length(const void *left, const void *right)
 {
     const struct lead *a = left;

@@ -29,14 +29,14 @@ struct lead_series {
 /* Lengths that cannot be (not positive, over a day) are not learned. */
 void lead_series_add(struct lead_series *series, int64_t ms, bool is_censored);
 
-/* How many that ended the quantiles rest on; 0: fewer than LEADS_NEEDED, nothing is known. */
+/* How many ended times the quantiles rest on; 0: fewer than LEADS_NEEDED, so nothing is known. */
 size_t lead_series_known(const struct lead_series *series);
 
 /* How many of those kept are censored. */
 size_t lead_series_censored(const struct lead_series *series);
 
-/* The quantile in [0, 100] of those that last longer than elapsed_ms, as a length from the start;
-   one that was seen, or the longest where too many are censored to say.  Something must be
+/* The quantile in [0, 100] among those that last longer than elapsed_ms, counted from the start.
+   It is one of the observed times, or the longest if too many are censored.  Something must be
    known. */
 int64_t lead_series_quantile(const struct lead_series *series, double percentile,
                              int64_t elapsed_ms);

@@ -22,13 +22,13 @@ struct leads {
 char *leads_route(const struct config_pool *pool)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Of the whole, the quantile in [0, 100] of those that last longer than elapsed_ms; unknown: the
-   prior's median or p95, and never less than what has elapsed. */
+/* The quantile in [0, 100] of whole lead times that exceed elapsed_ms.  If unknown: the prior's
+   median or p95, and never less than elapsed_ms. */
 int64_t leads_quantile(const struct leads *leads, double percentile, int64_t elapsed_ms);
 
-/* Until the last of `nodes` that start together is ready, 95 times in 100: all of them have to be
-   below it, so each with the nodes-th root of that.  Where too few are known to say that, the
-   longest and a quarter on top; the prior's p95 until there is anything. */
+/* The time until the last of `nodes` nodes that start together is ready, 95 times in 100.  All must
+   be below it, so each has the nodes-th root of 0.95.  If too few are known for that quantile: the
+   longest plus a quarter; without any: the prior's p95. */
 int64_t leads_wave(const struct leads *leads, int64_t nodes);
 
 json_t *leads_encode(const struct leads *leads)

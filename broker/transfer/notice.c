@@ -140,7 +140,7 @@ static int grant_wish(struct runner *runner, struct transfer *transfer)
     struct wall_time asked = side_origin(runner, transfer)->wish(runner, transfer, who, sizeof who);
     struct error err = { 0 };
 
-    /* what is granted grows with the margin, but not by seconds */
+    /* the granted time grows with the margin; differences of seconds do not count */
     if (asked.ms <= transfer->departure.ms ||
         notice_latest(runner, transfer).ms < transfer->departure.ms + MINUTE_MS)
         return 0;

@@ -41,7 +41,7 @@ bool notice_is_waived(const struct runner *runner, const struct transfer *transf
    due, less the time that so many nodes take.  A day from now where nothing is due. */
 struct wall_time notice_latest(const struct runner *runner, const struct transfer *transfer);
 
-/* A later departure: as asked, or as late as the margin allows.  The node is told, and the other
+/* A later departure: as asked, or as late as the margin allows.  The node shows it, and the other
    nodes of the move follow.  ERROR_DENIED when nothing can be granted, ERROR_INVALID when it leaves
    later anyway. */
 int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_time asked,

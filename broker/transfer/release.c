@@ -22,7 +22,7 @@ static enum verdict check_again(struct runner *runner, struct transfer *transfer
 
     if (verdict != STEP_DRAIN_AGAIN)
         return verdict;
-    /* An accepted removal goes on by itself, if more slowly than its list tells. */
+    /* An accepted removal continues by itself, though its list may show this late. */
     if (effect && effect->accepted_ms > 0 && step_may_be_released(runner, transfer))
         return STEP_WAIT;
     if (transfer->redrains >= REDRAINS_MAX) {
@@ -48,8 +48,8 @@ bool step_may_be_released(const struct runner *runner, const struct transfer *tr
            instance->state != INSTANCE_RUNNING;
 }
 
-/* A list without the machine, though nobody here asked for its end, and its node lives: one of the
-   two is wrong, and believing the list would take the pods of a machine that runs. */
+/* A list lacks the machine although sluice did not remove it, and its Node is alive.  One of the
+   two is wrong, and believing the list would delete the pods of a running machine. */
 static bool is_in_doubt(const struct runner *runner, const struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);

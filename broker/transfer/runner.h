@@ -42,8 +42,9 @@ struct runner {
     size_t live_count; /* transfers, at the last turn */
     int64_t turned_ms; /* when that was; 0: there was none yet */
 
-    /* NULL, or: whether the transfer's node may be closed, and drained when its move is closed; err
-       says what is waited for.  An emergency waits shortly, and only for ERROR_TRANSIENT. */
+    /* NULL, or: whether the transfer's node may be cordoned, and drained when its move is cordoned;
+       err says what it waits for.  A reclaim waits only a few seconds, and only for
+       ERROR_TRANSIENT. */
     int (*may_drain)(void *context, const struct transfer *transfer, struct error *err);
     void *may_drain_context;
     bool is_broken; /* the journal failed: nothing more is sent or decided */
@@ -106,7 +107,7 @@ void runner_put(const struct runner *runner, struct journal_batch *batch,
 int runner_commit(struct runner *runner, struct transfer *transfer, struct journal_batch **batch,
                   struct error *err) __attribute__((warn_unused_result));
 
-/* What a live transfer claims in the journal: its node by UID, its machine by name.  The caller
+/* The claims of a live transfer in the journal: its node by UID, its machine by name.  The caller
    frees it. */
 char *runner_claim_of_node(const struct transfer *transfer)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -128,12 +129,12 @@ bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer 
 /* The freeze that keeps the transfer from its next effect, or NULL. */
 const struct freeze *runner_freeze(const struct runner *runner, const struct transfer *transfer);
 
-/* Until the last of so many nodes that start together on the pool's route is ready, 95 times in
-   100: by what was learned and by how long those under way have taken already. */
+/* The time until the last of so many nodes that start together for the pool is ready, 95 times in
+   100: from learned lead times, and from the elapsed times of transfers under way. */
 int64_t runner_wave_ms(const struct runner *runner, const struct config_pool *pool, int64_t nodes);
 
 /* The journal failed in a way that leaves its state unknown: nothing is sent any more, and the
-   process should end and look at what is stored. */
+   process must end, so that the next one reads the stored state. */
 void runner_break(struct runner *runner, const struct error *err);
 
 static inline void owned_runner(struct runner **runner)

@@ -109,7 +109,7 @@ void sides_open(struct runner *runner, const struct side *const *sides)
         const struct side *side = sides[runner->side_count];
         const struct cluster_kind *kind = cluster_kind_find(side->kind);
 
-        /* What the configuration refuses for the kind is what the side keeps no number of. */
+        /* If the configuration refuses numbers for a kind, its side keeps none. */
         require(kind && kind->keeps_replicas == (side->replicas != NULL) &&
                 kind->keeps_quotas == (side->quota != NULL));
         require_whole(side);

@@ -25,11 +25,11 @@ struct transfer;
 
 typedef bool (*side_question_fn)(struct runner *runner, struct transfer *transfer);
 
-/* How a node leaves a cluster of this kind.  Each but `are_ready` and `wish` is a step or a part of
-   one. */
+/* How a node leaves a cluster of this kind.  Each member except `are_ready` and `wish` is a step or
+   a part of one. */
 struct side_origin {
     step_fn
-        announce;  /* tells the node its departure; calls notice_begin() when the node shows it */
+        announce;  /* shows the departure on the node; calls notice_begin() when the node has it */
     step_fn check; /* STEP_DONE: the node may still be moved */
     void (*tell)(struct runner *runner, struct transfer *transfer); /* a departure that changed */
     step_fn close; /* nothing new comes to the node; STEP_DONE: it shows that */
@@ -116,7 +116,8 @@ struct side {
     struct side_target target;
     const struct effect_kind *const *effects; /* NULL at the end; no other side has their names */
 
-    /* What it keeps for one runner; what of it is in the journal it loads, and may set aside. */
+    /* The side's state for one runner; it loads its own records from the journal, and may set some
+       aside. */
     void *(*open)(struct runner *runner);
     int (*load)(void *state, struct error *err);
     bool (*tick)(void *state); /* after each turn; true while something is left to do */
@@ -136,17 +137,17 @@ struct side {
        a time. */
     void (*tell_people)(void *state);
 
-    /* What will keep the work of nodes that leave one cluster together: an array for each of [{pod,
+    /* The blockers of the nodes that leave one cluster together: for each node an array of [{pod,
        class, owner, kind, verdict, text, expected_s, advice, server}], the worst first. */
     json_t *(*blockers)(const struct runner *runner, const struct config_cluster *cluster,
                         const char *const *nodes, size_t count, int64_t deadline_ms);
 
-    /* Asks its servers for what is not certain of the `blockers` of an answer's `transfers`, and
-       counts that with side_count_dry_runs(); calls done within a few seconds, maybe at once. */
+    /* Sends eviction dry runs for uncertain `blockers` of an answer's `transfers`, and counts them
+       with side_count_dry_runs(); calls done within a few seconds, maybe at once. */
     void (*ask_dry_runs)(void *state, json_t *answer, side_asked_fn done, void *context);
 
-    /* The numbers that it keeps.  NULL: this kind keeps none, as its cluster_kind says too, and the
-       configuration has none for its clusters. */
+    /* The numbers that it keeps.  NULL: this kind keeps none; its cluster_kind says so, too, and
+       the configuration has none for its clusters. */
     const struct side_number *(*replicas)(const struct config_workload *workload);
     const struct side_number *quota;
 };
@@ -163,7 +164,7 @@ const struct side_target *side_target(const struct runner *runner, const struct 
 void *side_state(const struct runner *runner, const struct side *side)
     __attribute__((returns_nonnull));
 
-/* What the side has seen of the transfer; NULL: nothing yet.  The side owns what it shows. */
+/* The side's data of the transfer; NULL: none yet.  The side owns it. */
 void *side_seen(const struct transfer *transfer, const struct side *side);
 void side_see(struct transfer *transfer, const struct side *side, void *seen);
 

@@ -21,7 +21,8 @@ enum verdict {
     STEP_DONE,
     STEP_UNDO,        /* this transfer cannot or must not go on: back to where it began */
     STEP_BACK,        /* this attempt at a machine failed: another one */
-    STEP_DRAIN_AGAIN, /* the node was opened, or has pods again, before its machine was given up */
+    STEP_DRAIN_AGAIN, /* the node was uncordoned, or has pods again, before its removal was
+                         accepted */
 };
 
 enum late {
@@ -82,19 +83,20 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer);
 enum verdict step_cordon(struct runner *runner, struct transfer *transfer);
 /* release.c */
 enum verdict step_release(struct runner *runner, struct transfer *transfer);
-/* Whether the machine may be gone, or go, by what was asked of its cloud: the removal was accepted,
-   or nobody knows, and no list of minutes later shows that it came to nothing. */
+/* Whether the machine may be gone, or be going: the removal was accepted, or its outcome is unknown
+   and no list of minutes later shows the machine. */
 bool step_may_be_released(const struct runner *runner, const struct transfer *transfer);
 /* acquire.c */
 enum verdict step_acquire(struct runner *runner, struct transfer *transfer);
 enum verdict step_hand_over(struct runner *runner, struct transfer *transfer);
 /* joining.c */
 enum verdict step_join(struct runner *runner, struct transfer *transfer);
-/* Whether the machine of this attempt never served: once its start-up taint was lifted somebody's
-   pods may run on it. */
+/* Whether the machine of this attempt never served: once its start-up taint was removed, pods may
+   run on it. */
 bool step_may_discard(const struct runner *runner, const struct transfer *transfer);
-/* Whether the node of the new machine is missing in the list only: before the attempt is given up
-   it is read by its name. */
+/* Whether the Node of the new machine may be missing in the list only: it is read by its name
+   before the attempt ends. */
 bool step_is_hidden(struct runner *runner, struct transfer *transfer);
-/* Before a late attempt is ended: what it lacks, for how long, and what its node says. */
+/* Ends a late attempt: first records what the machine lacks, for how long, and its node's
+   conditions. */
 void step_give_up(struct runner *runner, struct transfer *transfer);

@@ -41,7 +41,8 @@ struct transfer {
     bool has_volumes;    /* pods with claims were asked to leave: their volumes must be detached */
     bool came_untainted; /* the new node was ready without our start-up taint */
     int attempt;         /* at creating the machine, from 1 */
-    int redrains;        /* how often the node was opened or had pods again before its removal */
+    int redrains;        /* how often the node was uncordoned or had pods again before its
+                            removal */
     const struct config_pool *source;
     const struct config_pool *target;
     char node[TRANSFER_NAME_SIZE]; /* the node that leaves, */
@@ -95,8 +96,8 @@ struct transfer *transfer_decode(const struct config *config, const json_t *valu
 /* "live", "done", "undone", "returned". */
 const char *transfer_state_name(enum transfer_state state);
 
-/* The wall clock was moved by so much: renames the transfer's times, so that as much is left of
-   them as before.  What is due stays: it is a time of the week. */
+/* The system clock was moved by so much: changes the transfer's times so that the same time is left
+   of each.  `due` stays, because it is a time of the week. */
 void transfer_move_clock(struct transfer *transfer, int64_t by_ms);
 
 /* Gives the present attempt its request key, the same for the same transfer and attempt, so that a
@@ -104,8 +105,8 @@ void transfer_move_clock(struct transfer *transfer, int64_t by_ms);
    the cloud lets it follow from the key (GROUP-KEY). */
 void transfer_name_instance(struct transfer *transfer);
 
-/* What the order of the present attempt's machine is called in the journal: the machine's name
-   where that follows from the key, otherwise the key. */
+/* The name of the present attempt's order in the journal: the machine's name if that follows from
+   the key, otherwise the key. */
 const char *transfer_order(const struct transfer *transfer);
 
 /* The machine of the present attempt, for people. */

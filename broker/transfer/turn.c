@@ -38,7 +38,7 @@ static void batch_effects(struct journal_batch *batch, struct transfer *transfer
     }
 }
 
-/* What an ended transfer leaves in the journal: its record; claims and effects go. */
+/* The records of an ended transfer: its own stays; claims and effects are removed. */
 static void batch_end(struct runner *runner, struct journal_batch *batch, struct transfer *transfer)
 {
     owned(chars) char *node = runner_claim_of_node(transfer);
@@ -51,8 +51,8 @@ static void batch_end(struct runner *runner, struct journal_batch *batch, struct
     batch_effects(batch, transfer);
 }
 
-/* What a change teaches about lead times: the step's when it goes on, the whole's when it ends
-   well; turning back says that it would have taken longer. */
+/* Learns lead times from a change: that of the step when it goes on, that of the whole when it ends
+   well.  An undo counts as censored. */
 static void learn(struct runner *runner, const struct transfer *transfer, int step,
                   enum transfer_state state)
 {
@@ -68,7 +68,7 @@ static void learn(struct runner *runner, const struct transfer *transfer, int st
         lead_book_add_whole(runner->leads, transfer, now.ms - transfer->cordoned.ms, turns_back);
 }
 
-/* What the end of an attempt at a machine teaches about its pool and its host. */
+/* Records the end of an attempt for its pool and its host. */
 static void note_attempt(struct runner *runner, const struct transfer *transfer,
                          enum transfer_state state, struct journal_batch *batch)
 {
@@ -131,7 +131,7 @@ bool runner_can_undo(const struct runner *runner, const struct transfer *transfe
     return transfer->step <= STEP_RELEASE && !step_may_be_released(runner, transfer);
 }
 
-/* Back to the drain, with its whole time: the pods that came were not told before. */
+/* Back to the drain, with its whole time, because the new pods were not asked before. */
 static void drain_again(struct runner *runner, struct transfer *transfer)
 {
     require(transfer->step == STEP_RELEASE && !transfer->is_undoing);
@@ -181,7 +181,8 @@ static void note_freeze(const struct runner *runner, struct transfer *transfer)
     }
 }
 
-/* What looks like sloth is a server's wish, unless the step says so itself. */
+/* A wait that looks slow is a pause that a server asked for, unless the step reports another
+   reason. */
 static void note_pause(const struct runner *runner, struct transfer *transfer)
 {
     const struct effect *pause = effect_pause(transfer, loop_now(runner->world->loop));
@@ -292,7 +293,8 @@ static void advance_all(struct runner *runner)
     }
 }
 
-/* What a turn decides is written at its end, with one wait for the disk, and done after that. */
+/* All decisions of a turn are written at its end, with one wait for the disk, and carried out after
+   that. */
 static void tick(void *context)
 {
     struct runner *runner = context;

@@ -26,12 +26,12 @@ struct kube_config {
     struct kube_plugin *plugin; /* NULL: none */
     struct http_tls tls;        /* its texts are owned here */
 
-    /* Where it was read: kubeconfig, context and plugin; of a pod: folder, host and port. */
+    /* The origin: kubeconfig, context and plugin; in a pod: folder, host and port. */
     bool is_of_pod;
     char *from[3];
 };
 
-/* The path that stands for the service account of the pod in which sluice runs. */
+/* The path that means the service account of the pod in which sluice runs. */
 #define KUBE_CONFIG_IN_CLUSTER "in-cluster"
 
 /* context NULL: the file's current-context.  plugin: absolute path of the one program that may be
@@ -50,8 +50,8 @@ struct kube_config *kube_config_open(const char *kubeconfig, const char *context
                                      const char *plugin, struct error *err)
     __attribute__((warn_unused_result));
 
-/* What stands now where this one was read.  Fails when that cannot be read whole, or when it leads
-   to another server: what is known of one cluster must not be taken for another's. */
+/* Reads the same origin again.  Fails when that cannot be read completely, or when it leads to
+   another server: data of one cluster must not count for another. */
 struct kube_config *kube_config_again(const struct kube_config *config, struct error *err)
     __attribute__((warn_unused_result));
 

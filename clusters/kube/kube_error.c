@@ -137,7 +137,8 @@ static int forbidden(const struct kube_answer *answer, struct error *err)
     return error_because(err, &kube_cause_forbidden);
 }
 
-/* 5xx.  What surely happened before the change is told apart; else it may have happened. */
+/* 5xx.  Failures that surely came before the change have their own kind; in all others the change
+   may have happened. */
 static int server_failed(const struct kube_answer *answer, struct error *err)
 {
     bool is_unreached = says(answer, WEBHOOK_FAILED);
@@ -183,7 +184,7 @@ static int client_failed(int code, const struct kube_answer *answer, struct erro
     case 410:
     case 412:
         return fail(ERROR_CONFLICT, answer, err);
-    case 422: /* a patch that names the UID of an object that was made anew */
+    case 422: /* a patch with the UID of an object that was made again */
         return fail(says(answer, "metadata.uid") ? ERROR_CONFLICT : ERROR_INVALID, answer, err);
     case 429:
         return too_many(answer, err);

@@ -22,10 +22,10 @@ struct kube_answer {
     bool is_eviction;
 };
 
-/* Causes (base/error.h) that code asks for.  Of evictions: the budget, webhook or policy that says
-   no for now (ERROR_THROTTLED), two budgets that select one pod (ERROR_DENIED), a webhook that the
-   server could not call.  Of any request: ERROR_DENIED for want of a permission; ERROR_INVALID for
-   a resource, or a whole API group, that the server surely does not have. */
+/* Causes (base/error.h) that code compares.  For evictions: the budget, webhook or policy that
+   denies for now (ERROR_THROTTLED), two budgets that select one pod (ERROR_DENIED), a webhook that
+   the server could not call.  For any request: ERROR_DENIED for a missing permission; ERROR_INVALID
+   for a resource, or a whole API group, that the server surely lacks. */
 extern const struct error_cause kube_cause_budget;
 extern const struct error_cause kube_cause_webhook;
 extern const struct error_cause kube_cause_policy;

@@ -18,7 +18,7 @@ struct kube_extract {
     struct text *kept;
     size_t raw; /* bytes of the object so far */
     int depth;  /* of the brackets that are open */
-    /* What is wanted inside of each open bracket, and inside of the value that comes next. */
+    /* The wanted members in each open bracket, and in the next value. */
     const struct kube_member *levels[LEVELS];
     const struct kube_member *of_value;
     int left_out_at; /* the depth of a member that is left out; 0: none */

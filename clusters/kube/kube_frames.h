@@ -19,8 +19,8 @@ enum kube_event_type {
     KUBE_EVENT_BOOKMARK,
 };
 
-/* object is borrowed, for the call only.  0, or -1 when the event cannot be used: the stream is
-   broken off then. */
+/* object is borrowed, for the call only.  Returns 0, or -1 when the event cannot be used: the
+   stream is then ended. */
 typedef int (*kube_event_fn)(void *context, enum kube_event_type type, const json_t *object,
                              struct error *err);
 
@@ -33,8 +33,8 @@ void kube_frames_free(struct kube_frames *frames);
 /* Forgets what has not been read: a new stream begins. */
 void kube_frames_reset(struct kube_frames *frames);
 
-/* How many events ended with these bytes.  -1 when one is too long or none of ours, when on_event()
-   refused it, or when it is the server's ERROR (kind as that Status would be as an answer); nothing
-   is handed on after that, until the reset. */
+/* Returns how many events ended with these bytes. -1 when one is too long or not an event, when
+   on_event() refused it, or when it is the server's ERROR (the kind is that of this Status as an
+   answer).  No event is passed on after that, until the reset. */
 int kube_frames_add(struct kube_frames *frames, const char *bytes, size_t size, struct error *err)
     __attribute__((warn_unused_result));

@@ -29,7 +29,7 @@ struct page {
     struct kube_exchange *exchange;
     struct kube_objects *objects; /* NULL: the page is free */
     char *token;                  /* that it was asked for with; NULL: the first */
-    char *next;                   /* of the page after it, "" for none; NULL: not known yet */
+    char *next;                   /* token of the page after it, "" for none; NULL: not known yet */
     size_t items;
 };
 
@@ -38,7 +38,8 @@ struct kube_list {
     struct kube_list_request request;
     struct page pages[2];
     struct timer *ask;
-    char *token; /* of the page to ask for when one is free; NULL: not known, or there is none */
+    char *token; /* token of the page to request when one is free; NULL: not known, or there is
+                    none */
     int count;   /* of pages asked for */
     struct pages walk;
     int64_t began_ms;
@@ -62,7 +63,7 @@ static void page_clear(struct page *page)
     *page = (struct page){ .list = page->list };
 }
 
-/* What the page says of the one after it: once, and the same for ever. */
+/* The page names the next one: once, and always the same. */
 static int take_next(struct page *page, const char *next, struct error *err)
 {
     struct kube_list *list = page->list;
@@ -145,7 +146,7 @@ static void on_piece(void *context, const char *bytes, size_t size)
         fail(page->list, &err);
 }
 
-/* Before its items.  A server may also say it after them. */
+/* The head comes before the items; a server may also send it after them. */
 static void on_head(void *context, const json_t *head)
 {
     struct page *page = context;

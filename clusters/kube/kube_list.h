@@ -12,9 +12,9 @@
 
 struct kube_list;
 
-/* The end of the list: the version to watch from, or the first error.  Either is borrowed.  Items
-   that came before an error count for nothing, and what was still to come of the page is not read.
-   The list may be freed in the call. */
+/* The end of the list: the version to watch from, or the first error.  Either is borrowed.  After
+   an error the items that came before do not count, and the rest of the page is not read.  The list
+   may be freed in the call. */
 typedef void (*kube_list_end_fn)(void *context, const char *resource_version,
                                  const struct error *err);
 

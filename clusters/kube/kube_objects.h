@@ -18,8 +18,8 @@ struct kube_objects;
 /* object is borrowed, for the call only. */
 typedef void (*kube_object_fn)(void *context, const json_t *object);
 
-/* Those in "items" of one JSON object.  on_head gets what came before them, when that is JSON by
-   itself and before the first of them.  The members must outlive it. */
+/* The objects in "items" of one JSON object. on_head gets the members before them, if these are
+   valid JSON by themselves, and before the first item.  The members must outlive it. */
 struct kube_objects *kube_objects_of_list(const struct kube_member *members, kube_object_fn on_head,
                                           kube_object_fn on_object, void *context)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -31,7 +31,7 @@ struct kube_objects *kube_objects_of_watch(const struct kube_member *members,
 
 void kube_objects_free(struct kube_objects *objects);
 
-/* After an error nothing is handed on any more; in a list what came before it counts for nothing.
+/* After an error no object is passed on; in a list, those before the error do not count.
  */
 void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t size);
 

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of our own environment, which is the operator's word: how a plugin finds its way out, its
-   authorities and its identity.  Whole names; nothing is passed on because of how it begins. */
+/* The variables of our own environment, which the operator sets, that a plugin gets: proxies,
+   authorities, identity.  Whole names only; no variable is passed on by a prefix. */
 static const char *const passed_on[] = {
     "HOME",
     "USER",
@@ -91,9 +91,9 @@ static const char *const passed_on[] = {
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-/* What a kubeconfig may give: which of the identities that we have is meant, and where.  Nothing
-   that names a file, a program, a server or an authority: HOME and AWS_CONFIG_FILE, too, lead to
-   files that have the plugin run programs.  A region becomes a part of a host's name. */
+/* The variables that a kubeconfig may set: which of our identities, and which region.  None may
+   name a file, a program, a server or an authority; HOME and AWS_CONFIG_FILE lead to files that
+   make the plugin run programs.  A region becomes a part of a host's name. */
 static const struct {
     const char *name;
     const char *characters; /* of its value */
@@ -165,7 +165,8 @@ static int check_version(const struct yaml_node *exec, const char **ret, struct 
                       "only client.authentication.k8s.io/v1 and v1beta1 are known");
 }
 
-/* One that is missing is told when it is to run: while it is upgraded the rest is still good. */
+/* A missing program is reported when it is to run: during its upgrade the other checks are still
+   valid. */
 static int check_program(const struct yaml_node *exec, const char *allowed, struct error *err)
 {
     struct error why = { 0 };
@@ -218,7 +219,8 @@ static char **read_arguments(const struct yaml_node *exec, const char *allowed, 
     return words_take(&words);
 }
 
-/* What KUBERNETES_EXEC_INFO holds: always the version, the cluster where it asks for it. */
+/* The content of KUBERNETES_EXEC_INFO: always the version; the cluster if the kubeconfig asks for
+   it. */
 static char *exec_info(const struct yaml_node *exec, const char *api_version, const char *server,
                        const struct http_tls *tls, struct error *err)
 {

@@ -17,8 +17,8 @@
 
 struct kube_plugin;
 
-/* exec: the mapping.  allowed: absolute path of the one program that may be run, NULL: none.
-   server and tls are what the plugin is told where it asks to be (provideClusterInfo). */
+/* exec: the mapping. allowed: absolute path of the one program that may be run, NULL: none.  The
+   plugin gets server and tls if the kubeconfig asks for it (provideClusterInfo). */
 struct kube_plugin *kube_plugin_read(const struct yaml_node *exec, const char *allowed,
                                      const char *server, const struct http_tls *tls,
                                      struct error *err) __attribute__((warn_unused_result));

@@ -133,8 +133,8 @@ static void take_config(struct kube_session *session, struct kube_config *config
     session->token = kube_token_new(session->world, config, on_token, session);
 }
 
-/* Looks whether the kubeconfig says something else by now.  A plugin that runs belongs to the one
-   that we have: it ends first. */
+/* Reads the kubeconfig again, and uses it if it has changed.  A running plugin belongs to the old
+   one: it ends first. */
 static void renew_config(struct kube_session *session)
 {
     int64_t now = loop_now(session->world->loop);
@@ -412,7 +412,7 @@ int64_t kube_ahead_ms(const struct kube_session *session)
 {
     int64_t ahead_ms = session->theirs_ms - ours_ms(session);
 
-    /* Ours follows the machine's in small steps: what they make of an agreement is none. */
+    /* Our clock follows the system clock in small steps: a difference of their size is none. */
     return llabs(ahead_ms) < AHEAD_END_MS ? 0 : ahead_ms;
 }
 

@@ -44,8 +44,8 @@ struct kube_call {
     http_chunk_fn on_chunk;
 };
 
-/* Exactly one of body and err is not NULL, but for KUBE_STREAM, which may end with neither.  body
-   is borrowed.  ERROR_CONFLICT of a read is 410: begin the list anew. */
+/* Exactly one of body and err is not NULL, except for KUBE_STREAM, which may end with neither. body
+   is borrowed.  ERROR_CONFLICT of a read is 410: list again. */
 typedef void (*kube_done_fn)(void *context, const json_t *body, const struct error *err);
 
 /* Takes config.  The name is for error texts and must outlive the session. */
@@ -70,5 +70,5 @@ const char *kube_name(const struct kube_session *session);
    never heard of.  Of its clock, not of ours, is remembered: when ours moves the answer does. */
 int64_t kube_ahead_ms(const struct kube_session *session);
 
-/* When an answer last told the server's clock, in loop time; 0: never. */
+/* When an answer last had the server's clock, in loop time; 0: never. */
 int64_t kube_clock_heard_ms(const struct kube_session *session);

@@ -28,7 +28,8 @@ struct kube_token {
     void *context;
     char *chars; /* of the file or the plugin; NULL: not asked yet */
     int64_t read_ms;
-    int64_t ends_ms;         /* of the plugin's, in loop time; INT64_MAX: it did not say */
+    int64_t ends_ms;         /* of the plugin's token, in loop time; INT64_MAX: the plugin gave
+                                none */
     struct program *program; /* the plugin, while it runs */
     struct error failure;    /* of its last run; ERROR_NONE */
 };

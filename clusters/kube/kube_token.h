@@ -41,7 +41,7 @@ bool kube_token_is_coming(const struct kube_token *token);
 /* The server refused this one (NULL: none): whether there is, or will be, another to try. */
 bool kube_token_renew(struct kube_token *token, const char *refused);
 
-/* The token in what a plugin printed, and when it expires (0: it does not say).  The caller frees
+/* The token in the output of a plugin, and when it expires (0: no time is given).  The caller frees
    and wipes it. */
 char *kube_token_decode(const json_t *credential, const char *api_version,
                         struct wall_time *ret_expires, struct error *err)

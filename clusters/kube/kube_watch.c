@@ -74,8 +74,8 @@ static void set_text(char **text, const char *chars)
     *text = copy;
 }
 
-/* The list under way counts no more: what is left of it, and of what was freed since `before`, is
-   held. */
+/* The list under way does not count any more: `held` keeps its remaining bytes, and those freed
+   since `before`. */
 static void settle(struct kube_watch *watch, int64_t before)
 {
     struct kube_share *share = watch->store.share;
@@ -96,7 +96,7 @@ static void drop_list(struct kube_watch *watch)
     map_free(steal(&watch->listed_unreadable));
     shared_pool_trim(watch->store.texts);
     settle(watch, before);
-    mem_trim(); /* what the pages took is wanted back by others on this machine */
+    mem_trim(); /* gives the memory of the pages back to the system */
 }
 
 static int too_much(const struct kube_watch *watch, struct error *err)
@@ -234,7 +234,7 @@ static void keep_unreadable(struct kube_watch *watch, size_t start_length)
     }
 }
 
-/* The list is whole: it becomes the map, and what it does not hold has vanished. */
+/* The list is complete: it becomes the map, and objects that it lacks have vanished. */
 static void take_list(struct kube_watch *watch, const char *resource_version)
 {
     const char *key = NULL;
@@ -264,8 +264,8 @@ static void take_list(struct kube_watch *watch, const char *resource_version)
     watch->changed(watch->context);
 }
 
-/* Whether the list claims that more than half of what was there is gone.  A watch tells of such a
- * loss object by object; a list alone that does is more often a lie. */
+/* Whether the list lacks more than half of the known objects.  A watch reports such a loss object
+ * by object; a list alone that does so is more often wrong. */
 static bool is_doubtful(const struct kube_watch *watch)
 {
     size_t known = map_count(*watch->store.objects);

@@ -28,24 +28,24 @@ struct kube_kind {
     const char *key_path;              /* of the map's key in an object: "metadata/name" */
     const struct kube_member *members; /* that are read, by decode() and the watch; NULL: all */
     void *(*decode)(const json_t *object, struct error *err);
-    /* What takes the place of an object that decode() refuses; it may return NULL: `former` (NULL:
-       nothing was known) stays as it is.  NULL: it always does. */
+    /* Makes a replacement for an object that decode() refuses; it may return NULL: `former` (NULL:
+       nothing was known) stays as it is.  NULL: it always stays. */
     void *(*stand_in)(const json_t *object, const void *former);
     map_free_fn free;
     void (*share)(void *object, struct shared_pool *texts);
     const char *(*index_key)(const void *object); /* of the store's index */
 };
 
-/* What one cluster may take of our memory, so that a hostile one takes nothing from the others: the
-   objects that are known, and those of the lists under way, each at most `most` bytes.  Counted
-   where they are made and freed. */
+/* The memory that one cluster may take, so that a hostile one takes none from the others: its known
+   objects, and those of the lists under way, each at most `most` bytes.  Counted when they are made
+   and freed. */
 struct kube_share {
     int64_t most;
     int64_t held;   /* by what is known */
     int64_t listed; /* by the lists under way */
 };
 
-/* Where the watch keeps what it learns; all owned by the cluster. */
+/* Where the watch stores its objects; all owned by the cluster. */
 struct kube_store {
     struct map **objects; /* replaced as a whole by each list */
     struct map *unreadable;

@@ -18,9 +18,9 @@ enum {
     KNOWN_MAX = 3,
 };
 
-/* Newest first.  What sluice reads and writes of these objects has the same form in all versions;
-   but an older one does not have all that a newer one may say, and a write in it takes that away
-   (of an autoscaler the server keeps it in annotations). */
+/* Newest first.  The members that sluice reads and writes have the same form in all versions.  But
+   an older version lacks members of a newer one, and a write in it removes them (for an autoscaler
+   the server keeps them in annotations). */
 static const struct {
     const char *group;
     const char *versions[KNOWN_MAX];
@@ -34,7 +34,8 @@ static const struct {
 struct waiter {
     served_done_fn done;
     void *context;
-    void (*drop)(void *context); /* when nobody will be called; NULL: the context is the caller's */
+    void (*drop)(void *context); /* when no call will come any more; NULL: the context is the
+                                    caller's */
 };
 
 struct lookup {

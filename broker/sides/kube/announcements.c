@@ -38,7 +38,7 @@ struct node_entry {
     struct listener *to;
     bool is_in_flight;
     int64_t not_before_ms;
-    struct wall_time departure; /* of the last message that was accepted; 0: of an earlier life */
+    struct wall_time departure; /* of the last accepted message; 0: unknown, after a start */
     struct wall_time sent;      /* of the message under way */
 };
 
@@ -166,7 +166,7 @@ static void tell_node(struct listener *to, const struct node *node, const struct
     struct wall_time departure = marks ? transfer->departure : (struct wall_time){ 0 };
     char text[WALL_TEXT_SIZE];
 
-    /* the message of an earlier life is taken to be right: the node tells its departure itself */
+    /* an earlier process sent this message: the node shows its departure itself */
     if (node->marks == marks &&
         (!entry || entry->departure.ms == 0 || entry->departure.ms == departure.ms))
         return;
@@ -333,7 +333,7 @@ static bool was_accepted(const struct effect *effect)
     return effect && effect->answered_ms > 0 && effect->outcome == ERROR_NONE;
 }
 
-/* What the pod reads of an end that is not its own: NULL: nothing. */
+/* Why the pod will end other than by its own wish; NULL: it will not. */
 static char *end_of_pod(const struct transfer *transfer, const struct pod *pod,
                         const char **ret_reason)
 {
@@ -374,7 +374,7 @@ static void tell_pod(struct listener *to, const struct transfer *transfer, const
     event->message = steal(&text);
 }
 
-/* Pods that have less time than they asked for, or are told past their own deadline. */
+/* Sends Events to pods with less time than they asked for, or past their own deadline. */
 static void tell_forced(struct listener *to, const struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(to->book->runner->fleet, to->config);
@@ -433,7 +433,7 @@ static void send_event(struct listener *to, struct event *event)
                        event);
 }
 
-/* Sends what may be sent; forgets what was, what is not wanted, and what is too much. */
+/* Sends as many entries as allowed; drops those that are sent, unwanted, or too many. */
 static void send_event_entries(struct listener *to)
 {
     int64_t now = now_of(to);
@@ -457,7 +457,7 @@ static void send_event_entries(struct listener *to)
     }
 }
 
-/* What is forgotten is told again under the same name, or shown by the node already. */
+/* A dropped entry is sent again under the same name, or the node shows it already. */
 static void forget(struct announcements *book)
 {
     const size_t cluster_count = book->runner->config->cluster_count;

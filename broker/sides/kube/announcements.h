@@ -16,5 +16,5 @@ struct announcements *announcements_new(struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
 void announcements_free(struct announcements *announcements);
 
-/* Compares what is told with what should be, and sends a little of the difference. */
+/* Compares the announced state with the wanted one, and sends a part of the difference. */
 void announcements_advance(struct announcements *announcements);

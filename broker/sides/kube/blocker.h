@@ -24,7 +24,7 @@ struct blocker_kind {
         "two budgets", "never", "delete one of them, or narrow its selector", true                 \
     }
 
-/* expected_ms: until the pod is gone, at most; -1: nobody knows. */
+/* expected_ms: until the pod is gone, at most; -1: unknown. */
 json_t *blocker_describe(const struct pod *pod, const struct blocker_kind *kind, const char *text,
                          int64_t expected_ms) __attribute__((returns_nonnull, warn_unused_result));
 

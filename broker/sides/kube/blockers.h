@@ -25,8 +25,8 @@ void leaving_free(struct leaving *leaving);
 void leaving_add(struct leaving *leaving, const char *node_name);
 
 /* An array of {pod, class, owner, kind, verdict, text, expected_s, advice, server}, the worst
-   first, and by their names. expected_s, from the cordon on, is what it takes at most, null where
-   nobody knows; server, what a dry run was answered, is null before. */
+   first, then by name. expected_s: the longest time from the cordon on, null if unknown; server:
+   the answer to a dry run, null before. */
 json_t *blockers_of_node(const struct leaving *leaving, const char *node_name)
     __attribute__((returns_nonnull, warn_unused_result));
 
@@ -40,8 +40,8 @@ json_t *blockers_of_lone_node(const struct snapshot *snapshot, const char *node_
    budget. */
 bool blockers_are_unsure(const struct leaving *leaving, const struct pod *pod);
 
-/* Takes in the answer to a dry run (NULL: the pod would go): it counts more than what was
-   computed. */
+/* Adds the answer to a dry run (NULL: the eviction would succeed): it counts more than the computed
+   blockers. */
 void blockers_hear(json_t *blockers, const struct pod *pod, int64_t deadline_ms,
                    const struct error *err);
 

@@ -26,7 +26,7 @@ static enum verdict check_node(struct runner *runner, struct transfer *transfer,
         transfer_wait_for(transfer, "node %s is not movable any more", transfer->node);
         return STEP_UNDO;
     case NODE_LOOK_GONE:
-        /* Somebody repaired or replaced the machine under its name: this is not the node that was
+        /* The machine was repaired or replaced under its name: this is not the node that was
            drained. */
         transfer_wait_for(transfer, "node %s was replaced by another", transfer->node);
         return STEP_UNDO;
@@ -36,8 +36,8 @@ static enum verdict check_node(struct runner *runner, struct transfer *transfer,
     return STEP_WAIT;
 }
 
-/* Whether the node is still as the drain left it.  A person may have opened it while the removal
-   waited, and a pod may have been bound to it past all cordons. */
+/* Whether the node is still as the drain left it.  While the removal waited, an operator may have
+   uncordoned the node, or a pod may have been bound to it in spite of the cordon. */
 static enum verdict check_pods(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
     struct wall_time last_drain = { transfer->drain_due.ms - runner->config->drain.deadline_ms };
@@ -91,10 +91,10 @@ bool kube_is_in_use(const struct runner *runner, const struct transfer *transfer
     return !node->is_unschedulable;
 }
 
-/* Whether the volumes of the machine that is gone are let go, or were waited for long enough.  The
-   controller that detaches them gives a kubelet six minutes to unmount first; the taint says that
-   this one never will.  Of a Node that still counts as Ready nobody would believe it.  A reclaim
-   has no time for it. */
+/* Whether the volumes of the removed machine are detached, or the wait was long enough.  The
+   attach-detach controller gives a kubelet six minutes to unmount first; the out-of-service taint
+   says that this kubelet never will.  The taint has no effect on a Node that still counts as
+   Ready.  A reclaim does not wait for volumes. */
 static bool is_fenced(struct runner *runner, struct transfer *transfer,
                       const struct snapshot *snapshot, const struct node *node)
 {
@@ -133,10 +133,11 @@ static int clear_pods(struct runner *runner, struct transfer *transfer,
         struct effect_target target = { .object = pod->uid, .pod = pod };
 
         require(pod->uid[0] != '\0');
-        /* The cluster's garbage collector takes daemons, mirrors and what had finished. */
+        /* The cluster's garbage collector deletes pods of DaemonSets, mirror pods and finished
+           pods. */
         if (!pod_must_leave(pod))
             continue;
-        /* A finalizer is somebody's promise to come by: reported, never stripped. */
+        /* A finalizer belongs to another controller: it is reported, never removed. */
         if (pod->finalizers[0] != '\0' && pod->deletion.ms > 0) {
             *ret_held = pod;
             continue;
@@ -148,7 +149,7 @@ static int clear_pods(struct runner *runner, struct transfer *transfer,
     return left;
 }
 
-/* Nothing waits for this pod, but whoever put the finalizer should read that it stays. */
+/* Nothing waits for this pod, but the owner of the finalizer should see that the pod stays. */
 static void tell_of_held(struct transfer *transfer, const struct pod *pod)
 {
     owned(chars) char *before = mem_copy_chars(transfer->waiting);
@@ -158,7 +159,7 @@ static void tell_of_held(struct transfer *transfer, const struct pod *pod)
                           before, pod->namespace, pod->name, pod->finalizers);
 }
 
-/* Asks for what is still to be removed, pods first, and says for what it waits. */
+/* Asks for the remaining deletes, pods first, and sets what the transfer waits for. */
 static void clear(struct runner *runner, struct transfer *transfer, const struct snapshot *snapshot,
                   const struct node *node)
 {
@@ -190,7 +191,7 @@ enum verdict kube_clear(struct runner *runner, struct transfer *transfer)
     /* Without its Node the garbage collector of the cluster takes the pods; we need not wait. */
     if (!node)
         return STEP_DONE;
-    /* A healer made it anew under its name: what is on it runs again, and is not ours. */
+    /* An autohealer made the machine again under its name: it runs other work, and is not ours. */
     if (fleet_instance(runner->fleet, transfer->source, transfer->instance, 0, NULL) ==
         PRESENCE_YES) {
         fleet_refresh(runner->fleet, transfer->source);

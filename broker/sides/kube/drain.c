@@ -18,15 +18,15 @@
 #include "broker/transfer/runner.h"
 
 enum { FORCE_WAIT_MS = 30 * SECOND_MS, VOLUMES_MS = 3 * MINUTE_MS };
-/* Before its pod's last moment: time enough for a server that says "later" once, and for a gang to
-   be told to stop. */
+/* Time before a pod's last moment: enough for a retry after THROTTLED, and for the suspension of
+   its gang. */
 enum { MARK_AHEAD_MS = 20 * SECOND_MS, TELL_AHEAD_MS = 40 * SECOND_MS };
 /* A watch tells something every minute. */
 enum { UNHEARD_MS = 2 * MINUTE_MS };
-/* What is kept for an eviction of the time of a pod that wants more than the whole drain has. */
+/* The time reserved for an eviction, for a pod whose grace is longer than the whole drain. */
 enum { ASK_FIRST_MS = MINUTE_MS };
 
-/* What the node still holds, for the verdict and for people. */
+/* The pods that the node still holds, for the verdict and for people. */
 struct rest {
     int count;
     int refused;             /* deletes of this step that were not accepted yet */
@@ -35,7 +35,7 @@ struct rest {
     const struct effect *blocker;
     int lost;                /* pods whose grace is over on a node that does not answer */
     const struct pod *stuck; /* one whose grace is over */
-    char why[512]; /* what a pod that was not asked yet waits for; "" when all were asked */
+    char why[512];           /* why a pod was not asked to leave yet; "" when all were asked */
 };
 
 static struct wall_time deadline(const struct runner *runner, const struct transfer *transfer)
@@ -68,8 +68,8 @@ static int64_t paused_since(const struct runner *runner, const struct transfer *
     return runner_freeze(runner, transfer) ? now : 0;
 }
 
-/* Budgets are to be asked for as long as was said.  How long this process was not there nobody
-   knows: a deadline that came meanwhile is set anew.  -1: it could not be stored. */
+/* The time for asking budgets stays as announced.  How long this process was down is unknown: a
+   deadline that passed meanwhile is set again. -1: it could not be stored. */
 static int follow_clock(struct runner *runner, struct transfer *transfer)
 {
     int64_t since_ms = paused_since(runner, transfer);
@@ -94,8 +94,8 @@ static bool wants_too_much(const struct runner *runner, const struct pod *pod)
     return pod->grace_s * SECOND_MS >= runner->config->drain.deadline_ms;
 }
 
-/* How long before the deadline the pod is deleted at the latest.  One that wants more than there is
-   will be cut short in any case: an eviction, which asks its budget, comes first. */
+/* How long before the deadline the pod is deleted at the latest.  A pod whose grace is longer than
+   the drain is cut short in any case: an eviction, which respects its budget, comes first. */
 static int64_t last_call_ms(const struct runner *runner, const struct pod *pod)
 {
     int64_t whole_ms = runner->config->drain.deadline_ms;
@@ -104,8 +104,8 @@ static int64_t last_call_ms(const struct runner *runner, const struct pod *pod)
     return wants_too_much(runner, pod) ? whole_ms - first_ms : pod->grace_s * SECOND_MS;
 }
 
-/* Seconds of grace that a forced delete grants, at least one.  A pod that nobody asked in time (a
-   freeze, a broker that was down) has its own grace yet, up to a whole drain's length. */
+/* Seconds of grace that a forced delete grants, at least one.  A pod that was not asked in time (a
+   freeze, a broker that was down) still has its own grace, up to the length of a whole drain. */
 static int64_t grace_s(const struct runner *runner, const struct pod *pod, int64_t left_ms)
 {
     bool has_left = pod->deletion.ms > 0 || (left_ms > 0 && wants_too_much(runner, pod));
@@ -220,7 +220,7 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
         note_why(rest, text);
         return NULL;
     }
-    /* Before the first pod of a gang goes, the whole of it is told to stop. */
+    /* Before the first pod of a gang is evicted, the whole gang is suspended. */
     if (suspend_is_settled(kube_side_of(runner)->suspensions, transfer, pod, &why) &&
         gate_ask(kube_side_of(runner)->gate, transfer->source->cluster, pod, &why) == GATE_OPEN)
         return effect_ask(runner, transfer, &kube_effect_evict, &target, seen_ms);
@@ -240,8 +240,8 @@ static void leave_to_slurm(const struct pod *pod, struct rest *rest)
     rest->refused++;
 }
 
-/* By eviction before its last moment, by deletion after it; a gang is told to stop before either.
-   Whoever comes past the deadline to a node that was closed for so long holds nothing up. */
+/* Evicts the pod before its last moment, deletes it after that; a gang is suspended before either.
+   A pod that arrives past the deadline on a node that was cordoned so long delays nothing. */
 static const struct effect *ask_pod(struct runner *runner, struct transfer *transfer,
                                     const struct pod *pod, int64_t left_ms, struct rest *rest)
 {
@@ -277,7 +277,7 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
     return effect;
 }
 
-/* Whether the node's kubelet is known to be silent: nobody will say that its pods have ended. */
+/* Whether the node's kubelet is silent, so that it will not report that pods have ended. */
 static bool is_silent(const struct snapshot *snapshot, const struct transfer *transfer)
 {
     const struct node *node = map_get(snapshot->nodes, transfer->node);
@@ -331,7 +331,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
     return rest;
 }
 
-/* A pod that should have ended, and what is known of why it has not. */
+/* A pod that should have ended, and the known reason why it has not. */
 static void explain_stuck(const struct runner *runner, struct transfer *transfer,
                           const struct rest *rest)
 {
@@ -366,7 +366,7 @@ static void explain(const struct runner *runner, struct transfer *transfer, cons
                           rest->count == 1 ? "" : " and others");
 }
 
-/* The snapshot shows no pod: the server itself must say so, after the scheduler has had time to
+/* The snapshot shows no pod: a direct read must confirm this, after the scheduler has had time to
    see the cordon. */
 static bool is_empty(struct runner *runner, struct transfer *transfer)
 {
@@ -437,12 +437,13 @@ enum verdict kube_force(struct runner *runner, struct transfer *transfer)
     if (rest.count == 0)
         return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;
     explain(runner, transfer, &rest);
-    /* What a silent node was told it has not heard: waiting longer than the grace ends nothing. */
+    /* A silent kubelet received no delete: waiting longer than the grace does not help. */
     if (rest.lost == rest.count)
         return STEP_DONE;
 
-    /* Every delete was accepted and its last second has passed: what is left cannot stop by
-       itself (a dead kubelet, a process that hangs).  Only the machine's end will end it. */
+    /* Every delete was accepted and its last second has passed.  The remaining pods cannot stop by
+       themselves (a dead kubelet, a process that hangs).  Only the removal of the machine ends
+       them. */
     if (rest.refused == 0 && rest.granted == 0 &&
         loop_now(runner->world->loop) - transfer->step_began_ms >= FORCE_WAIT_MS &&
         is_past_deadline(runner, transfer))

@@ -16,7 +16,7 @@
 
 enum { AT_ONCE = 4, PER_NODE = 3 };
 
-/* Whether a cluster's webhooks and policies have a say in evictions. */
+/* Whether a cluster's webhooks and policies are asked about evictions. */
 struct view {
     bool is_looked_at;
     bool knows_dry_runs;
@@ -123,8 +123,8 @@ static json_t *unheard(const struct inquiry *inquiry)
     return names;
 }
 
-/* Gives the answer as it is now; what was not asked yet is not asked, and what is on its way says
-   nothing to anybody. */
+/* Gives the answer as it is now.  Questions that were not sent are dropped, and late answers are
+   ignored. */
 static void finish(struct dry_runs *dry_runs, struct inquiry *inquiry)
 {
     json_t *answer = inquiry->answer;
@@ -167,8 +167,8 @@ static bool is_same_owner(const struct pod *left, const struct pod *right)
            text_equal(left->owner_name, right->owner_name);
 }
 
-/* The pods of the node that are worth a question, at most PER_NODE: first those of which the
-   numbers cannot tell, then one of each owner for the webhooks. */
+/* The pods of the node to ask about, at most PER_NODE: first those whose answer cannot be computed,
+   then one of each owner for the webhooks. */
 static size_t choose(const struct snapshot *snapshot, const struct leaving *leaving,
                      const char *node, bool sees_evictions, const struct pod *chosen[PER_NODE])
 {
@@ -179,7 +179,7 @@ static size_t choose(const struct snapshot *snapshot, const struct leaving *leav
     for (int pass = 0; pass < (sees_evictions ? 2 : 1); pass++) {
         for (size_t i = 0; i < count && found < PER_NODE; i++) {
             const struct pod *pod = pods[i];
-            /* What is left alone, or leaves already, is not evicted anyway. */
+            /* A protected or terminating pod is not evicted anyway. */
             bool is_wanted = pod_must_leave(pod) && pod->deletion.ms == 0 && !pod_is_protected(pod);
 
             for (size_t k = 0; pass == 1 && k < found; k++)
@@ -230,7 +230,8 @@ static void hear_admission(struct question *question, const json_t *body, const 
     const struct config *config = question->dry_runs->runner->config;
     struct view *view = &question->inquiry->views[question->cluster - config->clusters];
 
-    /* A server that has no such resource has none; one that does not tell may have. */
+    /* A server without this resource has no such object; a server that does not answer may have
+       one. */
     view->sees_evictions = view->sees_evictions || (err && !cluster_serves_none(err)) ||
                            (body && cluster_admission_sees_evictions(body));
     if (--view->reads_to_come == 0)

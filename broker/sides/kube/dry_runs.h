@@ -21,7 +21,8 @@ struct runner;
 
 struct dry_runs *dry_runs_new(struct runner *runner)
     __attribute__((returns_nonnull, warn_unused_result));
-/* After the fleet was closed: it answers no more.  What is still asked is forgotten. */
+/* Call after the fleet was closed, so that no answer comes any more.  Open questions are
+   forgotten. */
 void dry_runs_free(struct dry_runs *dry_runs);
 
 /* Completes the blockers of the answer's `transfers` that leave clusters of this kind, and calls

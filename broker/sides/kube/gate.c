@@ -14,7 +14,7 @@
 enum {
     EVICTIONS_AT_ONCE = 64, /* of one cluster; more only wait inside the server */
     BUDGET_BACKOFF_MS = 5 * SECOND_MS,
-    PROBE_MS = 60 * SECOND_MS, /* a budget that shows no room is asked all the same, this seldom */
+    PROBE_MS = 60 * SECOND_MS, /* interval of evictions for a budget whose status allows none */
     CALM_MS = SECOND_MS,       /* after an overload that names no time */
     BUDGETS_SHOWN = 2,
 };
@@ -73,7 +73,7 @@ static struct cluster_gate *gate_of(const struct gate *gate, const struct config
     return &gate->clusters[cluster - gate->config->clusters];
 }
 
-/* The line of the budget; what it spent counts until the status was written anew. */
+/* The budget's queue; `spent` counts until the status has a new version. */
 static struct budget_queue *line_of(const struct gate *gate, struct cluster_gate *of,
                                     const struct budget *budget)
 {
@@ -114,7 +114,7 @@ static enum gate_answer ask_budget(struct gate *gate, struct cluster_gate *of,
                budget->namespace, budget->name, (long long)(has_room ? budget->allowed : 0),
                (long long)budget->expected, (long long)budget->healthy, (long long)budget->wanted);
     if (now < line->blocked_ms) {
-        /* What the server said is newer than the numbers, or of another rule. */
+        /* The refusal is newer than the status, or of another rule. */
         text_copy(gate->why, sizeof gate->why, line->refused);
         return say(gate, GATE_WAIT, ret_why);
     }

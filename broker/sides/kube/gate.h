@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 struct gate;
-struct budget_queue; /* those who wait for one budget; lives as long as the gate */
+struct budget_queue; /* evictions waiting for one budget; lives as long as the gate */
 
 struct gate *gate_new(struct world *world, const struct fleet *fleet, const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -32,8 +32,8 @@ enum gate_answer {
 /* Whether any eviction may be sent to the cluster now; if not, *ret_why as below. */
 bool gate_is_free(struct gate *gate, const struct config_cluster *cluster, const char **ret_why);
 
-/* Whether an eviction of the pod may be sent now; *ret_why, when not, is valid until the next
-   question and says what it waits for. */
+/* Whether an eviction of the pod may be sent now.  If not, *ret_why says what it waits for, and is
+   valid until the next call. */
 enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluster,
                           const struct pod *pod, const char **ret_why);
 

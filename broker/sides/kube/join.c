@@ -12,7 +12,7 @@
 #include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
 
-/* Pods on it that would have to be moved away: it serves, whoever let them in. */
+/* Whether a pod on it would have to be drained: then the node serves, whoever removed the taint. */
 static bool has_work(const struct snapshot *snapshot, const struct node *node)
 {
     size_t count;
@@ -68,7 +68,8 @@ int kube_note_ready(struct runner *runner, struct transfer *transfer)
     return runner_store(runner, transfer, "came_untainted", &err);
 }
 
-/* Lifts our taint and sets our label; whatever else keeps the node closed is somebody's word. */
+/* Removes our start-up taint and sets our label.  Any other taint or cordon belongs to another
+   controller or operator. */
 enum verdict kube_welcome(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = acquire_node(runner, transfer);
@@ -117,9 +118,9 @@ bool kube_is_idle(struct runner *runner, struct transfer *transfer, int64_t sinc
     return count == 0;
 }
 
-/* Whether the Node of the machine that is gone is gone too, or cannot be helped.  The cloud's own
-   controller takes it minutes later, or there is none and nobody would.  A Node that is Ready while
-   we never asked for its machine's end says that the list is wrong. */
+/* Whether the Node of the removed machine is gone too, or need not be waited for.  A cloud
+   controller deletes it minutes later, or there is no such controller.  A Node that is Ready
+   although we never removed its machine means that the list is wrong. */
 bool kube_discard(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);

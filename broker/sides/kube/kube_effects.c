@@ -73,7 +73,7 @@ static void prepare_cordon(struct effect *effect, const struct effect_target *ta
     prepare_patch(target, &change, intent);
 }
 
-/* Only our own cordon is lifted: the note says what stood there before it. */
+/* Only our own cordon is removed: the annotation records the state before it. */
 static void prepare_restore(struct effect *effect, const struct effect_target *target,
                             struct intent *intent)
 {

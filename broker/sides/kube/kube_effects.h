@@ -14,8 +14,8 @@ extern const struct effect_kind kube_effect_mark; /* DisruptionTarget before a f
 extern const struct effect_kind kube_effect_delete_pod; /* past its own deadline, with what grace is
                                                            left */
 extern const struct effect_kind kube_effect_clear_pod;  /* grace 0, the machine is gone */
-extern const struct effect_kind kube_effect_fence;      /* the node is told to be out of service:
-                                                           its volumes are let go */
+extern const struct effect_kind kube_effect_fence;      /* taints the node as out of service, so
+                                                           that its volumes are detached */
 extern const struct effect_kind kube_effect_clear_node;
 extern const struct effect_kind kube_effect_discard_node; /* of a machine that failed and is gone */
 extern const struct effect_kind kube_effect_welcome;      /* start-up taint lifted, labels set */

@@ -14,8 +14,9 @@ enum verdict kube_check(struct runner *runner, struct transfer *transfer);
 void kube_tell(struct runner *runner, struct transfer *transfer);
 enum verdict kube_close(struct runner *runner, struct transfer *transfer);
 enum verdict kube_undo(struct runner *runner, struct transfer *transfer);
-/* Before a node is emptied any further: STEP_UNDO when it is not ours any more (another one under
-   its name, its label gone, a rival's taint), with the reason told; STEP_WAIT while not known. */
+/* Call before each further step of the drain.  STEP_UNDO when the node is not ours any more
+   (another one under its name, its label gone, a rival's taint), with the reason set; STEP_WAIT
+   while this is not known. */
 enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer);
 
 /* drain.c */

@@ -20,8 +20,8 @@ enum {
     AGAIN_SIZE = 80,
 };
 
-/* What tells others to keep off while the node is ours: who scales down or repairs must not race
-   with us, and load balancers must not send it new requests. */
+/* Marks for other controllers while the transfer holds the node: autoscalers and repair controllers
+   must not touch it, and load balancers must send it no new requests. */
 static const struct {
     const char *key;
     const char *value;
@@ -97,7 +97,7 @@ static bool is_marked(const struct node *node, const struct transfer *transfer)
     return text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id);
 }
 
-/* Whether the node tells the departure that is in force. */
+/* Whether the node shows the departure that is in force. */
 static bool is_told(const struct node *node, const struct transfer *transfer)
 {
     char departure[WALL_TEXT_SIZE];
@@ -117,9 +117,9 @@ static json_t *notes_of(const struct transfer *transfer)
                      wall_format(transfer->departure, departure), SLUICE_NOTE_REASON, reason);
 }
 
-/* The transfer that has marked the node, when it is none of ours: two brokers with a journal each
-   could else both take its machine, and both make one in its place.  The patch that marks is bound
-   to what was read, so one of the two is first. */
+/* The transfer of another broker that has marked the node.  Without this check two brokers with a
+   journal each could both remove its machine, and both order one in its place.  The patch that
+   marks is bound to the version read, so one of the two is first. */
 static const char *mark_of_another(const struct node *node, const struct transfer *transfer)
 {
     const char *mark = node_annotation(node, SLUICE_NOTE_TRANSFER);
@@ -127,14 +127,14 @@ static const char *mark_of_another(const struct node *node, const struct transfe
     return mark && !text_equal(mark, transfer->id) ? mark : NULL;
 }
 
-/* The snapshot does not show the node: the server itself must say so. */
+/* The snapshot does not show the node: a direct read must confirm this. */
 static bool is_gone(struct runner *runner, struct transfer *transfer)
 {
     return look_at_node(runner, transfer, transfer->step_began_ms) == NODE_LOOK_GONE;
 }
 
-/* A pod on the node whose jobs are Slurm's, and which nobody removes.  No eviction, deadline or
-   patience ends it: another node goes instead. */
+/* A pod on the node that runs slurmd, and that its tool is not removing.  No eviction and no
+   deadline may end its jobs: another node goes instead. */
 static const struct pod *find_slurm(const struct runner *runner, const struct transfer *transfer)
 {
     const struct pod *pod = snapshot_slurm_pod(
@@ -186,7 +186,8 @@ static enum verdict look_for_node(struct runner *runner, struct transfer *transf
     return judge_node(runner, transfer, *ret_node);
 }
 
-/* Closes the node, with what tells others; `was` says what the way back leaves it as. */
+/* Cordons the node, with the marks for other controllers; `was` records the state that the undo
+   restores. */
 static void close_node(struct runner *runner, struct transfer *transfer, const struct node *node,
                        const char *key, const char *was)
 {
@@ -210,7 +211,7 @@ static const char *again_key(const struct transfer *transfer, char out[AGAIN_SIZ
     return out;
 }
 
-/* Whether the server itself says that our cordon was taken away after it was put back. */
+/* Whether a direct read shows that our cordon was removed again after sluice had restored it. */
 static bool is_taken_twice(struct transfer *transfer, const struct effect *again)
 {
     const char *opener;
@@ -225,8 +226,9 @@ static bool is_taken_twice(struct transfer *transfer, const struct effect *again
     return true;
 }
 
-/* A node that is emptied stays closed: what comes to it would be killed at once.  A cordon that
-   somebody takes away may be a mistake, and is put back; twice it is meant, and the node stays. */
+/* A node in the drain stays cordoned, because a new pod on it would be deleted at once.  The first
+   removal of the cordon may be a mistake, and is undone.  The second one is intended, and the node
+   stays. */
 static enum verdict keep_closed(struct runner *runner, struct transfer *transfer,
                                 const struct node *node)
 {
@@ -268,7 +270,7 @@ enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer)
     const struct node *node;
     enum verdict verdict;
 
-    /* A node that vanishes while it is emptied has lost its machine: what it held goes with it. */
+    /* A node that vanishes during its drain has lost its machine, and the pods with it. */
     if (snapshot->is_known && !map_get(snapshot->nodes, transfer->node))
         return STEP_DONE;
     verdict = look_for_node(runner, transfer, &node);
@@ -332,8 +334,8 @@ enum verdict kube_close(struct runner *runner, struct transfer *transfer)
         node->is_unschedulable)
         return STEP_DONE;
 
-    /* A node that cannot be closed gives up alone; the others of its move wait for that, not with
-     * it. */
+    /* If one node cannot be cordoned, only its transfer gives up; the other nodes of its move wait
+     * for this decision. */
     if (loop_now(runner->world->loop) - transfer->step_began_ms >= STEP_CLOSE_MS)
         return STEP_UNDO;
     transfer_wait_for(transfer, "the cordon to show on the node");
@@ -361,7 +363,7 @@ enum verdict kube_undo(struct runner *runner, struct transfer *transfer)
     case PRESENCE_YES:
         break;
     }
-    /* A patch that is still under way, or whose outcome nobody knows yet, could land later. */
+    /* A patch that is still under way, or whose outcome is unknown, could take effect later. */
     if (effect_is_open(transfer, &kube_effect_announce, transfer->node_uid, seen_ms) ||
         effect_is_open(transfer, &kube_effect_cordon, transfer->node_uid, seen_ms) ||
         effect_is_open(transfer, &kube_effect_cordon, again_key(transfer, key), seen_ms)) {

@@ -78,7 +78,7 @@ struct transfer_look {
     struct reading volumes;
     struct reading claim;
     struct reading new_node;
-    struct map *claims; /* of daemons that stay: "namespace/name" -> name of its volume */
+    struct map *claims; /* of pods of DaemonSets: "namespace/name" -> name of its volume */
     char asked[TRANSFER_NAME_SIZE * 2]; /* the claim that is read */
 };
 
@@ -208,7 +208,7 @@ static void note_claims(struct transfer_look *look, const struct pod *pod, const
     }
 }
 
-/* Only the end of its grace says that nothing more is owed to a pod. */
+/* Only the end of its grace means that a pod needs no more time. */
 static void note_running(struct reading *reading, const struct pod *pod, const json_t *item)
 {
     const struct snapshot *snapshot = fleet_snapshot(reading->runner->fleet, reading->cluster);
@@ -416,7 +416,8 @@ bool look_at_left_volumes(struct runner *runner, struct transfer *transfer, int6
     return true;
 }
 
-/* A field that was removed is nobody's any more; of the taints the last who changed them is told.
+/* A removed field has no manager any more; for taints the last manager that changed them is
+ * named.
  */
 static void note_closed(struct reading *reading, const struct node *node, const json_t *body)
 {
@@ -467,7 +468,7 @@ enum node_look look_at_node(struct runner *runner, struct transfer *transfer, in
     return NODE_LOOK_UNKNOWN;
 }
 
-/* Who may not read a node cannot know better than the list. */
+/* Without the right to read the node, the list decides. */
 static void new_node_answered(void *context, const json_t *body, const struct error *err)
 {
     struct reading *reading = context;

@@ -25,9 +25,9 @@ bool look_at_pods(struct runner *runner, struct transfer *transfer, int64_t sinc
 bool look_at_new_pods(struct runner *runner, struct transfer *transfer, const char *node,
                       int64_t since_ms, int *ret_count);
 
-/* Of the answer of look_at_pods(): how many of these pods would lose something if their machine
-   went now, because their grace is not over, and the name of one ("" where none would).  Those that
-   tolerate our taint and were made after `since` do not count: they were evicted and came back. */
+/* From the answer of look_at_pods(): how many pods would lose work if their machine went now,
+   because their grace is not over, and the name of one ("" if none).  Pods that tolerate our taint
+   and were made after `since` do not count: they were evicted and came back. */
 int look_running_pods(const struct transfer *transfer, struct wall_time since,
                       const char **ret_first);
 
@@ -54,8 +54,8 @@ enum node_look look_at_node(struct runner *runner, struct transfer *transfer, in
    client that removed one of them, or is "" if the server does not tell. */
 bool look_is_closed(const struct transfer *transfer, const char **ret_opener);
 
-/* Whether the server itself has the Node of the new machine, by the machine's name; asks while no
-   answer of the last seconds says it. */
+/* Whether the server itself has the Node of the new machine, by the machine's name.  Sends a read
+   unless there is an answer a few seconds old at most. */
 enum presence look_at_new_node(struct runner *runner, struct transfer *transfer);
 
 /* Whether an answer is still to come; look may be NULL. */

@@ -28,8 +28,9 @@ struct search {
     int height;
     enum owner_found found;
     bool is_alone;       /* began for the only pod there was */
-    bool is_spared;      /* found none, for it can spare the pods that leave as of this search */
-    bool wants_workload; /* the object was read: now the Workload that stands for it */
+    bool is_spared;      /* found none, because the Job can tolerate the evictions counted by this
+                            search */
+    bool wants_workload; /* the object was read: next its Kueue Workload */
     bool is_under_way;
     int64_t began_ms;
     int64_t not_before_ms;
@@ -166,7 +167,7 @@ static int64_t age_ms(const struct search *search)
     return loop_now(search->searches->runner->world->loop) - search->began_ms;
 }
 
-/* A right that is missing: a server that has just started may say so for a moment. */
+/* A missing right: a server that has just started may deny for a moment. */
 static bool is_denied_for_now(struct search *search, const struct error *err)
 {
     return err->kind == ERROR_DENIED && age_ms(search) < search->patience_ms;
@@ -201,7 +202,7 @@ static bool spares(struct search *search)
     return true;
 }
 
-/* No Workload stands for the object: the one above it counts, or it itself. */
+/* The object has no Workload: its owner counts, or the object itself. */
 static void judge(struct search *search)
 {
     const struct owner *owner = &search->owner;
@@ -339,7 +340,8 @@ enum owner_found owner_search(struct owner_searches *searches, const struct tran
         return OWNER_NONE;
     *ret_path = search->path;
     search->patience_ms = patience_ms;
-    /* What a Job can spare was counted before this node, and maybe others, began to be emptied. */
+    /* The evictions that a Job tolerates were counted before this node, and maybe others, began to
+       drain. */
     if (search->is_spared && search->began_ms < transfer->step_began_ms)
         begin(search, is_alone(searches, cluster, pod));
     if (search->found == OWNER_UNKNOWN && age_ms(search) >= patience_ms)

@@ -27,15 +27,15 @@ enum owner_found {
     OWNER_FOUND,
 };
 
-/* Of a pod on a node that the transfer drains.  Pods that do not need each other, and one alone, go
- * as they are, unless their Job would count so many evictions, of this and all other nodes that are
- * emptied, that it fails for good.  A search that takes longer than patience_ms counts as none.
- * *ret_path is borrowed until owner_searches_forget(). */
+/* Finds the gang's owner for a pod on a node that the transfer drains.  A single pod, and pods that
+ * do not need each other, have none, unless their Job would fail by the evictions on all nodes that
+ * are drained now.  A search that takes longer than patience_ms counts as none. *ret_path is
+ * borrowed until owner_searches_forget(). */
 enum owner_found owner_search(struct owner_searches *searches, const struct transfer *transfer,
                               const struct pod *pod, int64_t patience_ms, const char **ret_path);
 
-/* Sends what is to be asked again.  True while a question is open. */
+/* Sends questions that are due again.  True while a question is open. */
 bool owner_searches_tick(struct owner_searches *searches);
 
-/* Nothing drains any more: what was found may be otherwise next time. */
+/* No drain runs any more: results may differ next time. */
 void owner_searches_forget(struct owner_searches *searches);

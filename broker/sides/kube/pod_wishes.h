@@ -24,5 +24,5 @@ bool wishes_all_to_leave(const struct snapshot *snapshot, const char *node, int 
 struct wall_time wishes_to_stay(const struct snapshot *snapshot, const char *node,
                                 const struct pod **ret_pod);
 
-/* Whether the pod's own spec says that a node which we closed is good enough for it. */
+/* Whether the pod's own spec tolerates a node that we cordoned. */
 bool wishes_to_come(const json_t *pod);

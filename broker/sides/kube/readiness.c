@@ -119,9 +119,9 @@ static void describe_daemon(const struct readiness *readiness, const char *daemo
         add(missing, "a pod of DaemonSet %s", daemon);
 }
 
-/* What keeps the count from being sure: accelerators that are not counted, devices that may not be
-   read, and slices, from which whole GPUs are only concluded.  That is no failure of the machine:
-   it may be as its owner wants it. */
+/* Why the number of GPUs is uncertain: accelerators that are not counted, devices that may not be
+   read, or slices, from which whole GPUs are only concluded.  This is no failure of the machine:
+   its owner may have configured it so. */
 static void describe_doubt(const struct snapshot *snapshot, const struct node *node,
                            struct text *doubt)
 {

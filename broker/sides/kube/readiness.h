@@ -20,10 +20,10 @@ struct readiness {
     struct wall_time not_before; /* a Node older than this is not of this machine */
 };
 
-/* Whether the node has another number of GPUs and shows accelerators that are not counted, or
-   slices, or its cluster does not show its devices: what it has is not known surely, so it must not
-   be thrown away. */
+/* Whether the number of GPUs differs, and the node has uncounted accelerators or slices, or its
+   cluster does not show its devices.  The number is then uncertain, so the node must not be
+   discarded. */
 bool readiness_is_other(const struct snapshot *snapshot, const struct node *node, int64_t gpus);
 
-/* Appends what is missing, with "; " between; nothing when the node may serve. */
+/* Appends the missing conditions, separated by "; "; nothing when the node may serve. */
 void readiness_describe(const struct readiness *readiness, struct text *missing);

@@ -119,7 +119,7 @@ static bool is_ours(const struct suspension *suspension)
            suspension->owner.is_stopped;
 }
 
-/* Writes the record, or takes it out; event NULL: nothing to tell. */
+/* Writes or removes the record; event NULL: no event. */
 static int store(struct suspension *suspension, bool stays, const char *event)
 {
     struct runner *runner = suspension->book->runner;
@@ -207,8 +207,8 @@ static int64_t patience_of(const struct transfer *transfer)
     return transfer && transfer->is_emergency ? PATIENCE_EMERGENCY_MS : PATIENCE_MS;
 }
 
-/* What a failure leaves of what was seen.  A right that is missing may be there in a moment: a
-   server that has just started says so, and has done nothing. */
+/* The state after a failed request.  A missing right may appear in a moment: a server that has just
+   started denies, and has changed nothing. */
 static enum sight sight_after(const struct suspension *suspension, enum error_kind kind)
 {
     int64_t asked_ms = now_ms(suspension->book) - suspension->asked_ms;
@@ -261,7 +261,7 @@ static void stop_answered(void *context, const json_t *body, const struct error 
     else if (err)
         suspension->told_count--;
     look(suspension, body, err);
-    /* A server whose kind does not have the member drops it, and says that all is well. */
+    /* A server whose kind does not have the member drops it, and answers with success. */
     if (!err && suspension->sight == OWNER_SEEN && !suspension->owner.is_stopped)
         suspension->sight = OWNER_REFUSED;
 }
@@ -292,7 +292,7 @@ static void patch_owner(struct suspension *suspension, json_t *change, cluster_d
     kept_patch(suspension->book->runner, &patch, done, suspension);
 }
 
-/* A transfer wants the gang to stand still: what is missing for that. */
+/* A transfer wants the gang suspended: asks for the missing part. */
 static void hold(struct suspension *suspension, const struct transfer *transfer)
 {
     struct runner *runner = suspension->book->runner;
@@ -328,7 +328,7 @@ static void hold(struct suspension *suspension, const struct transfer *transfer)
     patch_owner(suspension, patch, stop_answered);
 }
 
-/* Nobody wants it any more: true when it is as it was before us. */
+/* No transfer wants the suspension any more: true when the owner is as it was before. */
 static bool let_go(struct suspension *suspension)
 {
     int64_t since_lost_ms = now_ms(suspension->book) - suspension->lost_ms;

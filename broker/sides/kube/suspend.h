@@ -29,12 +29,12 @@ int suspensions_load(struct suspensions *suspensions, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Whether the pod, on a node that the transfer drains, may be evicted now.  If not, its gang is
-   being stopped, and *ret_why says so until the next question.  It is never held for longer than a
-   minute, in an emergency seconds. */
+   being suspended, and *ret_why describes this until the next call.  It never delays for longer
+   than a minute; in a reclaim for seconds. */
 bool suspend_is_settled(struct suspensions *suspensions, struct transfer *transfer,
                         const struct pod *pod, const char **ret_why);
 
-/* Does what is next for each; true while something is left to do. */
+/* Does the next step of each suspension; true while one has more to do. */
 bool suspensions_tick(struct suspensions *suspensions);
 
 /* [{cluster, owner, transfers, is_ending, text}] of those that are stopped, or may be. */

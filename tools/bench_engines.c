@@ -297,7 +297,8 @@ static int plan_log(const struct request_log *log, const struct engine_law *law,
                                   .seed = 1,
                                   .seeds = 5 };
 
-    segments_of_series(series, series->start, demand_time(series, series->count), &segments);
+    segments_of_series(
+        series, (struct wall_span){ series->start, demand_time(series, series->count) }, &segments);
     result = search_servers(&setup, &found, err);
     segments_clear(&segments);
     service_time_free(service);

@@ -169,7 +169,8 @@ static int engine(int servers, int turns)
     int64_t sink = 0;
 
     fill_steady(&series, servers > 1 ? 0.9 * servers : 0.7);
-    segments_of_series(&series, series.start, demand_time(&series, series.count), &segments);
+    segments_of_series(
+        &series, (struct wall_span){ series.start, demand_time(&series, series.count) }, &segments);
 
     struct arrivals_setup setup = { &series, &segments, service, 1, 1 };
     struct arrivals *arrivals = arrivals_new(&setup, NULL);

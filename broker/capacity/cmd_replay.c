@@ -388,9 +388,11 @@ static int replay_demand(struct command_call *call, struct replay_command *comma
     size_t steps_known = 0;
 
     segments_of_series(series,
-                       command->days > 0 ? (struct wall_time){ end.ms - command->days * DAY_MS }
-                                         : series->start,
-                       end, &segments);
+                       (struct wall_span){
+                           command->days > 0 ? (struct wall_time){ end.ms - command->days * DAY_MS }
+                                             : series->start,
+                           end },
+                       &segments);
     for (size_t i = 0; i < segments.list.count; i++)
         steps_known += segments.list.items[i].count;
     command->setup.series = series;

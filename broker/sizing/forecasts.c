@@ -109,10 +109,11 @@ static int confirm(struct forecasts *forecasts, size_t at, struct error *err)
     owned(service_time) struct service_time *service = service_time_of(
         forecasts->shapes[at], setup->service_s, setup->service_cv);
 
+    const struct confirm_queue queue = { setup, service, forecasts->items[at] };
+
     forecasts->ratios[at] = mem_new_array(count, sizeof *forecasts->ratios[at]);
     for (size_t window = 0; window < count; window++)
-        if (confirm_ratio(setup, service, forecasts->items[at], window,
-                          &forecasts->ratios[at][window], err) < 0)
+        if (confirm_ratio(&queue, window, &forecasts->ratios[at][window], err) < 0)
             return error_context(err, "queue %s", forecasts->names[at]);
     return 0;
 }

@@ -173,10 +173,13 @@ static int read_buckets(struct measure *measure, const json_t *list, struct erro
     if (check_days(list, told, err) < 0)
         return -1;
     require(count <= json_array_size(list) && !measure->shape);
+
+    const struct service_histogram histogram = { buckets, count, sum_s,
+                                                 measure->is_of_tokens ? 0 : measure->max_s };
+
     measure->shape = measure->is_of_tokens
-                         ? service_shape_of_lengths(buckets, count, sum_s, measure->name, err)
-                         : service_shape_of_histogram(buckets, count, sum_s, measure->max_s,
-                                                      measure->name, err);
+                         ? service_shape_of_lengths(&histogram, measure->name, err)
+                         : service_shape_of_histogram(&histogram, measure->name, err);
     return measure->shape ? 0 : -1;
 }
 

@@ -24,7 +24,8 @@ static struct search_setup random_case(struct random *random, struct demand_seri
         for (size_t i = 0; i < series->count; i++)
             series->counts[class][i] = (int32_t)random_below(random, most);
     }
-    segments_of_series(series, series->start, demand_time(series, series->count), segments);
+    segments_of_series(
+        series, (struct wall_span){ series->start, demand_time(series, series->count) }, segments);
     return (struct search_setup){
         .series = series,
         .segments = segments,
@@ -105,8 +106,8 @@ static void every_answer_is_certified(void **state)
         struct search_setup setup = { queue->demand, &segments, service, 1,
                                       queue->target, 1,         3,       false };
 
-        segments_of_window(queue->demand, plant.windows, i / 3, plant.model.from, plant.model.to,
-                           &segments);
+        segments_of_window(queue->demand, plant.windows, i / 3,
+                           (struct wall_span){ plant.model.from, plant.model.to }, &segments);
         assert_true(cell->search.servers > 1);
         assert_int_equal(cell->granted, cell->search.servers);
         assert_true(cell->wait_s <= 30);
@@ -350,7 +351,8 @@ static void unknown_steps_are_left_out_of_both_sides(void **state)
 
         for (int i = 0; i < 720; i++)
             counts[i] = turn == 1 && i / 60 % 2 == 1 ? DEMAND_UNKNOWN : 120;
-        segments_of_series(&series, series.start, demand_time(&series, 720), &segments);
+        segments_of_series(&series, (struct wall_span){ series.start, demand_time(&series, 720) },
+                           &segments);
         assert_int_equal(segments.list.count, turn == 1 ? 6 : 1);
         assert_int_equal(search_servers(&setup, &results[turn], NULL), 0);
     }
@@ -378,8 +380,8 @@ static void the_estimate_is_near_the_replay(void **state)
         struct arrivals_setup setup = { queue->demand, &segments, service, 1, 1 };
         struct estimate estimate;
 
-        segments_of_window(queue->demand, plant.windows, i / 3, plant.model.from, plant.model.to,
-                           &segments);
+        segments_of_window(queue->demand, plant.windows, i / 3,
+                           (struct wall_span){ plant.model.from, plant.model.to }, &segments);
         estimate_init(&estimate, &setup);
 
         double ratio = (double)estimate_servers(&estimate, 0.98, 30) /

@@ -39,8 +39,10 @@ static void stage_init(struct stage *stage, const int32_t *high, const int32_t *
         stage->series.counts[DEMAND_LOW][i] = low[i];
     }
     stage->service = service_time_new(service_s, cv);
-    segments_of_series(&stage->series, stage->series.start,
-                       demand_time(&stage->series, stage->series.count), &stage->segments);
+    segments_of_series(
+        &stage->series,
+        (struct wall_span){ stage->series.start, demand_time(&stage->series, stage->series.count) },
+        &stage->segments);
 
     struct arrivals_setup setup = { &stage->series, &stage->segments, stage->service, 1, 7 };
 
@@ -57,10 +59,10 @@ static void stage_clear(struct stage *stage)
     mem_free(stage->series.counts[DEMAND_LOW]);
 }
 
-static struct judge_span span_of(size_t from_minute, size_t to_minute)
+static struct wall_span span_of(size_t from_minute, size_t to_minute)
 {
-    return (struct judge_span){ { start_ms + (int64_t)from_minute * MINUTE_MS },
-                                { start_ms + (int64_t)to_minute * MINUTE_MS } };
+    return (struct wall_span){ { start_ms + (int64_t)from_minute * MINUTE_MS },
+                               { start_ms + (int64_t)to_minute * MINUTE_MS } };
 }
 
 static void constant_servers_are_judged_as_the_replay_judges_them(void **state)
@@ -79,15 +81,15 @@ static void constant_servers_are_judged_as_the_replay_judges_them(void **state)
     for (size_t at = 0; at < COUNT_OF(cvs); at++)
         for (int servers = 6; servers < 30; servers += 3) {
             struct replay_target target = { .wait_ms = 9 * SECOND_MS, .percentile = 98 };
-            struct judge_span span = span_of(0, STEPS);
+            struct wall_span span = span_of(0, STEPS);
             struct judge_score score;
             struct replay_result result;
             struct error err = { 0 };
             struct stage stage;
 
             stage_init(&stage, high, low, STEPS, 12, cvs[at]);
-            judge(stage.arrivals, &(struct judge_plan){ { start_ms }, &servers, 1 }, &target, &span,
-                  1, &score);
+            judge(&(struct judge_setup){ stage.arrivals, &target, &span, 1 },
+                  &(struct judge_plan){ { start_ms }, &servers, 1 }, &score);
             assert_int_equal(replay_report(stage.arrivals, servers, &target, &result, &err), 0);
             for (int class = 0; class < DEMAND_CLASSES; class ++) {
                 assert_int_equal(score.count[class], result.classes[class].count);
@@ -140,13 +142,13 @@ static void servers_come_and_go_as_counted_by_hand(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct replay_target target = { .wait_ms = cases[i].target_s * SECOND_MS,
                                         .percentile = 98 };
-        struct judge_span spans[] = { span_of(0, 5), span_of(5, 10), span_of(10, 15) };
+        struct wall_span spans[] = { span_of(0, 5), span_of(5, 10), span_of(10, 15) };
         struct judge_score scores[3];
         struct stage stage;
 
         stage_init(&stage, NULL, cases[i].counts, 15, 60, 0);
-        judge(stage.arrivals, &(struct judge_plan){ { start_ms }, cases[i].servers, 3 }, &target,
-              spans, 3, scores);
+        judge(&(struct judge_setup){ stage.arrivals, &target, spans, 3 },
+              &(struct judge_plan){ { start_ms }, cases[i].servers, 3 }, scores);
         for (int at = 0; at < 3; at++)
             if (scores[at].violations[DEMAND_LOW] != cases[i].violations[at])
                 fail_msg("%s: slot %d: %d violations", cases[i].name, at,
@@ -160,7 +162,7 @@ static void a_server_that_comes_back_before_it_has_left_is_not_one_more(void **s
 {
     int32_t counts[30] = { 0 };
     int servers[] = { 2, 1, 2, 2, 2, 2 };
-    struct judge_span span = span_of(0, 30);
+    struct wall_span span = span_of(0, 30);
     struct replay_target target = { .wait_ms = 0, .percentile = 98 };
     struct judge_score score;
     struct stage stage;
@@ -168,8 +170,8 @@ static void a_server_that_comes_back_before_it_has_left_is_not_one_more(void **s
     (void)state;
     counts[4] = 3;
     stage_init(&stage, NULL, counts, 30, 900, 0);
-    judge(stage.arrivals, &(struct judge_plan){ { start_ms }, servers, COUNT_OF(servers) }, &target,
-          &span, 1, &score);
+    judge(&(struct judge_setup){ stage.arrivals, &target, &span, 1 },
+          &(struct judge_plan){ { start_ms }, servers, COUNT_OF(servers) }, &score);
     assert_int_equal(score.violations[DEMAND_LOW], 1);
     /* Both servers are busy until 19 minutes at least; the third cannot start at 10. */
     assert_true(score.wait_s[DEMAND_LOW] > 840);
@@ -180,7 +182,7 @@ static void spans_count_who_arrives_in_them_across_a_gap(void **state)
 {
     int32_t counts[30];
     int servers = 50;
-    struct judge_span spans[] = { span_of(0, 4), span_of(7, 13), span_of(13, 40) };
+    struct wall_span spans[] = { span_of(0, 4), span_of(7, 13), span_of(13, 40) };
     struct judge_score scores[3];
     struct replay_target target = { .wait_ms = 60 * SECOND_MS, .percentile = 98 };
     struct stage stage;
@@ -189,8 +191,8 @@ static void spans_count_who_arrives_in_them_across_a_gap(void **state)
     for (int i = 0; i < 30; i++)
         counts[i] = i >= 10 && i < 15 ? -1 : i + 1;
     stage_init(&stage, NULL, counts, 30, 5, 1);
-    judge(stage.arrivals, &(struct judge_plan){ { start_ms }, &servers, 1 }, &target, spans, 3,
-          scores);
+    judge(&(struct judge_setup){ stage.arrivals, &target, spans, 3 },
+          &(struct judge_plan){ { start_ms }, &servers, 1 }, scores);
     assert_int_equal(scores[0].count[DEMAND_LOW], 1 + 2 + 3 + 4);
     assert_int_equal(scores[1].count[DEMAND_LOW], 8 + 9 + 10);
     assert_int_equal(scores[2].count[DEMAND_LOW], (16 + 30) * 15 / 2);
@@ -352,8 +354,9 @@ static void plans_judged_together_get_the_scores_of_a_plain_replay(void **state)
                 { ward.setup.begin, servers[plan], ward.setup.slots }, scores[plan]
             };
         }
-        judge_all(ward.arrivals, together, TOGETHER, &ward.setup.target, ward.spans,
-                  ward.setup.span_count);
+        judge_all(&(struct judge_setup){ ward.arrivals, &ward.setup.target, ward.spans,
+                                         ward.setup.span_count },
+                  together, TOGETHER);
         for (int plan = 0; plan < TOGETHER; plan++)
             for (size_t span = 0; span < ward.setup.span_count; span++) {
                 struct judge_score plain = plain_score(&ward, &together[plan].plan, span);

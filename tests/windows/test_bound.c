@@ -18,7 +18,8 @@ static bool is_passed(const struct occurrence_setup *setup, const int *servers)
     struct judge_plan plan = { setup->begin, servers, setup->slots };
     struct judge_score scores[WARD_SPANS];
 
-    judge(setup->arrivals, &plan, &setup->target, setup->spans, setup->span_count, scores);
+    judge(&(struct judge_setup){ setup->arrivals, &setup->target, setup->spans, setup->span_count },
+          &plan, scores);
     for (size_t span = 0; span < setup->span_count; span++)
         if (!scores[span].is_met)
             return false;
@@ -131,15 +132,17 @@ static void work_beyond_the_plan_is_not_asked_for(void **state)
             ward.series.counts[DEMAND_LOW][i] = is_one && (unpaid[row].every_slots > 0 || i < 59);
         }
         segments_clear(&ward.segments);
-        segments_of_series(&ward.series, ward.series.start, demand_time(&ward.series, slots * 5),
-                           &ward.segments);
+        segments_of_series(
+            &ward.series,
+            (struct wall_span){ ward.series.start, demand_time(&ward.series, slots * 5) },
+            &ward.segments);
         arrivals_free(ward.arrivals);
 
         struct arrivals_setup setup = { &ward.series, &ward.segments, ward.service, 1, 1 };
 
         ward.arrivals = arrivals_new(&setup, NULL);
-        ward.spans[0] = (struct judge_span){ ward.series.start,
-                                             demand_time(&ward.series, slots * 5) };
+        ward.spans[0] = (struct wall_span){ ward.series.start,
+                                            demand_time(&ward.series, slots * 5) };
         ward.setup.arrivals = ward.arrivals;
         ward.setup.span_count = 1;
         ward.setup.target = (struct replay_target){ .wait_ms = 0, .percentile = 98 };
@@ -160,7 +163,7 @@ static void the_oracle_is_near_the_bound(void **state)
     static int servers[DAYS_SLOTS];
     struct random random;
     struct ward ward = { 0 };
-    struct judge_span spans[9];
+    struct wall_span spans[9];
     struct moves_cost cost = { .nodes_max = 60, .slot_h = 1.0 / 12 };
     double hours = 0;
 
@@ -179,11 +182,13 @@ static void the_oracle_is_near_the_bound(void **state)
                                                                          random_normal(&random));
     }
     ward.service = service_time_new(30, 1);
-    segments_of_series(&ward.series, ward.series.start,
-                       demand_time(&ward.series, ward.series.count), &ward.segments);
+    segments_of_series(
+        &ward.series,
+        (struct wall_span){ ward.series.start, demand_time(&ward.series, ward.series.count) },
+        &ward.segments);
     for (size_t i = 0; i < COUNT_OF(spans); i++)
-        spans[i] = (struct judge_span){ demand_time(&ward.series, i * 480),
-                                        demand_time(&ward.series, (i + 1) * 480) };
+        spans[i] = (struct wall_span){ demand_time(&ward.series, i * 480),
+                                       demand_time(&ward.series, (i + 1) * 480) };
 
     struct arrivals_setup setup = { &ward.series, &ward.segments, ward.service, 1, 3 };
 

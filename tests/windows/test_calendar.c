@@ -232,7 +232,7 @@ static void an_event_is_planned_from_its_hours_of_the_weeks_before(void **state)
     struct segment_list segments = { 0 };
 
     segments_of_window(&demand->series[0], set, (size_t)(window_find(set, "soon") - set->items),
-                       demand->series[0].start, demand->end, &segments);
+                       (struct wall_span){ demand->series[0].start, demand->end }, &segments);
     for (size_t i = 0; i < segments.list.count; i++)
         for (size_t at = 0; at < segments.list.items[i].count; at++)
             hours[count++] = demand_at(&demand->series[0], DEMAND_LOW,

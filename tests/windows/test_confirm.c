@@ -93,9 +93,10 @@ static double need_by_hand(const struct day *day, int binds, double allowed, int
     double passes[3];
     double fails[3];
 
-    segments_of_window(&day->series, day->set, day->window,
-                       (struct wall_time){ monday_ms + BEGIN * MINUTE_MS },
-                       (struct wall_time){ monday_ms + END * MINUTE_MS }, &segments);
+    segments_of_window(
+        &day->series, day->set, day->window,
+        (struct wall_span){ { monday_ms + BEGIN * MINUTE_MS }, { monday_ms + END * MINUTE_MS } },
+        &segments);
     assert_int_equal(search_servers(&setup, &found, NULL), 0);
     assert_in_range(found.servers, 3, 30);
     late_shares(&setup, found.servers, passes);
@@ -128,7 +129,9 @@ static void the_target_that_one_fewer_misses_makes_the_fraction(void **state)
         day_init(&day, &rows[i].target, 12 * 60);
         need = need_by_hand(&day, rows[i].binds, rows[i].allowed, &servers);
         assert_int_equal(
-            confirm_ratio(&day.setup, day.service, &day.forecast, day.window, &ratio, NULL), 0);
+            confirm_ratio(&(struct confirm_queue){ &day.setup, day.service, &day.forecast },
+                          day.window, &ratio, NULL),
+            0);
         if (!(fabs(ratio - need) < 1e-9))
             fail_msg("target %d: %g servers of %d, not %g", rows[i].binds, ratio, servers, need);
         assert_true(need < servers);

@@ -88,7 +88,7 @@ static void a_step_without_a_row_is_unknown_and_never_zero(void **state)
     assert_memory_equal(chat->counts[DEMAND_LOW], low, sizeof low);
     assert_null(demand_find(demand, "batch")->counts[DEMAND_HIGH]);
     assert_string_equal(demand->series[0].queue, "batch");
-    segments_of_series(chat, chat->start, demand->end, &segments);
+    segments_of_series(chat, (struct wall_span){ chat->start, demand->end }, &segments);
     assert_int_equal(segments.list.count, 2);
     assert_int_equal(segments.list.items[0].count, 2);
     assert_int_equal(segments.list.items[1].first, 4);
@@ -96,8 +96,9 @@ static void a_step_without_a_row_is_unknown_and_never_zero(void **state)
     /* a step belongs to the days in which it begins */
     owned(segments) struct segment_list part = { 0 };
 
-    segments_of_series(chat, (struct wall_time){ chat->start.ms + 1 },
-                       (struct wall_time){ chat->start.ms + MINUTE_MS + 1 }, &part);
+    segments_of_series(
+        chat, (struct wall_span){ { chat->start.ms + 1 }, { chat->start.ms + MINUTE_MS + 1 } },
+        &part);
     assert_int_equal(part.list.count, 1);
     assert_int_equal(part.list.items[0].first, 1);
     assert_int_equal(part.list.items[0].count, 1);
@@ -177,7 +178,8 @@ static void the_sum_over_windows_is_the_input(void **state)
     for (size_t window = 0; window < set->count; window++) {
         owned(segments) struct segment_list segments = { 0 };
 
-        segments_of_window(series, set, window, series->start, demand->end, &segments);
+        segments_of_window(series, set, window, (struct wall_span){ series->start, demand->end },
+                           &segments);
         for (size_t i = 0; i < segments.list.count; i++)
             for (size_t at = 0; at < segments.list.items[i].count; at++) {
                 size_t step = segments.list.items[i].first + at;

@@ -45,8 +45,10 @@ static void stage_init(struct stage *stage, struct service_shape *shape)
                                             .count = MINUTES,
                                             .is_single = true,
                                             .counts = { NULL, stage->counts } };
-    segments_of_series(&stage->series, stage->series.start, demand_time(&stage->series, MINUTES),
-                       &stage->segments);
+    segments_of_series(
+        &stage->series,
+        (struct wall_span){ stage->series.start, demand_time(&stage->series, MINUTES) },
+        &stage->segments);
     stage->service = service_time_outline(shape);
     stage->setup = (struct arrivals_setup){ &stage->series, &stage->segments, stage->service, 1,
                                             0 };
@@ -153,8 +155,9 @@ static void while_demand_changes_it_is_the_search(void **state)
                                        .seeds = 1 };
 
         fill(&stage, 3 * engine_capacity(&one), 0.6, 0.7);
-        segments_of_series(&stage.series, stage.series.start, demand_time(&stage.series, 480),
-                           &part);
+        segments_of_series(
+            &stage.series,
+            (struct wall_span){ stage.series.start, demand_time(&stage.series, 480) }, &part);
         stage.setup.segments = &part;
         assert_int_equal(search_servers(&search, &found, NULL), 0);
 

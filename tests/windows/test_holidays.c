@@ -71,7 +71,11 @@ static void easter_is_when_it_was(void **state)
 
         assert_int_equal(wall_parse(midnight, true, &wall, NULL), 0);
         year = civil_date_of_day(wall.ms / DAY_MS).year;
-        assert_int_equal(holidays_read("easter+0 Easter\n", 16, "e", year, year, &days, NULL), 0);
+        assert_int_equal(
+            holidays_read(
+                &(struct holiday_file){ "e", (const unsigned char *)"easter+0 Easter\n", 16 },
+                (struct holiday_years){ year, year }, &days, NULL),
+            0);
         assert_int_equal(days.list.count, 1);
         assert_int_equal(days.list.items[0].day, wall.ms / DAY_MS);
     }
@@ -120,7 +124,10 @@ static void a_line_that_says_nothing_is_named(void **state)
         struct error err = { 0 };
 
         assert_int_equal(
-            holidays_read(rows[i].lines, strlen(rows[i].lines), "x", 2020, 2021, &days, &err), -1);
+            holidays_read(&(struct holiday_file){ "x", (const unsigned char *)rows[i].lines,
+                                                  strlen(rows[i].lines) },
+                          (struct holiday_years){ 2020, 2021 }, &days, &err),
+            -1);
         if (!strstr(err.text, rows[i].error))
             fail_msg("%s: %s", rows[i].lines, err.text);
     }
@@ -132,7 +139,10 @@ static void a_range_may_pass_the_end_of_the_year(void **state)
     owned(holidays) struct public_holidays days = { 0 };
 
     (void)state;
-    assert_int_equal(holidays_read(lines, strlen(lines), "x", 2019, 2022, &days, NULL), 0);
+    assert_int_equal(
+        holidays_read(&(struct holiday_file){ "x", (const unsigned char *)lines, strlen(lines) },
+                      (struct holiday_years){ 2019, 2022 }, &days, NULL),
+        0);
     assert_int_equal(days.list.count, 5);
     assert_int_equal(days.list.items[0].day, civil_day(2020, 2, 29));
     assert_int_equal(days.list.items[4].day, civil_day(2021, 1, 2));

@@ -36,8 +36,10 @@ static void stage_init(struct stage *stage, struct service_time *service, double
             stage->series.counts[class][QUIET + hole] = DEMAND_UNKNOWN;
     }
     stage->begin = demand_time(&stage->series, QUIET);
-    segments_of_series(&stage->series, stage->begin,
-                       demand_time(&stage->series, stage->series.count), &stage->segments);
+    segments_of_series(
+        &stage->series,
+        (struct wall_span){ stage->begin, demand_time(&stage->series, stage->series.count) },
+        &stage->segments);
     setup = (struct arrivals_setup){ &stage->series, &stage->segments, service, 1, seed };
     stage->arrivals = arrivals_new(&setup, NULL);
     assert_non_null(stage->arrivals);
@@ -51,10 +53,10 @@ static void stage_clear(struct stage *stage)
     service_time_free(stage->service);
 }
 
-static struct judge_span span_of(const struct stage *stage, size_t from_minute, size_t to_minute)
+static struct wall_span span_of(const struct stage *stage, size_t from_minute, size_t to_minute)
 {
-    return (struct judge_span){ demand_time(&stage->series, QUIET + from_minute),
-                                demand_time(&stage->series, QUIET + to_minute) };
+    return (struct wall_span){ demand_time(&stage->series, QUIET + from_minute),
+                               demand_time(&stage->series, QUIET + to_minute) };
 }
 
 static const struct replay_target all_targets = {
@@ -101,10 +103,10 @@ static void constant_replicas_are_judged_as_the_replay_judges_them(void **state)
 
             stage_init(&stage, engine_service(&law, 100, 1.2, 1500), 1.5, 11, 70);
 
-            struct judge_span span = span_of(&stage, 0, MINUTES);
+            struct wall_span span = span_of(&stage, 0, MINUTES);
 
-            judge(stage.arrivals, &(struct judge_plan){ stage.begin, &servers, 1 }, &all_targets,
-                  &span, 1, &score);
+            judge(&(struct judge_setup){ stage.arrivals, &all_targets, &span, 1 },
+                  &(struct judge_plan){ stage.begin, &servers, 1 }, &score);
             assert_int_equal(replay_report(stage.arrivals, servers, &all_targets, &result, NULL),
                              0);
             for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -136,10 +138,10 @@ static void every_target_counts(void **state)
 
         stage_init(&stage, engine_service(&law, 100, 1, 1500), 1.5, 3, 0);
 
-        struct judge_span span = span_of(&stage, 0, MINUTES);
+        struct wall_span span = span_of(&stage, 0, MINUTES);
 
-        judge(stage.arrivals, &(struct judge_plan){ stage.begin, &servers, 1 }, &targets[i], &span,
-              1, &score);
+        judge(&(struct judge_setup){ stage.arrivals, &targets[i], &span, 1 },
+              &(struct judge_plan){ stage.begin, &servers, 1 }, &score);
         assert_int_equal(score.is_met, i == 0);
         assert_int_equal(score.violations[DEMAND_LOW] > score.count[DEMAND_LOW] / 50, i > 0);
         assert_int_equal(score.ttft_s[DEMAND_LOW] > 0.2, i == 1);
@@ -181,12 +183,12 @@ static void one_slot_is_one_request_at_a_time(void **state)
         fill_plan(servers, &random, most);
 
         struct judge_plan plan = { stage.begin, servers, SLOTS };
-        struct judge_span spans[SPANS] = { span_of(&stage, 0, 50), span_of(&stage, 50, 110),
-                                           span_of(&stage, 125, MINUTES) };
+        struct wall_span spans[SPANS] = { span_of(&stage, 0, 50), span_of(&stage, 50, 110),
+                                          span_of(&stage, 125, MINUTES) };
 
-        judge(stage.arrivals, &plan, &target, spans, SPANS, slot);
+        judge(&(struct judge_setup){ stage.arrivals, &target, spans, SPANS }, &plan, slot);
         service->engine = NULL;
-        judge(stage.arrivals, &plan, &target, spans, SPANS, one);
+        judge(&(struct judge_setup){ stage.arrivals, &target, spans, SPANS }, &plan, one);
         service->engine = engine;
         for (int span = 0; span < SPANS; span++) {
             if (memcmp(&slot[span], &one[span], sizeof *one) != 0)
@@ -219,9 +221,9 @@ static void plans_judged_together_get_their_own_scores(void **state)
         stage_init(&stage, engine_service(&law, 100, 1, 1500), 1, 50 + (uint64_t)trial,
                    trial % 2 ? 70 : 0);
 
-        struct judge_span spans[SPANS] = { span_of(&stage, 0, 50), span_of(&stage, 50, 110),
-                                           span_of(&stage, 110, MINUTES) };
-        struct judge_span whole = span_of(&stage, 0, MINUTES);
+        struct wall_span spans[SPANS] = { span_of(&stage, 0, 50), span_of(&stage, 50, 110),
+                                          span_of(&stage, 110, MINUTES) };
+        struct wall_span whole = span_of(&stage, 0, MINUTES);
 
         for (int plan = 0; plan < TOGETHER; plan++) {
             fill_plan(servers[plan], &random, 2 + 2 * plan);
@@ -229,19 +231,26 @@ static void plans_judged_together_get_their_own_scores(void **state)
                                                   scores[plan] };
         }
         memcpy(servers[TOGETHER - 1], servers[1], sizeof servers[1]); /* alike */
-        judge_all(stage.arrivals, together, TOGETHER, &all_targets, spans, SPANS);
+        judge_all(&(struct judge_setup){ stage.arrivals, &all_targets, spans, SPANS }, together,
+                  TOGETHER);
         for (int plan = 0; plan < TOGETHER; plan++) {
             struct judge_score alone[SPANS];
             struct judge_score all;
             int64_t sum[2] = { 0 };
 
-            judge(stage.arrivals, &together[plan].plan, &all_targets, spans, SPANS, alone);
-            judge(stage.arrivals, &together[plan].plan,
-                  &(struct replay_target){ SECOND_MS, 98, { 0, 0 }, { 0, 0 } }, &whole, 1, &all);
+            judge(&(struct judge_setup){ stage.arrivals, &all_targets, spans, SPANS },
+                  &together[plan].plan, alone);
+            judge(
+                &(struct judge_setup){ stage.arrivals,
+                                       &(struct replay_target){ SECOND_MS, 98, { 0, 0 }, { 0, 0 } },
+                                       &whole, 1 },
+                &together[plan].plan, &all);
             assert_memory_equal(alone, scores[plan], sizeof alone);
-            judge(stage.arrivals, &together[plan].plan,
-                  &(struct replay_target){ SECOND_MS, 98, { 0, 0 }, { 0, 0 } }, spans, SPANS,
-                  alone);
+            judge(
+                &(struct judge_setup){ stage.arrivals,
+                                       &(struct replay_target){ SECOND_MS, 98, { 0, 0 }, { 0, 0 } },
+                                       spans, SPANS },
+                &together[plan].plan, alone);
             for (int span = 0; span < SPANS; span++) {
                 sum[0] += alone[span].count[DEMAND_LOW];
                 sum[1] += alone[span].violations[DEMAND_LOW];

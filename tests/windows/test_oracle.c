@@ -16,7 +16,9 @@ static bool is_passed(const struct oracle_setup *setup, const int *servers)
     for (int i = 0; i < setup->repetitions; i++) {
         struct judge_score scores[WARD_SPANS];
 
-        judge(setup->arrivals[i], &plan, &setup->target, setup->spans, setup->span_count, scores);
+        judge(&(struct judge_setup){ setup->arrivals[i], &setup->target, setup->spans,
+                                     setup->span_count },
+              &plan, scores);
         for (size_t span = 0; span < setup->span_count; span++)
             if (!scores[span].is_met)
                 return false;

@@ -96,7 +96,9 @@ static struct plan plan_of(const struct request_log *history, bool by_time)
     if (!shape)
         fail_msg("%s", err.text);
     plan.service = service_time_shaped(shape);
-    segments_of_series(series, series->start, demand_time(series, series->count), &plan.segments);
+    segments_of_series(series,
+                       (struct wall_span){ series->start, demand_time(series, series->count) },
+                       &plan.segments);
     plan.setup = (struct search_setup){ .series = series,
                                         .service = plan.service,
                                         .scale = 1,
@@ -374,10 +376,10 @@ static void a_judge_draws_as_the_replay_does(void **state)
             servers[slot] = replicas;
 
         struct judge_plan constant = { plan.setup.series->start, servers, SLOTS };
-        struct judge_span span = { plan.setup.series->start,
-                                   demand_time(plan.setup.series, plan.setup.series->count) };
+        struct wall_span span = { plan.setup.series->start,
+                                  demand_time(plan.setup.series, plan.setup.series->count) };
 
-        judge(arrivals, &constant, &plan.setup.target, &span, 1, &score);
+        judge(&(struct judge_setup){ arrivals, &plan.setup.target, &span, 1 }, &constant, &score);
         assert_int_equal(replay_report(arrivals, replicas, &plan.setup.target, &result, NULL), 0);
         assert_int_equal(score.violations[DEMAND_LOW], result.classes[DEMAND_LOW].violations);
         late += score.violations[DEMAND_LOW];

@@ -98,8 +98,10 @@ static void stationary_waits_agree_with_the_closed_forms(void **state)
             struct replay_result result;
 
             /* the first half hour is what came before */
-            segments_of_series(&series, (struct wall_time){ series.start.ms + 30 * MINUTE_MS },
-                               demand_time(&series, series.count), &segments);
+            segments_of_series(&series,
+                               (struct wall_span){ { series.start.ms + 30 * MINUTE_MS },
+                                                   demand_time(&series, series.count) },
+                               &segments);
 
             struct arrivals_setup setup = { &series, &segments, service, 1, seed };
             owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
@@ -245,7 +247,8 @@ static void the_replay_is_the_plain_simulation_to_the_tick(void **state)
         size_t busy;
         int servers = (int)(1 + seed % 3);
 
-        segments_of_series(&series, series.start, demand_time(&series, 30), &segments);
+        segments_of_series(&series, (struct wall_span){ series.start, demand_time(&series, 30) },
+                           &segments);
 
         owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
         const uint64_t *left = arrivals_before(arrivals, 0, &busy);
@@ -298,7 +301,8 @@ static void a_wait_as_long_as_the_target_is_not_too_long(void **state)
     struct replay_result result;
 
     (void)state;
-    segments_of_series(&series, series.start, demand_time(&series, series.count), &segments);
+    segments_of_series(
+        &series, (struct wall_span){ series.start, demand_time(&series, series.count) }, &segments);
 
     owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
 
@@ -325,7 +329,8 @@ static void an_overload_fails_and_loses_nobody(void **state)
     (void)state;
     for (size_t i = 0; i < series.count; i++)
         count += series.counts[DEMAND_LOW][i];
-    segments_of_series(&series, series.start, demand_time(&series, series.count), &segments);
+    segments_of_series(
+        &series, (struct wall_span){ series.start, demand_time(&series, series.count) }, &segments);
 
     owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
 
@@ -345,7 +350,8 @@ static void more_arrivals_keep_the_former_ones(void **state)
     struct segment_list segments = { 0 };
 
     (void)state;
-    segments_of_series(&series, series.start, demand_time(&series, series.count), &segments);
+    segments_of_series(
+        &series, (struct wall_span){ series.start, demand_time(&series, series.count) }, &segments);
 
     struct arrivals_setup setup = { &series, &segments, service, 1, 3 };
     struct arrivals_setup more = { &series, &segments, service, 1.37, 3 };
@@ -379,8 +385,9 @@ static void a_segment_begins_with_what_came_before(void **state)
         double sum = 0;
         size_t count;
 
-        segments_of_series(&series, demand_time(&series, first), demand_time(&series, 100),
-                           &segments);
+        segments_of_series(
+            &series, (struct wall_span){ demand_time(&series, first), demand_time(&series, 100) },
+            &segments);
 
         owned(arrivals) struct arrivals *arrivals = arrivals_new(&setup, NULL);
         const uint64_t *left = arrivals_before(arrivals, 0, &count);

@@ -14,7 +14,9 @@ static void assert_judged(struct ward *ward, const struct rerun *rerun, bool is_
     struct judge_score scores[WARD_SPANS];
     bool is_judged_met = true;
 
-    judge(ward->arrivals, &plan, &ward->setup.target, ward->spans, ward->setup.span_count, scores);
+    judge(&(struct judge_setup){ ward->arrivals, &ward->setup.target, ward->spans,
+                                 ward->setup.span_count },
+          &plan, scores);
     for (size_t i = 0; i < ward->setup.span_count; i++) {
         is_judged_met = is_judged_met && scores[i].is_met;
         for (int class = 0; class < DEMAND_CLASSES; class ++)
@@ -92,7 +94,8 @@ static struct verdict verdict_of(struct rerun *rerun, size_t first, size_t count
 {
     struct verdict verdict;
 
-    verdict.is_met = rerun_try(rerun, first, count, -1, limit, &verdict.added);
+    verdict.is_met = rerun_try(rerun, (struct rerun_change){ first, count, -1 }, limit,
+                               &verdict.added);
     verdict.is_lost = rerun_is_lost(rerun);
     verdict.reach = rerun_reach(rerun);
     rerun_undo(rerun);

@@ -63,8 +63,10 @@ static void week_init(struct week *week, int32_t a_minute, double high)
         week->series.counts[DEMAND_HIGH][i] = (int32_t)(count * high);
         week->series.counts[DEMAND_LOW][i] = (int32_t)(count * (1 - high));
     }
-    segments_of_window(&week->series, week->windows, 0, week->series.start,
-                       demand_time(&week->series, week->series.count), &week->segments);
+    segments_of_window(
+        &week->series, week->windows, 0,
+        (struct wall_span){ week->series.start, demand_time(&week->series, week->series.count) },
+        &week->segments);
     week->setup = (struct search_setup){
         .series = &week->series,
         .segments = &week->segments,
@@ -249,8 +251,10 @@ static void a_day_with_a_hole_is_one_day(void **state)
             week.series.counts[DEMAND_LOW][day * DAY_STEPS + MORNING + i] = DEMAND_UNKNOWN;
     segments_clear(&week.segments);
     week.segments = (struct segment_list){ 0 };
-    segments_of_window(&week.series, week.windows, 0, week.series.start,
-                       demand_time(&week.series, week.series.count), &week.segments);
+    segments_of_window(
+        &week.series, week.windows, 0,
+        (struct wall_span){ week.series.start, demand_time(&week.series, week.series.count) },
+        &week.segments);
     assert_true(week.segments.list.count > 5 * 20);
     assert_int_equal(segments_day_count(&week.segments), DAYS);
     assert_int_equal(search_servers(&week.setup, &holed, NULL), 0);
@@ -293,7 +297,9 @@ static void days_are_those_of_the_clock(void **state)
         size_t steps = 0;
         size_t cut = 0;
 
-        segments_of_window(&series, set, 0, series.start, demand_time(&series, series.count), &all);
+        segments_of_window(&series, set, 0,
+                           (struct wall_span){ series.start, demand_time(&series, series.count) },
+                           &all);
         assert_int_equal(segments_day_count(&all), cases[i].days);
         for (size_t at = 0; at < all.list.count; at++)
             steps += all.list.items[at].count;

@@ -100,7 +100,7 @@ static void a_histogram_is_even_within_a_bucket_and_has_the_mean_of_its_sum(void
     struct service_bucket buckets[] = { { INFINITY, 1000 }, { 1, 500 }, { 2, 900 }, { 8, 1000 } };
     struct error err = { 0 };
     owned(service_shape) struct service_shape *shape = service_shape_of_histogram(
-        buckets, COUNT_OF(buckets), 1350, 0, "metrics", &err);
+        &(struct service_histogram){ buckets, COUNT_OF(buckets), 1350, 0 }, "metrics", &err);
 
     (void)state;
     assert_non_null(shape);
@@ -115,7 +115,7 @@ static void a_histogram_is_even_within_a_bucket_and_has_the_mean_of_its_sum(void
 
     struct service_bucket again[] = { { 1, 500 }, { 2, 900 }, { 8, 1000 }, { INFINITY, 1000 } };
     owned(service_shape) struct service_shape *slower = service_shape_of_histogram(
-        again, COUNT_OF(again), 1485, 0, "metrics", &err);
+        &(struct service_histogram){ again, COUNT_OF(again), 1485, 0 }, "metrics", &err);
     owned(service_time) struct service_time *scaled = service_time_shaped(slower);
 
     assert_true(fabs(mean_of(scaled) - 1.485) < 1e-9);
@@ -127,10 +127,10 @@ static void what_lies_above_the_last_bound_is_bounded(void **state)
     struct service_bucket few[] = { { 1, 995 }, { INFINITY, 1000 } };
     struct service_bucket many[] = { { 1, 900 }, { INFINITY, 1000 } };
     struct error err = { 0 };
-    owned(service_shape) struct service_shape *at_bound = service_shape_of_histogram(few, 2, 500, 0,
-                                                                                     "m", &err);
-    owned(service_shape) struct service_shape *at_most = service_shape_of_histogram(many, 2, 750, 5,
-                                                                                    "m", &err);
+    owned(service_shape) struct service_shape *at_bound = service_shape_of_histogram(
+        &(struct service_histogram){ few, 2, 500, 0 }, "m", &err);
+    owned(service_shape) struct service_shape *at_most = service_shape_of_histogram(
+        &(struct service_histogram){ many, 2, 750, 5 }, "m", &err);
 
     (void)state;
     assert_non_null(at_bound);
@@ -200,7 +200,9 @@ static void a_histogram_that_contradicts_itself_is_refused(void **state)
         memcpy(buckets, histograms[i].buckets, sizeof buckets);
 
         owned(service_shape) struct service_shape *shape = service_shape_of_histogram(
-            buckets, histograms[i].count, histograms[i].sum_s, histograms[i].max_s, "m", &err);
+            &(struct service_histogram){ buckets, histograms[i].count, histograms[i].sum_s,
+                                         histograms[i].max_s },
+            "m", &err);
 
         if (histograms[i].want ? shape || !strstr(err.text, histograms[i].want) : !shape)
             fail_msg("%s: %s", histograms[i].name, shape ? "was accepted" : err.text);
@@ -288,7 +290,7 @@ static void a_table_is_read_as_it_was_written(void **state)
     struct service_bucket buckets[] = { { 0.1, 333.3333333 }, { 2.5, 900.7 }, { ALL, 901 } };
     struct error err = { 0 };
     owned(service_shape) struct service_shape *shape = service_shape_of_histogram(
-        buckets, COUNT_OF(buckets), 777.7, 30, "m", &err);
+        &(struct service_histogram){ buckets, COUNT_OF(buckets), 777.7, 30 }, "m", &err);
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
 
     (void)state;

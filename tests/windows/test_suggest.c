@@ -67,7 +67,8 @@ static void the_cut_is_the_best_of_all(void **state)
             size_t starts[5];
             double want = best_by_trying(profile, count, shortest);
 
-            suggest_cut(profile, SMALL, count, shortest, costs, starts);
+            suggest_cut(&(struct suggest_profile){ profile, SMALL, shortest }, count, costs,
+                        starts);
             for (size_t k = 0; k < count; k++)
                 assert_true(costs[k] == best_by_trying(profile, k + 1, shortest));
             if (isfinite(want))

@@ -119,7 +119,8 @@ static void estimates_hold_the_targets_of_tokens(void **state)
     (void)state;
     for (int i = 0; i < MINUTES; i++)
         counts[i] = 38 * 60;
-    segments_of_series(&series, series.start, demand_time(&series, MINUTES), &segments);
+    segments_of_series(&series, (struct wall_span){ series.start, demand_time(&series, MINUTES) },
+                       &segments);
     forecast.target = setup.target;
     assert_int_equal(allocate_estimate(&setup), 10);
     assert_in_range(ceil(occurrences_need(&forecast, &segments, 1)), 10, 10);

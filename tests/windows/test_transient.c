@@ -91,7 +91,8 @@ static void an_estimate_is_within_a_few_per_cent_of_the_search(void **state)
         struct estimate estimate;
 
         fill(&cases[row], counts);
-        segments_of_series(&series, series.start, demand_time(&series, MINUTES), &segments);
+        segments_of_series(
+            &series, (struct wall_span){ series.start, demand_time(&series, MINUTES) }, &segments);
         assert_int_equal(search_servers(&search, &found, NULL), 0);
         estimate_init(&estimate, &arrivals);
 
@@ -152,7 +153,8 @@ static void tails_fall_with_servers_and_with_time(void **state)
     struct arrivals_setup arrivals = { &series, &segments, service, 1, 0 };
 
     (void)state;
-    segments_of_series(&series, series.start, demand_time(&series, MINUTES), &segments);
+    segments_of_series(&series, (struct wall_span){ series.start, demand_time(&series, MINUTES) },
+                       &segments);
     assert_int_equal(transient_servers(&arrivals, 0.98, 30), 0); /* nothing arrives */
     assert_true(transient_tail(&arrivals, 1, 0) <= 0);
     fill(&cases[10], counts);

@@ -18,7 +18,7 @@ struct ward {
     struct segment_list segments;
     struct service_time *service;
     struct arrivals *arrivals;
-    struct judge_span spans[WARD_SPANS];
+    struct wall_span spans[WARD_SPANS];
     struct occurrence_setup setup;
 };
 
@@ -51,8 +51,10 @@ static inline void ward_init(struct ward *ward, struct random *random, size_t sl
                 ward->series.counts[class][hole] = DEMAND_UNKNOWN;
     }
     ward->service = service_time_new(random_between(random, 5, 90), cvs[random_below(random, 3)]);
-    segments_of_series(&ward->series, ward->series.start, demand_time(&ward->series, minutes),
-                       &ward->segments);
+    segments_of_series(
+        &ward->series,
+        (struct wall_span){ ward->series.start, demand_time(&ward->series, minutes) },
+        &ward->segments);
 
     struct arrivals_setup setup = { &ward->series, &ward->segments, ward->service, 1,
                                     random_next(random) };
@@ -72,7 +74,7 @@ static inline void ward_init(struct ward *ward, struct random *random, size_t sl
 
         if (at + length > minutes)
             break;
-        ward->spans[ward->setup.span_count++] = (struct judge_span){
+        ward->spans[ward->setup.span_count++] = (struct wall_span){
             demand_time(&ward->series, at), demand_time(&ward->series, at + length)
         };
         at += length + random_below(random, 2);
@@ -94,5 +96,6 @@ static inline bool try_all(struct rerun *rerun, size_t first, size_t count, int 
 {
     int64_t added;
 
-    return rerun_try(rerun, first, count, change, INT64_MAX, ret_added ? ret_added : &added);
+    return rerun_try(rerun, (struct rerun_change){ first, count, change }, INT64_MAX,
+                     ret_added ? ret_added : &added);
 }

@@ -149,8 +149,8 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
 
     if (!allocate_has_window(model, window))
         return 0;
-    segments_of_window(queue->demand, model->windows, window, model->from, model->to,
-                       &work->segments[cell]);
+    segments_of_window(queue->demand, model->windows, window,
+                       (struct wall_span){ model->from, model->to }, &work->segments[cell]);
     if (work->segments[cell].list.count == 0)
         return error_set(err, ERROR_INVALID,
                          "queue %s: nothing is known of its demand in window %s on these days",

@@ -31,8 +31,8 @@ static void question_init(struct question *question, const struct allocate_model
 
     *question = (struct question){ .setup = allocate_setup(model, at.window, at.queue) };
     question->service = service_time_of(item->shape, item->service_s, item->service_cv);
-    segments_of_window(item->demand, model->windows, at.window, model->from, model->to,
-                       &question->segments);
+    segments_of_window(item->demand, model->windows, at.window,
+                       (struct wall_span){ model->from, model->to }, &question->segments);
     question->setup.service = question->service;
     question->setup.segments = &question->segments;
 }

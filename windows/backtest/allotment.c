@@ -50,7 +50,7 @@ static double misses_of(const struct plan *plan, double level)
 /* A window's number has to be enough for the neediest of its days. */
 static void set_bounds(const struct plan *plan, size_t field, size_t span)
 {
-    const struct judge_span *time = &plan->fields[field].course->spans.items[span].time;
+    const struct wall_span *time = &plan->fields[field].course->spans.items[span].time;
     struct shares_cell *cell = cell_of(plan, field, span);
     const double *bounds = &outlook_of(plan, field)->shared[span * SHARES];
 

@@ -115,7 +115,9 @@ static int judge_runs(struct work *work, size_t at, struct error *err)
             run->scores[queue],
         };
     }
-    judge_all(arrivals, cases, count, &setup.target, work->spans, backtest->judged.spans.count);
+    judge_all(
+        &(struct judge_setup){ arrivals, &setup.target, work->spans, backtest->judged.spans.count },
+        cases, count);
     return 0;
 }
 
@@ -127,10 +129,12 @@ static double judge_expected(const struct work *work, size_t at)
 static int limit_queue(struct work *work, size_t queue, struct error *err)
 {
     const struct backtest *backtest = work->backtest;
+    const struct field *field = &work->fields[queue];
+    size_t first = course_week_slot(&backtest->planned, backtest->first_week);
 
-    return limit_node_hours(&work->fields[queue], &backtest->fleet,
-                            course_week_slot(&backtest->planned, backtest->first_week),
-                            work->setup->queue_count == 1, &work->limits[queue], err);
+    return work->setup->queue_count == 1
+               ? limit_alone(field, &backtest->fleet, first, &work->limits[queue], err)
+               : limit_shared(field, &backtest->fleet, first, &work->limits[queue], err);
 }
 
 /* They come first, because they take longest. */

@@ -13,7 +13,7 @@
 #include "windows/judge/judge.h"
 
 struct course_span {
-    struct judge_span time;
+    struct wall_span time;
     size_t window;             /* index */
     size_t week;               /* in which it begins */
     int64_t day;               /* local, on which the window's occurrence begins that it is of */
@@ -28,6 +28,11 @@ struct course {
     size_t weeks;
     size_t slots; /* of weeks 1 and later: those that are planned */
     ARRAY(struct course_span) spans;
+};
+
+struct course_weeks { /* [from, to) */
+    size_t from;
+    size_t to;
 };
 
 /* ERROR_INVALID when there are fewer than two whole weeks from `start` to `end`. */

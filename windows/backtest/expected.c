@@ -51,7 +51,7 @@ double expected_foretell(const struct work *work, size_t queue)
 
 double expected_search(const struct work *work, const struct search_item *item, size_t queue)
 {
-    const struct judge_span *time = &work->backtest->planned.spans.items[item->at].time;
+    const struct wall_span *time = &work->backtest->planned.spans.items[item->at].time;
     double requests = work->requests[queue];
 
     switch (item->kind) {

@@ -55,12 +55,12 @@ struct forecast_setup field_forecast_setup(const struct field *field)
 
 int field_find_need(struct field *field, size_t span, struct error *err)
 {
-    const struct judge_span *time = &field->course->spans.items[span].time;
+    const struct wall_span *time = &field->course->spans.items[span].time;
     owned(segments) struct segment_list segments = { 0 };
     struct search_setup setup = field_truth(field, &segments);
     struct search_result result;
 
-    segments_of_series(field->queue->series, time->begin, time->end, &segments);
+    segments_of_series(field->queue->series, *time, &segments);
     if (search_servers(&setup, &result, err) < 0)
         return -1;
     field->needs[span] = result.servers;
@@ -69,15 +69,15 @@ int field_find_need(struct field *field, size_t span, struct error *err)
 
 int field_find_last_week(struct field *field, size_t week, struct error *err)
 {
-    const struct field_how how = { LAST_WEEK_SEEDS, false };
+    const struct field_how how = { .seeds = LAST_WEEK_SEEDS, .scale = 1 };
     size_t windows = field->course->set->weekly_count;
 
     for (size_t window = 0; window < windows; window++) {
         owned(segments) struct segment_list segments = { 0 };
 
         field_past(field, window, course_week(field->course, week), &segments);
-        if (field_search(field, &segments, 1, &how, &field->last_week[week * windows + window],
-                         err) < 0)
+        if (field_search(field, &segments, &how, &field->last_week[week * windows + window], err) <
+            0)
             return -1;
     }
     return 0;
@@ -87,9 +87,10 @@ void field_past(const struct field *field, size_t window, struct wall_time wall,
                 struct segment_list *out)
 {
     for (int64_t week = 0; week < PAST_WEEKS && out->list.count == 0; week++)
-        segments_of_window(field->queue->series, field->course->set, window,
-                           (struct wall_time){ wall.ms - (week + 1) * WEEK_MS },
-                           (struct wall_time){ wall.ms - week * WEEK_MS }, out);
+        segments_of_window(
+            field->queue->series, field->course->set, window,
+            (struct wall_span){ { wall.ms - (week + 1) * WEEK_MS }, { wall.ms - week * WEEK_MS } },
+            out);
 }
 
 static double load_of(const struct field *field, double count, double duration_ms)
@@ -155,7 +156,7 @@ double field_recent_load(const struct field *field, struct wall_time wall)
     return steps_load(field, (wall.ms - series->start.ms) / series->step_ms - slot_steps(series));
 }
 
-int field_search(const struct field *field, const struct segment_list *segments, double scale,
+int field_search(const struct field *field, const struct segment_list *segments,
                  const struct field_how *how, int *ret_servers, struct error *err)
 {
     struct search_setup setup = field_truth(field, segments);
@@ -163,7 +164,7 @@ int field_search(const struct field *field, const struct segment_list *segments,
 
     setup.seed = field->seed + 1;
     setup.seeds = how->seeds;
-    setup.scale *= scale;
+    setup.scale *= how->scale;
     setup.is_each_day = how->is_each_day;
     if (search_servers(&setup, &result, err) < 0)
         return -1;

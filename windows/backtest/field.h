@@ -26,7 +26,7 @@ struct field {
     const struct course *course;
     struct service_time *service;
     const struct segment_list *whole; /* what is known of the planned weeks */
-    const struct judge_span *judged;  /* the spans of the verdict */
+    const struct wall_span *judged;   /* the spans of the verdict */
     size_t judged_count;
     int64_t up_ms;     /* until more servers are there */
     uint64_t seed;     /* of what happens; plans draw their own numbers */
@@ -74,9 +74,10 @@ double field_recent_load(const struct field *field, struct wall_time wall);
 struct field_how {
     int seeds;        /* of the plan; the worst counts */
     bool is_each_day; /* the target holds for each day alone */
+    double scale;     /* of the arrivals */
 };
 
-/* The fewest servers for these segments, multiplied by `scale`; 1 at least. */
-int field_search(const struct field *field, const struct segment_list *segments, double scale,
+/* The fewest servers for these segments; 1 at least. */
+int field_search(const struct field *field, const struct segment_list *segments,
                  const struct field_how *how, int *ret_servers, struct error *err)
     __attribute__((warn_unused_result));

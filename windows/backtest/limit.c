@@ -12,33 +12,54 @@ static double hours(int64_t duration_ms)
     return (double)duration_ms / HOUR_MS;
 }
 
-int limit_node_hours(const struct field *field, const struct fleet *fleet, size_t first,
-                     bool is_alone, double *ret_hours, struct error *err)
+static struct arrivals *arrivals_of(const struct field *field, struct error *err)
 {
     struct search_setup truth = field_truth(field, field->whole);
-    owned(arrivals) struct arrivals *arrivals = search_arrivals(&truth, 0, err);
-    struct occurrence_setup setup = { .arrivals = arrivals,
-                                      .target = truth.target,
+
+    return search_arrivals(&truth, 0, err);
+}
+
+static struct occurrence_setup occurrences_of(const struct field *field, struct arrivals *arrivals)
+{
+    return (struct occurrence_setup){ .arrivals = arrivals,
+                                      .target = field->queue->target,
                                       .spans = field->judged,
                                       .span_count = field->judged_count,
                                       .begin = course_slot(field->course, 0),
                                       .slots = field->course->slots };
+}
+
+int limit_alone(const struct field *field, const struct fleet *fleet, size_t first,
+                double *ret_hours, struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = arrivals_of(field, err);
+    struct occurrence_setup setup = occurrences_of(field, arrivals);
     int gpus = field->queue->gpus;
     int group = gpus > fleet->gpus_per_node ? gpus / fleet->gpus_per_node : 1;
-    struct moves_cost cost = { .nodes_max = fleet->nodes, .slot_h = hours(JUDGE_SLOT_MS) };
+    struct moves_cost cost = { .nodes_max = fleet->nodes / group,
+                               .slot_h = hours(JUDGE_SLOT_MS),
+                               .up_h = hours(fleet->up_ms) +
+                                       fleet->evicted_h / fleet->gpus_per_node,
+                               .down_h = hours(fleet->down_ms) };
 
     if (!arrivals)
         return -1;
-    if (is_alone) {
-        cost.up_h = hours(fleet->up_ms) + fleet->evicted_h / fleet->gpus_per_node;
-        cost.down_h = hours(fleet->down_ms);
-        cost.nodes_max = fleet->nodes / group;
-        *ret_hours = bound_node_hours(&setup, first, (fleet->gpus_per_node + gpus - 1) / gpus,
-                                      &cost) *
-                     group;
-        return 0;
-    }
-    cost.nodes_max = fleet->nodes * fleet->gpus_per_node / gpus;
+    *ret_hours = bound_node_hours(&setup, first, (fleet->gpus_per_node + gpus - 1) / gpus, &cost) *
+                 group;
+    return 0;
+}
+
+int limit_shared(const struct field *field, const struct fleet *fleet, size_t first,
+                 double *ret_hours, struct error *err)
+{
+    owned(arrivals) struct arrivals *arrivals = arrivals_of(field, err);
+    struct occurrence_setup setup = occurrences_of(field, arrivals);
+    int gpus = field->queue->gpus;
+    struct moves_cost cost = { .nodes_max = fleet->nodes * fleet->gpus_per_node / gpus,
+                               .slot_h = hours(JUDGE_SLOT_MS) };
+
+    if (!arrivals)
+        return -1;
     *ret_hours = bound_node_hours(&setup, first, 1, &cost) * gpus / fleet->gpus_per_node;
     return 0;
 }

@@ -13,7 +13,10 @@
 
 #include "windows/backtest/measure.h"
 
-/* One queue's part; slots before `first` are not paid for. */
-int limit_node_hours(const struct field *field, const struct fleet *fleet, size_t first,
-                     bool is_alone, double *ret_hours, struct error *err)
-    __attribute__((warn_unused_result));
+/* Of a queue that is alone; slots before `first` are not paid for. */
+int limit_alone(const struct field *field, const struct fleet *fleet, size_t first,
+                double *ret_hours, struct error *err) __attribute__((warn_unused_result));
+
+/* The part of one of several queues. */
+int limit_shared(const struct field *field, const struct fleet *fleet, size_t first,
+                 double *ret_hours, struct error *err) __attribute__((warn_unused_result));

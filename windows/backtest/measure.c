@@ -63,23 +63,23 @@ void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first,
                           measure->production_h - measure->transit_h - measure->evicted_h;
 }
 
-void measure_promises(const struct course *course, const struct judge_score *scores, size_t from,
-                      size_t to, const struct replay_target *target, struct measure *measure,
-                      struct measure_tally *tally)
+void measure_promises(const struct course *course, struct course_weeks weeks,
+                      const struct judge_score *scores, const struct replay_target *target,
+                      struct measure *measure)
 {
     for (size_t i = 0; i < course->spans.count; i++) {
         const struct course_span *span = &course->spans.items[i];
         const struct judge_score *score = &scores[i];
         double found_s[REPLAY_FIGURES];
 
-        if (span->week < from || span->week >= to ||
+        if (span->week < weeks.from || span->week >= weeks.to ||
             score->count[DEMAND_HIGH] + score->count[DEMAND_LOW] == 0)
             continue;
         measure->spans++;
         measure->spans_met += score->is_met;
         for (int class = 0; class < DEMAND_CLASSES; class ++) {
-            tally->requests += score->count[class];
-            tally->violations += score->violations[class];
+            measure->requests += score->count[class];
+            measure->late += score->violations[class];
         }
         judge_found(score, found_s);
         for (int which = 0; which < REPLAY_FIGURES; which++) {
@@ -91,8 +91,8 @@ void measure_promises(const struct course *course, const struct judge_score *sco
     }
     measure->attainment = measure->spans > 0 ? (double)measure->spans_met / (double)measure->spans
                                              : 1;
-    measure->violations = tally->requests > 0 ? (double)tally->violations / (double)tally->requests
-                                              : 0;
+    measure->violations = measure->requests > 0 ? (double)measure->late / (double)measure->requests
+                                                : 0;
 }
 
 void measure_shortage(const struct field *field, const int *servers, size_t first, size_t end,

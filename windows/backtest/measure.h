@@ -25,7 +25,9 @@ struct measure {
     double attainment; /* share of spans with arrivals that met the target in both classes */
     size_t spans;
     size_t spans_met;
-    double violations; /* share of requests over the target that most are over */
+    int64_t requests;
+    int64_t late;      /* over the target that most are over */
+    double violations; /* their share */
     double worst;      /* found at the percentile over the target, of the worst span */
     double recovered;  /* of what the oracle recovers over static-peak; set by the backtest */
 };
@@ -40,14 +42,10 @@ void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, con
 void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first, size_t slots,
                       struct measure *measure);
 
-/* Adds a queue's promises in the spans of [from, to) weeks of the course. */
-struct measure_tally {
-    int64_t requests;
-    int64_t violations;
-};
-void measure_promises(const struct course *course, const struct judge_score *scores, size_t from,
-                      size_t to, const struct replay_target *target, struct measure *measure,
-                      struct measure_tally *tally);
+/* Adds a queue's promises in the spans of these weeks; a score for each span of the course. */
+void measure_promises(const struct course *course, struct course_weeks weeks,
+                      const struct judge_score *scores, const struct replay_target *target,
+                      struct measure *measure);
 
 /* Adds a queue's shortage in [first, end) slots. */
 void measure_shortage(const struct field *field, const int *servers, size_t first, size_t end,

@@ -30,10 +30,10 @@ static int least_of(const int *servers, const struct part_of_span *part)
     return least;
 }
 
-static bool find_part(const struct course *course, size_t span, const struct judge_span *time,
+static bool find_part(const struct course *course, size_t span, const struct wall_span *time,
                       struct part_of_span *ret_part)
 {
-    const struct judge_span both = {
+    const struct wall_span both = {
         .begin.ms = time->begin.ms > course->spans.items[span].time.begin.ms
                         ? time->begin.ms
                         : course->spans.items[span].time.begin.ms,
@@ -52,7 +52,7 @@ static bool find_part(const struct course *course, size_t span, const struct jud
 /* Where windows are planned that are finer than those that are judged, the part that lacked most.
    False: no slot begins in it. */
 static bool find_worst_part(const struct field *field, const int *held,
-                            const struct judge_span *time, struct part_of_span *ret_part)
+                            const struct wall_span *time, struct part_of_span *ret_part)
 {
     double most = -1;
 

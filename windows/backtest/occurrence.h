@@ -15,7 +15,7 @@
 struct occurrence_setup {
     struct arrivals *arrivals; /* segments in the order of time, all within the plan */
     struct replay_target target;
-    const struct judge_span *spans; /* sorted, without overlap */
+    const struct wall_span *spans; /* sorted, without overlap */
     size_t span_count;
     struct wall_time begin;
     size_t slots;     /* of the plan */

@@ -280,7 +280,8 @@ static bool lower(struct oracle *oracle, const struct block *block, int64_t late
     while (is_met && tried < oracle->setup->repetitions) {
         int64_t more;
 
-        is_met = rerun_try(oracle->reruns[tried++], block->first, block->count, -1, late - added,
+        is_met = rerun_try(oracle->reruns[tried++],
+                           (struct rerun_change){ block->first, block->count, -1 }, late - added,
                            &more);
         added += more;
         is_met = is_met && added <= late;

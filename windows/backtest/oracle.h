@@ -14,7 +14,7 @@ struct oracle_setup {
     struct arrivals *const *arrivals; /* one a repetition: all must meet the target */
     int repetitions;                  /* at least 1 */
     struct replay_target target;
-    const struct judge_span *spans; /* sorted, without overlap */
+    const struct wall_span *spans; /* sorted, without overlap */
     size_t span_count;
     struct wall_time begin; /* all segments are within the slots */
     size_t slots;

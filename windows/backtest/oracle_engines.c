@@ -67,8 +67,9 @@ static void judge_margins(struct oracle *oracle)
 
     for (size_t span = 0; span < field->judged_count; span++)
         fill(oracle, span, &oracle->margins[span]);
-    judge(oracle->arrivals, &plan, &field->queue->target, field->judged, field->judged_count,
-          oracle->scores);
+    judge(&(struct judge_setup){ oracle->arrivals, &field->queue->target, field->judged,
+                                 field->judged_count },
+          &plan, oracle->scores);
 }
 
 static void bisect(struct oracle *oracle)

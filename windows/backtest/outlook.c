@@ -106,14 +106,14 @@ void outlook_foretell(struct outlook *outlook, const struct field *field)
     foretell(field->course, forecast, &setup, outlook->shared);
 }
 
-static int search_for(const struct field *field, const struct segment_list *segments, double bound,
-                      bool is_each_day, int *ret_number, struct error *err)
+/* The arrivals are scaled so that they need the bound. */
+static struct field_how how_for(const struct field *field, const struct segment_list *segments,
+                                double bound)
 {
-    const struct field_how how = { field->seeds, is_each_day };
     struct forecast_setup setup = field_forecast_setup(field);
 
-    return field_search(field, segments, occurrences_scale_for(&setup, segments, bound), &how,
-                        ret_number, err);
+    return (struct field_how){ .seeds = field->seeds,
+                               .scale = occurrences_scale_for(&setup, segments, bound) };
 }
 
 /* As `sluice allocate --forecast --attainment P --slo each-day` plans a week. */
@@ -122,6 +122,7 @@ static int search_week(struct outlook *outlook, const struct field *field, size_
 {
     const struct course_span *spans = field->course->spans.items;
     owned(segments) struct segment_list segments = { 0 };
+    struct field_how how;
 
     for (size_t before = span; before-- > 0 && spans[before].week == week;)
         if (spans[before].window == spans[span].window) {
@@ -129,8 +130,9 @@ static int search_week(struct outlook *outlook, const struct field *field, size_
             return 0;
         }
     field_past(field, spans[span].window, course_week(field->course, week), &segments);
-    return search_for(field, &segments, wanted_at(outlook, field, outlook->chosen, span), true,
-                      &outlook->numbers[span], err);
+    how = how_for(field, &segments, wanted_at(outlook, field, outlook->chosen, span));
+    how.is_each_day = true;
+    return field_search(field, &segments, &how, &outlook->numbers[span], err);
 }
 
 struct wall_time outlook_made(enum outlook_kind kind, const struct field *field,
@@ -158,13 +160,16 @@ static int search_day(struct outlook *outlook, const struct field *field, size_t
 {
     const struct course_span *span = &field->course->spans.items[at];
     owned(segments) struct segment_list segments = { 0 };
+    struct field_how how;
 
-    segments_of_series(field->queue->series, (struct wall_time){ span->time.begin.ms - WEEK_MS },
-                       (struct wall_time){ span->time.end.ms - WEEK_MS }, &segments);
+    segments_of_series(
+        field->queue->series,
+        (struct wall_span){ { span->time.begin.ms - WEEK_MS }, { span->time.end.ms - WEEK_MS } },
+        &segments);
     if (segments.list.count == 0)
         field_past(field, span->window, known_until(outlook, field, span), &segments);
-    return search_for(field, &segments, wanted_at(outlook, field, outlook->chosen, at), false,
-                      &outlook->numbers[at], err);
+    how = how_for(field, &segments, wanted_at(outlook, field, outlook->chosen, at));
+    return field_search(field, &segments, &how, &outlook->numbers[at], err);
 }
 
 int outlook_search(struct outlook *outlook, const struct field *field, size_t week,

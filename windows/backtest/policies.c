@@ -293,7 +293,7 @@ static int plan_follow(const struct field *field, double level, int *servers, st
 }
 
 /* More servers for each span that has a part in a window occurrence which missed its target. */
-static void raise_spans(const struct course *course, const struct judge_span *missed, int *servers)
+static void raise_spans(const struct course *course, const struct wall_span *missed, int *servers)
 {
     for (size_t i = 0; i < course->spans.count; i++) {
         const struct course_span *span = &course->spans.items[i];
@@ -324,7 +324,8 @@ static int plan_oracle_windows(const struct field *field, double level, int *ser
         fill(course, &course->spans.items[i], field->needs[i], servers);
     for (int turn = 0; !is_met && turn < REPAIRS; turn++) {
         is_met = true;
-        judge(arrivals, &plan, &setup.target, field->judged, field->judged_count, scores);
+        judge(&(struct judge_setup){ arrivals, &setup.target, field->judged, field->judged_count },
+              &plan, scores);
         for (size_t i = 0; i < field->judged_count; i++)
             if (!scores[i].is_met) {
                 is_met = false;

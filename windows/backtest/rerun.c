@@ -36,9 +36,7 @@ struct rerun {
     struct staff staff;
     struct moment now; /* of the occurrence that is played */
     struct done_times leaving;
-    size_t changed_first;
-    size_t changed_count;
-    int change;
+    struct rerun_change change; /* that is tried, or was last */
     bool has_low;
     int64_t late_high;   /* of the plan, in all spans */
     int64_t tried_added; /* what a trial adds so far, of both classes, */
@@ -279,16 +277,15 @@ static bool is_met(const struct rerun *rerun)
     return true;
 }
 
-bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
-               int64_t *ret_added)
+bool rerun_try(struct rerun *rerun, struct rerun_change change, int64_t limit, int64_t *ret_added)
 {
-    size_t last = first + count >= rerun->setup.slots ? SIZE_MAX : first + count - 1;
+    size_t first = change.first;
+    size_t end = first + change.count;
+    size_t last = end >= rerun->setup.slots ? SIZE_MAX : end - 1;
     bool is_bearable = true;
 
-    for (size_t slot = first; slot < first + count; slot++)
-        rerun->servers[slot] += change;
-    rerun->changed_first = first;
-    rerun->changed_count = count;
+    for (size_t slot = first; slot < end; slot++)
+        rerun->servers[slot] += change.servers;
     rerun->change = change;
     rerun->tried_added = 0;
     rerun->tried_high = 0;
@@ -317,8 +314,8 @@ void rerun_keep(struct rerun *rerun)
 {
     rerun->kept++;
     rerun->late_high += rerun->tried_high;
-    if (rerun->changed_count > 0)
-        mark_changed(rerun, rerun->changed_first, rerun->changed_first + rerun->changed_count - 1);
+    if (rerun->change.count > 0)
+        mark_changed(rerun, rerun->change.first, rerun->change.first + rerun->change.count - 1);
     for (size_t i = 0; i < rerun->course_count; i++) {
         struct course *course = &rerun->courses[i];
 
@@ -343,8 +340,8 @@ void rerun_keep(struct rerun *rerun)
 
 void rerun_undo(struct rerun *rerun)
 {
-    for (size_t i = 0; i < rerun->changed_count; i++)
-        rerun->servers[rerun->changed_first + i] -= rerun->change;
+    for (size_t i = 0; i < rerun->change.count; i++)
+        rerun->servers[rerun->change.first + i] -= rerun->change.servers;
     for (size_t i = 0; i < rerun->course_count; i++) {
         struct course *course = &rerun->courses[i];
 
@@ -357,7 +354,7 @@ void rerun_undo(struct rerun *rerun)
 bool rerun_plan(struct rerun *rerun, const int *servers)
 {
     memcpy(rerun->servers, servers, rerun->setup.slots * sizeof *servers);
-    rerun->changed_count = 0;
+    rerun->change.count = 0;
     rerun->tried_high = 0;
     rerun->limit = INT64_MAX;
     for (size_t i = 0; i < rerun->course_count; i++)
@@ -411,8 +408,8 @@ bool rerun_passes(struct rerun *rerun, const int *servers)
 
 struct rerun_reach rerun_reach(const struct rerun *rerun)
 {
-    struct rerun_reach reach = { rerun->changed_first,
-                                 rerun->changed_first + rerun->changed_count - 1 };
+    struct rerun_reach reach = { rerun->change.first,
+                                 rerun->change.first + rerun->change.count - 1 };
 
     for (size_t i = 0; i < rerun->course_count; i++) {
         const struct course *course = &rerun->courses[i];

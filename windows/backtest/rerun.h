@@ -6,8 +6,12 @@
  * trial ends where its state is again the one that is kept.
  *
  *     rerun_plan(rerun, servers);
- *     if (rerun_try(rerun, 40, 3, -1, INT64_MAX, &added)) rerun_keep(rerun); else
- * rerun_undo(rerun);
+ *     const struct rerun_change change = { .first = 40, .count = 3, .servers = -1 };
+ *
+ *     if (rerun_try(rerun, change, INT64_MAX, &added))
+ *         rerun_keep(rerun);
+ *     else
+ *         rerun_undo(rerun);
  */
 #pragma once
 
@@ -27,13 +31,19 @@ bool rerun_plan(struct rerun *rerun, const int *servers);
    rerun_plan() before anything else. */
 bool rerun_passes(struct rerun *rerun, const int *servers);
 
-/* As if `count` slots from `first` on had `change` more servers.  ret_added: how many more wait too
+/* So many servers more in so many slots. */
+struct rerun_change {
+    size_t first;
+    size_t count;
+    int servers; /* negative: less */
+};
+
+/* As if the plan were changed.  ret_added: how many more wait too
    long, of both classes.  To be followed by rerun_keep() or rerun_undo().  Where servers are taken
    away it stops, and is false, once more than `limit` wait too long in addition or a span misses
    its target whatever follows.  It can only be undone then, and ret_added is how many there are at
    least. */
-bool rerun_try(struct rerun *rerun, size_t first, size_t count, int change, int64_t limit,
-               int64_t *ret_added);
+bool rerun_try(struct rerun *rerun, struct rerun_change change, int64_t limit, int64_t *ret_added);
 void rerun_keep(struct rerun *rerun);
 void rerun_undo(struct rerun *rerun);
 

@@ -60,22 +60,18 @@ void run_fit(struct run *run, const struct run_frame *frame, const struct fleet 
 }
 
 struct measure run_measure(const struct run *run, const struct run_frame *frame,
-                           const struct fleet *fleet, size_t from, size_t to, int64_t *ret_requests)
+                           const struct fleet *fleet, struct course_weeks weeks)
 {
-    size_t first = course_week_slot(frame->planned, from);
-    size_t end = course_week_slot(frame->planned, to);
+    size_t first = course_week_slot(frame->planned, weeks.from);
+    size_t end = course_week_slot(frame->planned, weeks.to);
     struct measure measure = { 0 };
-    struct measure_tally tally = { 0 };
 
     measure_capacity(fleet, run->nodes, first, end, &measure);
     for (size_t i = 0; i < frame->queue_count; i++) {
         const struct field *field = &frame->fields[i];
 
-        measure_promises(frame->judged, run->scores[i], from, to, &field->queue->target, &measure,
-                         &tally);
+        measure_promises(frame->judged, weeks, run->scores[i], &field->queue->target, &measure);
         measure_shortage(field, run->servers[i], first, end, &measure);
     }
-    if (ret_requests)
-        *ret_requests = tally.requests;
     return measure;
 }

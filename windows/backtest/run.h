@@ -35,7 +35,5 @@ int run_gpus(const struct run *run, const struct run_frame *frame, size_t slot);
 /* Where all want more than there is, each gets its part; then nodes are counted. */
 void run_fit(struct run *run, const struct run_frame *frame, const struct fleet *fleet);
 
-/* Of [from, to) weeks.  ret_requests (may be NULL): how many arrived in them. */
 struct measure run_measure(const struct run *run, const struct run_frame *frame,
-                           const struct fleet *fleet, size_t from, size_t to,
-                           int64_t *ret_requests);
+                           const struct fleet *fleet, struct course_weeks weeks);

@@ -24,7 +24,8 @@ static size_t choose_level(const struct work *work, size_t row, size_t week)
     if (week <= 1)
         return policies_level(policy, work->setup->attainment);
     for (size_t i = 0; i < policy->level_count; i++) {
-        struct measure measure = work_measure(work, work_run(work, row, i), 1, week);
+        struct measure measure = work_measure(work, work_run(work, row, i),
+                                              (struct course_weeks){ 1, week });
 
         if (is_enough(&measure, work->setup->attainment) && measure.research_h > most) {
             most = measure.research_h;
@@ -80,12 +81,12 @@ static double share_of(struct span_of_hours hours, double research_h)
     return hours.to > hours.from ? (research_h - hours.from) / (hours.to - hours.from) : 0;
 }
 
-/* In [from, to) weeks; only where both were played. */
-static struct span_of_hours hours_of(const struct work *work, size_t from, size_t to)
+/* Only where both were played. */
+static struct span_of_hours hours_of(const struct work *work, struct course_weeks weeks)
 {
     return (struct span_of_hours){
-        work_measure(work, work_chosen(work, POLICY_STATIC), from, to).research_h,
-        work_measure(work, work_chosen(work, policies_oracle()), from, to).research_h,
+        work_measure(work, work_chosen(work, POLICY_STATIC), weeks).research_h,
+        work_measure(work, work_chosen(work, policies_oracle()), weeks).research_h,
     };
 }
 
@@ -108,13 +109,13 @@ static void set_recovered(struct backtest *backtest)
 
 /* The level that leaves most to research of those that reach the attainment in these weeks; failing
    that, the one that meets most. */
-static size_t best_level(const struct work *work, size_t row, size_t from, size_t to)
+static size_t best_level(const struct work *work, size_t row, struct course_weeks weeks)
 {
     struct measure best = { .attainment = -1 };
     size_t level = 0;
 
     for (size_t i = 0; i < work->backtest->rows[row].policy->level_count; i++) {
-        struct measure measure = work_measure(work, work_run(work, row, i), from, to);
+        struct measure measure = work_measure(work, work_run(work, row, i), weeks);
         double wanted = work->setup->attainment;
         bool is_better = measure.attainment >= wanted && best.attainment >= wanted
                              ? measure.research_h > best.research_h
@@ -134,38 +135,39 @@ static void hold_out(struct work *work)
     struct backtest *backtest = work->backtest;
     size_t end = backtest->planned.weeks;
     size_t half = (backtest->first_week + end + 1) / 2;
+    struct course_weeks learned = { backtest->first_week, half };
+    struct course_weeks held_out = { half, end };
 
     backtest->held_week = half;
     for (size_t row = 0; row < backtest->count; row++) {
         struct backtest_point *held = &backtest->rows[row].held;
-        size_t level = best_level(work, row, backtest->first_week, half);
+        size_t level = best_level(work, row, learned);
 
         held->level = backtest->rows[row].policy->levels[level];
-        held->measure = work_measure(work, work_run(work, row, level), half, end);
+        held->measure = work_measure(work, work_run(work, row, level), held_out);
         if (backtest->has_recovered)
-            held->measure.recovered = share_of(hours_of(work, half, end), held->measure.research_h);
+            held->measure.recovered = share_of(hours_of(work, held_out), held->measure.research_h);
     }
 }
 
 void verdict_take(struct work *work)
 {
     struct backtest *backtest = work->backtest;
-    size_t from = backtest->first_week;
-    size_t to = backtest->planned.weeks;
+    struct course_weeks weeks = { backtest->first_week, backtest->planned.weeks };
 
     backtest->has_recovered = work_chosen(work, POLICY_STATIC) &&
                               work_chosen(work, policies_oracle());
-    if (to - from >= 2)
+    if (weeks.to - weeks.from >= 2)
         hold_out(work);
     for (size_t row = 0; row < backtest->count; row++) {
         struct backtest_row *item = &backtest->rows[row];
 
         for (size_t i = 0; i < item->policy->level_count; i++) {
             item->points[i].level = item->policy->levels[i];
-            item->points[i].measure = work_measure(work, work_run(work, row, i), from, to);
+            item->points[i].measure = work_measure(work, work_run(work, row, i), weeks);
         }
-        item->tuned = run_measure(work->chosen[row], &work->frame, &backtest->fleet, from, to,
-                                  &backtest->requests);
+        item->tuned = work_measure(work, work->chosen[row], weeks);
+        backtest->requests = item->tuned.requests;
         item->nodes = steal(&work->chosen[row]->nodes);
         item->servers = mem_new_array(work->setup->queue_count, sizeof *item->servers);
         for (size_t i = 0; i < work->setup->queue_count; i++)

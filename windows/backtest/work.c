@@ -25,9 +25,10 @@ const struct run *work_chosen(const struct work *work, size_t policy)
     return NULL;
 }
 
-struct measure work_measure(const struct work *work, const struct run *run, size_t from, size_t to)
+struct measure work_measure(const struct work *work, const struct run *run,
+                            struct course_weeks weeks)
 {
-    return run_measure(run, &work->frame, &work->backtest->fleet, from, to, NULL);
+    return run_measure(run, &work->frame, &work->backtest->fleet, weeks);
 }
 
 static void add_runs(struct work *work)
@@ -97,7 +98,8 @@ static void init_field(struct work *work, size_t queue)
     field->judged = work->spans;
     field->judged_count = work->backtest->judged.spans.count;
     field_init(field, &setup->queues[queue], course);
-    segments_of_series(setup->queues[queue].series, course_week(course, 1), course->end,
+    segments_of_series(setup->queues[queue].series,
+                       (struct wall_span){ course_week(course, 1), course->end },
                        &work->whole[queue]);
 }
 

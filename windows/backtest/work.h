@@ -23,7 +23,7 @@ struct work {
     struct backtest *backtest;
     struct field *fields; /* one a queue */
     struct run_frame frame;
-    struct judge_span *spans;   /* of the judged course */
+    struct wall_span *spans;    /* of the judged course */
     struct segment_list *whole; /* one a queue: what is known of the planned weeks */
     bool has_outlook[OUTLOOKS]; /* a policy that is played goes by it */
     ARRAY(struct search_item) searches;
@@ -47,7 +47,8 @@ struct run *work_run(const struct work *work, size_t row, size_t level);
 const struct run *work_chosen(const struct work *work, size_t policy);
 
 /* What a run did in [from, to) weeks. */
-struct measure work_measure(const struct work *work, const struct run *run, size_t from, size_t to);
+struct measure work_measure(const struct work *work, const struct run *run,
+                            struct course_weeks weeks);
 
 /* verdict.c: puts a row's tuned plan together from the weeks of the levels that did best before
    them. */

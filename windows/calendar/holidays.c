@@ -342,12 +342,12 @@ static void add_observed(const struct waiting *waiting, struct public_holidays *
     add_day(out, day, waiting->name, " (observed)");
 }
 
-static void expand(const struct rule *rules, size_t count, int first_year, int last_year,
+static void expand(const struct rule *rules, size_t count, struct holiday_years years,
                    struct public_holidays *out)
 {
     struct waiting_list waiting = { 0 };
 
-    for (int year = first_year; year <= last_year; year++)
+    for (int year = years.first; year <= years.last; year++)
         for (size_t i = 0; i < count; i++)
             add_rule(&rules[i], year, out, &waiting);
     if (waiting.list.count > 0)
@@ -359,11 +359,11 @@ static void expand(const struct rule *rules, size_t count, int first_year, int l
         qsort(out->list.items, out->list.count, sizeof *out->list.items, compare_days);
 }
 
-int holidays_read(const char *bytes, size_t size, const char *source, int first_year, int last_year,
+int holidays_read(const struct holiday_file *file, struct holiday_years years,
                   struct public_holidays *out, struct error *err)
 {
-    owned(chars) char *copy = text_format("%.*s", (int)size, bytes);
-    struct reader reader = { source, 0, err };
+    owned(chars) char *copy = text_format("%.*s", (int)file->size, (const char *)file->bytes);
+    struct reader reader = { file->country, 0, err };
     ARRAY(struct rule) rules = { 0 };
     int result = 0;
 
@@ -383,7 +383,7 @@ int holidays_read(const char *bytes, size_t size, const char *source, int first_
             *array_add(&rules) = rule;
     }
     if (result == 0)
-        expand(rules.items, rules.count, first_year, last_year, out);
+        expand(rules.items, rules.count, years, out);
     array_clear(&rules);
     return result;
 }
@@ -396,8 +396,8 @@ int holidays_of_country(const char *country, struct public_holidays *out, struct
         size_t length = strlen(known);
 
         if (text_equal(file->country, country))
-            return holidays_read((const char *)file->bytes, file->size, file->country,
-                                 HOLIDAYS_FIRST_YEAR, HOLIDAYS_LAST_YEAR, out, err);
+            return holidays_read(
+                file, (struct holiday_years){ HOLIDAYS_FIRST_YEAR, HOLIDAYS_LAST_YEAR }, out, err);
         text_print(known + length, sizeof known - length, "%s%s", length > 0 ? ", " : "",
                    file->country);
     }

@@ -35,18 +35,23 @@ struct public_holidays {
     ARRAY(struct public_holiday) list; /* in the order of time, each day once */
 };
 
-/* A file of the program. */
+/* A file of rules. */
 struct holiday_file {
-    const char *country;
+    const char *country; /* names it in errors */
     const unsigned char *bytes;
     size_t size;
 };
 
-/* Ends with an entry without a country. */
+/* Those of the program; ends with an entry without a country. */
 extern const struct holiday_file holiday_files[];
 
-/* All days of the years [first, last] by the rules in `bytes`; `source` names them in errors. */
-int holidays_read(const char *bytes, size_t size, const char *source, int first_year, int last_year,
+struct holiday_years { /* both included */
+    int first;
+    int last;
+};
+
+/* All days of these years by the rules of the file. */
+int holidays_read(const struct holiday_file *file, struct holiday_years years,
                   struct public_holidays *out, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -60,10 +60,10 @@ static void add_known(const struct demand_series *series, size_t first, size_t e
     }
 }
 
-void segments_of_series(const struct demand_series *series, struct wall_time from,
-                        struct wall_time to, struct segment_list *out)
+void segments_of_series(const struct demand_series *series, struct wall_span span,
+                        struct segment_list *out)
 {
-    add_known(series, step_from(series, from), step_from(series, to), out);
+    add_known(series, step_from(series, span.begin), step_from(series, span.end), out);
 }
 
 /* An occurrence begins with step `at`; one of more than a day begins again at every midnight. */
@@ -93,15 +93,15 @@ static void mark_minutes(const struct window_set *set, const struct window_event
 }
 
 static void segments_of_event(const struct demand_series *series, const struct window_set *set,
-                              const struct window_event *event, struct wall_time from,
-                              struct wall_time to, struct segment_list *out)
+                              const struct window_event *event, struct wall_span span,
+                              struct segment_list *out)
 {
     bool marks[WINDOW_MINUTES] = { false };
-    size_t end = step_from(series, to);
+    size_t end = step_from(series, span.end);
     size_t first = end; /* of the stretch that `at` is in */
 
     mark_minutes(set, event, marks);
-    for (size_t at = step_from(series, from); at < end; at++) {
+    for (size_t at = step_from(series, span.begin); at < end; at++) {
         struct wall_time begin = demand_time(series, at);
         bool is_in = marks[window_week_minute(set, begin)] && !window_at(set, begin)->event;
 
@@ -117,14 +117,13 @@ static void segments_of_event(const struct demand_series *series, const struct w
 }
 
 void segments_of_window(const struct demand_series *series, const struct window_set *set,
-                        size_t window, struct wall_time from, struct wall_time to,
-                        struct segment_list *out)
+                        size_t window, struct wall_span span, struct segment_list *out)
 {
-    size_t end = step_from(series, to);
-    size_t at = step_from(series, from);
+    size_t end = step_from(series, span.end);
+    size_t at = step_from(series, span.begin);
 
     if (set->items[window].event) {
-        segments_of_event(series, set, set->items[window].event, from, to, out);
+        segments_of_event(series, set, set->items[window].event, span, out);
         return;
     }
     while (at < end) {

@@ -25,15 +25,19 @@ struct segment_list {
     ARRAY(size_t) days; /* steps with which the occurrences begin; none: all is one */
 };
 
-/* Of all known steps that begin in [from, to). */
-void segments_of_series(const struct demand_series *series, struct wall_time from,
-                        struct wall_time to, struct segment_list *out);
+struct wall_span { /* [begin, end) */
+    struct wall_time begin;
+    struct wall_time end;
+};
+
+/* Of all known steps that begin in the span. */
+void segments_of_series(const struct demand_series *series, struct wall_span span,
+                        struct segment_list *out);
 
 /* Of those on which `window` (an index) is in force.  For an event: of those at its hours of the
    week on which no event was in force, so that it can be planned before it begins. */
 void segments_of_window(const struct demand_series *series, const struct window_set *set,
-                        size_t window, struct wall_time from, struct wall_time to,
-                        struct segment_list *out);
+                        size_t window, struct wall_span span, struct segment_list *out);
 
 /* At least 1. */
 size_t segments_day_count(const struct segment_list *segments);

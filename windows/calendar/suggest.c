@@ -58,9 +58,9 @@ void suggest_rates(const struct demand_series *series, const struct window_set *
 
 /* best[k * (slots + 1) + j]: the cheapest way to cut the first j slots into k + 1 pieces; from[]:
    where its last piece begins. */
-static void fill(const double *profile, size_t slots, size_t count, size_t shortest, double *best,
-                 size_t *from)
+static void fill(const struct suggest_profile *profile, size_t count, double *best, size_t *from)
 {
+    size_t slots = profile->slots;
     size_t row = slots + 1;
 
     for (size_t i = 0; i < count * row; i++)
@@ -69,8 +69,8 @@ static void fill(const double *profile, size_t slots, size_t count, size_t short
         double level = 0;
 
         for (size_t j = i + 1; j <= slots; j++) {
-            level = fmax(level, profile[j - 1]);
-            if (j - i < shortest)
+            level = fmax(level, profile->levels[j - 1]);
+            if (j - i < profile->shortest)
                 continue;
             for (size_t k = 0; k < count; k++) {
                 double before = k == 0 ? (i == 0 ? 0 : HUGE_VAL) : best[(k - 1) * row + i];
@@ -85,17 +85,17 @@ static void fill(const double *profile, size_t slots, size_t count, size_t short
     }
 }
 
-void suggest_cut(const double *profile, size_t slots, size_t count, size_t shortest,
-                 double *ret_costs, size_t *ret_starts)
+void suggest_cut(const struct suggest_profile *profile, size_t count, double *ret_costs,
+                 size_t *ret_starts)
 {
-    size_t row = slots + 1;
+    size_t row = profile->slots + 1;
     double *best = mem_new_array(count * row, sizeof *best);
     size_t *from = mem_new_array(count * row, sizeof *from);
-    size_t end = slots;
+    size_t end = profile->slots;
 
-    fill(profile, slots, count, shortest, best, from);
+    fill(profile, count, best, from);
     for (size_t k = 0; ret_costs && k < count; k++)
-        ret_costs[k] = best[k * row + slots];
+        ret_costs[k] = best[k * row + profile->slots];
     for (size_t k = count; ret_starts && k-- > 0;) {
         ret_starts[k] = from[k * row + end];
         end = ret_starts[k];
@@ -131,7 +131,8 @@ static void try_start(const double need[SUGGEST_WEEK], size_t count, size_t shor
 
     for (int kind = 0; kind < KINDS; kind++) {
         make_profile(need, kind, start, profile);
-        suggest_cut(profile, SUGGEST_DAY, count - 1, shortest, costs[kind], NULL);
+        suggest_cut(&(struct suggest_profile){ profile, SUGGEST_DAY, shortest }, count - 1,
+                    costs[kind], NULL);
     }
     for (size_t sum = 2; sum <= count; sum++)
         for (size_t first = 1; first < sum; first++) {
@@ -151,7 +152,7 @@ static void add_windows(const double need[SUGGEST_WEEK], const struct choice *ch
     double profile[SUGGEST_DAY];
 
     make_profile(need, kind, choice->start, profile);
-    suggest_cut(profile, SUGGEST_DAY, pieces, shortest, NULL, starts);
+    suggest_cut(&(struct suggest_profile){ profile, SUGGEST_DAY, shortest }, pieces, NULL, starts);
     starts[pieces] = SUGGEST_DAY;
     for (size_t i = 0; i < pieces; i++) {
         struct suggest_window *window = &out->windows[out->count++];

@@ -26,12 +26,18 @@ enum {
 void suggest_rates(const struct demand_series *series, const struct window_set *set,
                    double ret_rates[SUGGEST_WEEK]);
 
-/* Cuts a profile into 1, 2 .. `count` pieces, none shorter than `shortest`.  ret_costs[k - 1]: the
+struct suggest_profile {
+    const double *levels; /* the need in each slot */
+    size_t slots;
+    size_t shortest; /* slots of a piece, at least */
+};
+
+/* Cuts a profile into 1, 2 .. `count` pieces.  ret_costs[k - 1]: the
    sum of level times length with exactly k pieces, HUGE_VAL where that cannot be; ret_starts: the
    pieces' first slots for `count` pieces (the caller asks again for the number that it takes);
    either may be NULL. */
-void suggest_cut(const double *profile, size_t slots, size_t count, size_t shortest,
-                 double *ret_costs, size_t *ret_starts);
+void suggest_cut(const struct suggest_profile *profile, size_t count, double *ret_costs,
+                 size_t *ret_starts);
 
 struct suggest_window {
     unsigned days; /* as struct window has them */

@@ -22,20 +22,22 @@ struct gap {
 struct gap_column {
     int at;
     bool is_utc; /* its name says so */
+    bool is_end; /* of gaps; otherwise their begin */
 };
 
 static struct gap_column column_starting(const struct csv *csv, const char *start)
 {
     for (size_t i = 0; i < csv->columns; i++)
         if (strncasecmp(csv->fields[i], start, strlen(start)) == 0)
-            return (struct gap_column){ (int)i, strcasestr(csv->fields[i], "utc") != NULL };
+            return (struct gap_column){ .at = (int)i,
+                                        .is_utc = strcasestr(csv->fields[i], "utc") != NULL };
     return (struct gap_column){ .at = -1 };
 }
 
 /* Of an hour that occurs twice a gap has all: it begins with the first, and ends with the second.
  */
 static int read_time(const struct csv *csv, struct gap_column column, const struct time_zone *zone,
-                     bool is_end, int64_t *ret_ms, struct error *err)
+                     int64_t *ret_ms, struct error *err)
 {
     const char *text = csv->fields[column.at];
     struct zone_reading reading;
@@ -51,7 +53,7 @@ static int read_time(const struct csv *csv, struct gap_column column, const stru
     if (reading.count == 0)
         return csv_error(csv, csv->line, err, "\"%.80s\" does not exist in %s: the clocks skip it",
                          text, time_zone_name(zone));
-    *ret_ms -= reading.offsets_ms[is_end ? reading.count - 1 : 0];
+    *ret_ms -= reading.offsets_ms[column.is_end ? reading.count - 1 : 0];
     return 0;
 }
 
@@ -85,11 +87,12 @@ int demand_gaps_read(struct demand *demand, const char *path, const struct time_
     if (start.at < 0 || end.at < 0)
         return csv_error(&csv, csv.line, err,
                          "the header needs columns that begin with gap_start and gap_end");
+    end.is_end = true;
     while ((more = csv_next(&csv, err)) == 1) {
         struct gap gap = { .trace = trace < 0 ? NULL : csv.fields[trace] };
 
-        if (read_time(&csv, start, zone, false, &gap.start_ms, err) < 0 ||
-            read_time(&csv, end, zone, true, &gap.end_ms, err) < 0)
+        if (read_time(&csv, start, zone, &gap.start_ms, err) < 0 ||
+            read_time(&csv, end, zone, &gap.end_ms, err) < 0)
             return -1;
         if (gap.end_ms <= gap.start_ms)
             return csv_error(&csv, csv.line, err, "the gap ends before it begins");

@@ -47,8 +47,8 @@ size_t queue_classes(const struct demand_queue *queue)
     return count;
 }
 
-int queue_error(const char *source, const struct demand_queue *queue, const struct packed_row *row,
-                struct error *err, const char *format, ...)
+int queue_error(const struct demand_queue *queue, const struct packed_row *row, struct error *err,
+                const char *format, ...)
 {
     char sentence[ERROR_TEXT_SIZE];
     char time[WALL_TEXT_SIZE];
@@ -57,21 +57,23 @@ int queue_error(const char *source, const struct demand_queue *queue, const stru
     va_start(arguments, format);
     text_print_arguments(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    return error_set(err, ERROR_INVALID, "%s:%" PRId64 ": queue %s, %s: %s", source, row->line,
-                     queue->name, wall_format((struct wall_time){ row->ms }, time), sentence);
+    return error_set(err, ERROR_INVALID, "%s:%" PRId64 ": queue %s, %s: %s", queue->source,
+                     row->line, queue->name, wall_format((struct wall_time){ row->ms }, time),
+                     sentence);
 }
 
 /* Of one class: what it has been given, and what is left of the last count. */
 struct filling {
+    const struct demand_series *series;
     int32_t *counts;
     double rest; /* begins with a half, so that a count alone is rounded to the nearest */
     int64_t last_ms;
 };
 
 /* Spreads a row's count over the steps that it covers. */
-static bool pour(const struct packed_row *row, const struct demand_series *series, int64_t cover_ms,
-                 struct filling *filling)
+static bool pour(const struct packed_row *row, int64_t cover_ms, struct filling *filling)
 {
+    const struct demand_series *series = filling->series;
     size_t first = (size_t)((row->ms - series->start.ms) / series->step_ms);
     size_t steps = (size_t)(cover_ms / series->step_ms);
     double total = row->value * (row->kind == PACKED_RATE ? (double)cover_ms / SECOND_MS : 1);
@@ -101,22 +103,20 @@ static int64_t until_next(const struct queue_cursor *cursor, const struct packed
 }
 
 static int fill_row(const struct demand_queue *queue, const struct queue_row *item,
-                    int64_t cover_ms, const char *source, struct demand_series *series,
-                    struct filling *filling, struct error *err)
+                    int64_t cover_ms, struct filling *filling, struct error *err)
 {
     if (item->row.ms == filling->last_ms)
-        return queue_error(source, queue, &item->row, err,
+        return queue_error(queue, &item->row, err,
                            "stands twice in the file; if another column tells these rows apart, "
                            "name it queue");
     filling->last_ms = item->row.ms;
-    if (!pour(&item->row, series, cover_ms, filling))
-        return queue_error(source, queue, &item->row, err, "the count is more than %d", INT32_MAX);
+    if (!pour(&item->row, cover_ms, filling))
+        return queue_error(queue, &item->row, err, "the count is more than %d", INT32_MAX);
     return 0;
 }
 
-int queue_fill(const struct demand_queue *queue, const struct steps *steps, int64_t phase_ms,
-               const char *source, bool missing_zero, struct demand_series *series,
-               struct error *err)
+int queue_fill(const struct demand_queue *queue, const struct queue_grid *grid,
+               struct demand_series *series, struct error *err)
 {
     struct queue_cursor cursor = queue_begin(queue);
     struct filling fillings[DEMAND_CLASSES];
@@ -124,19 +124,19 @@ int queue_fill(const struct demand_queue *queue, const struct steps *steps, int6
     size_t era = 0;
 
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        fillings[class] = (struct filling){ .rest = 0.5, .last_ms = INT64_MIN };
+        fillings[class] = (struct filling){ .series = series, .rest = 0.5, .last_ms = INT64_MIN };
         if (queue->classes[class].count == 0)
             continue;
         series->counts[class] = mem_new_array(series->count, sizeof *series->counts[class]);
-        memset(series->counts[class], missing_zero ? 0 : 0xff,
+        memset(series->counts[class], grid->missing_zero ? 0 : 0xff,
                series->count * sizeof *series->counts[class]);
         fillings[class].counts = series->counts[class];
     }
     while (queue_next(&cursor, &item)) {
-        int64_t cover_ms = steps_cover(steps, &era, item.row.ms - phase_ms,
+        int64_t cover_ms = steps_cover(grid->steps, &era, item.row.ms - grid->phase_ms,
                                        until_next(&cursor, &item.row));
 
-        if (fill_row(queue, &item, cover_ms, source, series, &fillings[item.class], err) < 0)
+        if (fill_row(queue, &item, cover_ms, &fillings[item.class], err) < 0)
             return -1;
     }
     demand_spread_unknown(series);

@@ -29,12 +29,18 @@ bool queue_next(struct queue_cursor *cursor, struct queue_row *ret_row);
 size_t queue_classes(const struct demand_queue *queue);
 
 /* "FILE:LINE: queue Q, TIME: sentence", ERROR_INVALID, -1. */
-int queue_error(const char *source, const struct demand_queue *queue, const struct packed_row *row,
-                struct error *err, const char *format, ...) __attribute__((format(printf, 5, 6)));
+int queue_error(const struct demand_queue *queue, const struct packed_row *row, struct error *err,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* How the rows of a queue lie on the steps of its series. */
+struct queue_grid {
+    const struct steps *steps;
+    int64_t phase_ms;  /* of the rows' times against the steps */
+    bool missing_zero; /* a step without a row had no arrivals; otherwise it is unknown */
+};
 
 /* Puts the rows' counts into the series, whose start, step and count of steps are set: each over
    the steps that it covers.  ERROR_INVALID: two rows of one time and class, or too large a count.
  */
-int queue_fill(const struct demand_queue *queue, const struct steps *steps, int64_t phase_ms,
-               const char *source, bool missing_zero, struct demand_series *series,
-               struct error *err) __attribute__((warn_unused_result));
+int queue_fill(const struct demand_queue *queue, const struct queue_grid *grid,
+               struct demand_series *series, struct error *err) __attribute__((warn_unused_result));

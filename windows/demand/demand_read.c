@@ -160,7 +160,7 @@ static int set_span(struct making *making, size_t at, struct error *err)
     if (steps->eras.count > 1)
         series->changed.ms = steps->eras.items[1].from_ms + making->steps.phases_ms[at];
     if ((end_ms - first.row.ms) / series->step_ms > STEPS_MAX)
-        return queue_error(making->rows.source, queue, &last, err, "is too far from the first row");
+        return queue_error(queue, &last, err, "is too far from the first row");
     series->count = (size_t)((end_ms - first.row.ms) / series->step_ms);
     making->first_ms = first.row.ms < making->first_ms ? first.row.ms : making->first_ms;
     making->end_ms = end_ms > making->end_ms ? end_ms : making->end_ms;
@@ -182,14 +182,13 @@ static int widen_span(struct making *making, size_t at, struct error *err)
         after = (making->end_ms - end_ms) / series->step_ms;
     }
     if ((int64_t)series->count + before + after > STEPS_MAX)
-        return queue_error(making->rows.source, queue, &last, err,
-                           "is too far from the file's other rows");
+        return queue_error(queue, &last, err, "is too far from the file's other rows");
     series->start.ms -= before * series->step_ms;
     series->count += (size_t)(before + after);
     making->cells += series->count * queue_classes(queue);
     if (making->cells <= FILE_STEPS_MAX)
         return 0;
-    return queue_error(making->rows.source, queue, &last, err,
+    return queue_error(queue, &last, err,
                        "with this queue the file has more than 100 million steps in all: split "
                        "it, shorten its span, or export longer steps");
 }
@@ -263,10 +262,10 @@ static int fill_series(struct making *making, struct error *err)
     for (size_t i = 0; i < demand->count; i++) {
         struct demand_series *series = &demand->series[i];
         struct wall_time end = demand_time(series, series->count);
+        const struct queue_grid grid = { demand_steps_of(&making->steps, i),
+                                         making->steps.phases_ms[i], making->is_silence_zero };
 
-        if (queue_fill(&making->rows.queues.items[i], demand_steps_of(&making->steps, i),
-                       making->steps.phases_ms[i], making->rows.source, making->is_silence_zero,
-                       series, err) < 0 ||
+        if (queue_fill(&making->rows.queues.items[i], &grid, series, err) < 0 ||
             take_tokens(making, i, err) < 0)
             return -1;
         for (int class = 0; class < DEMAND_CLASSES; class ++)

@@ -146,7 +146,8 @@ static struct demand_queue *whole_queue(const struct whole *whole, const struct 
                   DEMAND_QUEUES_MAX);
         return NULL;
     }
-    array_add(&rows->queues)->name = mem_copy_chars(queue->name);
+    *array_add(&rows->queues) = (struct demand_queue){ .name = mem_copy_chars(queue->name),
+                                                       .source = rows->source };
     map_set(whole->names, queue->name, (void *)rows->queues.count);
     return &rows->queues.items[rows->queues.count - 1];
 }

@@ -19,6 +19,7 @@ enum {
 
 struct demand_queue {
     char *name;
+    const char *source; /* the file, for errors; of demand_rows only */
     struct packed classes[DEMAND_CLASSES];
     struct demand_tokens tokens; /* of its requests, where the file tells them */
 };

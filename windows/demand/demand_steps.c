@@ -39,14 +39,14 @@ static struct packed_row row_at(const struct demand_queue *queue, int64_t ms)
     return item.row;
 }
 
-static int alone_error(const struct demand_rows *rows, const struct demand_queue *queue,
-                       const struct packed_row *row, bool is_shared, struct error *err)
+static int alone_error(const struct demand_queue *queue, const struct packed_row *row,
+                       bool is_shared, struct error *err)
 {
     if (queue->classes[DEMAND_HIGH].count > 1 || queue->classes[DEMAND_LOW].count > 1)
-        return queue_error(rows->source, queue, row, err,
+        return queue_error(queue, row, err,
                            "all its rows are of this one time; if another column tells them apart, "
                            "name it time, hour or queue");
-    return queue_error(rows->source, queue, row, err, "one time alone does not tell the step%s",
+    return queue_error(queue, row, err, "one time alone does not tell the step%s",
                        is_shared ? ""
                                  : "; where an export leaves out steps without arrivals, give "
                                    "--missing zero");
@@ -58,7 +58,6 @@ static int steps_error(const struct demand_rows *rows, size_t at,
 {
     const struct demand_queue *queue = &rows->queues.items[at];
     struct packed_row row = row_at(queue, problem->ms + steps->phases_ms[at]);
-    const char *source = rows->source;
     char step[DURATION_TEXT_SIZE];
     char other[DURATION_TEXT_SIZE];
 
@@ -66,16 +65,16 @@ static int steps_error(const struct demand_rows *rows, size_t at,
     duration_format(problem->other_ms, other);
     switch (problem->fault) {
     case STEPS_ALONE:
-        return alone_error(rows, queue, &row, steps->is_shared, err);
+        return alone_error(queue, &row, steps->is_shared, err);
     case STEPS_SHORT:
-        return queue_error(source, queue, &row, err, "most rows are less than a second apart");
+        return queue_error(queue, &row, err, "most rows are less than a second apart");
     case STEPS_LONG:
-        return queue_error(source, queue, &row, err,
+        return queue_error(queue, &row, err,
                            "most rows are %s apart: expected a day at most, and an hour or less "
                            "for a plan that follows the day",
                            step);
     case STEPS_UNEVEN:
-        return queue_error(source, queue, &row, err,
+        return queue_error(queue, &row, err,
                            "from here on rows are %s apart, elsewhere %s: the longer step has to "
                            "be a multiple of the shorter one",
                            step, other);
@@ -83,7 +82,7 @@ static int steps_error(const struct demand_rows *rows, size_t at,
     case STEPS_OFF:
         break;
     }
-    return queue_error(source, queue, &row, err,
+    return queue_error(queue, &row, err,
                        "is not on the grid of %s that most rows keep: put it there; or where an "
                        "export leaves out steps without arrivals, %s",
                        step, steps->is_shared ? "give more of it" : "give --missing zero");
@@ -165,7 +164,7 @@ static int set_calendar(const struct demand_rows *rows, const struct demand_step
                 last_ms = packed->last.ms - steps->phases_ms[i];
             row = (struct packed_row){ .ms = packed->last.ms, .line = packed->last.line };
             if ((last_ms - calendar->first_ms) / calendar->unit_ms >= calendar_max)
-                return queue_error(rows->source, &rows->queues.items[i], &row, err,
+                return queue_error(&rows->queues.items[i], &row, err,
                                    "is too far from the first row of the file");
         }
     calendar->count = (size_t)((last_ms - calendar->first_ms) / calendar->unit_ms) + 1;
@@ -232,7 +231,7 @@ static int not_whole_seconds(const struct demand_rows *rows, struct demand_steps
     if (find_own(rows, steps, err) < 0)
         return -1;
     (void)queue_next(&cursor, &first);
-    return queue_error(rows->source, queue, &first.row, err,
+    return queue_error(queue, &first.row, err,
                        "the times of this queue and of others keep no common step of a second or "
                        "more");
 }

@@ -77,21 +77,21 @@ const char *token_columns_other(const struct token_columns *columns, const struc
     return (trace ? trace : traces)->names[has_in ? ANSWER : PROMPT];
 }
 
-/* Of means the nearest whole number; false and an error: it is none. */
-static bool read_cell(const struct csv *row, int column, const char *what, bool of_many,
-                      double *ret, struct error *err)
+/* Tokens, of means the nearest whole number; -1 and an error: the cell has none. */
+static double read_cell(const struct csv *row, int column, const char *what, bool of_many,
+                        struct error *err)
 {
     const char *text = row->fields[column];
+    double found;
 
-    if (!cell_number(text, ret) || *ret < 0 || *ret > TOKENS_MAX ||
-        (!of_many && *ret != floor(*ret))) {
+    if (!cell_number(text, &found) || found < 0 || found > TOKENS_MAX ||
+        (!of_many && found != floor(found))) {
         csv_error(row, row->line, err,
                   "%s: expected a %snumber of tokens, 0 to %d, found \"%.80s\"", what,
                   of_many ? "" : "whole ", TOKENS_MAX, text);
-        return false;
+        return -1;
     }
-    *ret = floor(*ret + 0.5);
-    return true;
+    return floor(found + 0.5);
 }
 
 int token_columns_read(const struct token_columns *columns, const struct csv *row, bool of_many,
@@ -102,8 +102,11 @@ int token_columns_read(const struct token_columns *columns, const struct csv *ro
     bool has_in = !cell_is_void(row->fields[columns->in]);
     bool has_out = !cell_is_void(row->fields[columns->out]);
 
-    if ((has_in && !read_cell(row, columns->in, "input tokens", of_many, &in, err)) ||
-        (has_out && !read_cell(row, columns->out, "output tokens", of_many, &out, err)))
+    if (has_in)
+        in = read_cell(row, columns->in, "input tokens", of_many, err);
+    if (in >= 0 && has_out)
+        out = read_cell(row, columns->out, "output tokens", of_many, err);
+    if (in < 0 || out < 0)
         return -1;
     *ret = (struct token_pair){ (float)in, (float)out, 1 };
     return has_in && has_out && out >= 1;

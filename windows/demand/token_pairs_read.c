@@ -11,6 +11,13 @@
 
 enum { FILE_LIMIT = 1 << 30 };
 
+struct reader {
+    struct csv csv;
+    struct token_columns columns;
+    int queue_at;      /* the column of queues; -1: all rows are of one */
+    const char *queue; /* whose rows count */
+};
+
 static int find_columns(struct token_columns *columns, const struct csv *csv, struct error *err)
 {
     if (token_columns_find(columns, csv, err) < 0)
@@ -23,18 +30,18 @@ static int find_columns(struct token_columns *columns, const struct csv *csv, st
     return 0;
 }
 
-/* 1: a row; 0: the end; -1: an error.  queue_at -1: all rows are of one queue. */
-static int read_row(struct token_pairs *pairs, struct csv *csv, const struct token_columns *columns,
-                    int queue_at, const char *queue, struct error *err)
+/* 1: a row; 0: the end; -1: an error. */
+static int read_row(struct reader *reader, struct token_pairs *pairs, struct error *err)
 {
+    struct csv *csv = &reader->csv;
     struct token_pair pair;
     int more = csv_next(csv, err);
 
     if (more != 1)
         return more;
-    if (queue_at >= 0 && !text_equal(csv->fields[queue_at], queue))
+    if (reader->queue_at >= 0 && !text_equal(csv->fields[reader->queue_at], reader->queue))
         return 1;
-    more = token_columns_read(columns, csv, false, &pair, err);
+    more = token_columns_read(&reader->columns, csv, false, &pair, err);
     if (more < 0)
         return -1;
     if (more == 0) {
@@ -50,23 +57,22 @@ int token_pairs_read(struct token_pairs *pairs, const char *path, const char *qu
                      struct error *err)
 {
     owned(text) struct text *bytes = file_read_unpacked(path, FILE_LIMIT, err);
-    struct token_columns columns;
-    struct csv csv;
-    int queue_at = -1;
+    struct reader reader = { .queue = queue };
+    struct csv *csv = &reader.csv;
     int more = 1;
 
     *pairs = (struct token_pairs){ 0 };
-    if (!bytes || csv_open(&csv, bytes->chars, bytes->length, path, err) < 0 ||
-        find_columns(&columns, &csv, err) < 0)
+    if (!bytes || csv_open(csv, bytes->chars, bytes->length, path, err) < 0 ||
+        find_columns(&reader.columns, csv, err) < 0)
         return -1;
-    queue_at = columns_queue_of_tokens(&csv);
+    reader.queue_at = columns_queue_of_tokens(csv);
     while (more == 1)
-        more = read_row(pairs, &csv, &columns, queue_at, queue, err);
-    if (more == 0 && csv.is_cut)
-        more = csv_error(&csv, csv.line, err,
+        more = read_row(&reader, pairs, err);
+    if (more == 0 && csv->is_cut)
+        more = csv_error(csv, csv->line, err,
                          "the last line has no line end: the file may have been cut");
     if (more == 0)
-        more = token_pairs_check(pairs, path, queue_at >= 0 ? queue : NULL, err);
+        more = token_pairs_check(pairs, path, reader.queue_at >= 0 ? queue : NULL, err);
     if (more < 0)
         token_pairs_clear(pairs);
     return more;

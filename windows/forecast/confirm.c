@@ -78,11 +78,11 @@ static int replayed_need(const struct search_setup *setup, double *ret_need, int
     return 0;
 }
 
-int confirm_ratio(const struct forecast_setup *setup, const struct service_time *service,
-                  const struct forecast *forecast, size_t window, double *ret_ratio,
+int confirm_ratio(const struct confirm_queue *queue, size_t window, double *ret_ratio,
                   struct error *err)
 {
-    const struct forecast_cell *cell = &forecast->cells[window];
+    const struct forecast_setup *setup = queue->setup;
+    const struct forecast_cell *cell = &queue->forecast->cells[window];
     double replayed = 0;
     double closed = 0;
     int64_t requests = 0;
@@ -91,14 +91,16 @@ int confirm_ratio(const struct forecast_setup *setup, const struct service_time 
     for (size_t i = cell->past.count; i-- > 0 && left > 0 && requests < REQUESTS_ENOUGH;) {
         const struct forecast_occurrence *item = &cell->past.items[i];
         owned(segments) struct segment_list segments = { 0 };
-        struct search_setup search = { setup->series, &segments, service, setup->scale,
-                                       setup->target, 1,         1,       false };
+        struct search_setup search = {
+            setup->series, &segments, queue->service, setup->scale, setup->target, 1, 1, false
+        };
         int64_t more;
         double need;
 
         if (!item->is_known || item->end.ms > setup->end.ms)
             continue;
-        segments_of_window(setup->series, setup->set, window, item->begin, item->end, &segments);
+        segments_of_window(setup->series, setup->set, window,
+                           (struct wall_span){ item->begin, item->end }, &segments);
         if (replayed_need(&search, &need, &more, err) < 0)
             return -1;
         replayed += need;

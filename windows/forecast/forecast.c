@@ -356,7 +356,8 @@ static void solve_scale(const struct forecast_setup *setup, struct forecast_cell
     struct wall_time from = segments_days_before(setup->set->zone, setup->end, WEEK_DAYS);
     struct segment_list segments = { 0 };
 
-    segments_of_window(setup->series, setup->set, window, from, setup->end, &segments);
+    segments_of_window(setup->series, setup->set, window, (struct wall_span){ from, setup->end },
+                       &segments);
     cell->last = segments.list.count > 0 ? occurrences_need(setup, &segments, setup->scale) : 0;
     cell->scale = occurrences_scale_for(setup, &segments, cell->upper);
     cell->is_scaled = cell->last > 0 && cell->upper > 0 &&

@@ -62,51 +62,59 @@ double occurrences_need(const struct forecast_setup *setup, const struct segment
     return need;
 }
 
+/* Two scales, the need wanted between theirs. */
+struct bracket {
+    double low;
+    double below; /* by how much its need is less than the one wanted */
+    double high;
+    double above; /* by how much it is more */
+};
+
 /* Regula falsi, in which an end that stays counts for half each time (Illinois): needs are nearly
    straight in the scale. */
 static double solve(const struct forecast_setup *setup, const struct segment_list *segments,
-                    double need, double low, double below, double high, double above)
+                    double need, struct bracket at)
 {
     int side = 0;
 
-    for (int i = 0; i < SOLVE_STEPS && above > 0 && high - low > scale_error * high; i++) {
-        double middle = low + (high - low) * below / (below + above);
+    for (int i = 0; i < SOLVE_STEPS && at.above > 0 && at.high - at.low > scale_error * at.high;
+         i++) {
+        double middle = at.low + (at.high - at.low) * at.below / (at.below + at.above);
         double over = occurrences_need(setup, segments, middle * setup->scale) - need;
 
         if (over < 0) {
-            low = middle;
-            below = -over;
-            above /= side < 0 ? 2 : 1;
+            at.low = middle;
+            at.below = -over;
+            at.above /= side < 0 ? 2 : 1;
             side = -1;
         } else {
-            high = middle;
-            above = over;
-            below /= side > 0 ? 2 : 1;
+            at.high = middle;
+            at.above = over;
+            at.below /= side > 0 ? 2 : 1;
             side = 1;
         }
     }
-    return high;
+    return at.high;
 }
 
 double occurrences_scale_for(const struct forecast_setup *setup,
                              const struct segment_list *segments, double need)
 {
-    double low = 0;
-    double below = need;
-    double high = 1;
-    double has = occurrences_need(setup, segments, high * setup->scale);
+    struct bracket at = { .low = 0, .below = need, .high = 1 };
+    double has = occurrences_need(setup, segments, at.high * setup->scale);
 
     if (!(need > 0) || !(has > 0))
         return 1;
-    while (has < need && high < scale_max) {
-        low = high;
-        below = need - has;
-        high = fmin(scale_max, high * need / has * grown);
-        has = occurrences_need(setup, segments, high * setup->scale);
+    while (has < need && at.high < scale_max) {
+        at.low = at.high;
+        at.below = need - has;
+        at.high = fmin(scale_max, at.high * need / has * grown);
+        has = occurrences_need(setup, segments, at.high * setup->scale);
     }
     if (has < need)
-        return high;
-    return fmax(scale_min, solve(setup, segments, need, low, below, high, has - need));
+        return at.high;
+    at.above = has - need;
+    return fmax(scale_min, solve(setup, segments, need, at));
 }
 
 int64_t occurrences_day(const struct window_set *set, struct wall_time wall)
@@ -209,7 +217,8 @@ static void measure(const struct forecast_setup *setup, struct forecast_cell *ce
         struct wall_time end = item->end.ms < setup->end.ms ? item->end : setup->end;
 
         cell->holidays += window_holiday(setup->set, item->day) != NULL;
-        segments_of_window(setup->series, setup->set, window, item->begin, end, &segments);
+        segments_of_window(setup->series, setup->set, window,
+                           (struct wall_span){ item->begin, end }, &segments);
         for (size_t at = 0; at < segments.list.count; at++)
             item->steps += segments.list.items[at].count;
         item->is_known = is_enough(setup, window, &habit, item);

@@ -18,7 +18,7 @@ static bool is_unknown(const struct forecast_setup *setup)
     struct segment_list segments = { 0 };
     size_t known = 0;
 
-    segments_of_series(setup->series, (struct wall_time){ setup->end.ms - DAY_MS }, setup->end,
+    segments_of_series(setup->series, (struct wall_span){ { setup->end.ms - DAY_MS }, setup->end },
                        &segments);
     for (size_t i = 0; i < segments.list.count; i++)
         known += segments.list.items[i].count;
@@ -85,8 +85,10 @@ static bool is_overrun(const struct forecast_setup *setup, const struct forecast
     double need = 0;
 
     from.ms = from.ms > item->begin.ms ? from.ms : item->begin.ms;
-    segments_of_window(setup->series, setup->set, window, from,
-                       item->end.ms < setup->end.ms ? item->end : setup->end, &segments);
+    segments_of_window(
+        setup->series, setup->set, window,
+        (struct wall_span){ from, item->end.ms < setup->end.ms ? item->end : setup->end },
+        &segments);
 
     struct segment worst = sustained(setup->series, &segments);
 

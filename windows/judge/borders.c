@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-void borders_init(struct borders *borders, const struct judge_span *spans, size_t count)
+void borders_init(struct borders *borders, const struct wall_span *spans, size_t count)
 {
     *borders = (struct borders){ .spans = spans, .count = count };
     for (int class = 0; class < DEMAND_CLASSES; class ++)

@@ -9,13 +9,13 @@
 #include "windows/judge/judge.h"
 
 struct borders {
-    const struct judge_span *spans; /* borrowed */
+    const struct wall_span *spans; /* borrowed */
     size_t count;
     size_t *marks[DEMAND_CLASSES]; /* two a span */
     size_t marked[DEMAND_CLASSES];
 };
 
-void borders_init(struct borders *borders, const struct judge_span *spans, size_t count);
+void borders_init(struct borders *borders, const struct wall_span *spans, size_t count);
 void borders_clear(struct borders *borders);
 
 /* Marks what lies before the chunk's end; its ticks count from `origin_ms`, and `before` requests

@@ -374,40 +374,38 @@ static void court_clear(struct court *court)
     feed_clear(&court->feed);
 }
 
-void judge_all(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
-               const struct replay_target *target, const struct judge_span *spans, size_t count)
+void judge_all(const struct judge_setup *setup, const struct judge_case *cases, size_t count)
 {
-    if (arrivals_setup_of(arrivals)->service->engine) {
-        judge_engines(arrivals, cases, case_count, target, spans, count);
+    if (arrivals_setup_of(setup->arrivals)->service->engine) {
+        judge_engines(setup, cases, count);
         return;
     }
 
-    struct court court = { .target = target,
-                           .bench_count = case_count,
+    struct court court = { .target = setup->target,
+                           .bench_count = count,
                            .begin = cases[0].plan.begin };
 
-    feed_init(&court.feed, arrivals);
-    court.benches = mem_new_array(case_count, sizeof *court.benches);
-    for (size_t i = 0; i < case_count; i++) {
+    feed_init(&court.feed, setup->arrivals);
+    court.benches = mem_new_array(count, sizeof *court.benches);
+    for (size_t i = 0; i < count; i++) {
         require(cases[i].plan.begin.ms == court.begin.ms);
         court.benches[i].plan = &cases[i].plan;
         court.benches[i].scores = cases[i].scores;
     }
-    borders_init(&court.borders, spans, count);
-    while (court.feed.chunk < arrivals_chunks(arrivals))
+    borders_init(&court.borders, setup->spans, setup->span_count);
+    while (court.feed.chunk < arrivals_chunks(setup->arrivals))
         run_segment(&court);
     borders_end(&court.borders, (const size_t[]){ feed_total(&court.feed, DEMAND_HIGH),
                                                   feed_total(&court.feed, DEMAND_LOW) });
-    for (size_t i = 0; i < case_count; i++)
+    for (size_t i = 0; i < count; i++)
         score_spans(&court, &court.benches[i]);
     court_clear(&court);
 }
 
-void judge(struct arrivals *arrivals, const struct judge_plan *plan,
-           const struct replay_target *target, const struct judge_span *spans, size_t count,
+void judge(const struct judge_setup *setup, const struct judge_plan *plan,
            struct judge_score *ret_scores)
 {
     struct judge_case one = { *plan, ret_scores };
 
-    judge_all(arrivals, &one, 1, target, spans, count);
+    judge_all(setup, &one, 1);
 }

@@ -19,11 +19,6 @@
 
 #define JUDGE_SLOT_MS (5 * (int64_t)MINUTE_MS)
 
-struct judge_span {
-    struct wall_time begin;
-    struct wall_time end;
-};
-
 /* Servers from `begin` on, one number a slot; the last one stays (as 1, if it is 0). */
 struct judge_plan {
     struct wall_time begin;
@@ -60,10 +55,16 @@ static inline void judge_found(const struct judge_score *score, double found_s[R
                                                                         : of_class[i][DEMAND_LOW];
 }
 
-/* Scores spans that are sorted and do not overlap.  The arrivals' segments are in the order of
-   time; who arrives in no span is served, and not counted. */
-void judge(struct arrivals *arrivals, const struct judge_plan *plan,
-           const struct replay_target *target, const struct judge_span *spans, size_t count,
+/* What is judged, and by what. */
+struct judge_setup {
+    struct arrivals *arrivals; /* segments in the order of time */
+    const struct replay_target *target;
+    const struct wall_span *spans; /* sorted, without overlap; requests outside are not counted */
+    size_t span_count;
+};
+
+/* A score for each span. */
+void judge(const struct judge_setup *setup, const struct judge_plan *plan,
            struct judge_score *ret_scores);
 
 /* The same for many plans, all with one begin, for which the arrivals are drawn once. */
@@ -71,5 +72,4 @@ struct judge_case {
     struct judge_plan plan;
     struct judge_score *scores; /* set */
 };
-void judge_all(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
-               const struct replay_target *target, const struct judge_span *spans, size_t count);
+void judge_all(const struct judge_setup *setup, const struct judge_case *cases, size_t count);

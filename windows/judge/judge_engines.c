@@ -276,28 +276,27 @@ static size_t first_alike(const struct judge_case *cases, size_t at)
     return at;
 }
 
-void judge_engines(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
-                   const struct replay_target *target, const struct judge_span *spans, size_t count)
+void judge_engines(const struct judge_setup *setup, const struct judge_case *cases, size_t count)
 {
-    struct court court = { .arrivals = arrivals,
-                           .target = target,
+    struct court court = { .arrivals = setup->arrivals,
+                           .target = setup->target,
                            .begin = cases[0].plan.begin,
-                           .benches = mem_new_array(case_count, sizeof *court.benches) };
+                           .benches = mem_new_array(count, sizeof *court.benches) };
 
-    borders_init(&court.borders, spans, count);
-    for (size_t i = 0; i < case_count; i++) {
+    borders_init(&court.borders, setup->spans, setup->span_count);
+    for (size_t i = 0; i < count; i++) {
         require(cases[i].plan.begin.ms == court.begin.ms);
         if (first_alike(cases, i) == i)
             bench_init(&court.benches[court.bench_count++], &court, &cases[i]);
     }
-    for (size_t at = 0; at < arrivals_chunks(arrivals);)
+    for (size_t at = 0; at < arrivals_chunks(setup->arrivals);)
         at = run_segment(&court, at);
     borders_end(&court.borders, court.before);
     for (size_t i = 0; i < court.bench_count; i++)
         score_spans(&court, &court.benches[i]);
-    for (size_t i = 0; i < case_count; i++)
+    for (size_t i = 0; i < count; i++)
         if (first_alike(cases, i) != i)
             memcpy(cases[i].scores, cases[first_alike(cases, i)].scores,
-                   count * sizeof *cases[i].scores);
+                   setup->span_count * sizeof *cases[i].scores);
     court_clear(&court);
 }

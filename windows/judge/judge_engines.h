@@ -7,6 +7,4 @@
 
 #include "windows/judge/judge.h"
 
-void judge_engines(struct arrivals *arrivals, const struct judge_case *cases, size_t case_count,
-                   const struct replay_target *target, const struct judge_span *spans,
-                   size_t count);
+void judge_engines(const struct judge_setup *setup, const struct judge_case *cases, size_t count);

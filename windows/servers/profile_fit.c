@@ -13,13 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 200, PASSES_BACK = 3 };
-
 static const double PIVOT_LEAST = 1e-9;      /* of a column of length one: else it is another's */
 static const double EXPLAINED_LEAST = 0.8;   /* of the seconds; less was idle */
 static const double DEVIATION = 1.4826;      /* standard deviation over the median distance */
-static const double REACH_OUT = 1.5;         /* deviations below the median: let go */
-static const double REACH_BACK = 3;          /* deviations: comes back */
 static const double DEVIATION_LEAST = 1e-12; /* of figures without any noise */
 
 /* The normal equations with columns scaled to length one. */
@@ -183,8 +179,18 @@ static bool keep(struct profile_table *table, const double *shares, double least
     return is_changed;
 }
 
+/* Rows further below the median than `reach` deviations are let go. */
+struct trim {
+    int passes; /* at most */
+    double reach;
+    bool may_return; /* a row that was let go before, and is within reach now */
+};
+
+static const struct trim out = { 200, 1.5, false };
+static const struct trim back = { 3, 3, true };
+
 /* One pass: fits, and lets go what lies below. */
-static bool pass(struct profile_table *table, double *shares, double reach, bool may_return,
+static bool pass(struct profile_table *table, double *shares, const struct trim *trim,
                  struct profile_fit *fit, bool *ret_changed)
 {
     double median;
@@ -195,9 +201,20 @@ static bool pass(struct profile_table *table, double *shares, double reach, bool
     for (size_t i = 0; i < table->count; i++)
         shares[i] = predicted(fit, &table->rows[i], table->terms) / table->rows[i].y;
     spread(table, shares, shares + table->count, &median, &deviation);
-    *ret_changed = keep(table, shares, fmax(EXPLAINED_LEAST, median - reach * deviation),
-                        may_return);
+    *ret_changed = keep(table, shares, fmax(EXPLAINED_LEAST, median - trim->reach * deviation),
+                        trim->may_return);
     return true;
+}
+
+static bool repeat(struct profile_table *table, double *shares, const struct trim *trim,
+                   struct profile_fit *fit)
+{
+    bool is_changed = true;
+    bool is_good = true;
+
+    for (int i = 0; i < trim->passes && is_good && is_changed; i++)
+        is_good = pass(table, shares, trim, fit, &is_changed);
+    return is_good;
 }
 
 /* What lies above the fit for good is let go; all that chance explains stays. */
@@ -205,15 +222,9 @@ static bool fit_trimmed(struct profile_table *table, struct profile_fit *ret)
 {
     double *shares = mem_new_array(2 * table->count + 1, sizeof *shares); /* and to be sorted */
     struct profile_fit fit;
-    bool is_changed = true;
-    bool is_good = true;
+    bool is_good = repeat(table, shares, &out, &fit) && repeat(table, shares, &back, &fit) &&
+                   profile_fit_solve(table, &fit);
 
-    for (int i = 0; i < PASSES_MAX && is_good && is_changed; i++)
-        is_good = pass(table, shares, REACH_OUT, false, &fit, &is_changed);
-    is_changed = true;
-    for (int i = 0; i < PASSES_BACK && is_good && is_changed; i++)
-        is_good = pass(table, shares, REACH_BACK, true, &fit, &is_changed);
-    is_good = is_good && profile_fit_solve(table, &fit);
     mem_free(shares);
     if (is_good)
         *ret = fit;

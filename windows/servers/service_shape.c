@@ -160,42 +160,45 @@ static int check_mean(const struct unit *unit, const struct moments *moments, do
     return 0;
 }
 
-static struct service_shape *measured(const struct unit *unit, const struct service_part *parts,
-                                      size_t count, double mean_s, const char *origin,
-                                      struct error *err)
+/* Of parts that have requests; nothing is checked yet. */
+static struct service_shape *shape_of_parts(const struct service_part *parts, size_t count,
+                                            const char *origin)
 {
-    struct service_part *sorted = mem_new_array(count ?: 1, sizeof *sorted);
-    owned(service_shape) struct service_shape *shape = service_shape_new(SERVICE_MEASURED, 0, 0,
-                                                                         origin);
-    double requests = 0;
+    struct service_shape *shape = service_shape_new(SERVICE_MEASURED, 0, 0, origin);
 
-    shape->parts = sorted;
+    shape->parts = mem_new_array(count ?: 1, sizeof *shape->parts);
     for (size_t i = 0; i < count; i++)
         if (parts[i].count != 0)
-            sorted[shape->count++] = parts[i];
-    qsort(sorted, shape->count, sizeof *sorted, compare_parts);
-    if (check_parts(unit, sorted, shape->count, err) < 0)
-        return NULL;
+            shape->parts[shape->count++] = parts[i];
+    qsort(shape->parts, shape->count, sizeof *shape->parts, compare_parts);
+    return shape;
+}
+
+/* Checks the parts, and sets what follows from them.  mean_s 0: their own mean. */
+static int measure(const struct unit *unit, struct service_shape *shape, double mean_s,
+                   struct error *err)
+{
+    struct moments moments;
+
+    if (check_parts(unit, shape->parts, shape->count, err) < 0)
+        return -1;
     for (size_t i = 0; i < shape->count; i++)
-        requests += sorted[i].count;
-    if (requests < SERVICE_REQUESTS_MIN) {
-        error_set(err, ERROR_INVALID, "%.0f requests were measured, and %d are needed", requests,
-                  SERVICE_REQUESTS_MIN);
-        return NULL;
-    }
-
-    struct moments moments = moments_of(sorted, shape->count);
-
-    shape->requests = requests;
+        shape->requests += shape->parts[i].count;
+    if (shape->requests < SERVICE_REQUESTS_MIN)
+        return error_set(err, ERROR_INVALID, "%.0f requests were measured, and %d are needed",
+                         shape->requests, SERVICE_REQUESTS_MIN);
+    moments = moments_of(shape->parts, shape->count);
     shape->mean_s = mean_s != 0 ? mean_s : moments.mean_s;
     shape->cv = moments.cv;
-    return check_mean(unit, &moments, shape->mean_s, err) < 0 ? NULL : steal(&shape);
+    return check_mean(unit, &moments, shape->mean_s, err);
 }
 
 struct service_shape *service_shape_measured(const struct service_part *parts, size_t count,
                                              double mean_s, const char *origin, struct error *err)
 {
-    return measured(&seconds, parts, count, mean_s, origin, err);
+    owned(service_shape) struct service_shape *shape = shape_of_parts(parts, count, origin);
+
+    return measure(&seconds, shape, mean_s, err) < 0 ? NULL : steal(&shape);
 }
 
 static int compare_buckets(const void *left, const void *right)
@@ -262,17 +265,22 @@ static int set_tail(const struct unit *unit, struct service_part *tail, double a
     return 0;
 }
 
-static struct service_shape *of_histogram(const struct unit *unit, struct service_bucket *buckets,
-                                          size_t count, double sum_s, double max_s,
+static struct service_shape *of_histogram(const struct unit *unit,
+                                          const struct service_histogram *histogram,
                                           const char *origin, struct error *err)
 {
+    struct service_bucket *buckets = histogram->buckets;
+    size_t count = histogram->count;
+    double sum_s = histogram->sum_s;
+
     if (check_buckets(unit, buckets, count, err) < 0)
         return NULL;
 
     struct service_part *parts = mem_new_array(count, sizeof *parts);
     double all = buckets[count - 1].count;
     double before = 0;
-    struct service_shape *shape = NULL;
+    owned(service_shape) struct service_shape *shape = NULL;
+    int result = -1;
 
     for (size_t i = 0; i < count; i++) {
         parts[i] = (struct service_part){
@@ -282,28 +290,29 @@ static struct service_shape *of_histogram(const struct unit *unit, struct servic
         };
         before = buckets[i].count;
     }
-    if (all < SERVICE_REQUESTS_MIN)
+    if (all < SERVICE_REQUESTS_MIN) {
         error_set(err, ERROR_INVALID, "%.0f requests were measured, and %d are needed", all,
                   SERVICE_REQUESTS_MIN);
-    else if (!(sum_s > 0) || isinf(sum_s))
+    } else if (!(sum_s > 0) || isinf(sum_s)) {
         error_set(err, ERROR_INVALID, "the sum of the %ss is %g %s", unit->noun, sum_s, unit->name);
-    else if (set_tail(unit, &parts[count - 1], all, max_s, err) == 0)
-        shape = measured(unit, parts, count, sum_s / all, origin, err);
+    } else if (set_tail(unit, &parts[count - 1], all, histogram->max_s, err) == 0) {
+        shape = shape_of_parts(parts, count, origin);
+        result = measure(unit, shape, sum_s / all, err);
+    }
     mem_free(parts);
-    return shape;
+    return result < 0 ? NULL : steal(&shape);
 }
 
-struct service_shape *service_shape_of_histogram(struct service_bucket *buckets, size_t count,
-                                                 double sum_s, double max_s, const char *origin,
-                                                 struct error *err)
+struct service_shape *service_shape_of_histogram(const struct service_histogram *histogram,
+                                                 const char *origin, struct error *err)
 {
-    return of_histogram(&seconds, buckets, count, sum_s, max_s, origin, err);
+    return of_histogram(&seconds, histogram, origin, err);
 }
 
-struct service_shape *service_shape_of_lengths(struct service_bucket *buckets, size_t count,
-                                               double sum, const char *origin, struct error *err)
+struct service_shape *service_shape_of_lengths(const struct service_histogram *histogram,
+                                               const char *origin, struct error *err)
 {
-    return of_histogram(&tokens, buckets, count, sum, 0, origin, err);
+    return of_histogram(&tokens, histogram, origin, err);
 }
 
 struct service_shape *service_shape_of_engine(struct engine *engine, const char *origin,

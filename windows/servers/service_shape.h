@@ -62,19 +62,25 @@ struct service_shape *service_shape_measured(const struct service_part *parts, s
                                              double mean_s, const char *origin, struct error *err)
     __attribute__((warn_unused_result));
 
-/* From a histogram's buckets in any order and the sum of all times.  Counts that fall by less than
+struct service_histogram {
+    struct service_bucket *buckets; /* in any order; they are sorted */
+    size_t count;
+    double sum_s; /* of all times */
+    double max_s; /* how long what lies above the last bound takes at most; 0: not known */
+};
+
+/* From a histogram.  Counts that fall by less than
    a hundredth of all (each bucket is extrapolated on its own) are raised to the one before.  What
    lies above the last bound counts as that bound; more than a hundredth there is refused, unless
-   max_s (0: none) says how long it takes at most. */
-struct service_shape *service_shape_of_histogram(struct service_bucket *buckets, size_t count,
-                                                 double sum_s, double max_s, const char *origin,
-                                                 struct error *err)
+   max_s is known. */
+struct service_shape *service_shape_of_histogram(const struct service_histogram *histogram,
+                                                 const char *origin, struct error *err)
     __attribute__((warn_unused_result));
 
 /* The same of tokens instead of seconds: lengths of prompts or answers, up to TOKENS_MAX
-   (engine_lengths.h).  The shape has tokens in the places of seconds. */
-struct service_shape *service_shape_of_lengths(struct service_bucket *buckets, size_t count,
-                                               double sum, const char *origin, struct error *err)
+   (engine_lengths.h).  Histogram and shape have tokens in the places of seconds. */
+struct service_shape *service_shape_of_lengths(const struct service_histogram *histogram,
+                                               const char *origin, struct error *err)
     __attribute__((warn_unused_result));
 
 /* From an engine with its lengths (engine_lengths.h), which it takes whatever is returned.

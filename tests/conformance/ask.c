@@ -36,8 +36,19 @@ static void on_answer(void *context, const struct http_answer *answer, const str
     loop_stop(asker->loop);
 }
 
-int ask_server_list(struct asker *asker, enum http_method method, const char *content_type,
-                    json_t *body, const char *path, va_list arguments)
+static const struct {
+    enum http_method method;
+    const char *content_type;
+} verbs[ASK_VERBS] = {
+    [ASK_GET] = { HTTP_GET, "application/json" },
+    [ASK_POST] = { HTTP_POST, "application/json" },
+    [ASK_DELETE] = { HTTP_DELETE, "application/json" },
+    [ASK_MERGE_PATCH] = { HTTP_PATCH, "application/merge-patch+json" },
+    [ASK_STRATEGIC_PATCH] = { HTTP_PATCH, "application/strategic-merge-patch+json" },
+};
+
+int ask_server_list(struct asker *asker, enum ask_verb verb, json_t *body, const char *path,
+                    va_list arguments)
 {
     struct asking asking = { .asker = asker };
     owned(chars) char *bearer = text_format("Bearer %s", asker->access->token);
@@ -50,16 +61,16 @@ int ask_server_list(struct asker *asker, enum http_method method, const char *co
     owned(chars) char *url = text_format("%s%s", asker->access->server, target);
     struct http_header headers[] = { { "Accept", "application/json" },
                                      { "Authorization", bearer },
-                                     { "Content-Type", content_type ?: "application/json" } };
+                                     { "Content-Type", verbs[verb].content_type } };
     struct http_request request = {
-        .method = method,
+        .method = verbs[verb].method,
         .url = url,
         .headers = headers,
         .header_count = COUNT_OF(headers),
         .body = chars,
         .body_size = chars ? strlen(chars) : 0,
         .tls = &asker->access->tls,
-        .is_mutation = method != HTTP_GET,
+        .is_mutation = verb != ASK_GET,
         .timeout_ms = PATIENCE_MS,
         .answer_limit = ANSWER_LIMIT,
     };
@@ -69,18 +80,17 @@ int ask_server_list(struct asker *asker, enum http_method method, const char *co
     while (!asking.is_done && loop_now(asker->loop) < end_ms)
         loop_run_until(asker->loop, end_ms);
     if (!asking.is_done || asking.err.kind)
-        fail_msg("%s %s: %s", http_method_name(method), target, asking.err.text);
+        fail_msg("%s %s: %s", http_method_name(verbs[verb].method), target, asking.err.text);
     return asker->status;
 }
 
-int ask_server(struct asker *asker, enum http_method method, const char *content_type, json_t *body,
-               const char *path, ...)
+int ask_server(struct asker *asker, enum ask_verb verb, json_t *body, const char *path, ...)
 {
     va_list arguments;
     int status;
 
     va_start(arguments, path);
-    status = ask_server_list(asker, method, content_type, body, path, arguments);
+    status = ask_server_list(asker, verb, body, path, arguments);
     va_end(arguments);
     return status;
 }

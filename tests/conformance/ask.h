@@ -19,13 +19,14 @@ struct asker {
     json_t *body; /* likewise; the owner of the asker drops it */
 };
 
-/* The HTTP status; no answer at all fails the test.  content_type NULL: application/json; body is
-   taken, NULL: none. */
-int ask_server(struct asker *asker, enum http_method method, const char *content_type, json_t *body,
-               const char *path, ...) __attribute__((format(printf, 5, 6)));
-int ask_server_list(struct asker *asker, enum http_method method, const char *content_type,
-                    json_t *body, const char *path, va_list arguments)
-    __attribute__((format(printf, 5, 0)));
+/* A PATCH says what kind of patch it is. */
+enum ask_verb { ASK_GET, ASK_POST, ASK_DELETE, ASK_MERGE_PATCH, ASK_STRATEGIC_PATCH, ASK_VERBS };
+
+/* The HTTP status; no answer at all fails the test.  body is taken, NULL: none. */
+int ask_server(struct asker *asker, enum ask_verb verb, json_t *body, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
+int ask_server_list(struct asker *asker, enum ask_verb verb, json_t *body, const char *path,
+                    va_list arguments) __attribute__((format(printf, 4, 0)));
 
 /* Fails the test unless the last answer had that status. */
 void ask_expect(const struct asker *asker, int status);

@@ -16,6 +16,7 @@
 #include "clusters/kube/kube_config.h"
 #include "clusters/kube_cluster.h"
 #include "clusters/kube_verbs.h"
+#include "tests/conformance/ask.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/model/simulator.h"
 
@@ -52,8 +53,8 @@ struct stage *stage_open(const struct stage_choice *choice, const char *name)
 void stage_close(struct stage *stage);
 
 /* A raw request; the answer is in the stage until the next one.  body is taken, NULL: none. */
-int stage_ask(struct stage *stage, enum http_method method, const char *content_type, json_t *body,
-              const char *path, ...) __attribute__((format(printf, 5, 6)));
+int stage_ask(struct stage *stage, enum ask_verb verb, json_t *body, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
 void stage_expect(const struct stage *stage, int status); /* of the last answer */
 
 /* Runs until it is true, for thirty seconds at most; then the test fails with `what`. */

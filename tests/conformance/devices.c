@@ -36,7 +36,7 @@ static void post(struct stage *stage, const char *path, const char *format, ...)
     body = json_parse(chars->chars, chars->length, "body", &err);
     if (!body)
         fail_msg("%s: %s", err.text, chars->chars);
-    stage_ask(stage, HTTP_POST, "application/json", body, "%s", path);
+    stage_ask(stage, ASK_POST, body, "%s", path);
     stage_expect(stage, 201);
 }
 
@@ -102,7 +102,7 @@ void devices_are_counted_as_they_are_allocated(struct stage *stage)
     const char *node = stage_add_node(stage);
 
     kube_cluster_watch_devices(stage->cluster);
-    stage_ask(stage, HTTP_PATCH, "application/strategic-merge-patch+json",
+    stage_ask(stage, ASK_STRATEGIC_PATCH,
               json_make("{s:{s:{s:s}}}", "status", "allocatable", "nvidia.com/gpu", "0"),
               "/api/v1/nodes/%s/status", node);
     stage_expect(stage, 200);
@@ -125,9 +125,9 @@ void devices_are_counted_as_they_are_allocated(struct stage *stage)
     stage_await(stage, "half a GPU", pod_holds, &(struct count){ "mig", GPU_PARTS / 2 });
     add_claimer(stage, node, "gpu");
     stage_await(stage, "a GPU", pod_holds, &(struct count){ "gpu", GPU_PARTS });
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, API "/resourceslices/%s-totals", node);
+    stage_ask(stage, ASK_DELETE, NULL, API "/resourceslices/%s-totals", node);
     stage_expect(stage, 200);
     stage_await(stage, "no GPU again", node_has, &(struct count){ node, 0 });
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, API "/resourceslices/%s-devices", node);
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, API "/deviceclasses/%s", stage->namespace);
+    stage_ask(stage, ASK_DELETE, NULL, API "/resourceslices/%s-devices", node);
+    stage_ask(stage, ASK_DELETE, NULL, API "/deviceclasses/%s", stage->namespace);
 }

@@ -12,7 +12,7 @@
 /* The eviction as the wire has it, without the product. */
 static void evict_raw(struct stage *stage, const char *pod, bool is_dry_run)
 {
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", "policy/v1", "kind", "Eviction",
                         "metadata", "name", pod, "namespace", stage->namespace),
               "/api/v1/namespaces/%s/pods/%s/eviction%s", stage->namespace, pod,
@@ -24,7 +24,7 @@ static bool is_marked(struct stage *stage, const void *context)
     size_t i;
     json_t *condition;
 
-    stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace,
+    stage_ask(stage, ASK_GET, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace,
               (const char *)context);
     json_array_foreach(json_at(stage->body, "status/conditions"), i, condition) {
         if (text_equal(json_text_or(condition, "type", ""), "DisruptionTarget"))
@@ -130,7 +130,7 @@ void an_unseen_budget_asks_for_patience(struct stage *stage)
 
 static void make_unready(struct stage *stage, const char *pod)
 {
-    stage_ask(stage, HTTP_PATCH, "application/strategic-merge-patch+json",
+    stage_ask(stage, ASK_STRATEGIC_PATCH,
               json_make("{s:{s:[{s:s, s:s}]}}", "status", "conditions", "type", "Ready", "status",
                         "False"),
               "/api/v1/namespaces/%s/pods/%s/status", stage->namespace, pod);
@@ -213,7 +213,7 @@ void a_leaving_namespace_is_waited_for(struct stage *stage)
 
     /* Its pods are not told to stop before a controller comes round. */
     stage_hold_controllers(stage);
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "/api/v1/namespaces/%s", stage->namespace);
+    stage_ask(stage, ASK_DELETE, NULL, "/api/v1/namespaces/%s", stage->namespace);
     stage_expect(stage, 200);
     expect_leaving_namespace(stage, "work", uid);
     stage_continue_controllers(stage);
@@ -333,7 +333,7 @@ static bool is_allowed_dry(struct stage *stage, const void *context)
 /* A webhook over the evictions of this namespace, at a port where no server listens. */
 static void post_webhook(struct stage *stage)
 {
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s}, s:[{s:s, s:[s], s:s, s:s, s:{s:s},"
                         " s:{s:{s:s}}, s:[{s:[s], s:[s], s:[s], s:[s]}]}]}",
                         "apiVersion", "admissionregistration.k8s.io/v1", "kind",
@@ -361,7 +361,7 @@ static void post_policy(struct stage *stage)
     const char *name = stage->namespace;
 
     stage_ask(
-        stage, HTTP_POST, "application/json",
+        stage, ASK_POST,
         json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:{s:{s:{s:s}}, s:[{s:[s], s:[s], s:[s], s:[s]}]},"
                   " s:[{s:s, s:s}]}}",
                   "apiVersion", "admissionregistration.k8s.io/v1", "kind",
@@ -372,7 +372,7 @@ static void post_policy(struct stage *stage)
                   "validations", "expression", "false", "message", "ask the team first"),
         ADMISSION "validatingadmissionpolicies");
     stage_expect(stage, 201);
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:[s]}}", "apiVersion",
                         "admissionregistration.k8s.io/v1", "kind",
                         "ValidatingAdmissionPolicyBinding", "metadata", "name", name, "spec",
@@ -391,10 +391,10 @@ static void a_policy_that_forbids_is_a_hold(struct stage *stage)
     stage_await(stage, "the policy in force", is_forbidden_dry, "kept");
     assert_string_equal(json_text_or(stage->body, "reason", ""), "Invalid");
     err = stage_evict(stage, "kept", uid);
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, ADMISSION "validatingadmissionpolicybindings/%s",
+    stage_ask(stage, ASK_DELETE, NULL, ADMISSION "validatingadmissionpolicybindings/%s",
               stage->namespace);
     stage_expect(stage, 200);
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, ADMISSION "validatingadmissionpolicies/%s",
+    stage_ask(stage, ASK_DELETE, NULL, ADMISSION "validatingadmissionpolicies/%s",
               stage->namespace);
     stage_expect(stage, 200);
     assert_int_equal(err.kind, ERROR_THROTTLED);
@@ -414,7 +414,7 @@ void what_stands_before_an_eviction_is_told_apart(struct stage *stage)
 
     struct error err = stage_evict(stage, "work", uid);
 
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, ADMISSION "validatingwebhookconfigurations/%s",
+    stage_ask(stage, ASK_DELETE, NULL, ADMISSION "validatingwebhookconfigurations/%s",
               stage->namespace);
     stage_expect(stage, 200);
     assert_int_equal(err.kind, ERROR_TRANSIENT);
@@ -467,7 +467,7 @@ static enum dry_run try_pod(struct stage *stage, const char *name)
 /* The server's own word: not told to stop, and not marked. */
 static void expect_untouched(struct stage *stage, const char *name)
 {
-    stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace, name);
+    stage_ask(stage, ASK_GET, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace, name);
     stage_expect(stage, 200);
     assert_null(json_at(stage->body, "metadata/deletionTimestamp"));
     assert_false(is_marked(stage, name));
@@ -517,7 +517,7 @@ void a_dry_run_tells_and_does_nothing(struct stage *stage)
     stage_await(stage, "the webhook in force", is_denied_dry, "free");
     expect_webhooks_that_see(stage);
     assert_int_equal(try_pod(stage, "free"), DRY_RUN_UNREACHED);
-    stage_ask(stage, HTTP_DELETE, NULL, NULL,
+    stage_ask(stage, ASK_DELETE, NULL,
               "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/%s",
               stage->namespace);
     stage_expect(stage, 200);

@@ -13,7 +13,7 @@
 
 static const json_t *ask_pod(struct stage *stage, const char *name)
 {
-    stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace, name);
+    stage_ask(stage, ASK_GET, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace, name);
     stage_expect(stage, 200);
     return stage->body;
 }
@@ -119,11 +119,11 @@ void a_silent_node_keeps_its_pods(struct stage *stage)
     owned(chars) char *uid = stage_add_pod(stage, &wish);
 
     stage_ask(
-        stage, HTTP_PATCH, "application/merge-patch+json",
+        stage, ASK_MERGE_PATCH,
         json_make("{s:{s:{s:s}}}", "metadata", "annotations", "test.sluice.dev/boots", "false"),
         "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
-    stage_ask(stage, HTTP_PATCH, "application/strategic-merge-patch+json",
+    stage_ask(stage, ASK_STRATEGIC_PATCH,
               json_make("{s:{s:[{s:s, s:s, s:s}]}}", "status", "conditions", "type", "Ready",
                         "status", "Unknown", "reason", "NodeStatusUnknown"),
               "/api/v1/nodes/%s/status", name);
@@ -172,16 +172,16 @@ void a_node_is_found_by_its_machine(struct stage *stage)
     struct renewal renewal = { name, uid };
 
     assert_ptr_equal(node_of_machine(stage, name), stage_node(stage, name));
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "/api/v1/nodes/%s", name);
+    stage_ask(stage, ASK_DELETE, NULL, "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
-    stage_ask(stage, HTTP_POST, NULL, node_of(name, "gce://p/r-a/another"), "/api/v1/nodes");
+    stage_ask(stage, ASK_POST, node_of(name, "gce://p/r-a/another"), "/api/v1/nodes");
     stage_expect(stage, 201);
     stage_run(stage, 2 * SECOND_MS);
     assert_non_null(stage_node(stage, name));
     assert_null(node_of_machine(stage, name));
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "/api/v1/nodes/%s", name);
+    stage_ask(stage, ASK_DELETE, NULL, "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
-    stage_ask(stage, HTTP_POST, NULL, node_of(name, id), "/api/v1/nodes");
+    stage_ask(stage, ASK_POST, node_of(name, id), "/api/v1/nodes");
     stage_expect(stage, 201);
     stage_await(stage, "the machine's own Node", is_new, &renewal);
 }
@@ -213,7 +213,7 @@ void gpus_are_counted_as_they_come_and_go(struct stage *stage)
         struct gpus gpus = { name, rows[i].count };
 
         stage_ask(
-            stage, HTTP_PATCH, "application/strategic-merge-patch+json",
+            stage, ASK_STRATEGIC_PATCH,
             json_make("{s:{s:{s:s}}}", "status", "allocatable", "nvidia.com/gpu", rows[i].text),
             "/api/v1/nodes/%s/status", name);
         stage_expect(stage, 200);
@@ -228,7 +228,7 @@ void a_missing_kueue_is_told_apart(struct stage *stage)
     struct heard heard = { 0 };
     bool is_there;
 
-    stage_ask(stage, HTTP_GET, NULL, NULL, "/apis/kueue.x-k8s.io");
+    stage_ask(stage, ASK_GET, NULL, "/apis/kueue.x-k8s.io");
     is_there = stage->status == 200;
     if (!is_there)
         stage_expect(stage, 404);

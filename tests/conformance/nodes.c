@@ -76,7 +76,7 @@ static bool is_closed(const json_t *object)
 /* Asks the server itself. */
 static const json_t *ask_node(struct stage *stage, const char *name)
 {
-    stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/nodes/%s", name);
+    stage_ask(stage, ASK_GET, NULL, "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
     return stage->body;
 }
@@ -121,8 +121,8 @@ static void add_foreign_taint(struct stage *stage, const char *name, const char 
     json_t *taints = json_deep_copy(json_at(ask_node(stage, name), "spec/taints")) ?: json_array();
 
     json_array_append_new(taints, json_make("{s:s, s:s}", "key", key, "effect", "NoSchedule"));
-    stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
-              json_make("{s:{s:o}}", "spec", "taints", taints), "/api/v1/nodes/%s", name);
+    stage_ask(stage, ASK_MERGE_PATCH, json_make("{s:{s:o}}", "spec", "taints", taints),
+              "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
 }
 
@@ -152,8 +152,8 @@ void a_human_cordon_stays(struct stage *stage)
     owned(json) json_t *none = json_make("{s:n}", NOTE);
     struct node_change undo = { .cordon = NODE_KEEP, .taint_key = LEAVING, .annotations = none };
 
-    stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
-              json_make("{s:{s:b}}", "spec", "unschedulable", 1), "/api/v1/nodes/%s", name);
+    stage_ask(stage, ASK_MERGE_PATCH, json_make("{s:{s:b}}", "spec", "unschedulable", 1),
+              "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
     settle(stage, name);
     assert_true(known_node(stage, name)->is_unschedulable);
@@ -173,13 +173,13 @@ void a_human_cordon_stays(struct stage *stage)
 
 static void delete_raw(struct stage *stage, const char *name)
 {
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "/api/v1/nodes/%s", name);
+    stage_ask(stage, ASK_DELETE, NULL, "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
 }
 
 static void post_namesake(struct stage *stage, const char *name)
 {
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Node", "metadata",
                         "name", name),
               "/api/v1/nodes");
@@ -237,7 +237,7 @@ void a_foreign_finalizer_of_a_node_stays(struct stage *stage)
     const char *name = stage_add_node(stage);
     owned(chars) char *uid = mem_copy_chars(known_node(stage, name)->uid);
 
-    stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
+    stage_ask(stage, ASK_MERGE_PATCH,
               json_make("{s:{s:[s]}}", "metadata", "finalizers", "example.com/theirs"),
               "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);

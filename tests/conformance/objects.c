@@ -25,7 +25,7 @@ const char *stage_add_node(struct stage *stage)
                                   "110", "nvidia.com/gpu", "8");
 
     stage->nodes[stage->node_count++] = name;
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s, s:{s:s}}, s:{s:s}, s:{s:O, s:o}}", "apiVersion", "v1",
                         "kind", "Node", "metadata", "name", name, "labels",
                         "kubernetes.io/hostname", name, "spec", "providerID", id, "status",
@@ -82,7 +82,7 @@ static json_t *metadata_of(const struct stage *stage, const struct pod_wish *wis
 
 char *stage_add_pod(struct stage *stage, const struct pod_wish *wish)
 {
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:o, s:{s:s, s:I, s:[{s:s, s:s}]}}", "apiVersion", "v1", "kind",
                         "Pod", "metadata", metadata_of(stage, wish), "spec", "nodeName", wish->node,
                         "terminationGracePeriodSeconds",
@@ -100,7 +100,7 @@ char *stage_add_pod(struct stage *stage, const struct pod_wish *wish)
 void stage_add_budget(struct stage *stage, const char *name, const char *app, int min_available,
                       bool allows_unready)
 {
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s}, s:{s:i, s:{s:{s:s}}, s:s}}", "apiVersion", "policy/v1",
                         "kind", "PodDisruptionBudget", "metadata", "name", name, "spec",
                         "minAvailable", min_available, "selector", "matchLabels", "app", app,
@@ -119,7 +119,7 @@ static bool counts(struct stage *stage, const void *context)
 {
     const struct health *health = context;
 
-    stage_ask(stage, HTTP_GET, NULL, NULL, "/apis/policy/v1/namespaces/%s/poddisruptionbudgets/%s",
+    stage_ask(stage, ASK_GET, NULL, "/apis/policy/v1/namespaces/%s/poddisruptionbudgets/%s",
               stage->namespace, health->budget);
     return json_int_or(stage->body, "status/observedGeneration", 0) == 1 &&
            json_int_or(stage->body, "status/currentHealthy", -1) == health->healthy;
@@ -188,7 +188,7 @@ struct error stage_delete(struct stage *stage, const char *pod, const char *uid,
 
 bool stage_is_gone(struct stage *stage, const char *pod)
 {
-    return stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace,
+    return stage_ask(stage, ASK_GET, NULL, "/api/v1/namespaces/%s/pods/%s", stage->namespace,
                      pod) == 404;
 }
 

@@ -38,15 +38,15 @@ void a_late_pod_is_listed(struct stage *stage)
     const char *node = stage_add_node(stage);
     struct heard heard = { 0 };
 
-    stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
-              json_make("{s:{s:b}}", "spec", "unschedulable", 1), "/api/v1/nodes/%s", node);
+    stage_ask(stage, ASK_MERGE_PATCH, json_make("{s:{s:b}}", "spec", "unschedulable", 1),
+              "/api/v1/nodes/%s", node);
     stage_expect(stage, 200);
     read_pods(stage, node, NULL, &heard);
     assert_int_equal(count_ours(stage, heard.body), 0);
     heard_clear(&heard);
 
     /* A scheduler that had not seen the cordon binds one all the same; the list at once has it. */
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:[{s:s, s:s}]}}", "apiVersion", "v1", "kind",
                         "Pod", "metadata", "name", "late", "spec", "nodeName", node, "containers",
                         "name", "main", "image", "registry.example/main:1"),
@@ -99,8 +99,7 @@ static void pods_have_classes(struct stage *stage)
     assert_false(pod_must_leave(daemon_of(stage, node)));
     assert_true(pod_must_leave(stage_pod(stage, "alone")));
 
-    stage_ask(stage, HTTP_PATCH, "application/strategic-merge-patch+json",
-              json_make("{s:{s:s}}", "status", "phase", "Succeeded"),
+    stage_ask(stage, ASK_STRATEGIC_PATCH, json_make("{s:{s:s}}", "status", "phase", "Succeeded"),
               "/api/v1/namespaces/%s/pods/over/status", stage->namespace);
     stage_expect(stage, 200);
     stage_await(stage, "the pod, finished", is_finished, "over");
@@ -121,7 +120,7 @@ void an_ownerless_daemon_holds_nothing(struct stage *stage)
     const char *node = stage_add_node(stage);
 
     stage_ask(
-        stage, HTTP_POST, "application/json",
+        stage, ASK_POST,
         json_make("{s:s, s:s, s:{s:s, s:[{s:s, s:s, s:s, s:s, s:b}]}, s:{s:s, s:[{s:s, s:s}]}}",
                   "apiVersion", "v1", "kind", "Pod", "metadata", "name", "orphan",
                   "ownerReferences", "apiVersion", "apps/v1", "kind", "DaemonSet", "name", "gone",
@@ -157,7 +156,7 @@ void a_daemon_comes_back(struct stage *stage)
     owned(chars) char *uid = mem_copy_chars(pod->uid);
     struct daemon daemon = { node, uid };
 
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "/api/v1/namespaces/%s/pods/%s?gracePeriodSeconds=0",
+    stage_ask(stage, ASK_DELETE, NULL, "/api/v1/namespaces/%s/pods/%s?gracePeriodSeconds=0",
               pod->namespace, pod->name);
     stage_expect(stage, 200);
     stage_await(stage, "another pod of the DaemonSet", is_back, &daemon);
@@ -240,9 +239,8 @@ void a_foreign_finalizer_stays(struct stage *stage)
     assert_string_equal(
         json_string_value(json_array_get(json_at(stage->body, "metadata/finalizers"), 0)),
         "example.com/theirs");
-    stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
-              json_make("{s:{s:[]}}", "metadata", "finalizers"), "/api/v1/namespaces/%s/pods/held",
-              stage->namespace);
+    stage_ask(stage, ASK_MERGE_PATCH, json_make("{s:{s:[]}}", "metadata", "finalizers"),
+              "/api/v1/namespaces/%s/pods/held", stage->namespace);
     stage_expect(stage, 200);
     stage_await_gone(stage, "held");
 }
@@ -256,7 +254,7 @@ void pages_hold_every_pod(struct stage *stage)
         char name[24];
 
         snprintf(name, sizeof name, "one-%03d", i);
-        stage_ask(stage, HTTP_POST, "application/json",
+        stage_ask(stage, ASK_POST,
                   json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:[{s:s, s:s}]}}", "apiVersion", "v1",
                             "kind", "Pod", "metadata", "name", name, "spec", "nodeName", node,
                             "containers", "name", "main", "image", "registry.example/main:1"),
@@ -299,11 +297,11 @@ void an_out_of_service_node_is_let_go(struct stage *stage)
 
     assert_int_equal(stage_delete(stage, "deaf", uid, 1).kind, ERROR_NONE);
     stage_ask(
-        stage, HTTP_PATCH, "application/merge-patch+json",
+        stage, ASK_MERGE_PATCH,
         json_make("{s:{s:{s:s}}}", "metadata", "annotations", "test.sluice.dev/boots", "false"),
         "/api/v1/nodes/%s", name);
     stage_expect(stage, 200);
-    stage_ask(stage, HTTP_PATCH, "application/strategic-merge-patch+json",
+    stage_ask(stage, ASK_STRATEGIC_PATCH,
               json_make("{s:{s:[{s:s, s:s, s:s}]}}", "status", "conditions", "type", "Ready",
                         "status", "False", "reason", "KubeletNotReady"),
               "/api/v1/nodes/%s/status", name);

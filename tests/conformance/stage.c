@@ -70,11 +70,11 @@ static char *open_real(struct stage *stage)
 /* What every node gets on both sides. */
 static void ensure_daemons(struct stage *stage)
 {
-    stage_ask(stage, HTTP_GET, NULL, NULL,
+    stage_ask(stage, ASK_GET, NULL,
               "/apis/apps/v1/namespaces/kube-system/daemonsets/gpu-device-plugin");
     if (stage->status == 200)
         return;
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:{s:s}}, s:{s:{s:{s:s}},"
                         " s:{s:[{s:s}], s:[{s:s, s:s}]}}}}",
                         "apiVersion", "apps/v1", "kind", "DaemonSet", "metadata", "name",
@@ -116,7 +116,7 @@ struct stage *stage_open(const struct stage_choice *choice, const char *name)
         *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
     if (choice->kubeconfig)
         ensure_daemons(stage);
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata",
                         "name", stage->namespace),
               "/api/v1/namespaces");
@@ -132,7 +132,7 @@ static void clean_real(struct stage *stage)
 
     stage_continue_controllers(stage);
     stage_calm(stage);
-    stage_ask(stage, HTTP_GET, NULL, NULL, "/api/v1/namespaces/%s/pods", stage->namespace);
+    stage_ask(stage, ASK_GET, NULL, "/api/v1/namespaces/%s/pods", stage->namespace);
 
     owned(json) json_t *list = json_incref(stage->body);
 
@@ -140,18 +140,16 @@ static void clean_real(struct stage *stage)
         const char *name = json_text_or(pod, "metadata/name", "");
 
         if (json_at(pod, "metadata/finalizers"))
-            stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
-                      json_make("{s:{s:[]}}", "metadata", "finalizers"),
+            stage_ask(stage, ASK_MERGE_PATCH, json_make("{s:{s:[]}}", "metadata", "finalizers"),
                       "/api/v1/namespaces/%s/pods/%s", stage->namespace, name);
-        stage_ask(stage, HTTP_DELETE, NULL, NULL,
-                  "/api/v1/namespaces/%s/pods/%s?gracePeriodSeconds=0", stage->namespace, name);
+        stage_ask(stage, ASK_DELETE, NULL, "/api/v1/namespaces/%s/pods/%s?gracePeriodSeconds=0",
+                  stage->namespace, name);
     }
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "/api/v1/namespaces/%s", stage->namespace);
+    stage_ask(stage, ASK_DELETE, NULL, "/api/v1/namespaces/%s", stage->namespace);
     for (i = 0; i < stage->node_count; i++) {
-        stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
-                  json_make("{s:{s:[]}}", "metadata", "finalizers"), "/api/v1/nodes/%s",
-                  stage->nodes[i]);
-        stage_ask(stage, HTTP_DELETE, NULL, NULL, "/api/v1/nodes/%s", stage->nodes[i]);
+        stage_ask(stage, ASK_MERGE_PATCH, json_make("{s:{s:[]}}", "metadata", "finalizers"),
+                  "/api/v1/nodes/%s", stage->nodes[i]);
+        stage_ask(stage, ASK_DELETE, NULL, "/api/v1/nodes/%s", stage->nodes[i]);
     }
 }
 
@@ -174,14 +172,13 @@ void stage_close(struct stage *stage)
     mem_free(stage);
 }
 
-int stage_ask(struct stage *stage, enum http_method method, const char *content_type, json_t *body,
-              const char *path, ...)
+int stage_ask(struct stage *stage, enum ask_verb verb, json_t *body, const char *path, ...)
 {
     struct asker asker = { stage->loop, stage->http, stage->access, 0, NULL };
     va_list arguments;
 
     va_start(arguments, path);
-    stage->status = ask_server_list(&asker, method, content_type, body, path, arguments);
+    stage->status = ask_server_list(&asker, verb, body, path, arguments);
     va_end(arguments);
     json_decref(stage->body);
     stage->body = asker.body;
@@ -246,14 +243,14 @@ void stage_overload(struct stage *stage)
     }
     if (!stage->choice.broker)
         skip();
-    stage_ask(stage, HTTP_POST, NULL,
+    stage_ask(stage, ASK_POST,
               json_make("{s:{s:s}, s:{s:s, s:{s:i, s:i, s:i, s:{s:s}}}}", "metadata", "name",
                         stage->namespace, "spec", "type", "Limited", "limited",
                         "nominalConcurrencyShares", 0, "lendablePercent", 0,
                         "borrowingLimitPercent", 0, "limitResponse", "type", "Reject"),
               FLOW "prioritylevelconfigurations");
     stage_expect(stage, 201);
-    stage_ask(stage, HTTP_POST, NULL,
+    stage_ask(stage, ASK_POST,
               json_make("{s:{s:s}, s:{s:{s:s}, s:i, s:[{s:[{s:s, s:{s:s}}],"
                         " s:[{s:[s], s:[s], s:[s], s:[s]}]}]}}",
                         "metadata", "name", stage->namespace, "spec", "priorityLevelConfiguration",
@@ -269,7 +266,6 @@ void stage_calm(struct stage *stage)
 {
     if (stage->simulator)
         return;
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, FLOW "flowschemas/%s", stage->namespace);
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, FLOW "prioritylevelconfigurations/%s",
-              stage->namespace);
+    stage_ask(stage, ASK_DELETE, NULL, FLOW "flowschemas/%s", stage->namespace);
+    stage_ask(stage, ASK_DELETE, NULL, FLOW "prioritylevelconfigurations/%s", stage->namespace);
 }

@@ -30,7 +30,7 @@ static int attached_to(struct stage *stage, const char *node)
 /* One of the stage's name; its attacher holds it by a finalizer. */
 static void attach(struct stage *stage, const char *node)
 {
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s, s:[s]}, s:{s:s, s:s, s:{s:s}}}", "apiVersion",
                         "storage.k8s.io/v1", "kind", "VolumeAttachment", "metadata", "name",
                         stage->namespace, "finalizers", "external-attacher/csi-example-com", "spec",
@@ -42,16 +42,15 @@ static void attach(struct stage *stage, const char *node)
 
 static void delete_attachment(struct stage *stage)
 {
-    stage_ask(stage, HTTP_DELETE, NULL, NULL, "%s/%s", attachments_path, stage->namespace);
+    stage_ask(stage, ASK_DELETE, NULL, "%s/%s", attachments_path, stage->namespace);
     stage_expect(stage, 200);
 }
 
 /* What an attacher does when its volume is off the node. */
 static void let_go(struct stage *stage)
 {
-    stage_ask(stage, HTTP_PATCH, "application/merge-patch+json",
-              json_make("{s:{s:[]}}", "metadata", "finalizers"), "%s/%s", attachments_path,
-              stage->namespace);
+    stage_ask(stage, ASK_MERGE_PATCH, json_make("{s:{s:[]}}", "metadata", "finalizers"), "%s/%s",
+              attachments_path, stage->namespace);
     stage_expect(stage, 200);
 }
 
@@ -82,7 +81,7 @@ void a_silent_attacher_keeps_its_volume(struct stage *stage)
 
 static void post_claimant(struct stage *stage, const char *name, const char *node, json_t *owners)
 {
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s, s:o}, s:{s:s, s:[{s:s, s:s}], s:[{s:s, s:{s:s}}]}}",
                         "apiVersion", "v1", "kind", "Pod", "metadata", "name", name,
                         "ownerReferences", owners, "spec", "nodeName", node, "containers", "name",
@@ -100,7 +99,7 @@ static void expect_volume_of_claim(struct stage *stage)
                                           stage->namespace);
     owned(chars) char *claim = text_format("%s/data", path);
 
-    stage_ask(stage, HTTP_POST, "application/json",
+    stage_ask(stage, ASK_POST,
               json_make("{s:s, s:s, s:{s:s}, s:{s:[s], s:s, s:s, s:{s:{s:s}}}}", "apiVersion", "v1",
                         "kind", "PersistentVolumeClaim", "metadata", "name", "data", "spec",
                         "accessModes", "ReadWriteMany", "storageClassName", "", "volumeName",

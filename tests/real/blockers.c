@@ -91,8 +91,7 @@ static void post(struct pair *pair, const char *group, const char *kind, const c
 {
     struct asker *asker = &pair->askers[RESEARCH];
 
-    ask_server(asker, HTTP_POST, NULL, parse(object), "/%s/namespaces/%s/%s", group, pair->name,
-               kind);
+    ask_server(asker, ASK_POST, parse(object), "/%s/namespaces/%s/%s", group, pair->name, kind);
     ask_expect(asker, 201);
 }
 
@@ -176,7 +175,7 @@ static void see(struct watch *watch)
     json_t *pod;
 
     assert_false(pair_go_on(pair));
-    ask_server(asker, HTTP_GET, NULL, NULL, "/api/v1/nodes/%s", watch->node);
+    ask_server(asker, ASK_GET, NULL, "/api/v1/nodes/%s", watch->node);
     if (watch->cordoned_ms == 0 && json_is_true(json_at(asker->body, "spec/unschedulable")))
         watch->cordoned_ms = loop_now(pair->loop);
     pods = pair_items(pair, RESEARCH, "/api/v1/namespaces/", "/pods?labelSelector=row");
@@ -193,8 +192,8 @@ static bool is_counted(struct pair *pair)
 {
     struct asker *asker = &pair->askers[RESEARCH];
 
-    ask_server(asker, HTTP_GET, NULL, NULL,
-               "/apis/policy/v1/namespaces/%s/poddisruptionbudgets/one-1", pair->name);
+    ask_server(asker, ASK_GET, NULL, "/apis/policy/v1/namespaces/%s/poddisruptionbudgets/one-1",
+               pair->name);
     return json_int_or(asker->body, "status/currentHealthy", 0) == 1;
 }
 
@@ -222,7 +221,7 @@ static void fill_node(struct watch *watch)
     for (size_t i = 0; i < ROWS; i++) {
         if (rows[i].end != STAYS)
             continue;
-        ask_server(&pair->askers[RESEARCH], HTTP_PATCH, "application/merge-patch+json",
+        ask_server(&pair->askers[RESEARCH], ASK_MERGE_PATCH,
                    parse("{\"metadata\":{\"finalizers\":[\"example.com/hold\"]}}"),
                    "/api/v1/namespaces/%s/pods/%s", pair->name, watch->pods[i].name);
         ask_expect(&pair->askers[RESEARCH], 200);
@@ -314,7 +313,7 @@ static void lift_finalizers(struct watch *watch)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (rows[i].end == STAYS)
-            ask_server(&watch->pair->askers[RESEARCH], HTTP_PATCH, "application/merge-patch+json",
+            ask_server(&watch->pair->askers[RESEARCH], ASK_MERGE_PATCH,
                        parse("{\"metadata\":{\"finalizers\":null}}"),
                        "/api/v1/namespaces/%s/pods/%s", watch->pair->name, watch->pods[i].name);
 }

@@ -46,7 +46,7 @@ static void post(struct pair *pair, const char *group, const char *kind, const c
 
     if (!object)
         fail_msg("%s", err.text);
-    ask_server(asker, HTTP_POST, NULL, object, "/%s/namespaces/%s/%s", group, pair->name, kind);
+    ask_server(asker, ASK_POST, object, "/%s/namespaces/%s/%s", group, pair->name, kind);
     ask_expect(asker, 201);
 }
 
@@ -69,7 +69,7 @@ static void stop_kubelet(struct watch *watch)
     struct asker *asker = &watch->pair->askers[RESEARCH];
 
     ask_server(
-        asker, HTTP_PATCH, "application/merge-patch+json",
+        asker, ASK_MERGE_PATCH,
         json_make("{s:{s:{s:s}}}", "metadata", "annotations", "test.sluice.dev/boots", "false"),
         "/api/v1/nodes/%s", watch->leavers[SILENT].node);
     ask_expect(asker, 200);
@@ -79,7 +79,7 @@ static void fall_silent(struct watch *watch)
 {
     struct asker *asker = &watch->pair->askers[RESEARCH];
 
-    ask_server(asker, HTTP_PATCH, "application/strategic-merge-patch+json",
+    ask_server(asker, ASK_STRATEGIC_PATCH,
                json_make("{s:{s:[{s:s, s:s, s:s}]}}", "status", "conditions", "type", "Ready",
                          "status", "Unknown", "reason", "NodeStatusUnknown"),
                "/api/v1/nodes/%s/status", watch->leavers[SILENT].node);
@@ -170,7 +170,7 @@ static void see(struct watch *watch)
     for (int i = 0; i < NODES; i++) {
         if (watch->leavers[i].cordoned_ms > 0)
             continue;
-        ask_server(asker, HTTP_GET, NULL, NULL, "/api/v1/nodes/%s", watch->leavers[i].node);
+        ask_server(asker, ASK_GET, NULL, "/api/v1/nodes/%s", watch->leavers[i].node);
         if (!json_is_true(json_at(asker->body, "spec/unschedulable")))
             continue;
         watch->leavers[i].cordoned_ms = loop_now(pair->loop);

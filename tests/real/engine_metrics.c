@@ -26,6 +26,11 @@ static bool has_flag(char flag)
     return strchr(flags, flag) != NULL;
 }
 
+struct scrapes {
+    const struct engine_scrape *items;
+    size_t count;
+};
+
 struct series {
     const char *name;
     const char *labels;
@@ -52,12 +57,13 @@ VALUE(cache_size, 128000)
 VALUE(yes, 1)
 
 static void print_series(const struct series *series, const char *suffix, const char *more,
-                         const struct engine_scrape *scrapes, size_t count, double factor)
+                         struct scrapes scrapes, double factor)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < scrapes.count; i++)
         printf("%s%s{instance=\"%s-%zu:8000\"%s%s%s} %.17g %.3f\n", series->name, suffix,
-               has_flag('m') ? "shared" : model, scrapes[i].scrape.instance, series->labels,
-               *more ? "," : "", more, factor * series->value(&scrapes[i]), scrapes[i].scrape.at_s);
+               has_flag('m') ? "shared" : model, scrapes.items[i].scrape.instance, series->labels,
+               *more ? "," : "", more, factor * series->value(&scrapes.items[i]),
+               scrapes.items[i].scrape.at_s);
 }
 
 /* promtool wants all samples of a family together. */
@@ -72,16 +78,23 @@ static char *with_model(const char *more)
                          : text_format(",engine=\"0\",model_name=\"%s\"%s", model, more);
 }
 
-static void print_plain(const char *family, const char *type, const char *suffix,
-                        double (*value)(const struct engine_scrape *), const char *more,
-                        const struct engine_scrape *scrapes, size_t count)
+/* A family of one series: its labels are those behind the model. */
+static void print_gauge(const struct series *gauge, struct scrapes scrapes)
 {
-    owned(chars) char *labels = with_model(more);
-    owned(chars) char *name = text_format("%s%s", family, suffix);
-    const struct series series = { name, labels, value };
+    owned(chars) char *labels = with_model(gauge->labels);
+    const struct series series = { gauge->name, labels, gauge->value };
 
-    print_family(family, type);
-    print_series(&series, "", "", scrapes, count, 1);
+    print_family(gauge->name, "gauge");
+    print_series(&series, "", "", scrapes, 1);
+}
+
+static void print_counter(const struct series *counter, struct scrapes scrapes)
+{
+    owned(chars) char *labels = with_model(counter->labels);
+    const struct series series = { counter->name, labels, counter->value };
+
+    print_family(counter->name, "counter");
+    print_series(&series, "_total", "", scrapes, 1);
 }
 
 static double share_below(double bound)
@@ -99,40 +112,47 @@ static double share_wait(double bound)
     return bound > 0 ? 1 : 0;
 }
 
-/* A histogram of all requests that ended: the shares below its bounds are those of the law. */
-static void print_histogram(const char *family, const double *bounds, size_t bound_count,
-                            double (*share)(double), double mean,
-                            const struct engine_scrape *scrapes, size_t count)
+/* Of all requests that ended: the shares below its bounds are those of the law. */
+struct histogram {
+    const char *family;
+    const double *bounds;
+    size_t count;
+    double (*share)(double bound);
+    double mean;
+};
+
+static void print_histogram(const struct histogram *histogram, struct scrapes scrapes)
 {
     owned(chars) char *labels = with_model("");
-    const struct series series = { family, labels, ended };
+    const struct series series = { histogram->family, labels, ended };
 
-    print_family(family, "histogram");
-    for (size_t i = 0; i <= bound_count; i++) {
-        owned(chars) char *le = i < bound_count ? text_format("le=\"%.1f\"", bounds[i])
-                                                : text_format("le=\"+Inf\"");
+    print_family(histogram->family, "histogram");
+    for (size_t i = 0; i <= histogram->count; i++) {
+        bool is_last = i == histogram->count;
+        owned(chars) char *le = is_last ? text_format("le=\"+Inf\"")
+                                        : text_format("le=\"%.1f\"", histogram->bounds[i]);
 
-        print_series(&series, "_bucket", le, scrapes, count,
-                     i < bound_count ? share(bounds[i]) : 1);
+        print_series(&series, "_bucket", le, scrapes,
+                     is_last ? 1 : histogram->share(histogram->bounds[i]));
     }
-    print_series(&series, "_sum", "", scrapes, count, mean);
-    print_series(&series, "_count", "", scrapes, count, 1);
+    print_series(&series, "_sum", "", scrapes, histogram->mean);
+    print_series(&series, "_count", "", scrapes, 1);
 }
 
-static void print_gaps(const char *family, const struct engine_scrape *scrapes, size_t count)
+static void print_gaps(const char *family, struct scrapes scrapes)
 {
     owned(chars) char *labels = with_model("");
     const struct series sum = { family, labels, gap_seconds };
     const struct series all = { family, labels, gaps };
 
     print_family(family, "histogram");
-    print_series(&all, "_bucket", "le=\"+Inf\"", scrapes, count, 1);
-    print_series(&sum, "_sum", "", scrapes, count, 1);
-    print_series(&all, "_count", "", scrapes, count, 1);
+    print_series(&all, "_bucket", "le=\"+Inf\"", scrapes, 1);
+    print_series(&sum, "_sum", "", scrapes, 1);
+    print_series(&all, "_count", "", scrapes, 1);
 }
 
 /* Without a model, as vLLM shows it. */
-static void print_cache(const struct engine_scrape *scrapes, size_t count)
+static void print_cache(struct scrapes scrapes)
 {
     owned(chars) char *labels = text_format(
         ",engine=\"0\",block_size=\"16\",num_gpu_blocks=\"8000\""
@@ -141,10 +161,10 @@ static void print_cache(const struct engine_scrape *scrapes, size_t count)
     const struct series series = { "vllm:cache_config_info", labels, yes };
 
     print_family(series.name, "gauge");
-    print_series(&series, "", "", scrapes, count, 1);
+    print_series(&series, "", "", scrapes, 1);
 }
 
-static void print_vllm(const struct engine_scrape *scrapes, size_t count)
+static void print_vllm(struct scrapes scrapes)
 {
     static const double wait_bounds[] = { 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10 };
     owned(chars) char *labels = with_model("");
@@ -152,41 +172,47 @@ static void print_vllm(const struct engine_scrape *scrapes, size_t count)
     bool is_old = has_flag('o');
 
     print_family("vllm:iteration_tokens_total", "histogram");
-    print_series(&steps, "_bucket", "le=\"+Inf\"", scrapes, count, 1);
-    print_series(&steps, "_count", "", scrapes, count, 1);
-    print_plain("vllm:generation_tokens", "counter", "_total", generated, "", scrapes, count);
-    print_plain("vllm:prompt_tokens", "counter", "_total", prompts, "", scrapes, count);
+    print_series(&steps, "_bucket", "le=\"+Inf\"", scrapes, 1);
+    print_series(&steps, "_count", "", scrapes, 1);
+    print_counter(&(struct series){ "vllm:generation_tokens", "", generated }, scrapes);
+    print_counter(&(struct series){ "vllm:prompt_tokens", "", prompts }, scrapes);
     if (!is_old && !has_flag('c'))
-        print_plain("vllm:prompt_tokens_by_source", "counter", "_total", prompts,
-                    ",source=\"local_compute\"", scrapes, count);
+        print_counter(&(struct series){ "vllm:prompt_tokens_by_source", ",source=\"local_compute\"",
+                                        prompts },
+                      scrapes);
     if (has_flag('c'))
-        print_plain("vllm:prefix_cache_hits", "counter", "_total", cached, "", scrapes, count);
+        print_counter(&(struct series){ "vllm:prefix_cache_hits", "", cached }, scrapes);
     print_gaps(is_old ? "vllm:time_per_output_token_seconds" : "vllm:inter_token_latency_seconds",
-               scrapes, count);
-    print_plain("vllm:num_requests_running", "gauge", "", running, "", scrapes, count);
-    print_plain("vllm:num_requests_waiting", "gauge", "", waiting, "", scrapes, count);
-    print_plain("vllm:request_success", "counter", "_total", ended, ",finished_reason=\"length\"",
-                scrapes, count);
-    print_plain(is_old ? "vllm:gpu_cache_usage_perc" : "vllm:kv_cache_usage_perc", "gauge", "",
-                cache_used, "", scrapes, count);
-    print_histogram("vllm:request_generation_tokens", token_bounds, COUNT_OF(token_bounds),
-                    share_below, 200, scrapes, count);
-    print_histogram("vllm:request_prompt_tokens", token_bounds, COUNT_OF(token_bounds),
-                    share_prompt, 500, scrapes, count);
-    print_histogram("vllm:request_queue_time_seconds", wait_bounds, COUNT_OF(wait_bounds),
-                    share_wait, 0, scrapes, count);
-    print_cache(scrapes, count);
+               scrapes);
+    print_gauge(&(struct series){ "vllm:num_requests_running", "", running }, scrapes);
+    print_gauge(&(struct series){ "vllm:num_requests_waiting", "", waiting }, scrapes);
+    print_counter(&(struct series){ "vllm:request_success", ",finished_reason=\"length\"", ended },
+                  scrapes);
+    print_gauge(&(struct series){ is_old ? "vllm:gpu_cache_usage_perc" : "vllm:kv_cache_usage_perc",
+                                  "", cache_used },
+                scrapes);
+    print_histogram(&(struct histogram){ "vllm:request_generation_tokens", token_bounds,
+                                         COUNT_OF(token_bounds), share_below, 200 },
+                    scrapes);
+    print_histogram(&(struct histogram){ "vllm:request_prompt_tokens", token_bounds,
+                                         COUNT_OF(token_bounds), share_prompt, 500 },
+                    scrapes);
+    print_histogram(&(struct histogram){ "vllm:request_queue_time_seconds", wait_bounds,
+                                         COUNT_OF(wait_bounds), share_wait, 0 },
+                    scrapes);
+    print_cache(scrapes);
 }
 
-static void print_sglang(const struct engine_scrape *scrapes, size_t count)
+static void print_sglang(struct scrapes scrapes)
 {
-    print_plain("sglang:generation_tokens", "counter", "_total", generated, "", scrapes, count);
-    print_gaps("sglang:inter_token_latency_seconds", scrapes, count);
-    print_plain("sglang:num_running_reqs", "gauge", "", running, ",tp_rank=\"0\"", scrapes, count);
-    print_plain("sglang:num_queue_reqs", "gauge", "", waiting, ",tp_rank=\"0\"", scrapes, count);
-    print_plain("sglang:max_total_num_tokens", "gauge", "", cache_size, "", scrapes, count);
-    print_histogram("sglang:generation_tokens_histogram", token_bounds, COUNT_OF(token_bounds),
-                    share_below, 200, scrapes, count);
+    print_counter(&(struct series){ "sglang:generation_tokens", "", generated }, scrapes);
+    print_gaps("sglang:inter_token_latency_seconds", scrapes);
+    print_gauge(&(struct series){ "sglang:num_running_reqs", ",tp_rank=\"0\"", running }, scrapes);
+    print_gauge(&(struct series){ "sglang:num_queue_reqs", ",tp_rank=\"0\"", waiting }, scrapes);
+    print_gauge(&(struct series){ "sglang:max_total_num_tokens", "", cache_size }, scrapes);
+    print_histogram(&(struct histogram){ "sglang:generation_tokens_histogram", token_bounds,
+                                         COUNT_OF(token_bounds), share_below, 200 },
+                    scrapes);
 }
 
 /* In the middle the instance begins again, and its counters with it. */
@@ -232,9 +258,9 @@ int main(int argc, char **argv)
     if (has_flag('r'))
         restart(scrapes, (size_t)play.scrapes);
     if (has_flag('s'))
-        print_sglang(scrapes, (size_t)play.scrapes * instances);
+        print_sglang((struct scrapes){ scrapes, (size_t)play.scrapes * instances });
     else
-        print_vllm(scrapes, (size_t)play.scrapes * instances);
+        print_vllm((struct scrapes){ scrapes, (size_t)play.scrapes * instances });
     printf("# EOF\n");
     mem_free(scrapes);
     return 0;

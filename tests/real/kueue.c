@@ -98,7 +98,7 @@ static json_t *ask_lab(struct run *run, const char *path, ...)
     va_list arguments;
 
     va_start(arguments, path);
-    ask_server_list(&run->lab, HTTP_GET, NULL, NULL, path, arguments);
+    ask_server_list(&run->lab, ASK_GET, NULL, path, arguments);
     va_end(arguments);
     ask_expect(&run->lab, 200);
     return run->lab.body;
@@ -106,7 +106,7 @@ static json_t *ask_lab(struct run *run, const char *path, ...)
 
 static void post_lab(struct run *run, const char *path, json_t *object)
 {
-    ask_server(&run->lab, HTTP_POST, NULL, object, "%s", path);
+    ask_server(&run->lab, ASK_POST, object, "%s", path);
     ask_expect(&run->lab, 201);
 }
 
@@ -153,7 +153,7 @@ static void register_nodes(struct run *run)
         }
         if (gpus && *gpus != node->gpus && node->machine) {
             *gpus = node->gpus;
-            ask_server(&run->lab, HTTP_PATCH, "application/strategic-merge-patch+json",
+            ask_server(&run->lab, ASK_STRATEGIC_PATCH,
                        json_make("{s:{s:o, s:o}}", "status", "allocatable",
                                  resources_of(node->gpus), "capacity", resources_of(node->gpus)),
                        "/api/v1/nodes/%s/status", node->name);
@@ -341,9 +341,9 @@ static void close_run(struct run *run)
     void *value;
 
     service_close(run->service);
-    ask_server(&run->lab, HTTP_DELETE, NULL, NULL, "/api/v1/namespaces/%s", run->name);
+    ask_server(&run->lab, ASK_DELETE, NULL, "/api/v1/namespaces/%s", run->name);
     for (size_t i = 0; map_next(run->posted, &i, &name, &value);)
-        ask_server(&run->lab, HTTP_DELETE, NULL, NULL, "/api/v1/nodes/%s", name);
+        ask_server(&run->lab, ASK_DELETE, NULL, "/api/v1/nodes/%s", name);
     simulator_free(run->simulator);
     http_free(run->http);
     journal_close(run->journal);

@@ -48,7 +48,7 @@ static bool has_closed_node(struct pair *pair, const char *name, const char *gpu
     bool is_closed = false;
     size_t i;
 
-    ask_server(asker, HTTP_GET, NULL, NULL, "/api/v1/nodes/%s", name);
+    ask_server(asker, ASK_GET, NULL, "/api/v1/nodes/%s", name);
     if (asker->status == 404)
         return false;
     ask_expect(asker, 200);

@@ -136,7 +136,7 @@ static void post_node(struct pair *pair, struct asker *asker, const struct kube_
     *gpus = node->gpus;
     map_set(pair->posted, node->name, gpus);
     json_object_set_new(labels, "test.sluice.dev/run", json_string(pair->name));
-    ask_server(asker, HTTP_POST, NULL,
+    ask_server(asker, ASK_POST,
                json_make("{s:s, s:s, s:{s:s, s:o}, s:{s:s, s:o}, s:{s:o, s:o}}", "apiVersion", "v1",
                          "kind", "Node", "metadata", "name", node->name, "labels", labels, "spec",
                          "providerID", node->provider_id, "taints", taints, "status", "allocatable",
@@ -152,7 +152,7 @@ static void expect_starting(struct asker *asker, const char *node)
     json_t *taint;
     bool is_starting = false;
 
-    ask_server(asker, HTTP_GET, NULL, NULL, "/api/v1/nodes/%s", node);
+    ask_server(asker, ASK_GET, NULL, "/api/v1/nodes/%s", node);
     ask_expect(asker, 200);
     json_array_foreach(json_at(asker->body, "spec/taints"), i, taint) {
         is_starting |= text_equal(json_text_or(taint, "key", ""), SIM_STARTING);
@@ -178,7 +178,7 @@ static void register_nodes(struct pair *pair)
             if (gpus && *gpus != node->gpus && node->machine) {
                 *gpus = node->gpus;
                 expect_starting(&pair->askers[i], node->name);
-                ask_server(&pair->askers[i], HTTP_PATCH, "application/strategic-merge-patch+json",
+                ask_server(&pair->askers[i], ASK_STRATEGIC_PATCH,
                            json_make("{s:{s:o, s:o}}", "status", "allocatable",
                                      resources_of(node->gpus), "capacity",
                                      resources_of(node->gpus)),
@@ -191,7 +191,7 @@ static void register_nodes(struct pair *pair)
 
 static void post_namespace(struct pair *pair, struct asker *asker)
 {
-    ask_server(asker, HTTP_POST, NULL,
+    ask_server(asker, ASK_POST,
                json_make("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata",
                          "name", pair->name),
                "/api/v1/namespaces");
@@ -211,7 +211,7 @@ static void post_deployment(struct pair *pair)
 {
     struct asker *asker = &pair->askers[PROD];
 
-    ask_server(asker, HTTP_POST, NULL,
+    ask_server(asker, ASK_POST,
                json_make("{s:s, s:s, s:{s:s}, s:{s:i, s:{s:{s:s}}, s:o}}", "apiVersion", "apps/v1",
                          "kind", "Deployment", "metadata", "name", "chat-2x", "spec", "replicas", 4,
                          "selector", "matchLabels", "app", "work", "template",
@@ -230,7 +230,7 @@ static void post_job(struct pair *pair, const char *node)
     if (pair->stops_in)
         json_object_set_new(json_object_get(template, "metadata"), "annotations",
                             json_make("{s:s}", "test.sluice.dev/stops-in", pair->stops_in));
-    ask_server(asker, HTTP_POST, NULL,
+    ask_server(asker, ASK_POST,
                json_make("{s:s, s:s, s:{s:s}, s:{s:s, s:i, s:i, s:o}}", "apiVersion", "batch/v1",
                          "kind", "Job", "metadata", "name", node, "spec", "completionMode",
                          pair->is_indexed ? "Indexed" : "NonIndexed", "parallelism", PODS_PER_NODE,
@@ -297,7 +297,7 @@ int pair_apply(struct pair *pair)
 
 json_t *pair_items(struct pair *pair, size_t at, const char *before, const char *after)
 {
-    ask_server(&pair->askers[at], HTTP_GET, NULL, NULL, "%s%s%s", before, pair->name, after);
+    ask_server(&pair->askers[at], ASK_GET, NULL, "%s%s%s", before, pair->name, after);
     ask_expect(&pair->askers[at], 200);
     return json_incref(json_at(pair->askers[at].body, "items"));
 }
@@ -385,8 +385,8 @@ void pair_begin(struct pair *pair)
 static void clean_up(struct pair *pair)
 {
     for (size_t i = 0; i < CLUSTERS; i++) {
-        ask_server(&pair->askers[i], HTTP_DELETE, NULL, NULL, "/api/v1/namespaces/%s", pair->name);
-        ask_server(&pair->askers[i], HTTP_DELETE, NULL, NULL,
+        ask_server(&pair->askers[i], ASK_DELETE, NULL, "/api/v1/namespaces/%s", pair->name);
+        ask_server(&pair->askers[i], ASK_DELETE, NULL,
                    "/api/v1/nodes?labelSelector=test.sluice.dev/run=%s", pair->name);
     }
 }

@@ -117,26 +117,32 @@ static inline void owned_bench_answer(struct bench_answer *answer)
 }
 
 /* type: Content-Type, or NULL; bearer: the token. */
-static inline struct bench_answer bench_ask(struct bench *bench, enum http_method method,
-                                            const char *path, const char *bearer, const char *type,
-                                            const char *body)
+struct bench_request {
+    enum http_method method;
+    const char *path;
+    const char *bearer; /* NULL: no token */
+    const char *type;   /* of the body; NULL: application/json */
+    const char *body;   /* NULL: none */
+};
+
+static inline struct bench_answer bench_ask(struct bench *bench, const struct bench_request *asked)
 {
     struct bench_answer answer = { 0 };
-    owned(chars) char *url = text_format("http://127.0.0.1:1%s", path);
-    owned(chars) char *authorization = text_format("Bearer %s", bearer ? bearer : "");
+    owned(chars) char *url = text_format("http://127.0.0.1:1%s", asked->path);
+    owned(chars) char *authorization = text_format("Bearer %s", asked->bearer ? asked->bearer : "");
     const struct http_header headers[] = {
         { "Authorization", authorization },
-        { "Content-Type", type ? type : "application/json" },
+        { "Content-Type", asked->type ? asked->type : "application/json" },
     };
     struct http_request request = {
-        .method = method,
+        .method = asked->method,
         .url = url,
         .headers = headers,
         .header_count = COUNT_OF(headers),
-        .body = body,
-        .body_size = body ? strlen(body) : 0,
+        .body = asked->body,
+        .body_size = asked->body ? strlen(asked->body) : 0,
         .timeout_ms = 30000,
-        .is_mutation = method != HTTP_GET,
+        .is_mutation = asked->method != HTTP_GET,
     };
 
     http_send(simulator_http(bench->simulator), &request, bench_done, &answer);
@@ -147,8 +153,25 @@ static inline struct bench_answer bench_ask(struct bench *bench, enum http_metho
     return answer;
 }
 
-#define LAB(method, path, body)                                                                    \
-    bench_ask(bench, method, "/clusters/lab" path, "sim-lab", NULL, body)
+/* Asks a cluster, with its token; the path is that of its API. */
+static inline struct bench_answer bench_ask_cluster(struct bench *bench, const char *cluster,
+                                                    const struct bench_request *asked)
+{
+    owned(chars) char *path = text_format("/clusters/%s%s", cluster, asked->path);
+    owned(chars) char *bearer = text_format("sim-%s", cluster);
+    struct bench_request request = *asked;
+
+    request.path = path;
+    request.bearer = bearer;
+    return bench_ask(bench, &request);
+}
+
+static inline struct bench_answer bench_lab(struct bench *bench, const char *path)
+{
+    return bench_ask_cluster(bench, "lab",
+                             &(struct bench_request){ .method = HTTP_GET, .path = path });
+}
+
 #define MERGE "application/merge-patch+json"
 #define STRATEGIC "application/strategic-merge-patch+json"
 
@@ -156,8 +179,11 @@ static inline struct bench_answer bench_ask(struct bench *bench, enum http_metho
 static inline char *bench_token(struct bench *bench)
 {
     owned(bench_answer) struct bench_answer answer = bench_ask(
-        bench, HTTP_POST, "/gcp/token", NULL, "application/x-www-form-urlencoded",
-        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c");
+        bench, &(struct bench_request){ .method = HTTP_POST,
+                                        .path = "/gcp/token",
+                                        .type = "application/x-www-form-urlencoded",
+                                        .body = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-"
+                                                "type%3Ajwt-bearer&assertion=a.b.c" });
 
     assert_int_equal(answer.status, 200);
     return mem_copy_chars(json_text_or(answer.body, "access_token", ""));
@@ -171,7 +197,8 @@ static inline struct bench_answer bench_cloud(struct bench *bench, enum http_met
 {
     owned(chars) char *token = bench_token(bench);
 
-    return bench_ask(bench, method, path, token, NULL, body);
+    return bench_ask(bench, &(struct bench_request){
+                                .method = method, .path = path, .bearer = token, .body = body });
 }
 
 /* The entry of a list whose member at `path` is `value`; NULL when there is none. */

@@ -127,7 +127,10 @@ static void test_tokens(void **state)
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         owned(bench_answer) struct bench_answer answer = bench_ask(
-            bench, HTTP_POST, "/gcp/token", NULL, cases[i].type, cases[i].body);
+            bench, &(struct bench_request){ .method = HTTP_POST,
+                                            .path = "/gcp/token",
+                                            .type = cases[i].type,
+                                            .body = cases[i].body });
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, cases[i].status);
@@ -140,13 +143,15 @@ static void test_a_token_ends_after_an_hour(void **state)
     struct bench *bench = *state;
     owned(chars) char *token = bench_token(bench);
     owned(bench_answer) struct bench_answer before = bench_ask(
-        bench, HTTP_GET, GROUP_URL("lab-grp"), token, NULL, NULL);
+        bench, &(struct bench_request){
+                   .method = HTTP_GET, .path = GROUP_URL("lab-grp"), .bearer = token });
 
     assert_int_equal(before.status, 200);
     bench_wait(bench, HOUR_MS);
 
-    owned(bench_answer) struct bench_answer after = bench_ask(bench, HTTP_GET, GROUP_URL("lab-grp"),
-                                                              token, NULL, NULL);
+    owned(bench_answer) struct bench_answer after = bench_ask(
+        bench, &(struct bench_request){
+                   .method = HTTP_GET, .path = GROUP_URL("lab-grp"), .bearer = token });
 
     assert_int_equal(after.status, 401);
 }
@@ -391,7 +396,9 @@ static void test_a_new_machine_joins_in_stages(void **state)
         bench_wait(bench, stages[i].wait_ms);
 
         owned(bench_answer) struct bench_answer node = bench_ask(
-            bench, HTTP_GET, "/clusters/prod/api/v1/nodes/prod-grp-new", "sim-prod", NULL, NULL);
+            bench, &(struct bench_request){ .method = HTTP_GET,
+                                            .path = "/clusters/prod/api/v1/nodes/prod-grp-new",
+                                            .bearer = "sim-prod" });
         json_t *gpus = json_object_get(json_at(node.body, "status/allocatable"), "nvidia.com/gpu");
 
         print_message("%s\n", stages[i].name);

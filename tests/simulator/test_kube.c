@@ -27,20 +27,11 @@ static int close_bench(void **state)
 }
 
 /* Asks the cluster `name`. */
-static struct bench_answer ask(struct bench *bench, const char *name, enum http_method method,
-                               const char *path, const char *type, const char *body)
-{
-    owned(chars) char *whole = text_format("/clusters/%s%s", name, path);
-    owned(chars) char *token = text_format("sim-%s", name);
-
-    return bench_ask(bench, method, whole, token, type, body);
-}
-
 /* The first pod whose owner is of that kind, as "NAMESPACE/NAME"; its UID in *ret_uid. */
 static char *pod_of(struct bench *bench, const char *cluster, const char *owner, char **ret_uid)
 {
-    owned(bench_answer) struct bench_answer pods = ask(bench, cluster, HTTP_GET, "/api/v1/pods",
-                                                       NULL, NULL);
+    owned(bench_answer) struct bench_answer pods = bench_ask_cluster(
+        bench, cluster, &(struct bench_request){ .method = HTTP_GET, .path = "/api/v1/pods" });
     size_t i;
     json_t *pod;
 
@@ -75,7 +66,8 @@ static struct bench_answer evict(struct bench *bench, const char *cluster, const
         "\"%s\"},\"deleteOptions\":{\"preconditions\":{\"uid\":\"%s\"}}}",
         strchr(pod, '/') + 1, uid);
 
-    return ask(bench, cluster, HTTP_POST, path, NULL, body);
+    return bench_ask_cluster(
+        bench, cluster, &(struct bench_request){ .method = HTTP_POST, .path = path, .body = body });
 }
 
 static struct bench_answer delete_pod(struct bench *bench, const char *cluster, const char *pod,
@@ -85,7 +77,9 @@ static struct bench_answer delete_pod(struct bench *bench, const char *cluster, 
     owned(chars) char *body = text_format(
         "{\"gracePeriodSeconds\":%d,\"preconditions\":{\"uid\":\"%s\"}}", grace_s, uid);
 
-    return ask(bench, cluster, HTTP_DELETE, path, NULL, body);
+    return bench_ask_cluster(
+        bench, cluster,
+        &(struct bench_request){ .method = HTTP_DELETE, .path = path, .body = body });
 }
 
 static void test_refusals_are_statuses(void **state)
@@ -137,7 +131,11 @@ static void test_refusals_are_statuses(void **state)
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         owned(bench_answer) struct bench_answer answer = bench_ask(
-            bench, cases[i].method, cases[i].path, cases[i].token, cases[i].type, cases[i].body);
+            bench, &(struct bench_request){ .method = cases[i].method,
+                                            .path = cases[i].path,
+                                            .bearer = cases[i].token,
+                                            .type = cases[i].type,
+                                            .body = cases[i].body });
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, cases[i].status);
@@ -158,8 +156,7 @@ static void test_a_client_can_find_its_way(void **state)
     struct bench *bench = *state;
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_GET, cases[i].path,
-                                                             NULL, NULL);
+        owned(bench_answer) struct bench_answer answer = bench_lab(bench, cases[i].path);
 
         assert_int_equal(answer.status, 200);
         assert_non_null(json_at(answer.body, cases[i].member));
@@ -169,8 +166,8 @@ static void test_a_client_can_find_its_way(void **state)
 static void test_a_namespace_has_its_own_pods(void **state)
 {
     struct bench *bench = *state;
-    owned(bench_answer) struct bench_answer pods = LAB(HTTP_GET,
-                                                       "/api/v1/namespaces/kube-system/pods", NULL);
+    owned(bench_answer) struct bench_answer pods = bench_lab(bench,
+                                                             "/api/v1/namespaces/kube-system/pods");
     size_t i;
     json_t *pod;
 
@@ -182,7 +179,7 @@ static void test_a_namespace_has_its_own_pods(void **state)
 static void test_pages_hold_every_pod_once(void **state)
 {
     struct bench *bench = *state;
-    owned(bench_answer) struct bench_answer whole = LAB(HTTP_GET, "/api/v1/pods", NULL);
+    owned(bench_answer) struct bench_answer whole = bench_lab(bench, "/api/v1/pods");
     owned(chars) char *token = NULL;
     owned(json) json_t *names = json_object();
     size_t i;
@@ -197,8 +194,7 @@ static void test_pages_hold_every_pod_once(void **state)
             url_add_escaped(path, token);
         }
 
-        owned(bench_answer) struct bench_answer page = ask(bench, "lab", HTTP_GET, path->chars,
-                                                           NULL, NULL);
+        owned(bench_answer) struct bench_answer page = bench_lab(bench, path->chars);
 
         assert_int_equal(page.status, 200);
         json_array_foreach(json_at(page.body, "items"), i, pod)
@@ -213,17 +209,16 @@ static void test_pages_hold_every_pod_once(void **state)
 static void test_the_selector_keeps_the_pods_of_one_node(void **state)
 {
     struct bench *bench = *state;
-    owned(bench_answer) struct bench_answer nodes = LAB(HTTP_GET, "/api/v1/nodes", NULL);
+    owned(bench_answer) struct bench_answer nodes = bench_lab(bench, "/api/v1/nodes");
     size_t sum = 0, i, k;
     json_t *node, *pod;
-    owned(bench_answer) struct bench_answer whole = LAB(HTTP_GET, "/api/v1/pods", NULL);
+    owned(bench_answer) struct bench_answer whole = bench_lab(bench, "/api/v1/pods");
 
     json_array_foreach(json_at(nodes.body, "items"), i, node) {
         const char *name = json_text_or(node, "metadata/name", "");
         owned(chars) char *path = text_format(
             "/api/v1/pods?fieldSelector=spec.nodeName%%3D%s&limit=500", name);
-        owned(bench_answer) struct bench_answer pods = ask(bench, "lab", HTTP_GET, path, NULL,
-                                                           NULL);
+        owned(bench_answer) struct bench_answer pods = bench_lab(bench, path);
 
         json_array_foreach(json_at(pods.body, "items"), k, pod)
             assert_string_equal(json_text_or(pod, "spec/nodeName", ""), name);
@@ -259,14 +254,16 @@ static void test_patches_of_a_node(void **state)
           200 },
     };
     struct bench *bench = *state;
-    owned(bench_answer) struct bench_answer nodes = LAB(HTTP_GET, "/api/v1/nodes", NULL);
+    owned(bench_answer) struct bench_answer nodes = bench_lab(bench, "/api/v1/nodes");
     const char *name = json_text_or(json_array_get(json_at(nodes.body, "items"), 0),
                                     "metadata/name", "");
     owned(chars) char *path = text_format("/api/v1/nodes/%s?fieldManager=sluice", name);
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_PATCH, path,
-                                                             cases[i].type, cases[i].body);
+        owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+            bench, "lab",
+            &(struct bench_request){
+                .method = HTTP_PATCH, .path = path, .type = cases[i].type, .body = cases[i].body });
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, cases[i].status);
@@ -281,7 +278,7 @@ static void test_patches_of_a_node(void **state)
     bench_wait(bench, SECOND_MS);
 
     owned(chars) char *plain = text_format("/api/v1/nodes/%s", name);
-    owned(bench_answer) struct bench_answer later = ask(bench, "lab", HTTP_GET, plain, NULL, NULL);
+    owned(bench_answer) struct bench_answer later = bench_lab(bench, plain);
 
     assert_non_null(
         bench_find(later.body, "spec/taints", "key", "node.kubernetes.io/unschedulable"));
@@ -291,12 +288,16 @@ static void test_patches_of_a_node(void **state)
 static void test_a_patch_that_changes_nothing_keeps_the_version(void **state)
 {
     struct bench *bench = *state;
-    owned(bench_answer) struct bench_answer nodes = LAB(HTTP_GET, "/api/v1/nodes", NULL);
+    owned(bench_answer) struct bench_answer nodes = bench_lab(bench, "/api/v1/nodes");
     json_t *node = json_array_get(json_at(nodes.body, "items"), 0);
     owned(chars) char *path = text_format("/api/v1/nodes/%s",
                                           json_text_or(node, "metadata/name", ""));
-    owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_PATCH, path, MERGE,
-                                                         "{\"spec\":{\"unschedulable\":false}}");
+    owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+        bench, "lab",
+        &(struct bench_request){ .method = HTTP_PATCH,
+                                 .path = path,
+                                 .type = MERGE,
+                                 .body = "{\"spec\":{\"unschedulable\":false}}" });
 
     assert_int_equal(answer.status, 200);
     assert_string_equal(json_text_or(answer.body, "metadata/resourceVersion", "a"),
@@ -311,7 +312,7 @@ static void test_an_eviction_ends_a_pod_and_its_job_comes_back(void **state)
     owned(chars) char *path = pod_path(pod, "");
     owned(bench_answer) struct bench_answer wrong = evict(bench, "lab", pod, "other");
     owned(bench_answer) struct bench_answer right = evict(bench, "lab", pod, uid);
-    owned(bench_answer) struct bench_answer during = ask(bench, "lab", HTTP_GET, path, NULL, NULL);
+    owned(bench_answer) struct bench_answer during = bench_lab(bench, path);
 
     assert_int_equal(wrong.status, 409);
     assert_string_equal(json_text_or(wrong.body, "reason", ""), "Conflict");
@@ -324,7 +325,7 @@ static void test_an_eviction_ends_a_pod_and_its_job_comes_back(void **state)
         "EvictionByEvictionAPI");
     bench_wait(bench, 6 * SECOND_MS);
 
-    owned(bench_answer) struct bench_answer after = ask(bench, "lab", HTTP_GET, path, NULL, NULL);
+    owned(bench_answer) struct bench_answer after = bench_lab(bench, path);
     owned(json) json_t *report = simulator_report(bench->simulator);
 
     assert_int_equal(after.status, 404);
@@ -358,8 +359,9 @@ static void test_evictions_that_are_no_evictions(void **state)
         text_add_bytes(body, cases[i].body, (size_t)(hole - cases[i].body));
         text_add(body, "%s%s", strchr(pod, '/') + 1, hole + 2);
 
-        owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_POST, path, NULL,
-                                                             body->chars);
+        owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+            bench, "lab",
+            &(struct bench_request){ .method = HTTP_POST, .path = path, .body = body->chars });
 
         print_message("%s\n", cases[i].name);
         assert_int_equal(answer.status, 400);
@@ -428,7 +430,7 @@ static void test_a_stuck_pod_stays_until_grace_zero(void **state)
     assert_int_equal(forced.status, 200);
     bench_wait(bench, MINUTE_MS);
 
-    owned(bench_answer) struct bench_answer still = ask(bench, "lab", HTTP_GET, path, NULL, NULL);
+    owned(bench_answer) struct bench_answer still = bench_lab(bench, path);
 
     assert_int_equal(still.status, 200);
 
@@ -437,7 +439,7 @@ static void test_a_stuck_pod_stays_until_grace_zero(void **state)
     assert_int_equal(zero.status, 200);
     bench_wait(bench, 2 * SECOND_MS); /* its finalizer */
 
-    owned(bench_answer) struct bench_answer gone = ask(bench, "lab", HTTP_GET, path, NULL, NULL);
+    owned(bench_answer) struct bench_answer gone = bench_lab(bench, path);
 
     assert_int_equal(gone.status, 404);
 }
@@ -471,15 +473,24 @@ static void test_a_mark_joins_the_conditions(void **state)
         "{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"conditions\":[{\"type\":"
         "\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"DeletionByBroker\"}]}}",
         uid);
-    owned(bench_answer) struct bench_answer format = ask(bench, "lab", HTTP_PATCH, path, MERGE,
-                                                         body);
-    owned(bench_answer) struct bench_answer first = ask(bench, "lab", HTTP_PATCH, path, STRATEGIC,
-                                                        body);
-    owned(bench_answer) struct bench_answer again = ask(bench, "lab", HTTP_PATCH, path, STRATEGIC,
-                                                        body);
-    owned(bench_answer) struct bench_answer other = ask(
-        bench, "lab", HTTP_PATCH, path, STRATEGIC,
-        "{\"metadata\":{\"uid\":\"x\"},\"status\":{\"conditions\":[]}}");
+    owned(bench_answer) struct bench_answer format = bench_ask_cluster(
+        bench, "lab",
+        &(struct bench_request){ .method = HTTP_PATCH, .path = path, .type = MERGE, .body = body });
+    owned(bench_answer) struct bench_answer first = bench_ask_cluster(
+        bench, "lab",
+        &(struct bench_request){
+            .method = HTTP_PATCH, .path = path, .type = STRATEGIC, .body = body });
+    owned(bench_answer) struct bench_answer again = bench_ask_cluster(
+        bench, "lab",
+        &(struct bench_request){
+            .method = HTTP_PATCH, .path = path, .type = STRATEGIC, .body = body });
+    owned(bench_answer) struct bench_answer other = bench_ask_cluster(
+        bench, "lab",
+        &(struct bench_request){
+            .method = HTTP_PATCH,
+            .path = path,
+            .type = STRATEGIC,
+            .body = "{\"metadata\":{\"uid\":\"x\"},\"status\":{\"conditions\":[]}}" });
 
     assert_int_equal(format.status, 415);
     assert_int_equal(first.status, 200);
@@ -493,14 +504,26 @@ static void test_the_scale_of_a_deployment(void **state)
 {
     static const char path[] = "/apis/apps/v1/namespaces/inference/deployments/chat-model/scale";
     struct bench *bench = *state;
-    owned(bench_answer) struct bench_answer before = ask(bench, "prod", HTTP_GET, path, NULL, NULL);
-    owned(bench_answer) struct bench_answer patched = ask(bench, "prod", HTTP_PATCH, path, MERGE,
-                                                          "{\"spec\":{\"replicas\":6}}");
-    owned(bench_answer) struct bench_answer stale = ask(
-        bench, "prod", HTTP_PUT, path, NULL,
-        "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":9}}");
-    owned(bench_answer) struct bench_answer wrong = ask(bench, "prod", HTTP_PATCH, path, MERGE,
-                                                        "{\"spec\":{\"replicas\":-1}}");
+    owned(bench_answer) struct bench_answer before = bench_ask_cluster(
+        bench, "prod", &(struct bench_request){ .method = HTTP_GET, .path = path });
+    owned(bench_answer) struct bench_answer patched = bench_ask_cluster(
+        bench, "prod",
+        &(struct bench_request){ .method = HTTP_PATCH,
+                                 .path = path,
+                                 .type = MERGE,
+                                 .body = "{\"spec\":{\"replicas\":6}}" });
+    owned(bench_answer) struct bench_answer stale = bench_ask_cluster(
+        bench, "prod",
+        &(struct bench_request){
+            .method = HTTP_PUT,
+            .path = path,
+            .body = "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":9}}" });
+    owned(bench_answer) struct bench_answer wrong = bench_ask_cluster(
+        bench, "prod",
+        &(struct bench_request){ .method = HTTP_PATCH,
+                                 .path = path,
+                                 .type = MERGE,
+                                 .body = "{\"spec\":{\"replicas\":-1}}" });
 
     assert_int_equal(json_int_or(before.body, "spec/replicas", 0), 4);
     assert_int_equal(json_int_or(before.body, "status/replicas", 0), 4);

@@ -24,7 +24,9 @@ static size_t listed_machines(struct bench *bench)
 static size_t listed_nodes(struct bench *bench)
 {
     owned(bench_answer) struct bench_answer answer = bench_ask(
-        bench, HTTP_GET, "/clusters/prod/api/v1/nodes", "sim-prod", NULL, NULL);
+        bench, &(struct bench_request){ .method = HTTP_GET,
+                                        .path = "/clusters/prod/api/v1/nodes",
+                                        .bearer = "sim-prod" });
 
     assert_int_equal(answer.status, 200);
     return json_array_size(json_object_get(answer.body, "items"));

@@ -6,20 +6,11 @@
  */
 #include "tests/simulator/bench.h"
 
-static struct bench_answer ask(struct bench *bench, const char *cluster, enum http_method method,
-                               const char *type, const char *body, const char *path)
-{
-    owned(chars) char *whole = text_format("/clusters/%s%s", cluster, path);
-    owned(chars) char *token = text_format("sim-%s", cluster);
-
-    return bench_ask(bench, method, whole, token, type, body);
-}
-
 /* The name of the node at a place of the cluster's list: the machine's name too. */
 static char *node_at(struct bench *bench, const char *cluster, size_t at)
 {
-    owned(bench_answer) struct bench_answer nodes = ask(bench, cluster, HTTP_GET, NULL, NULL,
-                                                        "/api/v1/nodes");
+    owned(bench_answer) struct bench_answer nodes = bench_ask_cluster(
+        bench, cluster, &(struct bench_request){ .method = HTTP_GET, .path = "/api/v1/nodes" });
 
     return mem_copy_chars(
         json_text_or(json_array_get(json_at(nodes.body, "items"), at), "metadata/name", ""));
@@ -28,8 +19,8 @@ static char *node_at(struct bench *bench, const char *cluster, size_t at)
 /* The static node of the production pool: the one without the label. */
 static char *static_node(struct bench *bench)
 {
-    owned(bench_answer) struct bench_answer nodes = ask(bench, "prod", HTTP_GET, NULL, NULL,
-                                                        "/api/v1/nodes");
+    owned(bench_answer) struct bench_answer nodes = bench_ask_cluster(
+        bench, "prod", &(struct bench_request){ .method = HTTP_GET, .path = "/api/v1/nodes" });
     size_t i;
     json_t *node;
 
@@ -42,8 +33,12 @@ static char *static_node(struct bench *bench)
 static void set_cordon(struct bench *bench, const char *cluster, const char *node)
 {
     owned(chars) char *path = text_format("/api/v1/nodes/%s", node);
-    owned(bench_answer) struct bench_answer answer = ask(
-        bench, cluster, HTTP_PATCH, MERGE, "{\"spec\":{\"unschedulable\":true}}", path);
+    owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+        bench, cluster,
+        &(struct bench_request){ .method = HTTP_PATCH,
+                                 .path = path,
+                                 .type = MERGE,
+                                 .body = "{\"spec\":{\"unschedulable\":true}}" });
 
     assert_int_equal(answer.status, 200);
 }
@@ -52,7 +47,8 @@ static void set_cordon(struct bench *bench, const char *cluster, const char *nod
 static void clear_pods(struct bench *bench, const char *cluster, const char *node, bool evicts)
 {
     owned(chars) char *list = text_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", node);
-    owned(bench_answer) struct bench_answer pods = ask(bench, cluster, HTTP_GET, NULL, NULL, list);
+    owned(bench_answer) struct bench_answer pods = bench_ask_cluster(
+        bench, cluster, &(struct bench_request){ .method = HTTP_GET, .path = list });
     size_t i;
     json_t *pod;
 
@@ -73,8 +69,10 @@ static void clear_pods(struct bench *bench, const char *cluster, const char *nod
         if (text_equal(json_text_or(pod, "metadata/namespace", ""), "kube-system"))
             continue;
 
-        owned(bench_answer) struct bench_answer answer = ask(
-            bench, cluster, evicts ? HTTP_POST : HTTP_DELETE, NULL, body, path);
+        owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+            bench, cluster,
+            &(struct bench_request){
+                .method = evicts ? HTTP_POST : HTTP_DELETE, .path = path, .body = body });
 
         assert_true(answer.status == 200 || answer.status == 201);
     }
@@ -115,11 +113,14 @@ static char *leave(struct bench *bench, size_t at)
 static void delete_node(struct bench *bench, const char *cluster, const char *name, bool with_uid)
 {
     owned(chars) char *path = text_format("/api/v1/nodes/%s", name);
-    owned(bench_answer) struct bench_answer node = ask(bench, cluster, HTTP_GET, NULL, NULL, path);
+    owned(bench_answer) struct bench_answer node = bench_ask_cluster(
+        bench, cluster, &(struct bench_request){ .method = HTTP_GET, .path = path });
     owned(chars) char *body = text_format("{\"preconditions\":{\"uid\":\"%s\"}}",
                                           json_text_or(node.body, "metadata/uid", ""));
-    owned(bench_answer) struct bench_answer answer = ask(bench, cluster, HTTP_DELETE, NULL,
-                                                         with_uid ? body : NULL, path);
+    owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+        bench, cluster,
+        &(struct bench_request){
+            .method = HTTP_DELETE, .path = path, .body = with_uid ? body : NULL });
 
     assert_int_equal(answer.status, 200);
 }
@@ -184,29 +185,30 @@ static void plant_node_before_machine(struct bench *bench)
 
 static void plant_pod_without_uid(struct bench *bench)
 {
-    owned(bench_answer) struct bench_answer pods = ask(bench, "lab", HTTP_GET, NULL, NULL,
-                                                       "/api/v1/pods");
+    owned(bench_answer) struct bench_answer pods = bench_lab(bench, "/api/v1/pods");
     json_t *pod = json_array_get(json_at(pods.body, "items"),
                                  json_array_size(json_at(pods.body, "items")) - 1);
     owned(chars) char *path = text_format("/api/v1/namespaces/%s/pods/%s",
                                           json_text_or(pod, "metadata/namespace", ""),
                                           json_text_or(pod, "metadata/name", ""));
-    owned(bench_answer) struct bench_answer answer = ask(bench, "lab", HTTP_DELETE, NULL, NULL,
-                                                         path);
+    owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+        bench, "lab", &(struct bench_request){ .method = HTTP_DELETE, .path = path });
 
     assert_int_equal(answer.status, 200);
 }
 
 static void plant_zero_grace(struct bench *bench)
 {
-    owned(bench_answer) struct bench_answer pods = ask(bench, "prod", HTTP_GET, NULL, NULL,
-                                                       "/api/v1/pods");
+    owned(bench_answer) struct bench_answer pods = bench_ask_cluster(
+        bench, "prod", &(struct bench_request){ .method = HTTP_GET, .path = "/api/v1/pods" });
     json_t *pod = json_array_get(json_at(pods.body, "items"), 0);
     owned(chars) char *path = text_format("/api/v1/namespaces/%s/pods/%s",
                                           json_text_or(pod, "metadata/namespace", ""),
                                           json_text_or(pod, "metadata/name", ""));
-    owned(bench_answer) struct bench_answer answer = ask(bench, "prod", HTTP_DELETE, NULL,
-                                                         "{\"gracePeriodSeconds\":0}", path);
+    owned(bench_answer) struct bench_answer answer = bench_ask_cluster(
+        bench, "prod",
+        &(struct bench_request){
+            .method = HTTP_DELETE, .path = path, .body = "{\"gracePeriodSeconds\":0}" });
 
     assert_int_equal(answer.status, 200);
 }

@@ -90,8 +90,11 @@ static void each_route_has_its_answer(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         owned(chars) char *path = text_format("/clusters/lab%s", rows[i].path);
         owned(bench_answer) struct bench_answer answer = bench_ask(
-            &bench, rows[i].method, path, "sim-lab", "application/json",
-            rows[i].method == HTTP_GET ? NULL : "{}");
+            &bench, &(struct bench_request){ .method = rows[i].method,
+                                             .path = path,
+                                             .bearer = "sim-lab",
+                                             .type = "application/json",
+                                             .body = rows[i].method == HTTP_GET ? NULL : "{}" });
         const char *says = json_text_or(answer.body, "message", "");
 
         if (answer.status == rows[i].status && strstr(says, rows[i].says))

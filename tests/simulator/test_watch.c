@@ -71,7 +71,7 @@ static int count_frames(const struct watching *watching, const char *type, const
 
 static char *first_node(struct bench *bench, char **ret_version)
 {
-    owned(bench_answer) struct bench_answer nodes = LAB(HTTP_GET, "/api/v1/nodes", NULL);
+    owned(bench_answer) struct bench_answer nodes = bench_lab(bench, "/api/v1/nodes");
 
     *ret_version = mem_copy_chars(json_text_or(nodes.body, "metadata/resourceVersion", ""));
     return mem_copy_chars(
@@ -82,7 +82,11 @@ static void cordon(struct bench *bench, const char *node)
 {
     owned(chars) char *path = text_format("/clusters/lab/api/v1/nodes/%s", node);
     owned(bench_answer) struct bench_answer answer = bench_ask(
-        bench, HTTP_PATCH, path, "sim-lab", MERGE, "{\"spec\":{\"unschedulable\":true}}");
+        bench, &(struct bench_request){ .method = HTTP_PATCH,
+                                        .path = path,
+                                        .bearer = "sim-lab",
+                                        .type = MERGE,
+                                        .body = "{\"spec\":{\"unschedulable\":true}}" });
 
     assert_int_equal(answer.status, 200);
 }
@@ -158,8 +162,8 @@ static void test_a_watch_of_one_node_sees_its_pods_come_and_go(void **state)
     owned(chars) char *path = text_format("/api/v1/pods?watch=1&fieldSelector=spec.nodeName%%3D%s"
                                           "&resourceVersion=%s&timeoutSeconds=200",
                                           node, version);
-    owned(bench_answer) struct bench_answer pods = bench_ask(bench, HTTP_GET, list, "sim-lab", NULL,
-                                                             NULL);
+    owned(bench_answer) struct bench_answer pods = bench_ask(
+        bench, &(struct bench_request){ .method = HTTP_GET, .path = list, .bearer = "sim-lab" });
     size_t i;
     json_t *pod;
 
@@ -168,8 +172,9 @@ static void test_a_watch_of_one_node_sees_its_pods_come_and_go(void **state)
         owned(chars) char *one = text_format("/clusters/lab/api/v1/namespaces/%s/pods/%s",
                                              json_text_or(pod, "metadata/namespace", ""),
                                              json_text_or(pod, "metadata/name", ""));
-        owned(bench_answer) struct bench_answer gone = bench_ask(bench, HTTP_DELETE, one, "sim-lab",
-                                                                 NULL, NULL);
+        owned(bench_answer) struct bench_answer gone = bench_ask(
+            bench,
+            &(struct bench_request){ .method = HTTP_DELETE, .path = one, .bearer = "sim-lab" });
 
         assert_int_equal(gone.status, 200);
     }

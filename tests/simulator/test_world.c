@@ -24,7 +24,7 @@ static int close_bench(void **state)
 
 static char *first_node(struct bench *bench)
 {
-    owned(bench_answer) struct bench_answer nodes = LAB(HTTP_GET, "/api/v1/nodes", NULL);
+    owned(bench_answer) struct bench_answer nodes = bench_lab(bench, "/api/v1/nodes");
 
     return mem_copy_chars(
         json_text_or(json_array_get(json_at(nodes.body, "items"), 0), "metadata/name", ""));
@@ -34,7 +34,8 @@ static struct bench_answer get_node(struct bench *bench, const char *name)
 {
     owned(chars) char *path = text_format("/clusters/lab/api/v1/nodes/%s", name);
 
-    return bench_ask(bench, HTTP_GET, path, "sim-lab", NULL, NULL);
+    return bench_ask(
+        bench, &(struct bench_request){ .method = HTTP_GET, .path = path, .bearer = "sim-lab" });
 }
 
 static void delete_machine(struct bench *bench, const char *name)
@@ -57,8 +58,8 @@ static size_t pods_bound_to(struct bench *bench, const char *node)
 {
     owned(chars) char *path = text_format(
         "/clusters/lab/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", node);
-    owned(bench_answer) struct bench_answer pods = bench_ask(bench, HTTP_GET, path, "sim-lab", NULL,
-                                                             NULL);
+    owned(bench_answer) struct bench_answer pods = bench_ask(
+        bench, &(struct bench_request){ .method = HTTP_GET, .path = path, .bearer = "sim-lab" });
 
     return json_array_size(json_at(pods.body, "items"));
 }
@@ -115,14 +116,22 @@ static void test_a_cordoned_node_takes_no_new_work(void **state)
     owned(chars) char *name = first_node(bench);
     owned(chars) char *path = text_format("/clusters/lab/api/v1/nodes/%s", name);
     owned(bench_answer) struct bench_answer cordon = bench_ask(
-        bench, HTTP_PATCH, path, "sim-lab", MERGE, "{\"spec\":{\"unschedulable\":true}}");
+        bench, &(struct bench_request){ .method = HTTP_PATCH,
+                                        .path = path,
+                                        .bearer = "sim-lab",
+                                        .type = MERGE,
+                                        .body = "{\"spec\":{\"unschedulable\":true}}" });
 
     assert_int_equal(cordon.status, 200);
     bench_wait(bench, 6 * HOUR_MS);                  /* longer than any job */
     assert_int_equal(pods_bound_to(bench, name), 1); /* the DaemonSet's */
 
     owned(bench_answer) struct bench_answer back = bench_ask(
-        bench, HTTP_PATCH, path, "sim-lab", MERGE, "{\"spec\":{\"unschedulable\":null}}");
+        bench, &(struct bench_request){ .method = HTTP_PATCH,
+                                        .path = path,
+                                        .bearer = "sim-lab",
+                                        .type = MERGE,
+                                        .body = "{\"spec\":{\"unschedulable\":null}}" });
 
     assert_int_equal(back.status, 200);
     bench_wait(bench, MINUTE_MS);

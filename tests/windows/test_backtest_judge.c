@@ -23,20 +23,29 @@ struct stage {
 };
 
 /* Minutes of these counts; a negative one is unknown. */
-static void stage_init(struct stage *stage, const int32_t *high, const int32_t *low, size_t steps,
-                       double service_s, double cv)
+/* Requests of each minute. */
+struct minutes {
+    const int32_t *high; /* NULL: none */
+    const int32_t *low;  /* negative: unknown */
+    size_t count;
+};
+
+static void stage_init(struct stage *stage, const struct minutes *minutes, double service_s,
+                       double cv)
 {
     struct error err = { 0 };
 
     *stage = (struct stage){ .series = { .queue = (char *)(uintptr_t) "q",
                                          .start = { start_ms },
                                          .step_ms = MINUTE_MS,
-                                         .count = steps } };
-    stage->series.counts[DEMAND_HIGH] = mem_new_array(steps, sizeof *high);
-    stage->series.counts[DEMAND_LOW] = mem_new_array(steps, sizeof *low);
-    for (size_t i = 0; i < steps; i++) {
-        stage->series.counts[DEMAND_HIGH][i] = low[i] < 0 ? DEMAND_UNKNOWN : high ? high[i] : 0;
-        stage->series.counts[DEMAND_LOW][i] = low[i];
+                                         .count = minutes->count } };
+    stage->series.counts[DEMAND_HIGH] = mem_new_array(minutes->count, sizeof *minutes->high);
+    stage->series.counts[DEMAND_LOW] = mem_new_array(minutes->count, sizeof *minutes->low);
+    for (size_t i = 0; i < minutes->count; i++) {
+        stage->series.counts[DEMAND_HIGH][i] = minutes->low[i] < 0 ? DEMAND_UNKNOWN
+                                               : minutes->high     ? minutes->high[i]
+                                                                   : 0;
+        stage->series.counts[DEMAND_LOW][i] = minutes->low[i];
     }
     stage->service = service_time_new(service_s, cv);
     segments_of_series(
@@ -87,7 +96,7 @@ static void constant_servers_are_judged_as_the_replay_judges_them(void **state)
             struct error err = { 0 };
             struct stage stage;
 
-            stage_init(&stage, high, low, STEPS, 12, cvs[at]);
+            stage_init(&stage, &(struct minutes){ high, low, STEPS }, 12, cvs[at]);
             judge(&(struct judge_setup){ stage.arrivals, &target, &span, 1 },
                   &(struct judge_plan){ { start_ms }, &servers, 1 }, &score);
             assert_int_equal(replay_report(stage.arrivals, servers, &target, &result, &err), 0);
@@ -146,7 +155,7 @@ static void servers_come_and_go_as_counted_by_hand(void **state)
         struct judge_score scores[3];
         struct stage stage;
 
-        stage_init(&stage, NULL, cases[i].counts, 15, 60, 0);
+        stage_init(&stage, &(struct minutes){ NULL, cases[i].counts, 15 }, 60, 0);
         judge(&(struct judge_setup){ stage.arrivals, &target, spans, 3 },
               &(struct judge_plan){ { start_ms }, cases[i].servers, 3 }, scores);
         for (int at = 0; at < 3; at++)
@@ -169,7 +178,7 @@ static void a_server_that_comes_back_before_it_has_left_is_not_one_more(void **s
 
     (void)state;
     counts[4] = 3;
-    stage_init(&stage, NULL, counts, 30, 900, 0);
+    stage_init(&stage, &(struct minutes){ NULL, counts, 30 }, 900, 0);
     judge(&(struct judge_setup){ stage.arrivals, &target, &span, 1 },
           &(struct judge_plan){ { start_ms }, servers, COUNT_OF(servers) }, &score);
     assert_int_equal(score.violations[DEMAND_LOW], 1);
@@ -190,7 +199,7 @@ static void spans_count_who_arrives_in_them_across_a_gap(void **state)
     (void)state;
     for (int i = 0; i < 30; i++)
         counts[i] = i >= 10 && i < 15 ? -1 : i + 1;
-    stage_init(&stage, NULL, counts, 30, 5, 1);
+    stage_init(&stage, &(struct minutes){ NULL, counts, 30 }, 5, 1);
     judge(&(struct judge_setup){ stage.arrivals, &target, spans, 3 },
           &(struct judge_plan){ { start_ms }, &servers, 1 }, scores);
     assert_int_equal(scores[0].count[DEMAND_LOW], 1 + 2 + 3 + 4);

@@ -10,23 +10,30 @@
 
 enum { PLENTY = 2000, MOST = 12 };
 
-/* The plan's late of a class in a span, with no server busy when a segment begins. */
-static int64_t replayed(struct rerun *rerun, size_t slot, size_t servers, enum demand_class class,
-                        size_t span)
+/* Of which requests: a class, and the span in which they came.  The slot has so many servers. */
+struct looked_at {
+    size_t slot;
+    size_t servers;
+    enum demand_class class;
+    size_t span;
+};
+
+/* The plan's late, with no server busy when a segment begins. */
+static int64_t replayed(struct rerun *rerun, const struct looked_at *at)
 {
     int64_t late;
 
-    (void)try_all(rerun, slot, 1, (int)servers - PLENTY, NULL);
-    late = rerun_violations(rerun, class, span);
+    (void)try_all(rerun, at->slot, 1, (int)at->servers - PLENTY, NULL);
+    late = rerun_violations(rerun, at->class, at->span);
     rerun_undo(rerun);
     return late;
 }
 
 /* The same by looking at the slot alone, in all segments. */
-static int64_t counted(const struct ward *ward, const struct rerun *rerun, size_t slot,
-                       size_t servers, enum demand_class class, size_t span)
+static int64_t counted(const struct ward *ward, const struct rerun *rerun,
+                       const struct looked_at *at)
 {
-    int64_t end_ms = ward->spans[span].end.ms - ward->setup.begin.ms;
+    int64_t end_ms = ward->spans[at->span].end.ms - ward->setup.begin.ms;
     int64_t count = 0;
     const struct occurrence *occurrence;
 
@@ -35,10 +42,10 @@ static int64_t counted(const struct ward *ward, const struct rerun *rerun, size_
         bool is_there = true;
 
         late_begin(&late, occurrence, ward->setup.target.wait_ms, ward->setup.slots);
-        while (late.slot < slot && is_there)
+        while (late.slot < at->slot && is_there)
             is_there = late_next(&late);
-        if (late.slot == slot)
-            count += late_with(&late, class, servers, (uint64_t)end_ms * TICKS_PER_MS);
+        if (late.slot == at->slot)
+            count += late_with(&late, at->class, at->servers, (uint64_t)end_ms * TICKS_PER_MS);
         late_clear(&late);
     }
     return count;
@@ -54,8 +61,9 @@ static int compare(const struct ward *ward, struct rerun *rerun, size_t slot, si
     for (size_t servers = 0; servers < MOST; servers++)
         for (int class = ward->series.is_single ? DEMAND_LOW : DEMAND_HIGH; class < DEMAND_CLASSES;
              class ++) {
-            int64_t expected = replayed(rerun, slot, servers, (enum demand_class) class, span);
-            int64_t late = counted(ward, rerun, slot, servers, (enum demand_class) class, span);
+            const struct looked_at at = { slot, servers, (enum demand_class) class, span };
+            int64_t expected = replayed(rerun, &at);
+            int64_t late = counted(ward, rerun, &at);
 
             found += expected > 0;
             if (late != expected)

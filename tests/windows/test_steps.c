@@ -9,13 +9,21 @@
 #include <string.h>
 
 /* Rows of `count` requests each in steps of so many minutes. */
-static void add_rows(struct text *csv, const char *queue, int64_t *ms, int rows, int minutes,
-                     int count)
+/* Rows of a queue, each so many minutes after the one before. */
+struct run {
+    const char *queue;
+    int rows;
+    int minutes;
+    int count; /* in each row */
+};
+
+static void add_rows(struct text *csv, int64_t *ms, const struct run *run)
 {
-    for (int i = 0; i < rows; i++, *ms += (int64_t)minutes * MINUTE_MS) {
+    for (int i = 0; i < run->rows; i++, *ms += (int64_t)run->minutes * MINUTE_MS) {
         char time[WALL_TEXT_SIZE];
 
-        text_add(csv, "%s,%s,%d\n", wall_format((struct wall_time){ *ms }, time), queue, count);
+        text_add(csv, "%s,%s,%d\n", wall_format((struct wall_time){ *ms }, time), run->queue,
+                 run->count);
     }
 }
 
@@ -36,8 +44,8 @@ static void check_change(int first, int second, int fine, bool missing_zero)
     struct error err = { 0 };
 
     text_add(csv, "t,queue,count\n");
-    add_rows(csv, "chat", &ms, 14 * 24 * 60 / first, first, 10 * first + 1);
-    add_rows(csv, "chat", &ms, 7 * 24 * 60 / second, second, 10 * second + 1);
+    add_rows(csv, &ms, &(struct run){ "chat", 14 * 24 * 60 / first, first, 10 * first + 1 });
+    add_rows(csv, &ms, &(struct run){ "chat", 7 * 24 * 60 / second, second, 10 * second + 1 });
 
     owned(demand) struct demand *demand = parse(csv->chars, NULL, missing_zero, &err);
 
@@ -82,8 +90,8 @@ static void a_change_that_cannot_be_spread_is_refused(void **state)
 
     (void)state;
     text_add(csv, "t,queue,count\n");
-    add_rows(csv, "chat", &ms, 144, 10, 7);
-    add_rows(csv, "chat", &ms, 144, 15, 7);
+    add_rows(csv, &ms, &(struct run){ "chat", 144, 10, 7 });
+    add_rows(csv, &ms, &(struct run){ "chat", 144, 15, 7 });
     assert_null(parse(csv->chars, NULL, false, &err));
     if (!strstr(err.text, "in/busy.csv:146: queue chat, 2026-11-02T00:00:00Z: from here on rows "
                           "are 15m apart, elsewhere 10m"))
@@ -100,8 +108,8 @@ static void a_heartbeat_among_minutes_is_no_longer_step(void **state)
 
     (void)state;
     text_add(csv, "t,queue,count\n");
-    add_rows(csv, "chat", &ms, 3 * 1440, 1, 7);
-    add_rows(csv, "cron", &again, 3 * 288, 5, 50);
+    add_rows(csv, &ms, &(struct run){ "chat", 3 * 1440, 1, 7 });
+    add_rows(csv, &again, &(struct run){ "cron", 3 * 288, 5, 50 });
 
     owned(demand) struct demand *demand = parse(csv->chars, NULL, true, &err);
 
@@ -127,7 +135,7 @@ static void sparse_rows_keep_the_step_that_divides_all(void **state)
     for (int i = 0; i < 2000; i++) {
         int64_t ms = civil_day(2026, 11, 1) * DAY_MS + minute * MINUTE_MS;
 
-        add_rows(csv, "rare", &ms, 1, 1, 1);
+        add_rows(csv, &ms, &(struct run){ "rare", 1, 1, 1 });
         random = random * 1664525 + 1013904223;
         minute += 1 + (random >> 24) % 7;
     }
@@ -155,13 +163,13 @@ static void sparse_rows_change_their_step_when_the_others_do(void **state)
 
     (void)state;
     text_add(csv, "t,queue,count\n");
-    add_rows(csv, "chat", &ms, 14 * 288, 5, 50);
-    add_rows(csv, "chat", &ms, 7 * 1440, 1, 10);
+    add_rows(csv, &ms, &(struct run){ "chat", 14 * 288, 5, 50 });
+    add_rows(csv, &ms, &(struct run){ "chat", 7 * 1440, 1, 10 });
     for (int i = 0; i < 14 * 288 + 7 * 1440; i++) {
         ms = begin + (i < 14 * 288 ? 5 * (int64_t)i : 14 * 1440 + i - 14 * 288) * MINUTE_MS;
         random = random * 1664525 + 1013904223;
         if (random >> 24 < 60)
-            add_rows(csv, "rare", &ms, 1, 1, i < 14 * 288 ? 500 : 100);
+            add_rows(csv, &ms, &(struct run){ "rare", 1, 1, i < 14 * 288 ? 500 : 100 });
     }
     for (int zero = 0; zero < 2; zero++) {
         owned(demand) struct demand *demand = parse(csv->chars, NULL, zero, &err);
